@@ -1,0 +1,1 @@
+"""From files to batches of arrays: readers, tokeniser, vocabulary, shards."""

@@ -1,0 +1,1 @@
+"""How clusters share the data: one file per sharing rule."""

@@ -1,0 +1,64 @@
+"""What the engine reads: batches of documents as three arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+WordIds = NDArray[np.int32]
+WordCounts = NDArray[np.uint32] | NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentBatch:
+    """Documents as compressed sparse rows of word counts.
+
+    Word ids are sorted and unique within a document and counts are positive: promised by
+    ingest, not checked again.
+    """
+
+    indptr: IntArray  # (n_docs + 1,) starts at 0
+    word_ids: WordIds  # (n_pairs,)
+    word_counts: WordCounts  # (n_pairs,)
+
+    @property
+    def n_docs(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.word_ids)
+
+    @property
+    def n_tokens(self) -> float:
+        return float(self.word_counts.sum(dtype=np.float64))
+
+    def take(self, documents: NDArray[Any]) -> DocumentBatch:
+        """The chosen documents, in the given order."""
+        lengths = np.diff(self.indptr)[documents]
+        indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        pairs = np.arange(indptr[-1]) + np.repeat(self.indptr[documents] - indptr[:-1], lengths)
+        return DocumentBatch(indptr, self.word_ids[pairs], self.word_counts[pairs])
+
+
+class BatchSource(Protocol):
+    """A fixed division of a document collection into batches, read in any order."""
+
+    @property
+    def n_batches(self) -> int: ...
+
+    @property
+    def n_docs(self) -> int: ...
+
+    @property
+    def n_tokens(self) -> float: ...
+
+    @property
+    def n_words(self) -> int: ...
+
+    def read(self, batch_id: int) -> DocumentBatch: ...

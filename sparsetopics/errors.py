@@ -1,0 +1,55 @@
+"""Errors a user can meet.
+
+SparsetopicsError
+├── OptionError            an option out of range, or a combination that is not supported
+├── ShapeError             arrays that do not fit together
+├── OutputError            an output that exists or cannot be written
+├── CorpusError            a corpus that cannot be used
+│   ├── SourceError        an input document collection that cannot be read
+│   ├── CorpusFormatError  a corpus folder that is damaged or of another kind
+│   └── VocabularyError    two vocabularies that should be one
+└── RunError               a run folder that is damaged or of another kind
+"""
+
+
+class SparsetopicsError(Exception):
+    """Base of every error raised on purpose; the command line prints it as one line.
+
+    The message says where, what was found, what was wanted and what to do about it.
+    """
+
+    def __init__(self, where: str, *, found: str, wanted: str, hint: str = "") -> None:
+        tail = f" {hint}" if hint else ""
+        super().__init__(f"{where}: found {found}, wanted {wanted}.{tail}")
+
+
+class OptionError(SparsetopicsError, ValueError):
+    """An option out of range, or a combination of options that is not supported."""
+
+
+class ShapeError(SparsetopicsError, ValueError):
+    """Arrays whose shapes do not fit together."""
+
+
+class OutputError(SparsetopicsError):
+    """An output path that exists already or cannot be written."""
+
+
+class CorpusError(SparsetopicsError):
+    """A corpus that cannot be used."""
+
+
+class SourceError(CorpusError):
+    """An input file that cannot be read as a document collection."""
+
+
+class CorpusFormatError(CorpusError):
+    """A corpus folder that is damaged, incomplete or of another kind."""
+
+
+class VocabularyError(CorpusError):
+    """Two vocabularies that should be the same and are not."""
+
+
+class RunError(SparsetopicsError):
+    """A run folder that is damaged, incomplete or of another kind."""

@@ -1,0 +1,1 @@
+"""How statistics of batches become global parameters: one file per algorithm."""

@@ -1,0 +1,1 @@
+"""What a cluster says about an observation: one file per data type."""

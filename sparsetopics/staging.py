@@ -1,0 +1,102 @@
+"""Outputs appear whole or not at all: written aside, synced, renamed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sparsetopics.errors import OutputError
+
+
+def check_output(path: Path, *, overwrite: bool) -> None:
+    """Refuse an output that exists, or whose parent folder does not, before any work is done."""
+    if path.exists() and not overwrite:
+        raise OutputError(
+            str(path), found="an existing output", wanted="a new path", hint="Use --overwrite."
+        )
+    if not path.parent.is_dir():
+        raise OutputError(
+            str(path), found=f"no folder {path.parent}", wanted="an existing parent folder"
+        )
+
+
+@contextmanager
+def staged_folder(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Yield a scratch folder that becomes ``path`` if the block succeeds and vanishes if not.
+
+    Raises OutputError if ``path`` exists and ``overwrite`` is false, or if the disk refuses.
+    """
+    check_output(path, overwrite=overwrite)
+    scratch = _make_scratch(path)
+    try:
+        yield scratch
+        _sync_tree(scratch)
+        _replace(scratch, path)
+    except OSError as error:
+        raise _refused(path, error) from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextmanager
+def staged_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Yield a scratch file path that becomes ``path`` if the block succeeds and vanishes if not."""
+    check_output(path, overwrite=overwrite)
+    scratch = path.with_name(f".{path.name}.part-{os.getpid()}")
+    try:
+        yield scratch
+        _sync(scratch)
+        os.replace(scratch, path)
+        _sync(path.parent)
+    except OSError as error:
+        raise _refused(path, error) from error
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _make_scratch(path: Path) -> Path:
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.part-", dir=path.parent))
+        scratch.chmod(0o755)
+    except OSError as error:
+        raise _refused(path, error) from error
+    return scratch
+
+
+def _replace(scratch: Path, path: Path) -> None:
+    """Rename ``scratch`` to ``path``; an older output steps aside first and is then removed."""
+    if path.exists():
+        old = scratch.with_name(scratch.name + ".old")
+        os.rename(path, old)
+        os.rename(scratch, path)
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
+    else:
+        os.rename(scratch, path)
+    _sync(path.parent)
+
+
+def _sync_tree(folder: Path) -> None:
+    for file in folder.rglob("*"):
+        _sync(file)
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _refused(path: Path, error: OSError) -> OutputError:
+    return OutputError(
+        str(path),
+        found=error.strerror or str(error),
+        wanted="room and permission to write",
+        hint="Nothing was written.",
+    )
