@@ -1,0 +1,86 @@
+"""The command line: one module per command, imported only when it is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import traceback
+from typing import Any, cast
+
+import click
+
+from sparsetopics.cli.numba_cache import choose_cache_folder
+from sparsetopics.errors import SparsetopicsError
+
+COMMANDS = {
+    name: f"sparsetopics.cli.{name}"
+    for name in (
+        "quickstart",
+        "ingest",
+        "corpus",
+        "train",
+        "evaluate",
+        "topics",
+        "infer",
+        "export",
+    )
+}
+VERBOSE = "sparsetopics.verbose"
+INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
+
+
+def _remember_verbose(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.meta[VERBOSE] = True
+
+
+def _verbose_option() -> click.Option:
+    return click.Option(
+        ["-v", "--verbose"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_remember_verbose,
+        help="Show the traceback of an error.",
+    )
+
+
+class LazyCommands(click.Group):
+    """A group whose commands are imported on demand and whose errors end as one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        if cmd_name not in self.commands:
+            command = cast(click.Command, importlib.import_module(COMMANDS[cmd_name]).command)
+            command.params.append(_verbose_option())
+            self.add_command(command, cmd_name)
+        return self.commands[cmd_name]
+
+    def invoke(self, ctx: click.Context) -> Any:
+        choose_cache_folder()
+        try:
+            return super().invoke(ctx)
+        except SparsetopicsError as error:
+            if VERBOSE in ctx.meta:
+                traceback.print_exc()
+            raise click.ClickException(str(error)) from error
+        except KeyboardInterrupt:
+            click.echo("Error: interrupted.", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(cls=LazyCommands, params=[_verbose_option()])
+@click.version_option(package_name="sparsetopics")
+def main() -> None:
+    """Train topic models, look at their topics and score them on held-out documents.
+
+    \b
+    Example:
+        sparsetopics quickstart
+        sparsetopics ingest news/*.txt --out corpus
+        sparsetopics train corpus --model lda --topics 50 --out run
+        sparsetopics topics run
+    """

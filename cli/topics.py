@@ -1,0 +1,40 @@
+"""``sparsetopics topics``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--words",
+    "n_words",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Words to show for each topic.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def command(run: Path, n_words: int, as_json: bool) -> None:
+    """Print the topics of RUN, the heaviest first, with their most probable words.
+
+    \b
+    Example:
+        sparsetopics topics run --words 15
+    """
+    from sparsetopics.evaluation.topic_table import topic_table
+    from sparsetopics.runs import load_run
+
+    trained = load_run(run)
+    rows = topic_table(trained.model, trained.vocabulary.words, n_words)
+    if as_json:
+        click.echo(json.dumps([row._asdict() for row in rows]))
+        return
+    click.echo("topic  weight  words")
+    for row in rows:
+        words = " ".join(word for word, _ in row.words)
+        click.echo(f"{row.topic:>5}  {row.weight:>6.2%}  {words}")

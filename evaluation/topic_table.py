@@ -1,0 +1,40 @@
+"""Topics as people read them: a weight and the most probable words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.model import TopicModel
+
+
+class TopicRow(NamedTuple):
+    """One topic: its place in the model, share of the training tokens and best words."""
+
+    topic: int
+    weight: float
+    words: list[tuple[str, float]]  # word, probability in the topic
+
+
+def top_words(topic_word: FloatArray, n_words: int) -> IntArray:
+    """Ids of the most probable words of each topic, best first, ties by word id.
+
+    Returns (n_topics, min(n_words, vocabulary size)).
+    """
+    order: IntArray = np.argsort(-topic_word, axis=1, kind="stable")[:, :n_words]
+    return order
+
+
+def topic_table(model: TopicModel, words: Sequence[str], n_words: int) -> list[TopicRow]:
+    """One row per topic of ``model`` in its order, with ``n_words`` words each."""
+    topic_word = model.topic_word_mean
+    best_words = top_words(topic_word, n_words)
+    return [
+        TopicRow(topic, weight, [(words[word], float(probabilities[word])) for word in best])
+        for topic, (weight, probabilities, best) in enumerate(
+            zip(model.topic_weights.tolist(), topic_word, best_words, strict=True)
+        )
+    ]
