@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from sparsetopics.batches import FloatArray
 from sparsetopics.corpora.vocabulary import Vocabulary
@@ -70,7 +70,7 @@ def save_run(
         "topic_word_posterior": np.ascontiguousarray(model.topic_word_posterior, np.float64),
         "doc_concentration": np.ascontiguousarray(model.doc_concentration, np.float64),
     }
-    save_file(arrays, folder / ARRAYS_FILE)
+    (folder / ARRAYS_FILE).write_bytes(save(arrays))  # save_file would hide it from other users
     vocabulary.save(folder)
     facts = _facts(model, vocabulary)
     text = json.dumps(facts | dict(settings) | facts, indent=2)  # facts stand first and win

@@ -1,0 +1,95 @@
+"""``sparsetopics evaluate``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from sparsetopics.evaluation.scorecard import Scorecard
+
+
+@click.command()
+@click.argument("runs", metavar="RUN...", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("heldout", type=click.Path(path_type=Path))
+@click.option("--report", type=click.Path(path_type=Path), help="Also write an HTML page.")
+@click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
+@click.option(
+    "--alpha",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Total document concentration to score every model with. "
+    "Default: each run's own, and 0.5 for a matrix.",
+)
+@click.option(
+    "--coherence-corpus",
+    type=click.Path(path_type=Path),
+    help="Count word co-occurrence for NPMI here, for instance in the training corpus. "
+    "Default: HELDOUT.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the split."
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Threads."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def command(
+    runs: tuple[Path, ...],
+    heldout: Path,
+    report: Path | None,
+    overwrite: bool,
+    alpha: float | None,
+    coherence_corpus: Path | None,
+    seed: int,
+    workers: int,
+    as_json: bool,
+) -> None:
+    """Score each RUN on the documents of HELDOUT, a corpus ingested with --vocabulary.
+
+    Document completion: 80 % of a document's word types are seen, the rest is predicted. RUN may
+    also be the topic-word matrix of another toolkit (.npy, .npz with key topic_word, or .csv; one
+    row per topic, one column per word of HELDOUT's vocabulary).
+
+    \b
+    Example:
+        sparsetopics evaluate run heldout
+        sparsetopics evaluate run-50 run-100 mallet.npy heldout --report scores.html
+    """
+    from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.evaluation.candidates import open_candidate
+    from sparsetopics.evaluation.scorecard import score_candidate
+    from sparsetopics.staging import check_output
+
+    if report:
+        check_output(report, overwrite=overwrite)
+    documents = Corpus.open(heldout)
+    coherence_documents = Corpus.open(coherence_corpus) if coherence_corpus else documents
+    candidates = [open_candidate(run, documents.vocabulary, str(heldout), alpha) for run in runs]
+    cards = [
+        score_candidate(candidate, documents, coherence_documents, seed=seed, workers=workers)
+        for candidate in candidates
+    ]
+    if as_json:
+        click.echo(json.dumps([card.as_dict() for card in cards]))
+    else:
+        _print_table(cards)
+
+
+def _print_table(cards: list[Scorecard]) -> None:
+    click.echo("log-likelihood/token  std.err  perplexity  unigram    NPMI  diversity  run")
+    for card in cards:
+        score = card.completion
+        click.echo(
+            f"{score.log_likelihood_per_token:>20.4f}  {score.standard_error:>7.4f}"
+            f"  {score.perplexity:>10.1f}  {score.unigram_log_likelihood_per_token:>7.4f}"
+            f"  {card.npmi:>6.3f}  {card.diversity:>9.3f}  {card.candidate.name}"
+        )
+    score = cards[0].completion
+    click.echo(
+        f"{score.n_documents:,} documents and {score.n_tokens:,.0f} tokens scored; "
+        f"{score.n_skipped_documents:,} documents skipped; "
+        f"{score.n_unknown_tokens:,} tokens outside the vocabulary"
+    )

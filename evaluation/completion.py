@@ -1,0 +1,174 @@
+"""Held-out document completion: how well topics predict one part of a document from the other.
+
+Wallach, Murray, Salakhutdinov & Mimno (2009) and Wang, Paisley & Blei (2011); the split by word
+type is that of Hughes & Sudderth (2016), appendix E.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.errors import CorpusError
+from sparsetopics.inference import topic_proportions
+
+SCORED_SHARE = 0.2  # of the word types of a document
+UNIGRAM_PSEUDO_COUNT = 0.1
+
+
+class Documents(Protocol):
+    """The part of a corpus that scoring reads."""
+
+    @property
+    def n_unknown_tokens(self) -> int: ...
+
+    def batches(self) -> Iterator[DocumentBatch]: ...
+
+
+class CompletionScore(NamedTuple):
+    """Document completion of one model on one held-out collection."""
+
+    log_likelihood_per_token: float  # nats, over all scored tokens
+    standard_error: float  # over documents; NaN with fewer than two of them
+    perplexity: float
+    unigram_log_likelihood_per_token: float  # the zero line: no topics at all
+    n_documents: int  # scored
+    n_tokens: float  # scored
+    n_skipped_documents: int  # fewer than two known word types
+    n_unknown_tokens: int  # dropped by ingest: words outside the vocabulary
+
+
+class SplitBatch(NamedTuple):
+    """Documents of at least two word types, cut in two; rows correspond."""
+
+    observed: DocumentBatch  # A
+    scored: DocumentBatch  # B
+    n_skipped: int
+
+
+def document_completion(
+    heldout: Documents,
+    topic_word: FloatArray,  # (n_topics, n_words)   rows sum to one, entries positive
+    doc_concentration: FloatArray,  # (n_topics,)
+    unigram: FloatArray,  # (n_words,)   sums to one
+    *,
+    seed: int = 0,
+    workers: int = 1,
+) -> CompletionScore:
+    """Score topics on held-out documents, streaming.
+
+    Each document's word types are split at random, 80 % to A and 20 % (at least one) to B.
+    Proportions are inferred on A by the dense local step, and the score is
+
+        R = Σ_d Σ_{v∈B_d} x_dv log Σ_k E[π_dk] φ_kv / Σ_d n_d,    n_d = Σ_{v∈B_d} x_dv.
+
+    R is a ratio of two sums over documents, so with s_d the numerator of document d and D
+    documents, linearising it (the delta method) gives the standard error
+
+        se² = D / (D − 1) · Σ_d (s_d − R n_d)² / (Σ_d n_d)².
+
+    The split depends on ``seed`` and a document's position alone, not on batches or workers.
+    Raises CorpusError if there is no document to score.
+    """
+    word_topic = np.ascontiguousarray(topic_word.T)
+    log_unigram = np.log(unigram)
+    sums = [np.empty((3, 0))]
+    position = n_skipped = 0
+    for batch in heldout.batches():
+        observed, scored, skipped = split_by_type(batch, position, seed)
+        proportions = topic_proportions(observed, topic_word, doc_concentration, workers=workers)
+        log_probability = predicted_log_probability(scored, proportions, word_topic)
+        values = np.stack([log_probability, log_unigram[scored.word_ids], np.ones(scored.n_pairs)])
+        sums.append(_document_sums(scored, values))
+        position += batch.n_docs
+        n_skipped += skipped
+    return _summarize(np.hstack(sums), n_skipped, heldout.n_unknown_tokens)
+
+
+def unigram_probabilities(term_frequency: IntArray) -> FloatArray:
+    """The training words without topics: p_v = (n_v + 0.1) / Σ_w (n_w + 0.1), (n_words,).
+
+    The pseudo-count keeps a vocabulary word that the training half never uses possible.
+    """
+    smoothed = term_frequency + UNIGRAM_PSEUDO_COUNT
+    probabilities: FloatArray = smoothed / smoothed.sum()
+    return probabilities
+
+
+def split_by_type(batch: DocumentBatch, first_position: int, seed: int) -> SplitBatch:
+    """Cut each document's word types in two, at random by (seed, position in the corpus)."""
+    n_types = np.diff(batch.indptr)
+    is_scored = np.zeros(batch.n_pairs, dtype=bool)
+    for document in range(batch.n_docs):
+        rng = np.random.default_rng([seed, first_position + document])
+        size = int(n_types[document])
+        n_scored = max(1, round(SCORED_SHARE * size))
+        is_scored[batch.indptr[document] + rng.permutation(size)[:n_scored]] = True
+    kept = n_types >= 2
+    pair_kept = np.repeat(kept, n_types)
+    document_of_pair = np.repeat(np.cumsum(kept) - 1, n_types)
+    observed, scored = (
+        _part(batch, document_of_pair, pair_kept & chosen, int(kept.sum()))
+        for chosen in (~is_scored, is_scored)
+    )
+    return SplitBatch(observed, scored, int((~kept).sum()))
+
+
+def _part(
+    batch: DocumentBatch, document_of_pair: IntArray, chosen: NDArray[np.bool_], n_docs: int
+) -> DocumentBatch:
+    lengths = np.bincount(document_of_pair[chosen], minlength=n_docs)
+    indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return DocumentBatch(indptr, batch.word_ids[chosen], batch.word_counts[chosen])
+
+
+def predicted_log_probability(
+    scored: DocumentBatch,
+    proportions: FloatArray,  # (n_docs, n_topics)
+    word_topic: FloatArray,  # (n_words, n_topics)
+) -> FloatArray:
+    """log Σ_k π_dk φ_kv for each (document, word type) pair of ``scored``, (n_pairs,)."""
+    probability = np.empty(scored.n_pairs)
+    for document in range(scored.n_docs):
+        pairs = slice(scored.indptr[document], scored.indptr[document + 1])
+        probability[pairs] = word_topic[scored.word_ids[pairs]] @ proportions[document]
+    return np.log(probability)
+
+
+def _document_sums(batch: DocumentBatch, values: FloatArray) -> FloatArray:
+    """Sum of count · value over each document of at least one pair, (len(values), n_docs)."""
+    sums: FloatArray = np.add.reduceat(batch.word_counts * values, batch.indptr[:-1], axis=1)
+    return sums
+
+
+def _summarize(sums: FloatArray, n_skipped: int, n_unknown_tokens: int) -> CompletionScore:
+    """``sums`` is (3, n_docs): score, unigram score and number of tokens of each document."""
+    n_docs = sums.shape[1]
+    if n_docs == 0:
+        raise CorpusError(
+            "held-out documents",
+            found=f"none with two known word types among {n_skipped:,}",
+            wanted="at least one to score",
+            hint="Are they of the language and the preprocessing of the training corpus?",
+        )
+    scores, _, tokens = sums
+    total, unigram_total, n_tokens = sums.sum(axis=1).tolist()
+    mean = total / n_tokens
+    residual = float(np.sum((scores - mean * tokens) ** 2))
+    return CompletionScore(
+        log_likelihood_per_token=mean,
+        standard_error=(
+            math.sqrt(n_docs / (n_docs - 1) * residual) / n_tokens if n_docs > 1 else math.nan
+        ),
+        perplexity=math.exp(-mean),
+        unigram_log_likelihood_per_token=unigram_total / n_tokens,
+        n_documents=n_docs,
+        n_tokens=n_tokens,
+        n_skipped_documents=n_skipped,
+        n_unknown_tokens=n_unknown_tokens,
+    )

@@ -1,0 +1,78 @@
+"""Everything that is measured of one model on held-out documents."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from sparsetopics.batches import FloatArray
+from sparsetopics.evaluation.candidates import Candidate
+from sparsetopics.evaluation.coherence import count_cooccurrence, npmi, u_mass
+from sparsetopics.evaluation.completion import CompletionScore, Documents, document_completion
+from sparsetopics.evaluation.diversity import inverted_rbo, topic_diversity
+from sparsetopics.evaluation.topic_table import top_words
+
+COHERENCE_WORDS = 10
+DIVERSITY_WORDS = 25
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scorecard:
+    """The scores of one candidate."""
+
+    candidate: Candidate
+    completion: CompletionScore
+    topic_npmi: FloatArray  # (n_topics,)
+    topic_u_mass: FloatArray  # (n_topics,)
+    diversity: float
+    inverted_rbo: float
+
+    @property
+    def npmi(self) -> float:
+        return float(self.topic_npmi.mean())
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record that ``evaluate --json`` prints; what is undefined is None."""
+        record = {
+            "run": self.candidate.name,
+            **self.completion._asdict(),
+            "npmi": self.npmi,
+            "diversity": self.diversity,
+        }
+        return {
+            key: None if isinstance(value, float) and math.isnan(value) else value
+            for key, value in record.items()
+        }
+
+
+def score_candidate(
+    candidate: Candidate,
+    heldout: Documents,
+    coherence_documents: Documents,
+    *,
+    seed: int = 0,
+    workers: int = 1,
+) -> Scorecard:
+    """Document completion on ``heldout``, coherence on ``coherence_documents``, diversity.
+
+    The same ``seed`` splits the documents alike for every candidate, so that scores compare.
+    """
+    completion = document_completion(
+        heldout,
+        candidate.topic_word,
+        candidate.doc_concentration,
+        candidate.unigram,
+        seed=seed,
+        workers=workers,
+    )
+    coherent_words = top_words(candidate.topic_word, COHERENCE_WORDS)
+    counts = count_cooccurrence(coherence_documents.batches(), coherent_words)
+    return Scorecard(
+        candidate=candidate,
+        completion=completion,
+        topic_npmi=npmi(counts),
+        topic_u_mass=u_mass(counts),
+        diversity=topic_diversity(top_words(candidate.topic_word, DIVERSITY_WORDS)),
+        inverted_rbo=inverted_rbo(coherent_words),
+    )
