@@ -41,6 +41,11 @@ class Run:
     def n_training_documents(self) -> int:
         return int(self.settings["corpus"]["n_documents"])
 
+    @property
+    def n_laps(self) -> int:
+        """Completed passes over the training documents, at least one."""
+        return max([1, *(int(entry.get("lap", 1)) for entry in self.trace)])
+
     def check_vocabulary(self, vocabulary: Vocabulary, where: str) -> None:
         """Refuse documents whose word ids mean other words than the topics' columns do."""
         if vocabulary.fingerprint != self.vocabulary.fingerprint:

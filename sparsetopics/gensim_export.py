@@ -1,0 +1,102 @@
+"""A trained model as a gensim ``LdaModel``."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from gensim.corpora import Dictionary
+from gensim.models import LdaModel
+
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.errors import OutputError
+from sparsetopics.model import TopicModel
+from sparsetopics.staging import check_output
+
+LOCAL_ITERATIONS = 100  # gensim's default of 50 stops before its own inference has settled
+SEED = 0
+
+
+def to_gensim(
+    model: TopicModel, vocabulary: Vocabulary, n_docs: int, n_passes: int = 1
+) -> LdaModel:
+    """Build a gensim model with the same posterior, in double precision.
+
+    ``get_topics()`` is our posterior mean, ``id2word`` a complete ``Dictionary``. ``n_docs``
+    training documents seen ``n_passes`` times set how much a later ``update()`` moves the topics:
+    gensim weighs new documents by how many it believes it has seen. Its inference starts from
+    random numbers at every call, so ``get_document_topics`` varies a little between calls; ours
+    does not.
+    """
+    exported = LdaModel(
+        id2word=to_dictionary(vocabulary, n_docs),
+        num_topics=model.n_topics,
+        alpha=np.asarray(model.doc_concentration, np.float64),
+        eta=model.word_concentration,
+        dtype=np.float64,
+        iterations=LOCAL_ITERATIONS,
+        eval_every=None,
+        random_state=SEED,
+    )
+    # gensim keeps λ − η, and a second copy, exp E[log φ], that inference alone reads.
+    exported.state.sstats[...] = model.topic_word_posterior - model.word_concentration
+    exported.sync_state()
+    exported.state.numdocs = n_docs
+    exported.num_updates = n_docs * n_passes
+    return exported
+
+
+def to_dictionary(vocabulary: Vocabulary, n_docs: int) -> Dictionary:
+    """The vocabulary with all that gensim's filters and writers read."""
+    dictionary = Dictionary()
+    dictionary.token2id = {word: word_id for word_id, word in enumerate(vocabulary.words)}
+    dictionary.dfs = _nonzero(vocabulary.document_frequency.tolist())
+    dictionary.cfs = _nonzero(vocabulary.term_frequency.tolist())
+    dictionary.num_docs = n_docs
+    dictionary.num_pos = int(vocabulary.term_frequency.sum())
+    dictionary.num_nnz = int(vocabulary.document_frequency.sum())
+    dictionary[0]  # a look-up makes gensim fill id2token
+    return dictionary
+
+
+def _nonzero(frequencies: list[int]) -> dict[int, int]:
+    return {word_id: count for word_id, count in enumerate(frequencies) if count}
+
+
+def write_gensim(exported: LdaModel, path: Path, *, overwrite: bool) -> None:
+    """Save for ``LdaModel.load(path)`` and ``Dictionary.load(f"{path}.dictionary")``.
+
+    gensim's own format is pickle, in several files whose names begin with ``path``. They are
+    written aside and moved when complete. Raises OutputError if one exists and ``overwrite`` is
+    false, or if the disk refuses.
+    """
+    check_gensim_output(path, overwrite=overwrite)
+    try:
+        prefix = f".{path.name}.part-"
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=path.parent) as scratch:
+            aside = Path(scratch) / path.name
+            exported.save(str(aside))
+            exported.id2word.save(f"{aside}.dictionary")
+            _move(aside, path, overwrite=overwrite)
+    except OSError as error:
+        raise OutputError(
+            str(path), found=error.strerror or str(error), wanted="room and permission to write"
+        ) from error
+
+
+def check_gensim_output(path: Path, *, overwrite: bool) -> None:
+    """Refuse an output that exists or has no parent folder; a folder is never replaced."""
+    if path.is_dir():
+        raise OutputError(str(path), found="a folder", wanted="a file name for gensim's files")
+    check_output(path, overwrite=overwrite)
+
+
+def _move(aside: Path, path: Path, *, overwrite: bool) -> None:
+    """Move all files of the export beside ``path``, the one that opens the others last."""
+    files = sorted(aside.parent.iterdir(), key=lambda file: (file == aside, file.name))
+    for file in files:
+        check_gensim_output(path.parent / file.name, overwrite=overwrite)
+    for file in files:
+        os.replace(file, path.parent / file.name)
