@@ -39,11 +39,9 @@ def read_topic_matrix(path: Path, n_words: int) -> FloatArray:
 def _read(path: Path) -> Any:
     if path.suffix == ".csv":
         return np.loadtxt(path, delimiter=",", ndmin=2, comments=None)
-    loaded = np.load(path, allow_pickle=False)
-    if path.suffix == ".npy":
-        return loaded
-    with loaded:
-        return loaded[NPZ_KEY]
+    with path.open("rb") as file:  # numpy leaves a damaged archive open
+        loaded = np.load(file, allow_pickle=False)
+        return loaded[NPZ_KEY] if path.suffix == ".npz" else loaded
 
 
 def _check(path: Path, matrix: FloatArray, n_words: int) -> None:

@@ -52,17 +52,13 @@ def to_dictionary(vocabulary: Vocabulary, n_docs: int) -> Dictionary:
     """The vocabulary with all that gensim's filters and writers read."""
     dictionary = Dictionary()
     dictionary.token2id = {word: word_id for word_id, word in enumerate(vocabulary.words)}
-    dictionary.dfs = _nonzero(vocabulary.document_frequency.tolist())
-    dictionary.cfs = _nonzero(vocabulary.term_frequency.tolist())
+    dictionary.dfs = dict(enumerate(vocabulary.document_frequency.tolist()))
+    dictionary.cfs = dict(enumerate(vocabulary.term_frequency.tolist()))
     dictionary.num_docs = n_docs
     dictionary.num_pos = int(vocabulary.term_frequency.sum())
     dictionary.num_nnz = int(vocabulary.document_frequency.sum())
     dictionary[0]  # a look-up makes gensim fill id2token
     return dictionary
-
-
-def _nonzero(frequencies: list[int]) -> dict[int, int]:
-    return {word_id: count for word_id, count in enumerate(frequencies) if count}
 
 
 def write_gensim(exported: LdaModel, path: Path, *, overwrite: bool) -> None:

@@ -24,6 +24,13 @@ SETTINGS_FILE = "model.json"
 ARRAYS_FILE = "model.safetensors"
 TRACE_FILE = "trace.jsonl"
 MODEL_NAMES = ("lda",)
+SETTING_TYPES = {
+    "n_topics": int,
+    "n_words": int,
+    "word_concentration": float,
+    "vocabulary_fingerprint": str,
+    "corpus": dict,
+}
 LIBRARIES = ("sparsetopics", "numpy", "scipy", "numba", "pyarrow")
 
 
@@ -91,7 +98,7 @@ def _facts(model: TopicModel, vocabulary: Vocabulary) -> dict[str, Any]:
         "n_topics": model.n_topics,
         "n_words": model.n_words,
         "doc_concentration": float(model.doc_concentration.sum()),
-        "word_concentration": model.word_concentration,
+        "word_concentration": float(model.word_concentration),
         "vocabulary_fingerprint": vocabulary.fingerprint,
         "versions": {"python": platform.python_version()}
         | {library: version(library) for library in LIBRARIES},
@@ -105,7 +112,7 @@ def load_run(path: Path) -> Run:
     vocabulary = _load_vocabulary(path, settings)
     posterior, concentration = _load_arrays(path / ARRAYS_FILE, settings)
     model = TopicModel(
-        settings["model"], posterior, concentration, float(settings["word_concentration"])
+        settings["model"], posterior, concentration, settings["word_concentration"]
     )
     return Run(path, model, vocabulary, settings, _load_trace(path / TRACE_FILE))
 
@@ -137,9 +144,12 @@ def _load_settings(path: Path) -> dict[str, Any]:
     if settings.get("model") not in MODEL_NAMES:
         wanted = f"one of {', '.join(MODEL_NAMES)}"
         raise RunError(str(path), found=f"model {settings.get('model')!r}", wanted=wanted)
-    sizes = ("n_topics", "n_words", "word_concentration", "vocabulary_fingerprint", "corpus")
-    if missing := [name for name in sizes if name not in settings]:
-        raise RunError(str(path), found=f"no {missing[0]!r}", wanted="a complete model.json")
+    for name, kind in SETTING_TYPES.items():
+        if not isinstance(settings.get(name), kind):
+            found = f"{name} {settings.get(name)!r}"
+            raise RunError(str(path), found=found, wanted="a value that training writes")
+    if not isinstance(settings["corpus"].get("n_documents"), int):
+        raise RunError(str(path), found="no n_documents of the corpus", wanted="their number")
     return settings
 
 

@@ -40,7 +40,7 @@ def log_likelihood_per_token(observed, scored, topic_word, doc_concentration):
         documents(observed), documents(scored), strict=True
     ):
         theta = document_proportions(words_a, counts_a, topic_word, doc_concentration)
-        sums.append(sum(c * np.log(theta @ topic_word[:, w]) for w, c in zip(words_b, counts_b)))
+        sums.append(counts_b @ np.log(theta @ topic_word[:, words_b]))
         tokens.append(counts_b.sum())
     sums, tokens = np.array(sums), np.array(tokens)
     n = len(sums)

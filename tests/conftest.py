@@ -1,0 +1,75 @@
+"""Settings and small worlds that several tests share."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+from sparsetopics.batches import DocumentBatch
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.model import TopicModel
+from sparsetopics.runs import save_run
+
+# Kernels compile on their first example, and a test must fail on every machine or on none.
+settings.register_profile("sparsetopics", deadline=None, derandomize=True)
+settings.load_profile("sparsetopics")
+
+N_WORDS = 30
+
+
+@pytest.fixture
+def training_batch() -> DocumentBatch:
+    """Sixty documents from three topics over thirty words."""
+    rng = np.random.default_rng(3)
+    topic_word = rng.dirichlet(np.full(N_WORDS, 0.2), size=3)
+    counts = np.array(
+        [rng.multinomial(40, rng.dirichlet([0.3] * 3) @ topic_word) for _ in range(60)]
+    )
+    documents, word_ids = np.nonzero(counts)
+    indptr = np.searchsorted(documents, np.arange(61)).astype(np.int64)
+    return DocumentBatch(
+        indptr, word_ids.astype(np.int32), counts[documents, word_ids].astype(np.uint32)
+    )
+
+
+@pytest.fixture
+def vocabulary(training_batch) -> Vocabulary:
+    return Vocabulary(
+        tuple(f"word{number:02}" for number in range(N_WORDS)),
+        np.bincount(training_batch.word_ids, minlength=N_WORDS),
+        np.bincount(
+            training_batch.word_ids, weights=training_batch.word_counts, minlength=N_WORDS
+        ).astype(np.int64),
+    )
+
+
+@pytest.fixture
+def model(training_batch) -> TopicModel:
+    """Four topics near the training words, in falling order of weight."""
+    rng = np.random.default_rng(4)
+    counts = rng.gamma(0.3, 1.0, size=(4, N_WORDS)) * np.array([[400], [300], [200], [100]])
+    counts = counts[np.argsort(-counts.sum(axis=1))]
+    return TopicModel("lda", counts + 0.1, np.array([0.2, 0.15, 0.1, 0.05]), 0.1)
+
+
+@pytest.fixture
+def run_folder(tmp_path, model, vocabulary):
+    """A run folder as training leaves it."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    settings = {"corpus": {"n_documents": 60, "fingerprint": "abc"}, "options": {}, "seed": 7}
+    trace = [{"lap": lap, "elbo_per_token": -4 + 0.1 * lap} for lap in (1, 2, 3)]
+    save_run(folder, model, vocabulary, settings, trace)
+    return folder
+
+
+@pytest.fixture
+def edit_settings(run_folder):
+    """Change entries of the run's model.json."""
+
+    def edit(**changes):
+        path = run_folder / "model.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+    return edit
