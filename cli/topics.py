@@ -30,7 +30,10 @@ def command(run: Path, n_words: int, as_json: bool) -> None:
     from sparsetopics.runs import load_run
 
     trained = load_run(run)
-    rows = topic_table(trained.model, trained.vocabulary.words, n_words)
+    model = trained.model
+    rows = topic_table(
+        model.topic_word_mean, model.topic_weights, trained.vocabulary.words, n_words
+    )
     if as_json:
         click.echo(json.dumps([row._asdict() for row in rows]))
         return

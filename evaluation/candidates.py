@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ class Candidate:
     topic_word: FloatArray  # (n_topics, n_words)   rows sum to one
     doc_concentration: FloatArray  # (n_topics,)
     unigram: FloatArray  # (n_words,)
+    words: Sequence[str]  # (n_words,)
     run: Run | None  # None for a plain matrix
 
 
@@ -55,6 +57,7 @@ def run_candidate(run: Run, concentration: float | None = None) -> Candidate:
             else np.full(n_topics, concentration / n_topics)
         ),
         unigram=unigram_probabilities(run.vocabulary.term_frequency),
+        words=run.vocabulary.words,
         run=run,
     )
 
@@ -67,5 +70,6 @@ def _matrix_candidate(path: Path, vocabulary: Vocabulary, concentration: float |
         topic_word=topic_word,
         doc_concentration=np.full(len(topic_word), total / len(topic_word)),
         unigram=unigram_probabilities(vocabulary.term_frequency),
+        words=vocabulary.words,
         run=None,
     )

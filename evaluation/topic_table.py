@@ -8,14 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.batches import FloatArray, IntArray
-from sparsetopics.model import TopicModel
 
 
 class TopicRow(NamedTuple):
     """One topic: its place in the model, share of the training tokens and best words."""
 
     topic: int
-    weight: float
+    weight: float | None  # None where a plain matrix does not say
     words: list[tuple[str, float]]  # word, probability in the topic
 
 
@@ -28,13 +27,18 @@ def top_words(topic_word: FloatArray, n_words: int) -> IntArray:
     return order
 
 
-def topic_table(model: TopicModel, words: Sequence[str], n_words: int) -> list[TopicRow]:
-    """One row per topic of ``model`` in its order, with ``n_words`` words each."""
-    topic_word = model.topic_word_mean
+def topic_table(
+    topic_word: FloatArray,  # (n_topics, n_words)   rows sum to one
+    weights: FloatArray | None,  # (n_topics,)
+    words: Sequence[str],
+    n_words: int,
+) -> list[TopicRow]:
+    """One row per topic, in the given order, with its ``n_words`` best words."""
+    shares = [None] * len(topic_word) if weights is None else weights.tolist()
     best_words = top_words(topic_word, n_words)
     return [
-        TopicRow(topic, weight, [(words[word], float(probabilities[word])) for word in best])
-        for topic, (weight, probabilities, best) in enumerate(
-            zip(model.topic_weights.tolist(), topic_word, best_words, strict=True)
+        TopicRow(topic, share, [(words[word], float(probabilities[word])) for word in best])
+        for topic, (share, probabilities, best) in enumerate(
+            zip(shares, topic_word, best_words, strict=True)
         )
     ]
