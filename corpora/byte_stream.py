@@ -1,0 +1,100 @@
+"""Reading files piece by piece: gzip or not, checked UTF-8, whole lines, errors with a place."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+from sparsetopics.errors import SourceError
+
+BLOCK_BYTES = 8 << 20  # of raw input per block: small enough for a few workers' scratch arrays
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class LineBlock(NamedTuple):
+    """Whole lines, valid UTF-8, the last one ended by a line break too."""
+
+    path: Path
+    first_line: int  # number of the first line in the file, from 1
+    data: bytes
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn the errors of a file that is missing, unreadable or damaged into a SourceError."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise SourceError(
+            str(path),
+            found=f"damaged or truncated gzip data ({error})",
+            wanted="a whole .gz file",
+            hint="Copy or download it again.",
+        ) from error
+    except OSError as error:
+        raise SourceError(
+            str(path), found=error.strerror or str(error), wanted="a readable file"
+        ) from error
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """The bytes of a file, unpacked if its name ends in .gz."""
+    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+
+
+def read_utf8(path: Path, encoding_errors: str) -> str:
+    """The whole text of a file; SourceError naming the line if it is not UTF-8."""
+    with reading(path), open_bytes(path) as stream:
+        data = stream.read()
+    return checked_utf8(data.removeprefix(BYTE_ORDER_MARK), path, 1, encoding_errors).decode()
+
+
+def line_blocks(path: Path, encoding_errors: str) -> Iterator[LineBlock]:
+    """The lines of a file in blocks of about ``BLOCK_BYTES``.
+
+    Raises SourceError if the file cannot be read or, under ``encoding_errors="strict"``, at the
+    first line that is not UTF-8.
+    """
+    first_line = 1
+    for data in _whole_lines(path):
+        if first_line == 1:
+            data = data.removeprefix(BYTE_ORDER_MARK)
+        data = checked_utf8(data, path, first_line, encoding_errors)
+        if data:
+            yield LineBlock(path, first_line, data)
+        first_line += data.count(b"\n")
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    rest = b""
+    with reading(path), open_bytes(path) as stream:
+        while piece := stream.read(BLOCK_BYTES):
+            end = piece.rfind(b"\n") + 1
+            if end:
+                yield rest + piece[:end]
+                rest = piece[end:]
+            else:
+                rest += piece
+    if rest:
+        yield rest + b"\n"
+
+
+def checked_utf8(data: bytes, path: Path, first_line: int, encoding_errors: str) -> bytes:
+    """``data`` if it is UTF-8; else repaired, or refused with the line of the first bad byte."""
+    if encoding_errors == "replace":
+        return data.decode(errors="replace").encode()
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = first_line + data.count(b"\n", 0, error.start)
+        raise SourceError(
+            f"{path}, line {line}",
+            found=f"byte 0x{data[error.start]:02x} that is not UTF-8",
+            wanted="UTF-8 text",
+            hint="Convert the file, or use --encoding-errors replace.",
+        ) from error
+    return data

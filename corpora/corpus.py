@@ -1,0 +1,147 @@
+"""A corpus: vocabulary and documents, on disk or in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from sparsetopics.batches import DocumentBatch
+from sparsetopics.corpora.manifest import FileEntry, Manifest, Sizes, total
+from sparsetopics.corpora.memory_corpus import documents_of_csr, documents_of_texts
+from sparsetopics.corpora.pruning import PruningOptions
+from sparsetopics.corpora.shards import StoredRowGroup
+from sparsetopics.corpora.tokenizer import TokenizerOptions
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.errors import CorpusFormatError
+
+DEFAULT_TOKENIZER = TokenizerOptions()
+DEFAULT_PRUNING = PruningOptions()
+
+
+class RowGroup(Protocol):
+    """Consecutive documents that are read at once."""
+
+    @property
+    def n_docs(self) -> int: ...
+
+    @property
+    def n_pairs(self) -> int: ...
+
+    @property
+    def n_tokens(self) -> int | float: ...
+
+    def read(self) -> DocumentBatch: ...
+
+    def read_doc_ids(self) -> list[str]: ...
+
+    def read_labels(self) -> list[str | None]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """Documents as sparse word counts, in row groups, with their vocabulary."""
+
+    vocabulary: Vocabulary
+    row_groups: Sequence[RowGroup]
+    n_skipped: int = 0  # documents left out because they hold no word of the vocabulary
+    n_unknown_tokens: int = 0  # tokens left out because a given vocabulary does not hold them
+
+    @property
+    def n_words(self) -> int:
+        return len(self.vocabulary)
+
+    @property
+    def n_docs(self) -> int:
+        return self._sizes.n_docs
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of different words in each document, added up."""
+        return self._sizes.n_pairs
+
+    @property
+    def n_tokens(self) -> int | float:
+        return self._sizes.n_tokens
+
+    @property
+    def _sizes(self) -> Sizes:
+        return total((group.n_docs, group.n_pairs, group.n_tokens) for group in self.row_groups)
+
+    def batches(self) -> Iterator[DocumentBatch]:
+        """The documents, one batch per row group, in order."""
+        return (group.read() for group in self.row_groups)
+
+    def doc_ids(self) -> Iterator[list[str]]:
+        """Document ids, aligned with ``batches()``."""
+        return (group.read_doc_ids() for group in self.row_groups)
+
+    def labels(self) -> Iterator[list[str | None]]:
+        """Labels, aligned with ``batches()``; None where a document has none."""
+        return (group.read_labels() for group in self.row_groups)
+
+    @classmethod
+    def open(cls, path: str | Path) -> Corpus:
+        """Open a corpus folder; documents are read when asked for.
+
+        Raises CorpusFormatError if the manifest, the vocabulary or the size of a shard is not
+        what ingest wrote. ``validate`` looks at every byte.
+        """
+        folder = Path(path)
+        manifest = Manifest.load(folder)
+        for entry in (manifest.vocabulary, *(shard.file for shard in manifest.shards)):
+            _check_size(folder, entry)
+        vocabulary = Vocabulary.load(folder)
+        if vocabulary.fingerprint != manifest.fingerprint or len(vocabulary) != manifest.n_words:
+            raise CorpusFormatError(
+                str(folder / manifest.vocabulary.file),
+                found=f"{len(vocabulary)} words with fingerprint {vocabulary.fingerprint[:12]}",
+                wanted=f"{manifest.n_words} with {manifest.fingerprint[:12]}",
+                hint="Ingest anew, or restore the file.",
+            )
+        groups = [
+            StoredRowGroup(folder / shard.file.file, index, *sizes, manifest.n_words)
+            for shard in manifest.shards
+            for index, sizes in enumerate(shard.row_groups)
+        ]
+        return cls(vocabulary, tuple(groups), manifest.n_skipped, manifest.n_unknown_tokens)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        *,
+        tokenizer: TokenizerOptions = DEFAULT_TOKENIZER,
+        pruning: PruningOptions = DEFAULT_PRUNING,
+        vocabulary: Vocabulary | None = None,
+    ) -> Corpus:
+        """Make a corpus in memory; document ids are running numbers.
+
+        With ``vocabulary``, its words are used as they are and nothing is pruned. Raises
+        SourceError if no word or no document is left.
+        """
+        return cls(*documents_of_texts(texts, tokenizer, pruning, vocabulary))
+
+    @classmethod
+    def from_csr(
+        cls, counts: Any, words: Sequence[str], doc_ids: Sequence[str] | None = None
+    ) -> Corpus:
+        """Make a corpus in memory of a sparse matrix, documents by words, of any number type.
+
+        Rows without a count are left out. Whole counts are kept as uint32, others as float32.
+        Raises ShapeError if the sizes do not fit or a count is negative or not finite.
+        """
+        return cls(*documents_of_csr(counts, words, doc_ids))
+
+
+def _check_size(folder: Path, entry: FileEntry) -> None:
+    path = folder / entry.file
+    found = path.stat().st_size if path.is_file() else None
+    if found != entry.n_bytes:
+        raise CorpusFormatError(
+            str(path),
+            found="no such file" if found is None else f"{found} bytes",
+            wanted=f"{entry.n_bytes} bytes",
+            hint="Ingest anew, or restore the file.",
+        )

@@ -1,0 +1,196 @@
+"""From files to a corpus folder, in bounded memory, each document tokenised once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparsetopics.corpora.blocks import CountedBlock, PendingBlock
+from sparsetopics.corpora.encoding import EncodedBlock, encode
+from sparsetopics.corpora.formats import Collection, find_collection
+from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST_FILE
+from sparsetopics.corpora.manifest import FileEntry, Manifest
+from sparsetopics.corpora.ordered_map import ordered_map
+from sparsetopics.corpora.pruning import PruningOptions, prune
+from sparsetopics.corpora.shards import ShardWriter
+from sparsetopics.corpora.sources import ReadOptions
+from sparsetopics.corpora.spool import Spool
+from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts
+from sparsetopics.corpora.vocabulary import FILE_NAME as VOCABULARY_FILE
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.corpora.word_tally import WordTally, WordTotals
+from sparsetopics.errors import OptionError, SourceError
+from sparsetopics.staging import staged_folder
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOptions:
+    """How to make a corpus of files.
+
+    ``vocabulary`` names a corpus or run folder whose words are used as they are; then nothing is
+    pruned, and tokeniser settings are taken from there unless given. The result does not depend
+    on ``workers``.
+    """
+
+    format: str | None = None  # by extension if None
+    read: ReadOptions = field(default_factory=ReadOptions)
+    tokenizer: TokenizerOptions | None = None
+    pruning: PruningOptions = field(default_factory=PruningOptions)
+    vocabulary: Path | None = None
+    workers: int = 1
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise OptionError("workers", found=f"{self.workers}", wanted="1 or more")
+
+
+class IngestSummary(NamedTuple):
+    """What an ingest made."""
+
+    n_documents: int
+    n_tokens: int
+    n_pairs: int
+    n_words: int
+    n_shards: int
+    n_skipped: int  # documents without a word of the vocabulary
+    n_unknown_tokens: int  # tokens outside a given vocabulary
+
+
+class Progress(NamedTuple):
+    """How far an ingest is."""
+
+    stage: str  # "reading" or "writing"
+    n_documents: int
+
+
+def ingest(
+    sources: Iterable[str | Path],
+    out: str | Path,
+    options: IngestOptions | None = None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> IngestSummary:
+    """Make the corpus folder ``out`` of files, folders and glob patterns.
+
+    Documents without a word of the vocabulary are left out and counted as skipped. Raises
+    SourceError for input that cannot be read, OutputError if ``out`` cannot be written; nothing
+    is left behind then.
+    """
+    options = options or IngestOptions()
+    out = Path(out)
+    with (
+        staged_folder(out, overwrite=options.overwrite) as folder,
+        TemporaryDirectory(prefix="spool-", dir=folder) as spool_folder,
+    ):
+        collection = find_collection(sources, options.format)
+        tokenizer = None if collection.format.counted else _tokenizer(options)
+        counted = _counted_blocks(collection, options, tokenizer, on_progress)
+        if options.vocabulary is None:
+            spool = Spool(Path(spool_folder))
+            totals = _spool_and_tally(counted, spool)
+            vocabulary = prune(totals, options.pruning, counted=collection.format.counted)
+            counted = spool.blocks()
+        else:
+            vocabulary = Vocabulary.load(options.vocabulary)
+        words = pa.array(vocabulary.words, pa.string())
+        encoded = ordered_map(partial(encode, words=words), counted, options.workers)
+        if options.vocabulary is None:  # what pruning took is not unknown
+            encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
+        return _write_corpus(folder, encoded, vocabulary, tokenizer, on_progress)
+
+
+def _spool_and_tally(blocks: Iterable[CountedBlock], spool: Spool) -> WordTotals:
+    tally = WordTally()
+    for block in blocks:
+        spool.append(block)
+        tally.add(block)
+    return tally.totals()
+
+
+def _tokenizer(options: IngestOptions) -> TokenizerOptions:
+    """The settings given, else those the vocabulary was made with, else the default."""
+    if options.tokenizer is not None:
+        return options.tokenizer
+    if options.vocabulary is not None and (options.vocabulary / MANIFEST_FILE).exists():
+        settings = Manifest.load(options.vocabulary).tokenizer
+        return TokenizerOptions(**settings) if settings else TokenizerOptions()
+    return TokenizerOptions()
+
+
+def _counted_blocks(
+    collection: Collection,
+    options: IngestOptions,
+    tokenizer: TokenizerOptions | None,
+    on_progress: Callable[[Progress], None],
+) -> Iterator[CountedBlock]:
+    """The documents of all files in order, counted, each with an id."""
+    pending = collection.format.read(collection.files, options.read)
+    n_documents = 0
+    for block in ordered_map(partial(_count, tokenizer=tokenizer), pending, options.workers):
+        numbers = pa.array(np.arange(n_documents, n_documents + len(block.doc_ids)))
+        n_documents += len(numbers)
+        on_progress(Progress("reading", n_documents))
+        yield block._replace(doc_ids=pc.coalesce(block.doc_ids, numbers.cast(pa.string())))
+
+
+def _count(pending: PendingBlock, tokenizer: TokenizerOptions | None) -> CountedBlock:
+    block = pending()
+    if isinstance(block, CountedBlock):
+        return block
+    assert tokenizer is not None  # readers of text are not of a counted format
+    return count_texts(block, tokenizer)
+
+
+def _write_corpus(
+    folder: Path,
+    encoded: Iterable[EncodedBlock],
+    vocabulary: Vocabulary,
+    tokenizer: TokenizerOptions | None,
+    on_progress: Callable[[Progress], None],
+) -> IngestSummary:
+    """Vocabulary, shards and, last, the manifest."""
+    vocabulary.save(folder)
+    n_skipped = n_unknown_tokens = n_documents = 0
+    with ShardWriter(folder) as writer:
+        for block in encoded:
+            writer.append(block.rows)
+            n_skipped += block.n_skipped
+            n_unknown_tokens += block.n_unknown_tokens
+            n_documents += block.rows.batch.n_docs
+            on_progress(Progress("writing", n_documents))
+        shards = writer.finish()
+    if not shards:
+        raise SourceError(
+            "documents",
+            found=f"none of {n_skipped} with a word of the vocabulary",
+            wanted="at least one",
+            hint="Check --vocabulary and --token-pattern.",
+        )
+    manifest = Manifest(
+        n_words=len(vocabulary),
+        n_skipped=n_skipped,
+        n_unknown_tokens=n_unknown_tokens,
+        vocabulary=FileEntry.of(folder / VOCABULARY_FILE),
+        fingerprint=vocabulary.fingerprint,
+        shards=shards,
+        tokenizer=None if tokenizer is None else asdict(tokenizer),
+    )
+    manifest.save(folder)
+    sizes = manifest.sizes
+    return IngestSummary(
+        sizes.n_docs,
+        int(sizes.n_tokens),
+        sizes.n_pairs,
+        len(vocabulary),
+        len(shards),
+        n_skipped,
+        n_unknown_tokens,
+    )

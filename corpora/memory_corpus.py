@@ -1,0 +1,189 @@
+"""Documents in memory, from texts or from a sparse matrix, as row groups of a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from scipy.sparse import csr_array
+
+from sparsetopics.batches import DocumentBatch, WordCounts
+from sparsetopics.corpora.blocks import CountedBlock, TextBlock
+from sparsetopics.corpora.encoding import encode
+from sparsetopics.corpora.pruning import PruningOptions, prune
+from sparsetopics.corpora.shards import DOCS_PER_ROW_GROUP, DocumentRows
+from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.corpora.word_tally import WordTally
+from sparsetopics.errors import ShapeError, SourceError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryRowGroup:
+    """Documents in memory."""
+
+    rows: DocumentRows
+
+    @property
+    def n_docs(self) -> int:
+        return self.rows.batch.n_docs
+
+    @property
+    def n_pairs(self) -> int:
+        return self.rows.batch.n_pairs
+
+    @property
+    def n_tokens(self) -> int | float:
+        counts = self.rows.batch.word_counts
+        if counts.dtype == np.uint32:
+            return int(counts.sum(dtype=np.int64))
+        return self.rows.batch.n_tokens
+
+    def read(self) -> DocumentBatch:
+        return self.rows.batch
+
+    def read_doc_ids(self) -> list[str]:
+        return self.rows.doc_ids.to_pylist()  # type: ignore[no-any-return]
+
+    def read_labels(self) -> list[str | None]:
+        return self.rows.labels.to_pylist()  # type: ignore[no-any-return]
+
+
+class MemoryDocuments(NamedTuple):
+    """What a corpus in memory is made of."""
+
+    vocabulary: Vocabulary
+    row_groups: tuple[MemoryRowGroup, ...]
+    n_skipped: int
+    n_unknown_tokens: int
+
+
+def documents_of_texts(
+    texts: Iterable[str],
+    tokenizer: TokenizerOptions,
+    pruning: PruningOptions,
+    vocabulary: Vocabulary | None,
+) -> MemoryDocuments:
+    """Tokenise, prune and encode; SourceError if nothing is left."""
+    blocks = [count_texts(block, tokenizer) for block in _text_blocks(texts)]
+    given = vocabulary is not None
+    if vocabulary is None:
+        vocabulary = _learned(blocks, pruning)
+    words = pa.array(vocabulary.words, pa.string())
+    encoded = [encode(block, words) for block in blocks]
+    groups = tuple(MemoryRowGroup(block.rows) for block in encoded if block.rows.batch.n_docs)
+    n_skipped = sum(block.n_skipped for block in encoded)
+    if not groups:
+        raise SourceError(
+            "texts",
+            found=f"none of {n_skipped} documents with a word of the vocabulary",
+            wanted="at least one",
+        )
+    n_unknown = sum(block.n_unknown_tokens for block in encoded) if given else 0
+    return MemoryDocuments(vocabulary, groups, n_skipped, n_unknown)
+
+
+def _text_blocks(texts: Iterable[str]) -> Iterator[TextBlock]:
+    """Texts under running numbers, a row group at a time."""
+    remaining = iter(texts)
+    start = 0
+    while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
+        doc_ids = pa.array([str(start + i) for i in range(len(some))], pa.string())
+        yield TextBlock(doc_ids, pa.nulls(len(some), pa.string()), _as_strings(some, start))
+        start += len(some)
+
+
+def _as_strings(texts: list[str], start: int) -> pa.StringArray:
+    for number, text in enumerate(texts, start):
+        if not isinstance(text, str):
+            raise SourceError(
+                f"texts[{number}]", found=f"{type(text).__name__} {text!r:.40}", wanted="a string"
+            )
+    return pa.array(texts, pa.string())
+
+
+def _learned(blocks: Sequence[CountedBlock], pruning: PruningOptions) -> Vocabulary:
+    tally = WordTally()
+    for block in blocks:
+        tally.add(block)
+    return prune(tally.totals(), pruning, counted=False)
+
+
+def documents_of_csr(
+    counts: Any, words: Sequence[str], doc_ids: Sequence[str] | None
+) -> MemoryDocuments:
+    """Rows of a sparse matrix of counts; the words keep their order.
+
+    Raises ShapeError for sizes that do not fit, a word given twice, or a count that is negative
+    or not finite.
+    """
+    matrix = _canonical(counts)
+    n_docs, n_words = matrix.shape
+    if len(words) != n_words or len(set(words)) != n_words:
+        raise ShapeError(
+            "words",
+            found=f"{len(words)} words, {len(set(words))} of them different",
+            wanted=f"{n_words} different words, one for each column",
+        )
+    names = [str(i) for i in range(n_docs)] if doc_ids is None else list(doc_ids)
+    if len(names) != n_docs:
+        raise ShapeError("doc_ids", found=f"{len(names)} ids", wanted=f"{n_docs}, one for each row")
+    kept = np.flatnonzero(np.diff(matrix.indptr))
+    if not len(kept):
+        raise SourceError("counts", found="no count above zero", wanted="at least one")
+    vocabulary = Vocabulary(
+        tuple(words),
+        np.bincount(matrix.indices, minlength=n_words),
+        np.rint(np.bincount(matrix.indices, matrix.data, n_words)).astype(np.int64),
+    )
+    whole = DocumentBatch(
+        matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
+    )
+    groups = tuple(
+        MemoryRowGroup(_rows_of(whole, kept[start : start + DOCS_PER_ROW_GROUP], names))
+        for start in range(0, len(kept), DOCS_PER_ROW_GROUP)
+    )
+    return MemoryDocuments(vocabulary, groups, n_docs - len(kept), 0)
+
+
+def _rows_of(whole: DocumentBatch, rows: Any, names: list[str]) -> DocumentRows:
+    return DocumentRows(
+        pa.array([names[row] for row in rows], pa.string()),
+        pa.nulls(len(rows), pa.string()),
+        whole.take(rows),
+    )
+
+
+def _canonical(counts: Any) -> csr_array:
+    """Sorted, duplicates summed, no zeros, counts as uint32 if whole and else float32."""
+    matrix = csr_array(counts, copy=True)
+    _check_counts(matrix)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.data = _narrow(matrix.data)
+    return matrix
+
+
+def _check_counts(matrix: csr_array) -> None:
+    if matrix.dtype.kind not in "biuf":
+        raise ShapeError("counts", found=f"type {matrix.dtype}", wanted="real numbers")
+    bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
+    if len(bad):
+        row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
+        raise ShapeError(
+            f"counts, row {row}, column {matrix.indices[bad[0]]}",
+            found=f"{matrix.data[bad[0]]}",
+            wanted="counts of zero or more",
+        )
+
+
+def _narrow(data: Any) -> WordCounts:
+    whole = np.issubdtype(data.dtype, np.bool_) or (
+        (data == np.floor(data)).all() and data.max(initial=0) <= np.iinfo(np.uint32).max
+    )
+    narrow: WordCounts = data.astype(np.uint32 if whole else np.float32)
+    return narrow
