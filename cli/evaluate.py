@@ -61,10 +61,12 @@ def command(
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.evaluation.candidates import open_candidate
     from sparsetopics.evaluation.scorecard import score_candidate
+    from sparsetopics.runs import refuse_run
     from sparsetopics.staging import check_output
 
     if report:
         check_output(report, overwrite=overwrite)
+    refuse_run(heldout)
     documents = Corpus.open(heldout)
     coherence_documents = Corpus.open(coherence_corpus) if coherence_corpus else documents
     candidates = [open_candidate(run, documents.vocabulary, str(heldout), alpha) for run in runs]
@@ -72,6 +74,11 @@ def command(
         score_candidate(candidate, documents, coherence_documents, seed=seed, workers=workers)
         for candidate in candidates
     ]
+    if report:
+        from sparsetopics.evaluation.report import Setting, write_report
+
+        setting = Setting(str(heldout), str(coherence_corpus or heldout), seed)
+        write_report(report, cards, setting, overwrite=overwrite)
     if as_json:
         click.echo(json.dumps([card.as_dict() for card in cards]))
     else:

@@ -33,10 +33,11 @@ def command(
     """
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.evaluation.proportions import write_proportions
-    from sparsetopics.runs import load_run
+    from sparsetopics.runs import load_run, refuse_run
     from sparsetopics.staging import check_output
 
     check_output(out, overwrite=overwrite)
+    refuse_run(corpus)
     trained = load_run(run)
     documents = Corpus.open(corpus)
     trained.check_vocabulary(documents.vocabulary, str(corpus))

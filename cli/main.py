@@ -73,7 +73,7 @@ class LazyCommands(click.Group):
 
 
 @click.group(cls=LazyCommands, params=[_verbose_option()])
-@click.version_option(package_name="sparsetopics")
+@click.version_option(package_name="sparsetopics", prog_name="sparsetopics")
 def main() -> None:
     """Train topic models, look at their topics and score them on held-out documents.
 

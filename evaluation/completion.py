@@ -25,6 +25,9 @@ class Documents(Protocol):
     """The part of a corpus that scoring reads."""
 
     @property
+    def n_skipped(self) -> int: ...
+
+    @property
     def n_unknown_tokens(self) -> int: ...
 
     def batches(self) -> Iterator[DocumentBatch]: ...
@@ -39,7 +42,7 @@ class CompletionScore(NamedTuple):
     unigram_log_likelihood_per_token: float  # the zero line: no topics at all
     n_documents: int  # scored
     n_tokens: float  # scored
-    n_skipped_documents: int  # fewer than two known word types
+    n_skipped_documents: int  # fewer than two known word types, or left out by ingest for none
     n_unknown_tokens: int  # dropped by ingest: words outside the vocabulary
 
 
@@ -78,7 +81,7 @@ def document_completion(
     word_topic = np.ascontiguousarray(topic_word.T)
     log_unigram = np.log(unigram)
     sums = [np.empty((3, 0))]
-    position = n_skipped = 0
+    position, n_skipped = 0, heldout.n_skipped
     for batch in heldout.batches():
         observed, scored, skipped = split_by_type(batch, position, seed)
         proportions = topic_proportions(observed, topic_word, doc_concentration, workers=workers)

@@ -75,7 +75,7 @@ def trace_figure(series: Sequence[Series], label: str) -> str:
 def score_figure(lines: Sequence[ScoreLine]) -> str:
     """Held-out scores with two standard errors either side, and the unigram line."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(7.6, 0.9 + 0.42 * len(lines)), layout="constrained")
+        figure = Figure(figsize=(6.2, 0.9 + 0.42 * len(lines)), layout="constrained")
         axes = figure.add_subplot()
         for number, line in enumerate(lines):
             error = 2 * line.standard_error

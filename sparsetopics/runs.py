@@ -105,15 +105,20 @@ def _facts(model: TopicModel, vocabulary: Vocabulary) -> dict[str, Any]:
     }
 
 
+def refuse_run(path: Path) -> None:
+    """Refuse a run folder where a corpus is wanted; anything else is the corpus reader's matter."""
+    if (path / SETTINGS_FILE).exists():
+        swapped = "Are the run and the corpus swapped? The run comes first."
+        raise RunError(str(path), found="a run folder", wanted="a corpus folder", hint=swapped)
+
+
 def load_run(path: Path) -> Run:
     """Read a run folder; RunError names the first thing that is missing or damaged."""
     _check_folder(path)
     settings = _load_settings(path / SETTINGS_FILE)
     vocabulary = _load_vocabulary(path, settings)
     posterior, concentration = _load_arrays(path / ARRAYS_FILE, settings)
-    model = TopicModel(
-        settings["model"], posterior, concentration, settings["word_concentration"]
-    )
+    model = TopicModel(settings["model"], posterior, concentration, settings["word_concentration"])
     return Run(path, model, vocabulary, settings, _load_trace(path / TRACE_FILE))
 
 

@@ -1,6 +1,7 @@
 """Settings and small worlds that several tests share."""
 
 import json
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def training_batch() -> DocumentBatch:
 @pytest.fixture
 def vocabulary(training_batch) -> Vocabulary:
     return Vocabulary(
-        tuple(f"word{number:02}" for number in range(N_WORDS)),
+        tuple(f"word{ascii_lowercase[n // 26]}{ascii_lowercase[n % 26]}" for n in range(N_WORDS)),
         np.bincount(training_batch.word_ids, minlength=N_WORDS),
         np.bincount(
             training_batch.word_ids, weights=training_batch.word_counts, minlength=N_WORDS

@@ -11,6 +11,7 @@ from sparsetopics.batches import DocumentBatch
 class HeldoutDocuments:
     batch: DocumentBatch
     batch_size: int = 1000
+    n_skipped: int = 0
     n_unknown_tokens: int = 0
 
     def batches(self):

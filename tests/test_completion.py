@@ -75,7 +75,7 @@ def test_every_word_type_is_scored_about_one_time_in_five():
 
 def completion(batch, model, vocabulary, seed=0, batch_size=1000, workers=1):
     return document_completion(
-        HeldoutDocuments(batch, batch_size, n_unknown_tokens=17),
+        HeldoutDocuments(batch, batch_size, n_skipped=2, n_unknown_tokens=17),
         model.topic_word_mean,
         model.doc_concentration,
         unigram_probabilities(vocabulary.term_frequency),
@@ -96,7 +96,7 @@ def test_the_score_equals_the_plain_twin(training_batch, model, vocabulary):
     assert score.standard_error == pytest.approx(jackknife, rel=0.02)
     assert score.perplexity == pytest.approx(exp(-score.log_likelihood_per_token))
     assert score.n_tokens == split.scored.n_tokens
-    assert (score.n_documents, score.n_skipped_documents) == (60, 0)
+    assert (score.n_documents, score.n_skipped_documents) == (60, 2)
     assert score.n_unknown_tokens == 17
 
 
@@ -136,11 +136,11 @@ def test_a_document_worked_by_hand():
 def test_short_documents_are_skipped_and_counted(model, vocabulary):
     score = completion(batch_of([0, 1, 8, 1, 9], n_words=30), model, vocabulary, batch_size=2)
 
-    assert (score.n_documents, score.n_skipped_documents) == (2, 3)
+    assert (score.n_documents, score.n_skipped_documents) == (2, 5)
 
 
 def test_nothing_to_score_is_an_error(model, vocabulary):
-    with pytest.raises(CorpusError, match="none with two known word types among 3"):
+    with pytest.raises(CorpusError, match="none with two known word types among 5"):
         completion(batch_of([0, 1, 1], n_words=30), model, vocabulary)
 
 

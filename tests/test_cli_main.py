@@ -1,0 +1,163 @@
+"""The command line as a whole: start-up, help, errors and exit codes."""
+
+import os
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from sparsetopics.cli import main as cli_main
+from sparsetopics.cli import numba_cache
+from sparsetopics.cli.main import COMMANDS, main
+from sparsetopics.errors import OptionError
+
+HEAVY = ("numba", "gensim", "matplotlib", "scipy", "pyarrow", "numpy", "jinja2", "rich")
+
+
+def python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_help_lists_every_command_and_imports_nothing_heavy():
+    done = python(
+        "import sys\n"
+        "from sparsetopics.cli.main import main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        f"print('HEAVY', [name for name in {HEAVY!r} if name in sys.modules])\n"
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("HEAVY []\n")
+    for name in COMMANDS:
+        assert f"\n  {name} " in done.stdout
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_imports_nothing_heavy(name):
+    done = python(
+        "import sys\n"
+        "from sparsetopics.cli.main import main\n"
+        f"main([{name!r}, '--help'], standalone_mode=False)\n"
+        f"print('HEAVY', [name for name in {HEAVY!r} if name in sys.modules])\n"
+    )
+
+    assert done.stdout.endswith("HEAVY []\n"), done.stderr
+
+
+def test_version():
+    result = CliRunner().invoke(main, ["--version"])
+
+    assert result.output.startswith("sparsetopics, version 0.")
+
+
+@pytest.mark.parametrize("arguments", [["nonsense"], ["topics"], ["topics", "run", "--words", "0"]])
+def test_usage_errors_exit_with_2(arguments):
+    assert CliRunner().invoke(main, arguments).exit_code == 2
+
+
+@pytest.fixture
+def command_that(monkeypatch):
+    """Put a command of one statement on the command line as ``try``."""
+
+    def install(action):
+        module = SimpleNamespace(command=click.Command("try", callback=action))
+        monkeypatch.setitem(COMMANDS, "try", "sparsetopics.cli.try")
+        monkeypatch.setattr(cli_main.importlib, "import_module", lambda _: module)
+        monkeypatch.setattr(main, "commands", {})
+
+    return install
+
+
+def refuse():
+    raise OptionError("--topics", found="0", wanted="at least 1", hint="Give more.")
+
+
+def test_library_errors_end_as_one_line(command_that):
+    command_that(refuse)
+
+    result = CliRunner().invoke(main, ["try"])
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr == "Error: --topics: found 0, wanted at least 1. Give more.\n"
+
+
+@pytest.mark.parametrize("arguments", [["-v", "try"], ["try", "-v"], ["try", "--verbose"]])
+def test_verbose_shows_the_traceback_before_the_line(command_that, arguments):
+    command_that(refuse)
+
+    result = CliRunner().invoke(main, arguments)
+
+    assert result.exit_code == 1
+    assert "Traceback" in result.stderr
+    assert result.stderr.endswith("Error: --topics: found 0, wanted at least 1. Give more.\n")
+
+
+def test_an_interrupt_ends_as_one_line_with_130(command_that):
+    command_that(lambda: signal.raise_signal(signal.SIGINT))
+
+    result = CliRunner().invoke(main, ["try"])
+
+    assert (result.exit_code, result.stderr) == (130, "Error: interrupted.\n")
+
+
+def test_a_reader_that_closes_early_is_no_error(run_folder):
+    command = (
+        f"{sys.executable} -c 'from sparsetopics.cli.main import main; main()' "
+        f"topics {run_folder} --words 30 | head -c 1"
+    )
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+
+    assert (done.stdout, done.stderr) == ("t", "")
+
+
+@pytest.fixture
+def no_cache_chosen(monkeypatch, tmp_path):
+    """As installed where nothing beside the package can be written."""
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    package = os.path.dirname(os.path.realpath(numba_cache.__file__))
+    writable = os.access
+    monkeypatch.setattr(
+        numba_cache.os, "access", lambda path, mode: str(path) != package and writable(path, mode)
+    )
+
+
+@pytest.mark.usefixtures("no_cache_chosen")
+def test_kernels_of_a_read_only_installation_go_to_the_users_cache(tmp_path):
+    numba_cache.choose_cache_folder()
+
+    assert os.environ["NUMBA_CACHE_DIR"].startswith(str(tmp_path))
+    assert os.path.isdir(os.environ["NUMBA_CACHE_DIR"])
+
+
+@pytest.mark.usefixtures("no_cache_chosen")
+def test_without_a_home_kernels_go_to_a_private_temporary_folder(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+
+    numba_cache.choose_cache_folder()
+
+    assert os.stat(os.environ["NUMBA_CACHE_DIR"]).st_mode & 0o077 == 0
+
+
+@pytest.mark.usefixtures("no_cache_chosen")
+def test_a_folder_the_user_chose_stays(monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/chosen")
+
+    numba_cache.choose_cache_folder()
+
+    assert os.environ["NUMBA_CACHE_DIR"] == "/chosen"
+
+
+def test_a_writable_installation_keeps_its_kernels_beside_the_sources(monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(numba_cache.os, "access", lambda path, mode: True)
+
+    numba_cache.choose_cache_folder()
+
+    assert "NUMBA_CACHE_DIR" not in os.environ

@@ -1,0 +1,266 @@
+"""The commands that read a trained run: topics, infer, evaluate, export."""
+
+import json
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from gensim.corpora import Dictionary
+from gensim.models import LdaModel
+
+import reference_completion
+from sparsetopics.cli.main import main
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.ingest import IngestOptions, ingest
+
+EVALUATE_KEYS = [
+    "run",
+    "log_likelihood_per_token",
+    "standard_error",
+    "perplexity",
+    "unigram_log_likelihood_per_token",
+    "n_documents",
+    "n_tokens",
+    "n_skipped_documents",
+    "n_unknown_tokens",
+    "npmi",
+    "diversity",
+]
+
+
+@pytest.fixture
+def heldout(tmp_path, run_folder, training_batch, vocabulary):
+    """The documents as a corpus on disk, and three more that hold too little to score."""
+    texts = [
+        " ".join(
+            f"{vocabulary.words[word]} " * int(count) for word, count in zip(*document, strict=True)
+        )
+        for document in reference_completion.documents(training_batch)
+    ]
+    texts += ["", "unknown unseen", f"{vocabulary.words[0]} strange"]
+    lines = [json.dumps({"id": f"d{i}", "text": text}) for i, text in enumerate(texts)]
+    (tmp_path / "docs.jsonl").write_text("\n".join(lines) + "\n")
+    options = IngestOptions(vocabulary=run_folder)
+    ingest([tmp_path / "docs.jsonl"], tmp_path / "heldout", options)
+    return tmp_path / "heldout"
+
+
+@pytest.fixture
+def other_corpus(tmp_path):
+    texts = ["alpha beta", "beta gamma", "gamma delta", "delta alpha", "rho sigma", "sigma rho"]
+    (tmp_path / "other.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in texts))
+    ingest([tmp_path / "other.jsonl"], tmp_path / "other", IngestOptions())
+    return tmp_path / "other"
+
+
+def succeed(*arguments):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return result.stdout
+
+
+def fail(*arguments):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == 1, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_topics_lists_words_with_probabilities(run_folder, model, vocabulary):
+    topics = json.loads(succeed("topics", run_folder, "--words", 3, "--json"))
+
+    assert [list(topic) for topic in topics] == [["topic", "weight", "words"]] * 4
+    np.testing.assert_allclose([topic["weight"] for topic in topics], model.topic_weights)
+    best = np.argsort(-model.topic_word_mean[1])[:3]
+    assert [word for word, _ in topics[1]["words"]] == [vocabulary.words[word] for word in best]
+    np.testing.assert_allclose(
+        [probability for _, probability in topics[1]["words"]], model.topic_word_mean[1, best]
+    )
+
+
+def test_topics_prints_a_line_for_each_topic(run_folder, vocabulary, model):
+    header, *lines = succeed("topics", run_folder).splitlines()
+
+    assert header.split() == ["topic", "weight", "words"]
+    assert [line.split()[0] for line in lines] == ["0", "1", "2", "3"]
+    assert lines[0].split()[2] == vocabulary.words[int(np.argmax(model.topic_word_mean[0]))]
+    assert len(lines[0].split()) == 2 + 10
+
+
+def test_infer_writes_all_topics_of_every_document(run_folder, heldout, tmp_path, model):
+    out = tmp_path / "proportions.parquet"
+
+    printed = json.loads(succeed("infer", run_folder, heldout, "--out", out, "--json"))
+
+    assert printed == {"n_documents": 61, "path": str(out)}
+    table = pq.read_table(out)
+    assert table.schema.field("proportions").type == pa.list_(pa.float32(), 4)
+    assert table["doc_id"].to_pylist() == [f"d{i}" for i in [*range(60), 62]]
+    proportions = np.array(table["proportions"].to_pylist())
+    (batch,) = Corpus.open(heldout).batches()
+    expected = reference_completion.topic_proportions(
+        batch, model.topic_word_mean, model.doc_concentration
+    )
+    np.testing.assert_allclose(proportions, expected, atol=2e-3)
+    np.testing.assert_allclose(proportions.sum(axis=1), 1, atol=1e-6)
+
+
+def test_infer_repeats_exactly_for_any_workers(run_folder, heldout, tmp_path):
+    for name, workers in (("a", 1), ("b", 2)):
+        succeed("infer", run_folder, heldout, "--out", tmp_path / name, "--workers", workers)
+
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_evaluate_prints_the_promised_keys(run_folder, heldout):
+    (record,) = json.loads(succeed("evaluate", run_folder, heldout, "--json"))
+
+    assert list(record) == EVALUATE_KEYS
+    assert record["run"] == str(run_folder)
+    assert (record["n_documents"], record["n_skipped_documents"]) == (60, 3)
+    assert record["n_unknown_tokens"] == 3
+    assert record["perplexity"] == pytest.approx(np.exp(-record["log_likelihood_per_token"]))
+    assert -1 <= record["npmi"] <= 1
+    assert 0 < record["diversity"] <= 1
+
+
+def test_evaluate_scores_the_exported_matrix_like_the_run(run_folder, heldout, model, tmp_path):
+    np.save(tmp_path / "m.npy", model.topic_word_posterior)
+
+    run, matrix = json.loads(
+        succeed("evaluate", run_folder, tmp_path / "m.npy", heldout, "--alpha", 0.5, "--json")
+    )
+
+    assert run | {"run": ""} == pytest.approx(matrix | {"run": ""})
+
+
+def test_evaluate_depends_on_the_seed_and_not_on_workers(run_folder, heldout):
+    first, second, other = (
+        succeed("evaluate", run_folder, heldout, "--json", *options)
+        for options in ((), ("--workers", 2), ("--seed", 1))
+    )
+
+    assert first == second
+    assert first != other
+
+
+def test_evaluate_prints_a_table_and_writes_a_report(run_folder, heldout, tmp_path):
+    shutil.copytree(run_folder, tmp_path / "again")
+    report = tmp_path / "report.html"
+
+    printed = succeed("evaluate", run_folder, tmp_path / "again", heldout, "--report", report)
+
+    header, first, second, summary = printed.splitlines()
+    assert "unigram" in header
+    assert first.split()[:-1] == second.split()[:-1]
+    assert summary.startswith("60 documents and ")
+    assert "Comparison of 2 topic models" in report.read_text()
+    assert "existing output" in fail("evaluate", run_folder, heldout, "--report", report)
+    succeed("evaluate", run_folder, heldout, "--report", report, "--overwrite")
+    assert "Topic model evaluation" in report.read_text()
+
+
+def test_evaluate_can_count_coherence_elsewhere(run_folder, heldout, tmp_path):
+    (tmp_path / "few.jsonl").write_text('{"text": "wordaa wordab"}\n{"text": "wordac wordad"}\n')
+    ingest([tmp_path / "few.jsonl"], tmp_path / "few", IngestOptions(vocabulary=run_folder))
+
+    (usual,) = json.loads(succeed("evaluate", run_folder, heldout, "--json"))
+    (elsewhere,) = json.loads(
+        succeed("evaluate", run_folder, heldout, "--coherence-corpus", tmp_path / "few", "--json")
+    )
+
+    assert elsewhere["npmi"] != usual["npmi"]
+    assert elsewhere | {"npmi": 0} == usual | {"npmi": 0}
+
+
+def test_export_writes_what_gensim_loads(run_folder, tmp_path, model):
+    out = tmp_path / "lda.gensim"
+
+    printed = json.loads(succeed("export", run_folder, "--to", "gensim", "--out", out, "--json"))
+
+    assert printed == {"path": str(out)}
+    loaded = LdaModel.load(printed["path"])
+    np.testing.assert_allclose(loaded.get_topics(), model.topic_word_mean, rtol=0, atol=1e-8)
+    assert (loaded.state.numdocs, loaded.num_updates) == (60, 180)
+    assert len(Dictionary.load(f"{out}.dictionary")) == 30
+    assert "existing output" in fail("export", run_folder, "--to", "gensim", "--out", out)
+
+
+def test_an_unknown_export_target_is_a_usage_error(run_folder, tmp_path):
+    result = CliRunner().invoke(
+        main, ["export", str(run_folder), "--to", "spss", "--out", str(tmp_path / "x")]
+    )
+
+    assert result.exit_code == 2
+    assert "'spss' is not 'gensim'" in result.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def commands_on(run, corpus, out):
+    return (
+        ("topics", run),
+        ("infer", run, corpus, "--out", out),
+        ("evaluate", run, corpus, "--report", out),
+        ("export", run, "--to", "gensim", "--out", out),
+    )
+
+
+def test_a_missing_or_damaged_run_is_one_line(run_folder, heldout, tmp_path):
+    (run_folder / "model.safetensors").write_bytes(b"torn")
+    for command in commands_on(run_folder, heldout, tmp_path / "out"):
+        assert "model.safetensors" in fail(*command)
+    for command in commands_on(tmp_path / "nowhere", heldout, tmp_path / "out"):
+        assert "nowhere: found nothing, wanted a run folder" in fail(*command)
+    assert not (tmp_path / "out").exists()
+
+
+def test_run_and_corpus_swapped_says_so(run_folder, heldout, tmp_path):
+    for command in commands_on(heldout, run_folder, tmp_path / "out")[:3]:
+        assert "swapped" in fail(*command)
+
+
+def test_another_vocabulary_is_refused(run_folder, other_corpus, tmp_path):
+    for command in commands_on(run_folder, other_corpus, tmp_path / "out")[1:3]:
+        message = fail(*command)
+        assert str(other_corpus) in message
+        assert "--vocabulary" in message
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_number_of_topics_that_the_arrays_deny_is_refused(run_folder, edit_settings, heldout):
+    edit_settings(n_topics=5)
+
+    assert "found shape (4, 30), wanted shape (5, 30)" in fail("evaluate", run_folder, heldout)
+
+
+def test_an_existing_or_impossible_output_is_refused_before_the_work(run_folder, heldout, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    for command in commands_on(run_folder, heldout, tmp_path / "out")[1:]:
+        assert "--overwrite" in fail(*command)
+    for command in commands_on(run_folder, heldout, tmp_path / "no" / "out")[1:]:
+        assert "wanted an existing parent folder" in fail(*command)
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        (np.ones((2, 29)), "one column per word"),
+        (-np.ones((2, 30)), "found the entry -1.0"),
+        (np.full((2, 30), np.nan), "found the entry nan"),
+    ],
+)
+def test_a_matrix_that_cannot_be_scored_is_refused(heldout, tmp_path, matrix, message):
+    np.save(tmp_path / "m.npy", matrix)
+
+    assert message in fail("evaluate", tmp_path / "m.npy", heldout)
+
+
+def test_a_missing_heldout_corpus_is_one_line(run_folder, tmp_path):
+    assert "nowhere" in fail("evaluate", run_folder, tmp_path / "nowhere")

@@ -1,0 +1,36 @@
+"""The wheel's shape: one top-level name, and every folder of ours in it."""
+
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+
+
+def test_every_package_folder_is_listed():
+    mapped = {ROOT / folder for folder in SETUPTOOLS["package-dir"].values()}
+    folders = {
+        init.parent
+        for root in mapped
+        for init in root.rglob("__init__.py")
+        if not any(parent.is_symlink() for parent in init.parents)
+    }
+    listed = {
+        ROOT / SETUPTOOLS["package-dir"].get(name, name.replace(".", "/"))
+        for name in SETUPTOOLS["packages"]
+    }
+
+    assert listed == folders
+
+
+def test_only_one_name_reaches_site_packages():
+    assert {name.split(".")[0] for name in SETUPTOOLS["packages"]} == {"sparsetopics"}
+
+
+def test_every_data_file_is_listed():
+    suffixes = {".py", ".pyc", ".nbi", ".nbc"}
+    for name, folder in SETUPTOOLS["package-dir"].items():
+        patterns = SETUPTOOLS["package-data"].get(name, [])
+        for file in (ROOT / folder).iterdir():
+            if file.is_file() and file.suffix not in suffixes:
+                assert any(file.match(pattern) for pattern in patterns), file

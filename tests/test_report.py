@@ -1,0 +1,161 @@
+"""The report: self-contained, repeatable, safe and complete."""
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from heldout_documents import HeldoutDocuments
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.errors import OutputError
+from sparsetopics.evaluation.candidates import open_candidate, run_candidate
+from sparsetopics.evaluation.report import Setting, render_report, write_report
+from sparsetopics.evaluation.scorecard import score_candidate
+from sparsetopics.runs import load_run
+
+SETTING = Setting("heldout-news", "training-news", 5)
+VOID = {"meta", "br"}
+
+
+class Balance(HTMLParser):
+    """Fails on a tag closed out of turn; collects text and addresses."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.text, self.addresses = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "xlink:href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def parsed(page):
+    parser = Balance()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+@pytest.fixture
+def card(run_folder, training_batch):
+    heldout = HeldoutDocuments(training_batch, n_skipped=4, n_unknown_tokens=1234)
+    return score_candidate(run_candidate(load_run(run_folder)), heldout, heldout)
+
+
+@pytest.fixture
+def matrix_card(tmp_path, model, vocabulary, training_batch):
+    np.save(tmp_path / "mallet.npy", model.topic_word_mean)
+    heldout = HeldoutDocuments(training_batch)
+    candidate = open_candidate(tmp_path / "mallet.npy", vocabulary, "heldout-news")
+    return score_candidate(candidate, heldout, heldout)
+
+
+def test_one_run_shows_its_numbers_topics_and_settings(card, model):
+    text = re.sub(r"\s+", " ", " ".join(parsed(render_report([card], SETTING)).text))
+
+    score = card.completion
+    for shown in (
+        f"{score.log_likelihood_per_token:.3f}",
+        f"± {score.standard_error:.3f}",
+        f"{score.unigram_log_likelihood_per_token:.3f}",
+        f"{score.perplexity:,.0f}",
+        "scored on 60 held-out documents of",
+        "heldout-news",
+        "training-news",
+        "1,234 outside the training vocabulary",
+        "4 with fewer than two known words",
+        f"{model.topic_weights[0]:.2%}",
+        "ELBO per training token",
+        "seed 5",
+    ):
+        assert shown in text
+    assert "Side by side" not in text
+
+
+def test_the_page_asks_nothing_of_a_network(card, matrix_card):
+    for page in (render_report([card], SETTING), render_report([card, matrix_card], SETTING)):
+        assert all(address.startswith("#") for address in parsed(page).addresses)
+        assert "@import" not in page
+        assert not re.search(r"url\((?!#)", page)
+
+
+def test_equal_input_gives_equal_bytes(card, tmp_path):
+    write_report(tmp_path / "a.html", [card], SETTING, overwrite=False)
+    write_report(tmp_path / "b.html", [card], SETTING, overwrite=False)
+
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_several_models_stand_side_by_side(card, matrix_card):
+    text = " ".join(parsed(render_report([card, matrix_card], SETTING)).text)
+
+    assert "Comparison of 2 topic models" in text
+    assert "Side by side" in text
+    assert "topic-word matrix" in text
+    assert text.count("mallet.npy") >= 4
+
+
+def test_more_models_than_colours_still_draw(card):
+    page = render_report([card] * 8, SETTING)
+
+    assert "var(--series-5)" in page
+    assert "var(--series-6)" not in page
+
+
+def test_words_cannot_inject_markup(card, vocabulary):
+    words = ("<script>alert(1)</script>", *vocabulary.words[1:])
+    run = card.candidate.run
+    hostile = replace(card.candidate, words=words, name="<b>run</b>", run=run)
+
+    page = render_report([replace(card, candidate=hostile)] * 2, SETTING._replace(heldout="<i>h"))
+
+    parsed(page)
+    for markup in ("<script", "<b>run", "<i>h"):
+        assert markup not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_figures_hold_no_fixed_colours(card):
+    figures = "".join(re.findall(r"<svg.*?</svg>", render_report([card] * 2, SETTING), re.DOTALL))
+
+    assert set(re.findall(r"#[0-9a-f]{6}\b", figures)) == set()
+    assert "var(--ink)" in figures
+
+
+def test_undefined_numbers_show_as_a_dash(card):
+    lonely = card.completion._replace(standard_error=float("nan"))
+    silent = replace(card, completion=lonely, topic_npmi=np.full_like(card.topic_npmi, np.nan))
+
+    for cards in ([silent], [silent, card]):
+        assert "nan" not in " ".join(parsed(render_report(cards, SETTING)).text)
+
+
+def test_an_existing_page_is_kept(card, tmp_path):
+    (tmp_path / "page.html").write_text("mine")
+
+    with pytest.raises(OutputError, match="--overwrite"):
+        write_report(tmp_path / "page.html", [card], SETTING, overwrite=False)
+
+    assert (tmp_path / "page.html").read_text() == "mine"
+
+
+def test_a_matrix_of_another_width_is_no_candidate(tmp_path):
+    np.save(tmp_path / "t.npy", np.ones((2, 3)))
+    two_words = Vocabulary(("a", "b"), np.array([1, 1]), np.array([1, 1]))
+
+    with pytest.raises(ValueError, match=r"found shape \(2, 3\)"):
+        open_candidate(tmp_path / "t.npy", two_words, "heldout")
