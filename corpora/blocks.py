@@ -27,7 +27,7 @@ class CountedBlock(NamedTuple):
     labels: pa.StringArray
     words: pa.StringArray  # (n_block_words,) distinct
     indptr: IntArray  # (n_docs + 1,)
-    word_ids: NDArray[np.int32]  # (n_pairs,) row of ``words``; in any order, may repeat
+    word_ids: NDArray[np.int32]  # (n_pairs,) row of ``words``; each once in a document
     word_counts: NDArray[np.uint32]  # (n_pairs,)
 
 

@@ -33,7 +33,7 @@ def encode(block: CountedBlock, words: pa.StringArray) -> EncodedBlock:
     indptr = np.concatenate(([0], indptr[1:][kept]))
     shape = (len(indptr) - 1, len(words))
     counts = csr_array((block.word_counts[known], pair_ids[known], indptr), shape)
-    counts.sum_duplicates()  # sorts, too
+    counts.sort_indices()
     batch = DocumentBatch(
         counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data
     )

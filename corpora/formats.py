@@ -7,7 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.corpora.blocks import PendingBlock
+from sparsetopics.corpora.read_arrow import read_ipc, read_parquet
+from sparsetopics.corpora.read_csv import read_csv
 from sparsetopics.corpora.read_jsonl import read_jsonl
+from sparsetopics.corpora.read_text import read_lines, read_text
+from sparsetopics.corpora.read_uci import read_uci
 from sparsetopics.corpora.sources import ReadOptions, SourceFile, bare_suffix, find_files
 from sparsetopics.errors import OptionError, SourceError
 
@@ -19,12 +23,20 @@ class Format(NamedTuple):
 
     read: Reader
     suffixes: tuple[str, ...]  # extensions that mean this format, before any .gz
-    counted: bool  # documents come as word counts, not as text
+    counted: bool = False  # documents come as word counts, not as text
 
 
+UCI = "uci"
 FORMATS = {
-    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), counted=False),
+    "text": Format(read_text, (".txt", ".text")),
+    "lines": Format(read_lines, (".lines",)),
+    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson")),
+    "csv": Format(read_csv, (".csv", ".tsv")),
+    "parquet": Format(read_parquet, (".parquet",)),
+    "arrow": Format(read_ipc, (".arrow", ".feather", ".ipc")),
+    UCI: Format(read_uci, (), counted=True),  # told by the name docword.NAME.txt
 }
+_BY_SUFFIX = {suffix: name for name, entry in FORMATS.items() for suffix in entry.suffixes}
 
 
 class Collection(NamedTuple):
@@ -41,36 +53,42 @@ def find_collection(sources: Iterable[str | Path], format_name: str | None) -> C
     OptionError if ``format_name`` is unknown.
     """
     if format_name is not None:
-        chosen = _named(format_name)
-        return Collection(find_files(sources, None), chosen)
-    known = [suffix for entry in FORMATS.values() for suffix in entry.suffixes]
-    files = find_files(sources, known)
-    names = [_name_of(file.path) for file in files]
+        if format_name not in FORMATS:
+            raise OptionError(
+                "format", found=repr(format_name), wanted=f"one of {', '.join(FORMATS)}"
+            )
+        files = find_files(sources, lambda path: format_of(path) == format_name, or_all=True)
+        return Collection(files, FORMATS[format_name])
+    files = find_files(sources, lambda path: format_of(path) is not None, or_all=False)
+    names = [_known_format(file.path) for file in files]
     for file, name in zip(files, names, strict=True):
         if name != names[0]:
             raise SourceError(
                 str(file.path),
                 found=f"format {name} after {names[0]} in {files[0].path}",
                 wanted="files of one format",
-                hint="Ingest them apart, or choose --format.",
+                hint="Ingest them apart, or choose one with --format.",
             )
     return Collection(files, FORMATS[names[0]])
 
 
-def _named(name: str) -> Format:
-    if name not in FORMATS:
-        raise OptionError("format", found=repr(name), wanted=f"one of {', '.join(FORMATS)}")
-    return FORMATS[name]
+def format_of(path: Path) -> str | None:
+    """The format that a file name means; None for an unknown one and for a UCI vocabulary."""
+    if path.name.startswith("docword."):
+        return UCI
+    if path.name.startswith("vocab.") and any(path.parent.glob("docword.*")):
+        return None
+    return _BY_SUFFIX.get(bare_suffix(path))
 
 
-def _name_of(path: Path) -> str:
-    suffix = bare_suffix(path)
-    for name, entry in FORMATS.items():
-        if suffix in entry.suffixes:
-            return name
-    raise SourceError(
-        str(path),
-        found=f"extension {suffix!r}" if suffix else "no extension",
-        wanted=f"a format among {', '.join(FORMATS)}",
-        hint="Say which with --format.",
-    )
+def _known_format(path: Path) -> str:
+    name = format_of(path)
+    if name is None:
+        suffix = bare_suffix(path)
+        raise SourceError(
+            str(path),
+            found=f"extension {suffix!r}" if suffix else "no extension",
+            wanted=f"{', '.join(_BY_SUFFIX)} (or these with .gz) or docword.NAME.txt",
+            hint=f"Or name a format with --format: {', '.join(FORMATS)}.",
+        )
+    return name

@@ -17,14 +17,13 @@ from sparsetopics.corpora.blocks import CountedBlock, PendingBlock
 from sparsetopics.corpora.encoding import EncodedBlock, encode
 from sparsetopics.corpora.formats import Collection, find_collection
 from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST_FILE
-from sparsetopics.corpora.manifest import FileEntry, Manifest
+from sparsetopics.corpora.manifest import Manifest, write_manifest
 from sparsetopics.corpora.ordered_map import ordered_map
 from sparsetopics.corpora.pruning import PruningOptions, prune
 from sparsetopics.corpora.shards import ShardWriter
 from sparsetopics.corpora.sources import ReadOptions
 from sparsetopics.corpora.spool import Spool
 from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts
-from sparsetopics.corpora.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.corpora.word_tally import WordTally, WordTotals
 from sparsetopics.errors import OptionError, SourceError
@@ -156,8 +155,7 @@ def _write_corpus(
     tokenizer: TokenizerOptions | None,
     on_progress: Callable[[Progress], None],
 ) -> IngestSummary:
-    """Vocabulary, shards and, last, the manifest."""
-    vocabulary.save(folder)
+    """Shards, vocabulary and, last, the manifest."""
     n_skipped = n_unknown_tokens = n_documents = 0
     with ShardWriter(folder) as writer:
         for block in encoded:
@@ -172,18 +170,10 @@ def _write_corpus(
             "documents",
             found=f"none of {n_skipped} with a word of the vocabulary",
             wanted="at least one",
-            hint="Check --vocabulary and --token-pattern.",
+            hint="Check the sources, --vocabulary and --token-pattern.",
         )
-    manifest = Manifest(
-        n_words=len(vocabulary),
-        n_skipped=n_skipped,
-        n_unknown_tokens=n_unknown_tokens,
-        vocabulary=FileEntry.of(folder / VOCABULARY_FILE),
-        fingerprint=vocabulary.fingerprint,
-        shards=shards,
-        tokenizer=None if tokenizer is None else asdict(tokenizer),
-    )
-    manifest.save(folder)
+    settings = None if tokenizer is None else asdict(tokenizer)
+    manifest = write_manifest(folder, vocabulary, shards, settings, n_skipped, n_unknown_tokens)
     sizes = manifest.sizes
     return IngestSummary(
         sizes.n_docs,

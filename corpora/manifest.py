@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sparsetopics.corpora.vocabulary import FILE_NAME as VOCABULARY_FILE
+from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError
 
 FILE_NAME = "manifest.json"
@@ -91,6 +93,29 @@ class Manifest:
             ) from error
         _check_totals(path, content, manifest)
         return manifest
+
+
+def write_manifest(
+    folder: Path,
+    vocabulary: Vocabulary,
+    shards: tuple[ShardEntry, ...],
+    tokenizer: dict[str, Any] | None,
+    n_skipped: int,
+    n_unknown_tokens: int,
+) -> Manifest:
+    """Make a corpus of a folder that holds the shards: add the vocabulary, then the manifest."""
+    vocabulary.save(folder)
+    manifest = Manifest(
+        n_words=len(vocabulary),
+        n_skipped=n_skipped,
+        n_unknown_tokens=n_unknown_tokens,
+        vocabulary=FileEntry.of(folder / VOCABULARY_FILE),
+        fingerprint=vocabulary.fingerprint,
+        shards=shards,
+        tokenizer=tokenizer,
+    )
+    manifest.save(folder)
+    return manifest
 
 
 def total(parts: Any) -> Sizes:

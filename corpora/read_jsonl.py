@@ -12,6 +12,7 @@ import pyarrow.json as pj
 
 from sparsetopics.corpora.blocks import PendingBlock, TextBlock
 from sparsetopics.corpora.byte_stream import LineBlock, line_blocks
+from sparsetopics.corpora.fields import DEFAULT_ID_FIELD, DEFAULT_LABEL_FIELD, no_field
 from sparsetopics.corpora.sources import ReadOptions, SourceFile
 from sparsetopics.errors import SourceError
 
@@ -57,11 +58,11 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
 
 
 def _id_field(options: ReadOptions) -> str:
-    return options.id_field or "id"
+    return options.id_field or DEFAULT_ID_FIELD
 
 
 def _label_field(options: ReadOptions) -> str:
-    return options.label_field or "label"
+    return options.label_field or DEFAULT_LABEL_FIELD
 
 
 def _field_types(data: bytes, options: ReadOptions) -> dict[str, pa.DataType] | None:
@@ -102,12 +103,7 @@ def _decode_line(
         raise SourceError(where, found=f"JSON {_kind(record)}", wanted="an object")
     for field in (options.text_field, options.id_field, options.label_field):
         if field is not None and field not in record:
-            raise SourceError(
-                where,
-                found=f"fields {', '.join(map(repr, record)) or '(none)'}",
-                wanted=f"a field {field!r}",
-                hint="Use --text-field, --id-field or --label-field to name another.",
-            )
+            raise no_field(field, list(record), where)
     text = record[options.text_field]
     if not isinstance(text, str):
         raise SourceError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -44,49 +44,55 @@ def bare_suffix(path: Path) -> str:
     return Path(path.stem if path.suffix == ".gz" else path.name).suffix.lower()
 
 
-def find_files(sources: Iterable[str | Path], suffixes: Sequence[str] | None) -> list[SourceFile]:
+def find_files(
+    sources: Iterable[str | Path], belongs: Callable[[Path], bool], *, or_all: bool
+) -> list[SourceFile]:
     """The files meant by paths, folders (searched through) and glob patterns, in a fixed order.
 
-    Of a folder, only files whose extension is in ``suffixes`` are taken, all if None. Files named
-    one by one or by a pattern are always taken; hidden files of folders never.
+    Files named one by one or by a pattern are always taken. Of a folder, files that ``belongs``
+    knows are taken; if it knows none, ``or_all`` takes all of them. Hidden files never are.
+    Raises SourceError for a source that is missing, or a folder without such files.
     """
     files: list[SourceFile] = []
     for source in sources:
-        files += _expanded(Path(source), suffixes)
+        for path in _matches(Path(source)):
+            if path.is_dir():
+                files += _files_in(path, belongs, or_all=or_all)
+            else:
+                files.append(SourceFile(path, path.name))
     if not files:
         raise SourceError("sources", found="none", wanted="at least one file, folder or pattern")
     return files
 
 
-def _expanded(source: Path, suffixes: Sequence[str] | None) -> list[SourceFile]:
-    if source.is_dir():
-        return _files_in(source, suffixes)
+def _matches(source: Path) -> list[Path]:
     if source.exists():
-        return [SourceFile(source, source.name)]
+        return [source]
     matches = [Path(match) for match in sorted(glob.glob(str(source), recursive=True))]
     if not matches:
         raise SourceError(
             str(source),
-            found="no such file, folder or match of the pattern",
+            found="no such file or folder, and no match for it as a pattern",
             wanted="an existing source",
         )
-    return [file for match in matches for file in _expanded(match, suffixes)]
+    return matches
 
 
-def _files_in(folder: Path, suffixes: Sequence[str] | None) -> list[SourceFile]:
+def _files_in(folder: Path, belongs: Callable[[Path], bool], *, or_all: bool) -> list[SourceFile]:
     names = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
         if path.is_file() and not any(part[0] == "." for part in path.relative_to(folder).parts)
     )
     files = [SourceFile(folder / name, name) for name in names]
-    taken = [file for file in files if suffixes is None or bare_suffix(file.path) in suffixes]
+    taken = [file for file in files if belongs(file.path)]
+    if not taken and or_all:
+        taken = files
     if not taken:
-        wanted = "files" if suffixes is None else f"files ending in {', '.join(suffixes)}"
         raise SourceError(
             str(folder),
-            found=f"{len(files)} files of other kinds" if files else "an empty folder",
-            wanted=f"{wanted} (or these with .gz)",
-            hint="Name the files, or choose --format." if files else "",
+            found=f"{len(files)} files, none of a known format" if files else "an empty folder",
+            wanted="at least one document",
+            hint="Name the format with --format." if files else "",
         )
     return taken

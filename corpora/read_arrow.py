@@ -1,0 +1,142 @@
+"""Parquet and Arrow IPC (file or stream): one document per row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sparsetopics.corpora.blocks import PendingBlock, TextBlock
+from sparsetopics.corpora.byte_stream import BLOCK_BYTES, open_bytes, reading
+from sparsetopics.corpora.fields import find_fields
+from sparsetopics.corpora.sources import ReadOptions, SourceFile
+from sparsetopics.errors import SourceError
+
+_ROWS_AT_ONCE = 1_024
+_ARROW_FILE_MAGIC = b"ARROW1"
+
+
+def read_parquet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+    for file in files:
+        with _arrow_errors(file.path), pq.ParquetFile(_source(file.path)) as table:
+            names = table.schema_arrow.names
+            positions = find_fields(names, options, str(file.path))
+            columns = [names[position] for position in positions if position is not None]
+            batches = table.iter_batches(_ROWS_AT_ONCE, columns=columns, use_threads=False)
+            yield from _blocks(batches, file.path, options)
+
+
+def read_ipc(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+    for file in files:
+        with _arrow_errors(file.path):
+            yield from _blocks(_ipc_batches(_source(file.path)), file.path, options)
+
+
+def _ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+    is_file = source.read(len(_ARROW_FILE_MAGIC)) == _ARROW_FILE_MAGIC
+    source.seek(0)
+    if is_file:
+        reader = pa.ipc.open_file(source)
+        yield from (reader.get_batch(index) for index in range(reader.num_record_batches))
+    else:
+        yield from pa.ipc.open_stream(source)
+
+
+def _source(path: Path) -> pa.NativeFile:
+    """The file as something to seek in; a .gz is unpacked in memory."""
+    if path.suffix != ".gz":
+        return pa.OSFile(str(path))
+    with open_bytes(path) as stream:
+        return pa.BufferReader(stream.read())
+
+
+@contextmanager
+def _arrow_errors(path: Path) -> Iterator[None]:
+    with reading(path):
+        try:
+            yield
+        except pa.ArrowException as error:
+            raise SourceError(
+                str(path),
+                found=str(error).splitlines()[0],
+                wanted="a whole Parquet or Arrow IPC file",
+            ) from error
+
+
+def _blocks(
+    batches: Iterator[pa.RecordBatch], path: Path, options: ReadOptions
+) -> Iterator[PendingBlock]:
+    """Record batches put together to blocks of a good size."""
+    together: list[pa.RecordBatch] = []
+    n_bytes = first_row = 0
+    for batch in batches:
+        together.append(batch)
+        n_bytes += batch.nbytes
+        if n_bytes >= BLOCK_BYTES:
+            table = pa.Table.from_batches(together)
+            yield partial(_decode, table, path, first_row, options)
+            first_row += len(table)
+            together, n_bytes = [], 0
+    if together:
+        yield partial(_decode, pa.Table.from_batches(together), path, first_row, options)
+
+
+def _decode(table: pa.Table, path: Path, first_row: int, options: ReadOptions) -> TextBlock:
+    fields = find_fields(table.column_names, options, str(path))
+    text_type = table.schema.field(fields.text).type
+    if not _is_text(text_type):
+        raise SourceError(
+            str(path), found=f"{text_type} in field {options.text_field!r}", wanted="strings"
+        )
+    return TextBlock(
+        *(
+            pa.nulls(len(table), pa.string())
+            if position is None
+            else _strings(table.column(position), path, first_row, options)
+            for position in fields
+        )
+    )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def _strings(
+    column: pa.ChunkedArray, path: Path, first_row: int, options: ReadOptions
+) -> pa.StringArray:
+    """The column as strings of valid UTF-8, which Arrow itself does not promise."""
+    strings = column.cast(pa.string()).combine_chunks()
+    try:
+        strings.validate(full=True)
+    except pa.ArrowInvalid:
+        strings = pa.array(
+            [
+                _text(value, f"{path}, row {row}", options)
+                for row, value in enumerate(strings.cast(pa.binary()).to_pylist(), first_row)
+            ],
+            pa.string(),
+        )
+    return strings
+
+
+def _text(value: bytes | None, where: str, options: ReadOptions) -> str | None:
+    if value is None:
+        return None
+    try:
+        return value.decode(errors=options.encoding_errors)
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            where,
+            found=f"byte 0x{value[error.start]:02x} that is not UTF-8",
+            wanted="UTF-8 text",
+            hint="Use --encoding-errors replace.",
+        ) from error
