@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     "Default: HELDOUT.",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the split."
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of the split.",
 )
 @click.option(
     "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Threads."

@@ -75,20 +75,19 @@ def document_completion(
 
         se² = D / (D − 1) · Σ_d (s_d − R n_d)² / (Σ_d n_d)².
 
-    The split depends on ``seed`` and a document's position alone, not on batches or workers.
+    The split depends on ``seed`` and the order of the documents, not on batches or workers.
     Raises CorpusError if there is no document to score.
     """
     word_topic = np.ascontiguousarray(topic_word.T)
     log_unigram = np.log(unigram)
     sums = [np.empty((3, 0))]
-    position, n_skipped = 0, heldout.n_skipped
+    n_skipped, rng = heldout.n_skipped, np.random.default_rng(seed)
     for batch in heldout.batches():
-        observed, scored, skipped = split_by_type(batch, position, seed)
+        observed, scored, skipped = split_by_type(batch, rng)
         proportions = topic_proportions(observed, topic_word, doc_concentration, workers=workers)
         log_probability = predicted_log_probability(scored, proportions, word_topic)
         values = np.stack([log_probability, log_unigram[scored.word_ids], np.ones(scored.n_pairs)])
         sums.append(_document_sums(scored, values))
-        position += batch.n_docs
         n_skipped += skipped
     return _summarize(np.hstack(sums), n_skipped, heldout.n_unknown_tokens)
 
@@ -103,31 +102,31 @@ def unigram_probabilities(term_frequency: IntArray) -> FloatArray:
     return probabilities
 
 
-def split_by_type(batch: DocumentBatch, first_position: int, seed: int) -> SplitBatch:
-    """Cut each document's word types in two, at random by (seed, position in the corpus)."""
+def split_by_type(batch: DocumentBatch, rng: np.random.Generator) -> SplitBatch:
+    """Cut each document's word types in two at random.
+
+    Draws one number per (document, word type) pair in their order, so that it does not matter how
+    a collection is cut into batches.
+    """
     n_types = np.diff(batch.indptr)
-    is_scored = np.zeros(batch.n_pairs, dtype=bool)
-    for document in range(batch.n_docs):
-        rng = np.random.default_rng([seed, first_position + document])
-        size = int(n_types[document])
-        n_scored = max(1, round(SCORED_SHARE * size))
-        is_scored[batch.indptr[document] + rng.permutation(size)[:n_scored]] = True
-    kept = n_types >= 2
-    pair_kept = np.repeat(kept, n_types)
-    document_of_pair = np.repeat(np.cumsum(kept) - 1, n_types)
-    observed, scored = (
-        _part(batch, document_of_pair, pair_kept & chosen, int(kept.sum()))
-        for chosen in (~is_scored, is_scored)
+    document_of_pair = np.repeat(np.arange(batch.n_docs), n_types)
+    shuffled = np.argsort(document_of_pair + rng.random(batch.n_pairs) / 2)  # never the next one's
+    place = np.arange(batch.n_pairs) - batch.indptr[document_of_pair]
+    n_scored = np.maximum(1, np.rint(SCORED_SHARE * n_types))
+    is_scored = np.empty(batch.n_pairs, dtype=bool)
+    is_scored[shuffled] = place < n_scored[document_of_pair]
+    kept = np.flatnonzero(n_types >= 2)
+    return SplitBatch(
+        observed=_chosen(batch, ~is_scored).take(kept),
+        scored=_chosen(batch, is_scored).take(kept),
+        n_skipped=batch.n_docs - len(kept),
     )
-    return SplitBatch(observed, scored, int((~kept).sum()))
 
 
-def _part(
-    batch: DocumentBatch, document_of_pair: IntArray, chosen: NDArray[np.bool_], n_docs: int
-) -> DocumentBatch:
-    lengths = np.bincount(document_of_pair[chosen], minlength=n_docs)
-    indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    return DocumentBatch(indptr, batch.word_ids[chosen], batch.word_counts[chosen])
+def _chosen(batch: DocumentBatch, pairs: NDArray[np.bool_]) -> DocumentBatch:
+    """The same documents with the chosen pairs only."""
+    indptr = np.concatenate(([0], np.cumsum(pairs)))[batch.indptr]
+    return DocumentBatch(indptr, batch.word_ids[pairs], batch.word_counts[pairs])
 
 
 def predicted_log_probability(

@@ -32,6 +32,10 @@ def batch_of(lengths, n_words=200, seed=0):
     return DocumentBatch(*arrays)
 
 
+def split(batch, seed):
+    return split_by_type(batch, np.random.default_rng(seed))
+
+
 def documents(batch):
     return [
         set(zip(words.tolist(), counts.tolist(), strict=True))
@@ -43,32 +47,33 @@ def documents(batch):
 def test_the_split_cuts_word_types_four_to_one_and_loses_none(lengths, seed):
     batch = batch_of(lengths)
 
-    split = split_by_type(batch, 0, seed)
+    observed_part, scored_part, n_skipped = split(batch, seed)
 
     kept = [document for document in documents(batch) if len(document) >= 2]
-    assert split.n_skipped == len(lengths) - len(kept)
-    pieces = list(zip(documents(split.observed), documents(split.scored), strict=True))
+    assert n_skipped == len(lengths) - len(kept)
+    pieces = list(zip(documents(observed_part), documents(scored_part), strict=True))
     assert [observed | scored for observed, scored in pieces] == kept
     assert [len(scored) for _, scored in pieces] == [max(1, round(len(d) / 5)) for d in kept]
     assert not any(observed & scored for observed, scored in pieces)
-    for part in (split.observed, split.scored):
+    for part in (observed_part, scored_part):
         assert all((np.diff(words) > 0).all() for words, _ in reference_completion.documents(part))
 
 
-def test_the_split_follows_the_seed_and_the_position_alone():
-    batch = batch_of([30] * 6)
-    whole = documents(split_by_type(batch, 0, 5).scored)
+def test_the_split_follows_the_seed_and_not_the_batches():
+    batch = batch_of([30, 0, 1, 7, 30, 4])
+    rng = np.random.default_rng(5)
 
-    assert documents(split_by_type(batch.take(np.arange(2, 5)), 2, 5).scored) == whole[2:5]
-    assert documents(split_by_type(batch, 0, 6).scored) != whole
-    assert documents(split_by_type(batch, 1, 5).scored) != whole
+    parts = [split_by_type(batch.take(np.arange(*rows)), rng) for rows in ((0, 1), (1, 4), (4, 6))]
+
+    whole = documents(split(batch, 5).scored)
+    assert [document for part in parts for document in documents(part.scored)] == whole
+    assert documents(split(batch, 6).scored) != whole
 
 
 def test_every_word_type_is_scored_about_one_time_in_five():
     batch = batch_of([100] * 2000, n_words=100)
-    scored = split_by_type(batch, 0, 0).scored
 
-    frequency = np.bincount(scored.word_ids, minlength=100) / 2000
+    frequency = np.bincount(split(batch, 0).scored.word_ids, minlength=100) / 2000
 
     assert abs(frequency - 0.2).max() < 5 * np.sqrt(0.2 * 0.8 / 2000)
 
@@ -85,9 +90,9 @@ def completion(batch, model, vocabulary, seed=0, batch_size=1000, workers=1):
 
 
 def test_the_score_equals_the_plain_twin(training_batch, model, vocabulary):
-    split = split_by_type(training_batch, 0, 11)
+    observed, scored, _ = split(training_batch, 11)
     expected, jackknife = reference_completion.log_likelihood_per_token(
-        split.observed, split.scored, model.topic_word_mean, model.doc_concentration
+        observed, scored, model.topic_word_mean, model.doc_concentration
     )
 
     score = completion(training_batch, model, vocabulary, seed=11)
@@ -95,7 +100,7 @@ def test_the_score_equals_the_plain_twin(training_batch, model, vocabulary):
     assert score.log_likelihood_per_token == pytest.approx(expected, abs=1e-3)
     assert score.standard_error == pytest.approx(jackknife, rel=0.02)
     assert score.perplexity == pytest.approx(exp(-score.log_likelihood_per_token))
-    assert score.n_tokens == split.scored.n_tokens
+    assert score.n_tokens == scored.n_tokens
     assert (score.n_documents, score.n_skipped_documents) == (60, 2)
     assert score.n_unknown_tokens == 17
 
