@@ -55,7 +55,8 @@ class LazyCommands(click.Group):
             return None
         if cmd_name not in self.commands:
             command = cast(click.Command, importlib.import_module(COMMANDS[cmd_name]).command)
-            command.params.append(_verbose_option())
+            for each in (command, *getattr(command, "commands", {}).values()):
+                each.params.append(_verbose_option())
             self.add_command(command, cmd_name)
         return self.commands[cmd_name]
 

@@ -97,6 +97,16 @@ def test_verbose_shows_the_traceback_before_the_line(command_that, arguments):
     assert result.stderr.endswith("Error: --topics: found 0, wanted at least 1. Give more.\n")
 
 
+def test_verbose_may_follow_a_sub_command(command_that):
+    command_that(refuse)
+    group = click.Group("try", commands={"sub": click.Command("sub", callback=refuse)})
+    cli_main.importlib.import_module("").command = group
+
+    result = CliRunner().invoke(main, ["try", "sub", "-v"])
+
+    assert "Traceback" in result.stderr
+
+
 def test_an_interrupt_ends_as_one_line_with_130(command_that):
     command_that(lambda: signal.raise_signal(signal.SIGINT))
 
