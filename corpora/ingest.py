@@ -50,6 +50,12 @@ class IngestOptions:
     def __post_init__(self) -> None:
         if self.workers < 1:
             raise OptionError("workers", found=f"{self.workers}", wanted="1 or more")
+        if self.vocabulary is not None and self.pruning != PruningOptions():
+            raise OptionError(
+                "vocabulary",
+                found="a given vocabulary with stop words or frequency limits",
+                wanted="one or the other: a given vocabulary is used as it is",
+            )
 
 
 class IngestSummary(NamedTuple):

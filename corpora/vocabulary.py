@@ -31,10 +31,7 @@ class Vocabulary:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the words in order: two corpora can share a model only if it is the same."""
-        digest = hashlib.sha256()
-        for word in self.words:
-            digest.update(word.encode() + b"\0")
-        return digest.hexdigest()
+        return hashlib.sha256("".join(f"{word}\0" for word in self.words).encode()).hexdigest()
 
     def save(self, folder: Path) -> None:
         table = pa.table(

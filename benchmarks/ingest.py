@@ -1,0 +1,126 @@
+"""Throughput and memory of ingest beside scikit-learn's CountVectorizer, in one run.
+
+    python benchmarks/ingest.py --data FOLDER [--workers 2]
+
+FOLDER holds JSON lines with a field ``text`` (.jsonl or .jsonl.gz). Each contender runs in a
+process of its own, which reads the files itself; MB are of decoded text. CPU seconds hold the
+start of the process and those of its children. ``ingest`` also writes the corpus, and
+CountVectorizer is timed twice: reading included, and ``fit_transform`` alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+
+from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.tokenizer import DEFAULT_PATTERN
+
+_SECONDS_BETWEEN_LOOKS = 0.02
+
+
+class Usage(NamedTuple):
+    """What one run took."""
+
+    cpu_seconds: float
+    wall_seconds: float
+    peak_megabytes: float  # resident, whole process tree
+    inner_cpu_seconds: float  # of the part the contender timed itself
+
+
+def _texts(files: list[Path]) -> Iterator[str]:
+    for file in files:
+        with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
+            for line in lines:
+                yield json.loads(line)["text"]
+
+
+def run_ingest(files: list[Path], workers: int) -> float:
+    """Everything: read, tokenise, count, prune, write."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.process_time()
+        ingest(files, Path(folder) / "corpus", IngestOptions(workers=workers))
+        return time.process_time() - start
+
+
+def run_count_vectorizer(files: list[Path], _: int) -> float:
+    """The same tokens and the same pruning, matrix in memory."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts = list(_texts(files))
+    start = time.process_time()
+    CountVectorizer(token_pattern=DEFAULT_PATTERN, min_df=2, max_df=0.5).fit_transform(texts)
+    return time.process_time() - start
+
+
+def _child(contender: Callable[..., float], files: list[Path], workers: int, results: Any) -> None:
+    inner = contender(files, workers)
+    results.put((time.process_time(), inner))
+
+
+def measure(contender: Callable[..., float], files: list[Path], workers: int) -> Usage:
+    """Run in a fresh process; look at the memory of its tree many times a second."""
+    context = multiprocessing.get_context("spawn")
+    results = context.SimpleQueue()
+    start = time.monotonic()
+    process = context.Process(target=_child, args=(contender, files, workers, results))
+    process.start()
+    tree = psutil.Process(process.pid)
+    peak = 0
+    while process.is_alive():
+        peak = max(peak, _resident_bytes(tree))
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    wall = time.monotonic() - start
+    process.join()
+    if process.exitcode:
+        raise SystemExit(f"{contender.__name__} failed")
+    cpu, inner = results.get()
+    return Usage(cpu, wall, peak / 1e6, inner)
+
+
+def _resident_bytes(tree: psutil.Process) -> int:
+    try:
+        members = [tree, *tree.children(recursive=True)]
+        return sum(member.memory_info().rss for member in members)
+    except psutil.NoSuchProcess:
+        return 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="folder of .jsonl[.gz] files")
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    files = sorted([*options.data.glob("*.jsonl"), *options.data.glob("*.jsonl.gz")])
+    if not files:
+        raise SystemExit(f"{options.data}: found no .jsonl or .jsonl.gz file")
+    megabytes = sum(len(text.encode()) for text in _texts(files)) / 1e6
+    run_ingest(files[:1], 1)  # compile, so that the kernels come from the cache below
+
+    print(f"{options.data}: {megabytes:.1f} MB of text, {options.workers} workers")
+    print(f"{'':<36}{'CPU s':>8}{'MB/CPU s':>10}{'wall s':>8}{'peak MB':>9}")
+    ours = measure(run_ingest, files, options.workers)
+    theirs = measure(run_count_vectorizer, files, 1)
+    for name, seconds, usage in (
+        ("sparsetopics, whole process", ours.cpu_seconds, ours),
+        ("sparsetopics, ingest call", ours.inner_cpu_seconds, ours),
+        ("CountVectorizer, whole process", theirs.cpu_seconds, theirs),
+        ("CountVectorizer, fit_transform call", theirs.inner_cpu_seconds, theirs),
+    ):
+        print(
+            f"{name:<36}{seconds:>8.2f}{megabytes / seconds:>10.1f}"
+            f"{usage.wall_seconds:>8.1f}{usage.peak_megabytes:>9.0f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

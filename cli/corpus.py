@@ -1,0 +1,129 @@
+"""``sparsetopics corpus``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from sparsetopics.errors import CorpusFormatError
+
+_CORPUS = click.argument("corpus", type=click.Path(path_type=Path))
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group(name="corpus")
+def command() -> None:
+    """Look at, check or divide a corpus folder.
+
+    \b
+    Example:
+        sparsetopics corpus info news
+    """
+
+
+@command.command()
+@_CORPUS
+@_JSON
+def info(corpus: Path, as_json: bool) -> None:
+    """Print the totals of CORPUS.
+
+    \b
+    Example:
+        sparsetopics corpus info news
+    """
+    from sparsetopics.corpora.manifest import Manifest
+
+    manifest = Manifest.load(corpus)
+    sizes = manifest.sizes
+    totals = {
+        "n_documents": sizes.n_docs,
+        "n_tokens": sizes.n_tokens,
+        "n_pairs": sizes.n_pairs,
+        "n_words": manifest.n_words,
+        "n_shards": len(manifest.shards),
+        "n_skipped": manifest.n_skipped,
+        "n_unknown_tokens": manifest.n_unknown_tokens,
+    }
+    if as_json:
+        click.echo(json.dumps(totals))
+        return
+    for name, value in totals.items():
+        click.echo(f"{name.removeprefix('n_').replace('_', ' '):<16}{value:>16,}")
+
+
+@command.command()
+@_CORPUS
+@_JSON
+def validate(corpus: Path, as_json: bool) -> None:
+    """Check every file of CORPUS: checksums, totals, sorted words, positive counts.
+
+    Prints one line for each problem; exit status 1 if there is any.
+
+    \b
+    Example:
+        sparsetopics corpus validate news
+    """
+    from sparsetopics.corpora.validate import validate as find_problems
+
+    problems = find_problems(corpus)
+    if as_json:
+        click.echo(json.dumps({"n_problems": len(problems), "problems": problems}))
+    else:
+        for line in problems or [f"{corpus}: sound."]:
+            click.echo(line)
+    if problems:
+        raise CorpusFormatError(
+            str(corpus),
+            found=f"{len(problems)} problems",
+            wanted="none",
+            hint="Ingest anew, or restore the files.",
+        )
+
+
+@command.command()
+@_CORPUS
+@click.option(
+    "--held-out",
+    "share",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="Share of the documents to hold out.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--out-train", type=click.Path(path_type=Path), required=True, help="New folder.")
+@click.option("--out-heldout", type=click.Path(path_type=Path), required=True, help="New folder.")
+@click.option("--overwrite", is_flag=True, help="Replace the outputs if they exist.")
+@_JSON
+def split(
+    corpus: Path,
+    share: float,
+    seed: int,
+    out_train: Path,
+    out_heldout: Path,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Divide CORPUS at random into two corpora that share its vocabulary.
+
+    \b
+    Example:
+        sparsetopics corpus split news --held-out 0.1 --out-train train --out-heldout heldout
+    """
+    import numpy as np
+
+    from sparsetopics.corpora.split import split_corpus
+
+    rng = np.random.default_rng(seed)
+    parts = split_corpus(corpus, out_train, out_heldout, share, overwrite, rng)
+    rows = [
+        {"corpus": str(path), "n_documents": sizes.n_docs, "n_tokens": sizes.n_tokens}
+        for path, sizes in zip((out_train, out_heldout), parts, strict=True)
+    ]
+    if as_json:
+        click.echo(json.dumps(rows))
+        return
+    for row in rows:
+        click.echo("{corpus}: {n_documents:,} documents, {n_tokens:,} tokens".format_map(row))

@@ -1,0 +1,89 @@
+"""Looking at every byte of a corpus: checksums, totals and the order of words and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetopics.batches import DocumentBatch
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.manifest import FileEntry, Manifest, file_sha256
+from sparsetopics.corpora.shards import StoredRowGroup
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.errors import CorpusFormatError
+
+
+def validate(path: str | Path) -> list[str]:
+    """All that is wrong with a corpus folder, one sentence each; empty if it is sound.
+
+    Raises CorpusFormatError if the folder cannot be opened as a corpus at all.
+    """
+    folder = Path(path)
+    manifest = Manifest.load(folder)
+    corpus = Corpus.open(folder)
+    entries = (manifest.vocabulary, *(shard.file for shard in manifest.shards))
+    problems = [problem for entry in entries for problem in _file_problems(folder, entry)]
+    problems += _vocabulary_problems(folder / manifest.vocabulary.file, corpus.vocabulary)
+    for group in corpus.row_groups:
+        assert isinstance(group, StoredRowGroup)  # what Corpus.open makes
+        problems += _group_problems(group)
+    return problems
+
+
+def _file_problems(folder: Path, entry: FileEntry) -> Iterator[str]:
+    found = file_sha256(folder / entry.file)
+    if found != entry.sha256:
+        yield f"{folder / entry.file}: found sha256 {found[:12]}…, wanted {entry.sha256[:12]}…."
+
+
+def _vocabulary_problems(path: Path, vocabulary: Vocabulary) -> Iterator[str]:
+    frequencies = vocabulary.term_frequency.tolist()
+    keys = [(-n, word) for n, word in zip(frequencies, vocabulary.words, strict=True)]
+    for row in range(1, len(keys)):
+        if keys[row - 1] >= keys[row]:
+            yield (
+                f"{path}, row {row}: found {vocabulary.words[row]!r} after "
+                f"{vocabulary.words[row - 1]!r}, wanted falling term frequency, ties by word."
+            )
+            return
+
+
+def _group_problems(group: StoredRowGroup) -> Iterator[str]:
+    """Of one row group; each kind of problem once, at its first row."""
+    where = f"{group.path}, row group {group.index}"
+    try:
+        batch = group.read()
+        doc_ids = group.read_doc_ids()
+        group.read_labels()
+    except CorpusFormatError as error:
+        yield str(error)
+        return
+    if batch.n_tokens != group.n_tokens:
+        yield f"{where}: found {batch.n_tokens:.12g} tokens, wanted {group.n_tokens:.12g}."
+    if None in doc_ids:
+        yield f"{where}, row {doc_ids.index(None)}: found no document id, wanted one."  # type: ignore[arg-type]
+    for wanted, wrong in _broken_invariants(batch):
+        if wrong.any():
+            pair = int(np.argmax(wrong))
+            row = int(np.searchsorted(batch.indptr, pair, side="right")) - 1
+            yield (
+                f"{where}, row {row}: found word {batch.word_ids[pair]} with count "
+                f"{batch.word_counts[pair]}, wanted {wanted}."
+            )
+    empty = np.diff(batch.indptr) == 0
+    if empty.any():
+        yield f"{where}, row {int(np.argmax(empty))}: found no words, wanted at least one."
+
+
+def _broken_invariants(
+    batch: DocumentBatch,
+) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """What is wanted of each pair, and which pairs break it, (n_pairs,)."""
+    starts = np.zeros(batch.n_pairs, np.bool_)
+    starts[batch.indptr[:-1][np.diff(batch.indptr) > 0]] = True
+    falling = np.diff(batch.word_ids, prepend=-1) <= 0
+    yield "word ids sorted and unique", falling & ~starts
+    yield "counts above zero", ~(np.isfinite(batch.word_counts) & (batch.word_counts > 0))
