@@ -14,7 +14,7 @@ _SURROGATES = range(0xD800, 0xE000)  # code points that are no characters
 
 _CLASS = r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\w"
 _RUN = re.compile(
-    rf"(?:\(\?u\))?(?P<edge>\\b)?(?P<first>{_CLASS})(?P<again>(?P=first))*"
+    rf"(?:\(\?u\))?(?P<edge>\\b)?(?P<first>{_CLASS})(?P<again>(?:(?P=first))*)"
     r"(?:\+|\{(?P<least>\d+),\})(?P<close>\\b)?"
 )
 
@@ -35,12 +35,11 @@ def character_run(pattern: str) -> CharacterRun | None:
     match = _RUN.fullmatch(pattern)
     if match is None:
         return None
-    edged = bool(match["edge"] or match["close"])
-    if edged and match["first"] != r"\w":  # elsewhere \b is a condition of its own
-        return None
-    n_classes = len(match[0][match.end("edge") if match["edge"] else 0 :].split(match["first"])) - 1
+    if (match["edge"] or match["close"]) and match["first"] != r"\w":
+        return None  # there \b is a condition of its own
+    n_before = len(match["again"]) // len(match["first"])  # classes before the repeated one
     least = 1 if match["least"] is None else int(match["least"])
-    return CharacterRun(_members(match["first"]), n_classes - 1 + max(least, 1))
+    return CharacterRun(_members(match["first"]), max(n_before + least, 1))
 
 
 def _members(character_class: str) -> NDArray[np.bool_]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,7 +12,7 @@ from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.manifest import FileEntry, Manifest, Sizes, total
 from sparsetopics.corpora.memory_corpus import documents_of_csr, documents_of_texts
 from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.shards import StoredRowGroup
+from sparsetopics.corpora.shards import StoredRowGroup, StoredShard
 from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError
@@ -65,7 +66,7 @@ class Corpus:
     def n_tokens(self) -> int | float:
         return self._sizes.n_tokens
 
-    @property
+    @cached_property
     def _sizes(self) -> Sizes:
         return total((group.n_docs, group.n_pairs, group.n_tokens) for group in self.row_groups)
 
@@ -100,11 +101,13 @@ class Corpus:
                 wanted=f"{manifest.n_words} with {manifest.fingerprint[:12]}",
                 hint="Ingest anew, or restore the file.",
             )
-        groups = [
-            StoredRowGroup(folder / shard.file.file, index, *sizes, manifest.n_words)
-            for shard in manifest.shards
-            for index, sizes in enumerate(shard.row_groups)
-        ]
+        groups: list[RowGroup] = []
+        for entry in manifest.shards:
+            shard = StoredShard(folder / entry.file.file, entry.file.sha256)
+            groups += [
+                StoredRowGroup(shard, index, *sizes, manifest.n_words)
+                for index, sizes in enumerate(entry.row_groups)
+            ]
         return cls(vocabulary, tuple(groups), manifest.n_skipped, manifest.n_unknown_tokens)
 
     @classmethod

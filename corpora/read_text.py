@@ -8,7 +8,7 @@ from functools import partial
 import pyarrow as pa
 
 from sparsetopics.corpora.blocks import PendingBlock, TextBlock
-from sparsetopics.corpora.byte_stream import BLOCK_BYTES, LineBlock, line_blocks, read_utf8
+from sparsetopics.corpora.byte_stream import BLOCK_BYTES, LineBlock, line_blocks, read_utf8, reading
 from sparsetopics.corpora.sources import ReadOptions, SourceFile
 
 _MOST_FILES = 4_096  # in one block
@@ -20,7 +20,8 @@ def read_text(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pen
     n_bytes = 0
     for file in files:
         together.append(file)
-        n_bytes += file.path.stat().st_size
+        with reading(file.path):
+            n_bytes += file.path.stat().st_size
         if n_bytes >= BLOCK_BYTES or len(together) == _MOST_FILES:
             yield partial(_decode_files, together, options)
             together, n_bytes = [], 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +14,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sparsetopics.batches import DocumentBatch, WordCounts
-from sparsetopics.corpora.manifest import FileEntry, ShardEntry, Sizes
+from sparsetopics.corpora.manifest import FileEntry, ShardEntry, Sizes, file_sha256
 from sparsetopics.errors import CorpusFormatError
 
 DOCS_PER_ROW_GROUP = 8_192
 ROW_GROUPS_PER_SHARD = 32
+COUNT_TYPES = (pa.list_(pa.uint32()), pa.list_(pa.float32()))
 
 
 class DocumentRows(NamedTuple):
@@ -28,11 +30,43 @@ class DocumentRows(NamedTuple):
     batch: DocumentBatch
 
 
+class StoredShard:
+    """One shard on disk; its checksum is compared before the first read."""
+
+    def __init__(self, path: Path, sha256: str) -> None:
+        self.path = path
+        self._sha256 = sha256
+        self._verified = False
+        self._lock = Lock()  # so that one thread of many does the comparing
+
+    def columns(self, row_group: int, names: list[str]) -> pa.Table:
+        """Columns of a row group; CorpusFormatError if the file is not as it was written."""
+        try:
+            with self._lock:
+                if not self._verified:
+                    self._verify()
+            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+                return file.read_row_group(row_group, columns=names, use_threads=False)
+        except (OSError, pa.ArrowException, IndexError) as error:
+            raise self.damaged(str(error).splitlines()[0], "a readable shard") from error
+
+    def damaged(self, found: str, wanted: str) -> CorpusFormatError:
+        return CorpusFormatError(
+            str(self.path), found=found, wanted=wanted, hint="Ingest anew, or restore the file."
+        )
+
+    def _verify(self) -> None:
+        found = file_sha256(self.path)
+        if found != self._sha256:
+            raise self.damaged(f"sha256 {found[:12]}…", f"{self._sha256[:12]}…")
+        self._verified = True
+
+
 @dataclass(frozen=True, slots=True)
 class StoredRowGroup:
     """Documents on disk, in one row group of a shard."""
 
-    path: Path
+    shard: StoredShard
     index: int
     n_docs: int
     n_pairs: int
@@ -44,47 +78,49 @@ class StoredRowGroup:
 
         Raises CorpusFormatError if the shard is damaged.
         """
-        table = self._columns(["word_ids", "counts"])
-        word_ids, counts = table["word_ids"].combine_chunks(), table["counts"].combine_chunks()
+        word_ids, counts = self._columns(["word_ids", "counts"])
+        if word_ids.type != pa.list_(pa.uint32()) or counts.type not in COUNT_TYPES:
+            raise self._damaged(f"columns of type {word_ids.type} and {counts.type}")
+        if word_ids.offsets != counts.offsets:
+            raise self._damaged("word ids and counts of different length")
+        offsets = word_ids.offsets.to_numpy().astype(np.int64)
         batch = DocumentBatch(
-            word_ids.offsets.to_numpy().astype(np.int64) - word_ids.offsets[0].as_py(),
-            word_ids.flatten().to_numpy(zero_copy_only=True).view(np.int32),
-            counts.flatten().to_numpy(zero_copy_only=True),
+            offsets - offsets[0],
+            word_ids.flatten().to_numpy(zero_copy_only=False).view(np.int32),
+            counts.flatten().to_numpy(zero_copy_only=False),
         )
-        self._check(batch, counts)
+        self._check(batch)
         return batch
 
     def read_doc_ids(self) -> list[str]:
-        return self._columns(["doc_id"])["doc_id"].to_pylist()  # type: ignore[no-any-return]
+        return self._names("doc_id")
 
     def read_labels(self) -> list[str | None]:
-        return self._columns(["label"])["label"].to_pylist()  # type: ignore[no-any-return]
+        return self._names("label")
 
-    def _columns(self, names: list[str]) -> pa.Table:
-        try:
-            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
-                table = file.read_row_group(self.index, columns=names, use_threads=False)
-            table.validate(full=True)
-        except (OSError, pa.ArrowException, IndexError) as error:
-            raise self._damaged(str(error).splitlines()[0]) from error
+    def _names(self, column: str) -> list[Any]:
+        (names,) = self._columns([column])
+        if names.type != pa.string():
+            raise self._damaged(f"a column {column} of type {names.type}")
+        return cast(list[Any], names.to_pylist())
+
+    def _columns(self, names: list[str]) -> list[pa.Array]:
+        table = self.shard.columns(self.index, names)
         if table.column_names != names or table.num_rows != self.n_docs:
             raise self._damaged(f"{table.num_rows} rows of {table.column_names}")
-        return table
+        return [column.combine_chunks() for column in table.columns]
 
-    def _check(self, batch: DocumentBatch, counts: pa.ListArray) -> None:
+    def _check(self, batch: DocumentBatch) -> None:
         """What the kernels rely on to stay inside their arrays."""
-        if batch.n_pairs != self.n_pairs or len(batch.word_counts) != self.n_pairs:
+        if batch.n_pairs != self.n_pairs:
             raise self._damaged(f"{batch.n_pairs} pairs where the manifest has {self.n_pairs}")
-        if self.n_pairs and batch.word_ids.view(np.uint32).max() >= self.n_words:
-            raise self._damaged(f"a word id of {batch.word_ids.view(np.uint32).max()}")
+        largest = int(batch.word_ids.view(np.uint32).max(initial=0))
+        if largest >= self.n_words:
+            raise self._damaged(f"word id {largest} where the vocabulary has {self.n_words} words")
 
     def _damaged(self, found: str) -> CorpusFormatError:
-        return CorpusFormatError(
-            f"{self.path}, row group {self.index}",
-            found=found,
-            wanted=f"{self.n_docs} documents as ingest wrote them",
-            hint="Ingest anew, or restore the file.",
-        )
+        wanted = f"{self.n_docs} documents as ingest writes them"
+        return self.shard.damaged(f"in row group {self.index} {found}", wanted)
 
 
 class ShardWriter:

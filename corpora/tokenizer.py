@@ -94,4 +94,4 @@ def _match_tokens(
     indptr = np.cumsum([0, *map(len, found)], dtype=np.int64)
     tokens = pa.array([token for document in found for token in document], pa.string())
     encoded = tokens.dictionary_encode()
-    return encoded.dictionary, indptr, encoded.indices.to_numpy(zero_copy_only=True)
+    return encoded.dictionary, indptr, np.array(encoded.indices)

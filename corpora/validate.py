@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.manifest import FileEntry, Manifest, file_sha256
+from sparsetopics.corpora.manifest import Manifest, file_sha256
 from sparsetopics.corpora.shards import StoredRowGroup
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError
@@ -24,36 +24,37 @@ def validate(path: str | Path) -> list[str]:
     folder = Path(path)
     manifest = Manifest.load(folder)
     corpus = Corpus.open(folder)
+    problems = _vocabulary_problems(folder / manifest.vocabulary.file, corpus.vocabulary)
     entries = (manifest.vocabulary, *(shard.file for shard in manifest.shards))
-    problems = [problem for entry in entries for problem in _file_problems(folder, entry)]
-    problems += _vocabulary_problems(folder / manifest.vocabulary.file, corpus.vocabulary)
+    damaged = {}
+    for entry in entries:
+        found = file_sha256(folder / entry.file)
+        if found != entry.sha256:
+            where = folder / entry.file
+            damaged[where] = f"{where}: found sha256 {found[:12]}…, wanted {entry.sha256[:12]}…."
+    problems += damaged.values()
     for group in corpus.row_groups:
         assert isinstance(group, StoredRowGroup)  # what Corpus.open makes
-        problems += _group_problems(group)
+        if group.shard.path not in damaged:
+            problems += _group_problems(group)
     return problems
 
 
-def _file_problems(folder: Path, entry: FileEntry) -> Iterator[str]:
-    found = file_sha256(folder / entry.file)
-    if found != entry.sha256:
-        yield f"{folder / entry.file}: found sha256 {found[:12]}…, wanted {entry.sha256[:12]}…."
-
-
-def _vocabulary_problems(path: Path, vocabulary: Vocabulary) -> Iterator[str]:
+def _vocabulary_problems(path: Path, vocabulary: Vocabulary) -> list[str]:
     frequencies = vocabulary.term_frequency.tolist()
     keys = [(-n, word) for n, word in zip(frequencies, vocabulary.words, strict=True)]
     for row in range(1, len(keys)):
         if keys[row - 1] >= keys[row]:
-            yield (
+            return [
                 f"{path}, row {row}: found {vocabulary.words[row]!r} after "
                 f"{vocabulary.words[row - 1]!r}, wanted falling term frequency, ties by word."
-            )
-            return
+            ]
+    return []
 
 
 def _group_problems(group: StoredRowGroup) -> Iterator[str]:
     """Of one row group; each kind of problem once, at its first row."""
-    where = f"{group.path}, row group {group.index}"
+    where = f"{group.shard.path}, row group {group.index}"
     try:
         batch = group.read()
         doc_ids = group.read_doc_ids()
