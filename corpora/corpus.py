@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sparsetopics.batches import DocumentBatch
-from sparsetopics.corpora.manifest import FileEntry, Manifest, Sizes, total
+from sparsetopics.corpora.manifest import FileEntry, Manifest, Sizes, file_sha256, total
 from sparsetopics.corpora.memory_corpus import documents_of_csr, documents_of_texts
 from sparsetopics.corpora.pruning import PruningOptions
 from sparsetopics.corpora.shards import StoredRowGroup, StoredShard
@@ -93,20 +93,13 @@ class Corpus:
         manifest = Manifest.load(folder)
         for entry in (manifest.vocabulary, *(shard.file for shard in manifest.shards)):
             _check_size(folder, entry)
-        vocabulary = Vocabulary.load(folder)
-        if vocabulary.fingerprint != manifest.fingerprint or len(vocabulary) != manifest.n_words:
-            raise CorpusFormatError(
-                str(folder / manifest.vocabulary.file),
-                found=f"{len(vocabulary)} words with fingerprint {vocabulary.fingerprint[:12]}",
-                wanted=f"{manifest.n_words} with {manifest.fingerprint[:12]}",
-                hint="Ingest anew, or restore the file.",
-            )
+        vocabulary = _vocabulary_of(folder, manifest)
         groups: list[RowGroup] = []
-        for entry in manifest.shards:
-            shard = StoredShard(folder / entry.file.file, entry.file.sha256)
+        for shard_entry in manifest.shards:
+            shard = StoredShard(folder / shard_entry.file.file, shard_entry.file.sha256)
             groups += [
                 StoredRowGroup(shard, index, *sizes, manifest.n_words)
-                for index, sizes in enumerate(entry.row_groups)
+                for index, sizes in enumerate(shard_entry.row_groups)
             ]
         return cls(vocabulary, tuple(groups), manifest.n_skipped, manifest.n_unknown_tokens)
 
@@ -138,13 +131,30 @@ class Corpus:
         return cls(*documents_of_csr(counts, words, doc_ids))
 
 
+def _vocabulary_of(folder: Path, manifest: Manifest) -> Vocabulary:
+    path = folder / manifest.vocabulary.file
+    found = file_sha256(path)
+    if found != manifest.vocabulary.sha256:
+        wanted = f"{manifest.vocabulary.sha256[:12]}…"
+        raise _damaged(path, found=f"sha256 {found[:12]}…", wanted=wanted)
+    vocabulary = Vocabulary.load(folder)
+    if vocabulary.fingerprint != manifest.fingerprint or len(vocabulary) != manifest.n_words:
+        raise _damaged(
+            path,
+            found=f"{len(vocabulary)} words with fingerprint {vocabulary.fingerprint[:12]}",
+            wanted=f"{manifest.n_words} with {manifest.fingerprint[:12]}",
+        )
+    return vocabulary
+
+
 def _check_size(folder: Path, entry: FileEntry) -> None:
     path = folder / entry.file
-    found = path.stat().st_size if path.is_file() else None
-    if found != entry.n_bytes:
-        raise CorpusFormatError(
-            str(path),
-            found="no such file" if found is None else f"{found} bytes",
-            wanted=f"{entry.n_bytes} bytes",
-            hint="Ingest anew, or restore the file.",
-        )
+    n_bytes = path.stat().st_size if path.is_file() else None
+    if n_bytes != entry.n_bytes:
+        found = "no such file" if n_bytes is None else f"{n_bytes} bytes"
+        raise _damaged(path, found=found, wanted=f"{entry.n_bytes} bytes")
+
+
+def _damaged(path: Path, *, found: str, wanted: str) -> CorpusFormatError:
+    hint = "Ingest anew, or restore the file."
+    return CorpusFormatError(str(path), found=found, wanted=wanted, hint=hint)

@@ -47,7 +47,7 @@ class StoredShard:
                     self._verify()
             with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
                 return file.read_row_group(row_group, columns=names, use_threads=False)
-        except (OSError, pa.ArrowException, IndexError) as error:
+        except (OSError, ValueError, IndexError, pa.ArrowException) as error:
             raise self.damaged(str(error).splitlines()[0], "a readable shard") from error
 
     def damaged(self, found: str, wanted: str) -> CorpusFormatError:

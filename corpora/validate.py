@@ -16,22 +16,21 @@ from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError
 
 
-def validate(path: str | Path) -> list[str]:
+def validate(folder: str | Path) -> list[str]:
     """All that is wrong with a corpus folder, one sentence each; empty if it is sound.
 
     Raises CorpusFormatError if the folder cannot be opened as a corpus at all.
     """
-    folder = Path(path)
+    folder = Path(folder)
     manifest = Manifest.load(folder)
     corpus = Corpus.open(folder)
     problems = _vocabulary_problems(folder / manifest.vocabulary.file, corpus.vocabulary)
-    entries = (manifest.vocabulary, *(shard.file for shard in manifest.shards))
     damaged = {}
-    for entry in entries:
-        found = file_sha256(folder / entry.file)
-        if found != entry.sha256:
-            where = folder / entry.file
-            damaged[where] = f"{where}: found sha256 {found[:12]}…, wanted {entry.sha256[:12]}…."
+    for shard in manifest.shards:
+        path, wanted = folder / shard.file.file, shard.file.sha256
+        found = file_sha256(path)
+        if found != wanted:
+            damaged[path] = f"{path}: found sha256 {found[:12]}…, wanted {wanted[:12]}…."
     problems += damaged.values()
     for group in corpus.row_groups:
         assert isinstance(group, StoredRowGroup)  # what Corpus.open makes
