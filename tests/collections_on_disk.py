@@ -1,0 +1,60 @@
+"""Small collections written to files, and what a corpus made of them must hold, counted plainly."""
+
+import collections
+import gzip
+import json
+import re
+
+import numpy as np
+
+PATTERN = re.compile(r"[^\W\d_]{3,}")
+SYLLABLES = ["ba", "co", "du", "fel", "gim", "hor", "jul", "ké", "læ", "мир", "ß"]
+
+
+def make_texts(n_docs, seed=0, length=40):
+    """Documents of made-up words with numbers, punctuation and several scripts."""
+    rng = np.random.default_rng(seed)
+    words = ["".join(rng.choice(SYLLABLES, rng.integers(1, 4))) for _ in range(60)]
+    marks = [" ", ", ", ". ", "\n", " 42 ", "_", "-"]
+    weights = 1 / np.arange(1, len(words) + 1)
+    return [
+        "".join(
+            rng.choice([word, word.upper(), word.title()]) + rng.choice(marks)
+            for word in rng.choice(words, rng.integers(1, length), p=weights / weights.sum())
+        )
+        for _ in range(n_docs)
+    ]
+
+
+def write_jsonl(path, texts):
+    lines = [
+        json.dumps({"id": f"doc-{n}", "text": text, "label": n % 3}) for n, text in enumerate(texts)
+    ]
+    data = "".join(f"{line}\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    return path
+
+
+def plain_counts(texts, pattern=PATTERN):
+    return [collections.Counter(pattern.findall(text.lower())) for text in texts]
+
+
+def plain_vocabulary(counts, least, most):
+    """Words by falling frequency, ties by word."""
+    document, term = collections.Counter(), collections.Counter()
+    for histogram in counts:
+        document.update(histogram.keys())
+        term.update(histogram)
+    kept = [word for word in term if least <= document[word] <= most]
+    return sorted(kept, key=lambda word: (-term[word], word))
+
+
+def documents_of(corpus):
+    """``{doc_id: {word: count}}`` read back."""
+    found = {}
+    for batch, doc_ids in zip(corpus.batches(), corpus.doc_ids(), strict=True):
+        for row, doc_id in enumerate(doc_ids):
+            pairs = slice(batch.indptr[row], batch.indptr[row + 1])
+            words = [corpus.vocabulary.words[word] for word in batch.word_ids[pairs]]
+            found[doc_id] = dict(zip(words, batch.word_counts[pairs].tolist(), strict=True))
+    return found
