@@ -76,7 +76,7 @@ def validate(corpus: Path, as_json: bool) -> None:
     if problems:
         raise CorpusFormatError(
             str(corpus),
-            found=f"{len(problems)} problems",
+            found=f"problems ({len(problems)})",
             wanted="none",
             hint="Ingest anew, or restore the files.",
         )

@@ -101,6 +101,10 @@ def ingest(
         if options.vocabulary is None:
             spool = Spool(Path(spool_folder))
             totals = _spool_and_tally(counted, spool)
+            if not totals.n_docs:
+                raise SourceError(
+                    _names_of(collection), found="no documents", wanted="at least one"
+                )
             vocabulary = prune(totals, options.pruning, counted=collection.format.counted)
             counted = spool.blocks()
         else:
@@ -110,6 +114,11 @@ def ingest(
         if options.vocabulary is None:  # what pruning took is not unknown
             encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
         return _write_corpus(folder, encoded, vocabulary, tokenizer, on_progress)
+
+
+def _names_of(collection: Collection) -> str:
+    first, *others = collection.files
+    return f"{first.path} and {len(others)} more files" if others else str(first.path)
 
 
 def _spool_and_tally(blocks: Iterable[CountedBlock], spool: Spool) -> WordTotals:

@@ -54,6 +54,13 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
     ``counted`` says that the collection came as counts. Raises SourceError if no word is left,
     saying which limit took how many.
     """
+    if not len(totals.words):
+        raise SourceError(
+            "documents",
+            found=f"no words in {totals.n_docs} documents",
+            wanted="at least one word",
+            hint="Check the sources and --token-pattern.",
+        )
     least, most = _limits(totals.n_docs, options, counted=counted)
     too_rare = totals.document_frequency < least
     too_common = totals.document_frequency > most

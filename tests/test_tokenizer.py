@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsetopics.corpora.blocks import TextBlock
@@ -50,6 +50,7 @@ def histograms(documents, options):
 
 
 @pytest.mark.parametrize("pattern", RUNS + NOT_RUNS)
+@settings(max_examples=40)
 @given(documents=texts)
 def test_tokens_are_those_of_re(pattern, documents):
     found = histograms(documents, TokenizerOptions(pattern, lowercase=False))

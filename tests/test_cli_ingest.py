@@ -1,0 +1,128 @@
+"""``ingest`` and ``corpus`` on the command line."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from collections_on_disk import make_texts, write_jsonl
+from sparsetopics.cli.main import main
+from sparsetopics.corpora.corpus import Corpus
+
+TOTALS = ["n_documents", "n_tokens", "n_pairs", "n_words", "n_shards", "n_skipped"]
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == status, result.output
+    return result
+
+
+@pytest.fixture
+def source(tmp_path):
+    return write_jsonl(tmp_path / "news.jsonl.gz", make_texts(200))
+
+
+@pytest.fixture
+def corpus(source, tmp_path):
+    run("ingest", source, "--out", tmp_path / "corpus", "--quiet")
+    return tmp_path / "corpus"
+
+
+def test_ingest_and_info_report_the_same_totals(source, tmp_path):
+    made = json.loads(run("ingest", source, "--out", tmp_path / "corpus", "--json").stdout)
+    info = json.loads(run("corpus", "info", tmp_path / "corpus", "--json").stdout)
+
+    assert set(TOTALS) <= set(made)
+    assert made == info
+    assert made["n_documents"] == Corpus.open(tmp_path / "corpus").n_docs
+
+
+def test_people_read_a_sentence(source, tmp_path):
+    result = run("ingest", source, "--out", tmp_path / "corpus", "--min-df", "30", "--quiet")
+
+    assert " documents, " in result.stdout
+    assert result.stderr == ""
+
+
+def test_options_reach_the_corpus(source, tmp_path):
+    stop_words = tmp_path / "stop.txt"
+    stop_words.write_text("baco\nco")
+    out = tmp_path / "corpus"
+    run(
+        *("ingest", source, "--out", out, "--no-lowercase", "--token-pattern", r"[A-Z]{2,}"),
+        *("--stop-words", stop_words, "--min-df", "0.01", "--max-df", "150", "--max-words", "9"),
+    )
+
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["tokenizer"] == {"token_pattern": "[A-Z]{2,}", "lowercase": False}
+    corpus = Corpus.open(out)
+    assert corpus.n_words == 9
+    assert all(word.isupper() for word in corpus.vocabulary.words)
+
+
+def test_held_out_text_takes_over_the_tokeniser(source, tmp_path):
+    run("ingest", source, "--out", tmp_path / "train", "--token-pattern", "[a-z]{5,}")
+    run("ingest", source, "--out", tmp_path / "heldout", "--vocabulary", tmp_path / "train")
+
+    train, heldout = (
+        json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("train", "heldout")
+    )
+    assert heldout["tokenizer_hash"] == train["tokenizer_hash"]
+    assert heldout["vocabulary"]["fingerprint"] == train["vocabulary"]["fingerprint"]
+
+
+def test_validate_is_silent_about_a_sound_corpus_and_loud_about_others(corpus):
+    assert "sound" in run("corpus", "validate", corpus).stdout
+    path = corpus / "shard-00000.parquet"
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+
+    result = run("corpus", "validate", corpus, status=1)
+
+    assert "shard-00000.parquet: found sha256" in result.stdout
+    assert result.stderr.startswith(f"Error: {corpus}: found problems (1)")
+    assert json.loads(run("corpus", "validate", corpus, "--json", status=1).stdout)["n_problems"]
+
+
+def test_split_makes_two_corpora(corpus, tmp_path):
+    parts = ("--out-train", tmp_path / "a", "--out-heldout", tmp_path / "b")
+
+    rows = json.loads(run("corpus", "split", corpus, "--held-out", "0.25", *parts, "--json").stdout)
+
+    assert [row["n_documents"] for row in rows] == [
+        Corpus.open(tmp_path / name).n_docs for name in "ab"
+    ]
+    assert "documents" in run("corpus", "split", corpus, *parts, "--overwrite").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (("gone.jsonl",), "found no such file or folder"),
+        (("SOURCE", "--format", "xml"), "wanted one of text, lines, jsonl"),
+        (("SOURCE", "--stop-words", "no-such-list"), "no-such-list: found No such file"),
+        (("SOURCE", "--min-df", "500"), "Relax --min-df"),
+        (("SOURCE", "--max-df", "1.5"), "max_df: found 1.5"),
+        (("SOURCE", "--max-words", "0"), "max_words: found 0"),
+        (("SOURCE", "--workers", "0"), "workers: found 0"),
+        (("SOURCE", "--token-pattern", "["), "token_pattern: found"),
+        (("SOURCE", "--vocabulary", "no-corpus"), "no-corpus"),
+        (("SOURCE", "--vocabulary", "x", "--min-df", "2"), "one or the other"),
+        (("SOURCE", "--text-field", "body"), "line 1: found fields 'id', 'text', 'label'"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_one(source, tmp_path, arguments, found):
+    arguments = [source if argument == "SOURCE" else argument for argument in arguments]
+
+    result = run("ingest", *arguments, "--out", tmp_path / "out", "--quiet", status=1)
+
+    assert result.stderr.startswith("Error: ")
+    assert found in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == [source]
+
+
+def test_a_limit_that_is_no_number_is_a_usage_error(source, tmp_path):
+    result = run("ingest", source, "--out", tmp_path / "x", "--min-df", "few", status=2)
+
+    assert "no share such as 0.5" in result.stderr

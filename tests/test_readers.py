@@ -1,0 +1,343 @@
+"""Every text format gives the same documents, and says where it is broken."""
+
+import gzip
+import json
+
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+
+from sparsetopics.corpora import byte_stream, read_csv
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.formats import find_collection
+from sparsetopics.corpora.ingest import ingest
+from sparsetopics.corpora.sources import ReadOptions
+from sparsetopics.errors import OptionError, SourceError
+
+IDS = ["a", "b", "c"]
+TEXTS = ["First document,\nof two lines", "Zweites Dokument: süß", "third \U0001d54f"]
+LABELS = ["x", None, "y"]
+
+
+def read(sources, options=None, format_name=None):
+    """``(doc_id, label, text)`` of every document."""
+    collection = find_collection(sources, format_name)
+    blocks = [
+        pending() for pending in collection.format.read(collection.files, options or ReadOptions())
+    ]
+    return [row for block in blocks for row in zip(*(c.to_pylist() for c in block), strict=True)]
+
+
+def written(path, data):
+    data = data if isinstance(data, bytes) else data.encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def jsonl(path):
+    rows = zip(IDS, LABELS, TEXTS, strict=True)
+    lines = [json.dumps({"id": i, "label": label, "text": text}) for i, label, text in rows]
+    return written(path, "\n".join(lines))
+
+
+def table():
+    return pa.table({"id": IDS, "text": TEXTS, "label": pa.array(LABELS, pa.string())})
+
+
+def parquet(path):
+    pq.write_table(table(), path)
+    return path
+
+
+def ipc_file(path):
+    feather.write_feather(table(), path)
+    return path
+
+
+def ipc_stream(path):
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table().schema) as stream:
+        stream.write_table(table())
+    return path
+
+
+def parquet_gz(path):
+    return written(path, parquet(path.with_suffix("")).read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("write", "name"),
+    [
+        (jsonl, "a.jsonl"),
+        (jsonl, "a.ndjson.gz"),
+        (parquet, "a.parquet"),
+        (parquet_gz, "a.parquet.gz"),
+        (ipc_file, "a.feather"),
+        (ipc_stream, "a.arrow"),
+    ],
+)
+def test_every_format_gives_the_same_documents(write, name, tmp_path):
+    assert read([write(tmp_path / name)]) == list(zip(IDS, LABELS, TEXTS, strict=True))
+
+
+@pytest.mark.parametrize(("name", "mark"), [("a.csv", ","), ("a.tsv", "\t"), ("a.csv.gz", ",")])
+def test_csv_with_quotes_and_line_breaks(name, mark, tmp_path):
+    rows = [["id", "text", "label"], ["1", '"two\nlines, ""quoted"""', "x"], [], ["2", "", ""]]
+    path = written(tmp_path / name, "\r\n".join(mark.join(row) for row in rows))
+
+    assert read([path]) == [("1", "x", 'two\nlines, "quoted"'), ("2", "", "")]
+
+
+def test_named_fields(tmp_path):
+    line = {"key": 7, "body": "words", "topic": "x", "text": "no", "id": "no"}
+    path = written(tmp_path / "a.jsonl", json.dumps(line))
+
+    assert read([path], ReadOptions("body", "key", "topic")) == [("7", "x", "words")]
+
+
+def test_json_lines_need_not_be_alike(tmp_path):
+    lines = [
+        '{"text": "one"}',
+        "",
+        '{"id": 5, "text": "two", "label": null, "text": "two again"}',
+        '{"id": "six", "text": "\\u00e9", "label": 1.5, "extra": {"deep": [1]}}',
+        '{"text": "four", "label": true}',
+    ]
+    path = written(tmp_path / "a.jsonl", "\n".join(lines))
+
+    assert read([path]) == [
+        (None, None, "one"),
+        ("5", None, "two again"),
+        ("six", "1.5", "é"),
+        (None, "true", "four"),
+    ]
+
+
+def test_an_escaped_half_pair_is_refused_or_replaced(tmp_path):
+    path = written(tmp_path / "a.jsonl", '{"text": "fine"}\n{"text": "half \\ud800"}\n')
+
+    with pytest.raises(SourceError, match="line 2: found an escaped half"):
+        read([path])
+    assert read([path], ReadOptions(encoding_errors="replace"))[1] == (None, None, "half ?")
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("not json", "no JSON"),
+        ("[1, 2]", "JSON a list"),
+        ('{"body": "x"}', "fields 'body', wanted a field 'text'"),
+        ("{}", r"fields \(none\)"),
+        ('{"text": 5}', "a number in field 'text'"),
+        ('{"text": null}', "null in field 'text'"),
+        ('{"text": "x", "label": ["y"]}', "a list in field 'label'"),
+        ('{"text": "x"} {"text": "y"}', "no JSON"),
+    ],
+)
+@pytest.mark.parametrize("n_before", [0, 3])
+def test_a_bad_json_line_is_named(tmp_path, line, found, n_before, monkeypatch):
+    monkeypatch.setattr(byte_stream, "BLOCK_BYTES", 40)  # the fourth line is in a later block
+    path = written(tmp_path / "a.jsonl", '{"text": "fine"}\n' * n_before + line + "\n")
+
+    with pytest.raises(SourceError, match=f"line {n_before + 1}: found {found}"):
+        read([path])
+
+
+def test_a_field_that_was_named_must_be_there(tmp_path):
+    path = written(tmp_path / "a.jsonl", '{"text": "x", "key": 1}\n{"text": "x"}\n')
+
+    with pytest.raises(SourceError, match="line 2: found fields 'text', wanted a field 'key'"):
+        read([path], ReadOptions(id_field="key"))
+
+
+def test_text_files_and_folders(tmp_path):
+    folder = tmp_path / "docs"
+    (folder / "sub").mkdir(parents=True)
+    (folder / ".hidden").mkdir()
+    written(folder / "b.txt", "two")
+    written(folder / "sub" / "a.txt.gz", "one\r\n")
+    written(folder / ".hidden" / "x.txt", "no")
+    written(folder / "notes.md", "no")
+
+    assert read([folder]) == [("b.txt", None, "two"), ("sub/a.txt.gz", "sub", "one\r\n")]
+    assert read([folder / "*.txt"]) == [("b.txt", None, "two")]
+    assert read([folder / "**" / "*.gz"]) == [("a.txt.gz", None, "one\r\n")]
+
+
+def test_a_folder_of_files_without_extension_needs_a_format(tmp_path):
+    written(tmp_path / "49960", "a post")
+
+    with pytest.raises(SourceError, match="none of a known format"):
+        read([tmp_path])
+    assert read([tmp_path], format_name="text") == [("49960", None, "a post")]
+
+
+def test_lines_are_documents(tmp_path, monkeypatch):
+    monkeypatch.setattr(byte_stream, "BLOCK_BYTES", 5)
+    path = written(tmp_path / "a.cor", "one two\n\nthree\u2028four\nfive")
+
+    texts = [text for _, _, text in read([path], format_name="lines")]
+
+    assert texts == ["one two", "", "three\u2028four", "five"]
+
+
+def test_running_numbers_go_on_through_blocks_and_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(byte_stream, "BLOCK_BYTES", 5)
+    for name in ("a.lines", "b.lines.gz"):
+        written(tmp_path / name, "some words\nmore words\n\nlast words\n")
+
+    ingest([tmp_path / "*.lines*"], tmp_path / "corpus")
+
+    (doc_ids,) = Corpus.open(tmp_path / "corpus").doc_ids()
+    assert doc_ids == ["0", "1", "3", "4", "5", "7"]
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    assert read([written(tmp_path / "a.txt", b"\xef\xbb\xbfword")])[0][2] == "word"
+    assert read([written(tmp_path / "a.csv", b"\xef\xbb\xbftext\nword")])[0][2] == "word"
+
+
+BAD_LINES = {
+    "a.jsonl": b'{"text": "fine"}\n{"text": "caf\xe9"}\n',
+    "a.csv": b"text\ncaf\xe9\n",
+    "a.txt": b"fine\ncaf\xe9\n",
+    "a.lines.gz": b"fine\ncaf\xe9\n",
+}
+
+
+@pytest.mark.parametrize("name", BAD_LINES)
+def test_bytes_that_are_not_utf8(name, tmp_path):
+    path = written(tmp_path / name, BAD_LINES[name])
+
+    with pytest.raises(SourceError, match=r"line 2: found byte 0xe9.*--encoding-errors replace"):
+        read([path])
+    assert read([path], ReadOptions(encoding_errors="replace"))[-1][2].rstrip()[-4:] == "caf\ufffd"
+
+
+def test_a_parquet_string_that_is_not_utf8(tmp_path):
+    texts = pa.array([b"fine", None, b"caf\xe9"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet")
+
+    with pytest.raises(SourceError, match="row 2: found byte 0xe9"):
+        read([tmp_path / "a.parquet"])
+    rows = read([tmp_path / "a.parquet"], ReadOptions(encoding_errors="replace"))
+    assert [text for _, _, text in rows] == ["fine", None, "caf\ufffd"]
+
+
+def test_other_string_types_of_arrow(tmp_path):
+    texts = pa.array(["one", "two", "one"]).dictionary_encode()
+    pq.write_table(pa.table({"text": texts, "id": [1, 2, 3]}), tmp_path / "a.parquet")
+
+    assert read([tmp_path / "a.parquet"]) == [
+        ("1", None, "one"),
+        ("2", None, "two"),
+        ("3", None, "one"),
+    ]
+
+
+def test_a_column_that_is_no_text(tmp_path):
+    pq.write_table(pa.table({"text": [1, 2]}), tmp_path / "a.parquet")
+
+    with pytest.raises(SourceError, match="found int64 in field 'text', wanted strings"):
+        read([tmp_path / "a.parquet"])
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.arrow"])
+def test_a_missing_column_is_named(name, tmp_path):
+    writers = {"a.csv": lambda p: written(p, "id,body\n1,x\n"), "a.parquet": parquet}
+    path = writers.get(name, ipc_stream)(tmp_path / name)
+
+    with pytest.raises(SourceError, match="wanted a field 'content'"):
+        read([path], ReadOptions("content"))
+
+
+@pytest.mark.parametrize(
+    ("record", "found"),
+    [
+        ("1,x,y", "line 3: found 3 fields, wanted 2"),
+        ("1", "line 3: found 1 fields, wanted 2"),
+        ('1,"open', "line 3: found unexpected end of data"),
+        ('1,"x"y', "line 3: found ',' expected"),
+    ],
+)
+def test_a_bad_csv_record_is_named(record, found, tmp_path):
+    path = written(tmp_path / "a.csv", f"id,text\n0,fine\n{record}\n")
+
+    with pytest.raises(SourceError, match=found):
+        read([path])
+
+
+def test_csv_blocks_lose_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(read_csv, "BLOCK_BYTES", 30)
+    rows = [f"{n},{'word ' * n}" for n in range(20)]
+    path = written(tmp_path / "a.csv", "\n".join(["id,text", *rows]))
+
+    assert [doc_id for doc_id, _, _ in read([path])] == [str(n) for n in range(20)]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl.gz", "a.csv.gz", "a.txt.gz", "a.parquet.gz"])
+@pytest.mark.parametrize("damage", ["cut", "flip", "other"])
+def test_a_damaged_gzip_file_is_named(name, damage, tmp_path):
+    path = written(tmp_path / name, '{"text": "some words"}\n' * 500)
+    data = bytearray(path.read_bytes())
+    if damage == "flip":
+        data[-6] ^= 1  # in the checksum
+    path.write_bytes({"cut": data[:-20], "flip": data, "other": b"plain"}[damage])
+
+    with pytest.raises(SourceError, match=rf"{name}: found damaged or truncated gzip data"):
+        read([path])
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow", "a.feather"])
+def test_a_truncated_table_is_named(name, tmp_path):
+    path = {"a.parquet": parquet, "a.arrow": ipc_stream}.get(name, ipc_file)(tmp_path / name)
+    path.write_bytes(path.read_bytes()[:-30])
+
+    with pytest.raises(SourceError, match=f"{name}: found"):
+        read([path])
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.txt", "a.lines", "a.jsonl.gz"])
+def test_an_empty_file_holds_no_documents(name, tmp_path):
+    path = written(tmp_path / name, b"")
+
+    with pytest.raises(SourceError, match=r"no words in|no documents"):
+        ingest([path], tmp_path / "corpus")
+    assert not (tmp_path / "corpus").exists()
+
+
+def test_an_empty_folder(tmp_path):
+    with pytest.raises(SourceError, match="found an empty folder"):
+        read([tmp_path])
+
+
+def test_a_missing_path(tmp_path):
+    with pytest.raises(SourceError, match=r"gone.jsonl: found no such file"):
+        read([tmp_path / "gone.jsonl"])
+
+
+def test_no_source_at_all():
+    with pytest.raises(SourceError, match="wanted at least one"):
+        read([])
+
+
+def test_an_unknown_extension_lists_the_known_ones(tmp_path):
+    with pytest.raises(SourceError, match=r"extension '.xyz', wanted .txt, .*\.jsonl.*--format"):
+        read([written(tmp_path / "a.xyz", "x")])
+
+
+def test_an_unknown_format_lists_the_known_ones(tmp_path):
+    with pytest.raises(OptionError, match="found 'mallet', wanted one of text, lines, jsonl"):
+        read([written(tmp_path / "a.txt", "x")], format_name="mallet")
+
+
+def test_files_of_two_formats_are_refused(tmp_path):
+    paths = [written(tmp_path / "a.txt", "x"), jsonl(tmp_path / "b.jsonl")]
+
+    with pytest.raises(SourceError, match="found format jsonl after text"):
+        read(paths)
+
+
+def test_a_wrong_error_policy_is_refused():
+    with pytest.raises(OptionError, match="strict or replace"):
+        ReadOptions(encoding_errors="ignore")
