@@ -17,7 +17,6 @@ from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError
 
-DEFAULT_TOKENIZER = TokenizerOptions()
 DEFAULT_PRUNING = PruningOptions()
 
 
@@ -108,14 +107,15 @@ class Corpus:
         cls,
         texts: Iterable[str],
         *,
-        tokenizer: TokenizerOptions = DEFAULT_TOKENIZER,
+        tokenizer: TokenizerOptions | None = None,
         pruning: PruningOptions = DEFAULT_PRUNING,
         vocabulary: Vocabulary | None = None,
     ) -> Corpus:
         """Make a corpus in memory; document ids are running numbers.
 
-        With ``vocabulary``, its words are used as they are and nothing is pruned. Raises
-        SourceError if no word or no document is left.
+        With ``vocabulary``, its words are used as they are and nothing is pruned; without
+        ``tokenizer``, text is cut as it was for that vocabulary. Raises SourceError if no word or
+        no document is left.
         """
         return cls(*documents_of_texts(texts, tokenizer, pruning, vocabulary))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,16 +16,15 @@ import pyarrow.compute as pc
 from sparsetopics.corpora.blocks import CountedBlock, PendingBlock
 from sparsetopics.corpora.encoding import EncodedBlock, encode
 from sparsetopics.corpora.formats import Collection, find_collection
-from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST_FILE
-from sparsetopics.corpora.manifest import Manifest, write_manifest
+from sparsetopics.corpora.manifest import write_manifest
 from sparsetopics.corpora.ordered_map import ordered_map
 from sparsetopics.corpora.pruning import PruningOptions, prune
 from sparsetopics.corpora.shards import ShardWriter
 from sparsetopics.corpora.sources import ReadOptions
 from sparsetopics.corpora.spool import Spool
-from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts
+from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts, options_for
 from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.corpora.word_tally import WordTally, WordTotals
+from sparsetopics.corpora.word_tally import WordTally
 from sparsetopics.errors import OptionError, SourceError
 from sparsetopics.staging import staged_folder
 
@@ -96,47 +95,42 @@ def ingest(
         TemporaryDirectory(prefix="spool-", dir=folder) as spool_folder,
     ):
         collection = find_collection(sources, options.format)
-        tokenizer = None if collection.format.counted else _tokenizer(options)
+        given = None if options.vocabulary is None else Vocabulary.load(options.vocabulary)
+        is_text = not collection.format.counted
+        tokenizer = options_for(given, options.tokenizer) if is_text else None
         counted = _counted_blocks(collection, options, tokenizer, on_progress)
-        if options.vocabulary is None:
+        if given is None:
             spool = Spool(Path(spool_folder))
-            totals = _spool_and_tally(counted, spool)
-            if not totals.n_docs:
-                raise SourceError(
-                    _names_of(collection), found="no documents", wanted="at least one"
-                )
-            vocabulary = prune(totals, options.pruning, counted=collection.format.counted)
+            vocabulary = _learn_vocabulary(counted, spool, collection, options.pruning)
             counted = spool.blocks()
         else:
-            vocabulary = Vocabulary.load(options.vocabulary)
+            vocabulary = given
         words = pa.array(vocabulary.words, pa.string())
         encoded = ordered_map(partial(encode, words=words), counted, options.workers)
-        if options.vocabulary is None:  # what pruning took is not unknown
+        if given is None:  # what pruning took is not unknown
             encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
-        return _write_corpus(folder, encoded, vocabulary, tokenizer, on_progress)
+        settings = asdict(tokenizer) if tokenizer else vocabulary.tokenizer
+        vocabulary = replace(vocabulary, tokenizer=settings)
+        return _write_corpus(folder, encoded, vocabulary, on_progress)
+
+
+def _learn_vocabulary(
+    blocks: Iterable[CountedBlock], spool: Spool, collection: Collection, pruning: PruningOptions
+) -> Vocabulary:
+    """Put the blocks by and choose the words to keep."""
+    tally = WordTally()
+    for block in blocks:
+        spool.append(block)
+        tally.add(block)
+    totals = tally.totals()
+    if not totals.n_docs:
+        raise SourceError(_names_of(collection), found="no documents", wanted="at least one")
+    return prune(totals, pruning, counted=collection.format.counted)
 
 
 def _names_of(collection: Collection) -> str:
     first, *others = collection.files
     return f"{first.path} and {len(others)} more files" if others else str(first.path)
-
-
-def _spool_and_tally(blocks: Iterable[CountedBlock], spool: Spool) -> WordTotals:
-    tally = WordTally()
-    for block in blocks:
-        spool.append(block)
-        tally.add(block)
-    return tally.totals()
-
-
-def _tokenizer(options: IngestOptions) -> TokenizerOptions:
-    """The settings given, else those the vocabulary was made with, else the default."""
-    if options.tokenizer is not None:
-        return options.tokenizer
-    if options.vocabulary is not None and (options.vocabulary / MANIFEST_FILE).exists():
-        settings = Manifest.load(options.vocabulary).tokenizer
-        return TokenizerOptions(**settings) if settings else TokenizerOptions()
-    return TokenizerOptions()
 
 
 def _counted_blocks(
@@ -167,7 +161,6 @@ def _write_corpus(
     folder: Path,
     encoded: Iterable[EncodedBlock],
     vocabulary: Vocabulary,
-    tokenizer: TokenizerOptions | None,
     on_progress: Callable[[Progress], None],
 ) -> IngestSummary:
     """Shards, vocabulary and, last, the manifest."""
@@ -187,8 +180,7 @@ def _write_corpus(
             wanted="at least one",
             hint="Check the sources, --vocabulary and --token-pattern.",
         )
-    settings = None if tokenizer is None else asdict(tokenizer)
-    manifest = write_manifest(folder, vocabulary, shards, settings, n_skipped, n_unknown_tokens)
+    manifest = write_manifest(folder, vocabulary, shards, n_skipped, n_unknown_tokens)
     sizes = manifest.sizes
     return IngestSummary(
         sizes.n_docs,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -56,7 +57,7 @@ class Manifest:
     vocabulary: FileEntry
     fingerprint: str  # of the vocabulary
     shards: tuple[ShardEntry, ...]
-    tokenizer: dict[str, Any] | None  # None for a collection that came as counts
+    tokenizer: Mapping[str, Any] | None  # None for a collection that came as counts
 
     @property
     def sizes(self) -> Sizes:
@@ -99,7 +100,6 @@ def write_manifest(
     folder: Path,
     vocabulary: Vocabulary,
     shards: tuple[ShardEntry, ...],
-    tokenizer: dict[str, Any] | None,
     n_skipped: int,
     n_unknown_tokens: int,
 ) -> Manifest:
@@ -112,7 +112,7 @@ def write_manifest(
         vocabulary=FileEntry.of(folder / VOCABULARY_FILE),
         fingerprint=vocabulary.fingerprint,
         shards=shards,
-        tokenizer=tokenizer,
+        tokenizer=vocabulary.tokenizer,
     )
     manifest.save(folder)
     return manifest
@@ -149,7 +149,7 @@ def _to_json(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-def settings_hash(settings: dict[str, Any] | None) -> str:
+def settings_hash(settings: Mapping[str, Any] | None) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ from sparsetopics.corpora.blocks import CountedBlock, TextBlock
 from sparsetopics.corpora.encoding import encode
 from sparsetopics.corpora.pruning import PruningOptions, prune
 from sparsetopics.corpora.shards import DOCS_PER_ROW_GROUP, DocumentRows
-from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts
+from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts, options_for
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.corpora.word_tally import WordTally
 from sparsetopics.errors import ShapeError, SourceError
@@ -64,15 +64,15 @@ class MemoryDocuments(NamedTuple):
 
 def documents_of_texts(
     texts: Iterable[str],
-    tokenizer: TokenizerOptions,
+    tokenizer: TokenizerOptions | None,
     pruning: PruningOptions,
-    vocabulary: Vocabulary | None,
+    given: Vocabulary | None,
 ) -> MemoryDocuments:
     """Tokenise, prune and encode; SourceError if nothing is left."""
+    tokenizer = options_for(given, tokenizer)
     blocks = [count_texts(block, tokenizer) for block in _text_blocks(texts)]
-    given = vocabulary is not None
-    if vocabulary is None:
-        vocabulary = _learned(blocks, pruning)
+    vocabulary = _learned(blocks, pruning) if given is None else given
+    vocabulary = replace(vocabulary, tokenizer=asdict(tokenizer))
     words = pa.array(vocabulary.words, pa.string())
     encoded = [encode(block, words) for block in blocks]
     groups = tuple(MemoryRowGroup(block.rows) for block in encoded if block.rows.batch.n_docs)
@@ -83,7 +83,7 @@ def documents_of_texts(
             found=f"none of {n_skipped} documents with a word of the vocabulary",
             wanted="at least one",
         )
-    n_unknown = sum(block.n_unknown_tokens for block in encoded) if given else 0
+    n_unknown = 0 if given is None else sum(block.n_unknown_tokens for block in encoded)
     return MemoryDocuments(vocabulary, groups, n_skipped, n_unknown)
 
 

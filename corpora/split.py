@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sparsetopics.batches import IntArray
 from sparsetopics.corpora.corpus import Corpus, RowGroup
-from sparsetopics.corpora.manifest import Manifest, Sizes, write_manifest
+from sparsetopics.corpora.manifest import Sizes, write_manifest
 from sparsetopics.corpora.shards import DocumentRows, ShardWriter
 from sparsetopics.errors import OptionError
 from sparsetopics.staging import check_output, staged_folder
@@ -42,14 +42,13 @@ def split_corpus(
     check_output(held_out, overwrite=overwrite)
     is_held_out = np.zeros(corpus.n_docs, np.bool_)
     is_held_out[rng.permutation(corpus.n_docs)[:n_held_out]] = True
-    tokenizer = Manifest.load(Path(path)).tokenizer
     with (
         staged_folder(train, overwrite=overwrite) as train_folder,
         staged_folder(held_out, overwrite=overwrite) as held_out_folder,
     ):
         return (
-            _write_part(corpus, ~is_held_out, train_folder, tokenizer),
-            _write_part(corpus, is_held_out, held_out_folder, tokenizer),
+            _write_part(corpus, ~is_held_out, train_folder),
+            _write_part(corpus, is_held_out, held_out_folder),
         )
 
 
@@ -57,7 +56,6 @@ def _write_part(
     corpus: Corpus,
     chosen: NDArray[np.bool_],  # (n_docs,)
     folder: Path,
-    tokenizer: dict[str, object] | None,
 ) -> Sizes:
     with ShardWriter(folder) as writer:
         start = 0
@@ -65,7 +63,7 @@ def _write_part(
             writer.append(_chosen_rows(group, np.flatnonzero(chosen[start : start + group.n_docs])))
             start += group.n_docs
         shards = writer.finish()
-    return write_manifest(folder, corpus.vocabulary, shards, tokenizer, 0, 0).sizes
+    return write_manifest(folder, corpus.vocabulary, shards, 0, 0).sizes
 
 
 def _chosen_rows(group: RowGroup, rows: IntArray) -> DocumentRows:

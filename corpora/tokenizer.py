@@ -14,7 +14,8 @@ from sparsetopics.batches import IntArray
 from sparsetopics.corpora.blocks import CountedBlock, TextBlock
 from sparsetopics.corpora.character_class import CharacterRun, character_run
 from sparsetopics.corpora.token_kernels import count_words, find_tokens, number_words
-from sparsetopics.errors import OptionError
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.errors import OptionError, VocabularyError
 
 DEFAULT_PATTERN = r"[^\W\d_]{3,}"  # three letters or more, of any script
 
@@ -46,6 +47,26 @@ class TokenizerOptions:
                 wanted="at most one",
                 hint="Write (?:...) for a group that is not the token.",
             )
+
+
+def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) -> TokenizerOptions:
+    """The settings that were chosen, else those the vocabulary was made with, else the default.
+
+    Raises VocabularyError if the vocabulary was made with settings this release does not know.
+    """
+    if chosen is not None:
+        return chosen
+    if vocabulary is None or vocabulary.tokenizer is None:
+        return TokenizerOptions()
+    try:
+        return TokenizerOptions(**vocabulary.tokenizer)
+    except TypeError as error:
+        raise VocabularyError(
+            "vocabulary",
+            found=f"tokeniser settings {dict(vocabulary.tokenizer)}",
+            wanted="token_pattern and lowercase",
+            hint="Say how to tokenise with --token-pattern.",
+        ) from error
 
 
 def count_texts(block: TextBlock, options: TokenizerOptions) -> CountedBlock:

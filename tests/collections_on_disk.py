@@ -16,14 +16,18 @@ def make_texts(n_docs, seed=0, length=40):
     rng = np.random.default_rng(seed)
     words = ["".join(rng.choice(SYLLABLES, rng.integers(1, 4))) for _ in range(60)]
     marks = [" ", ", ", ". ", "\n", " 42 ", "_", "-"]
-    weights = 1 / np.arange(1, len(words) + 1)
-    return [
-        "".join(
-            rng.choice([word, word.upper(), word.title()]) + rng.choice(marks)
-            for word in rng.choice(words, rng.integers(1, length), p=weights / weights.sum())
+    cases = [str.lower, str.upper, str.title]
+    texts = []
+    for _ in range(n_docs):
+        ranks = (rng.random(rng.integers(1, length)) ** 3 * len(words)).astype(int)
+        looks = rng.integers(0, len(cases) * len(marks), len(ranks))
+        texts.append(
+            "".join(
+                cases[look % len(cases)](words[rank]) + marks[look // len(cases)]
+                for rank, look in zip(ranks, looks, strict=True)
+            )
         )
-        for _ in range(n_docs)
-    ]
+    return texts
 
 
 def write_jsonl(path, texts):

@@ -2,6 +2,7 @@
 
 import errno
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -20,7 +21,7 @@ from sparsetopics.corpora.shards import ShardWriter
 from sparsetopics.corpora.stop_words import english_stop_words
 from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.corpora.validate import validate
-from sparsetopics.errors import OptionError, OutputError, SourceError
+from sparsetopics.errors import OptionError, OutputError, SourceError, VocabularyError
 
 TEXTS = make_texts(300)
 
@@ -111,6 +112,31 @@ def test_a_vocabulary_of_a_run_folder_serves_too(source, tmp_path, run_folder, v
     corpus = Corpus.open(tmp_path / "corpus")
     assert corpus.vocabulary.fingerprint == vocabulary.fingerprint
     assert documents_of(corpus) == {"doc-0": {"wordaa": 1, "wordab": 1}, "doc-1": {"wordaa": 1}}
+
+
+def test_the_tokeniser_travels_with_the_vocabulary(source, tmp_path):
+    cutting = TokenizerOptions("[A-Z]{2,}", lowercase=False)
+    ingest([source], tmp_path / "corpus", IngestOptions(tokenizer=cutting))
+    vocabulary = Corpus.open(tmp_path / "corpus").vocabulary
+    (tmp_path / "run").mkdir()
+    vocabulary.save(tmp_path / "run")
+
+    ingest([source], tmp_path / "again", IngestOptions(vocabulary=tmp_path / "run"))
+
+    again = Corpus.open(tmp_path / "again")
+    assert documents_of(again) == documents_of(Corpus.open(tmp_path / "corpus"))
+    from_texts = Corpus.from_texts(TEXTS, vocabulary=vocabulary)
+    assert list(documents_of(from_texts).values()) == list(documents_of(again).values())
+
+
+def test_tokeniser_settings_of_another_release_are_refused(source, tmp_path):
+    ingest([source], tmp_path / "corpus")
+    vocabulary = Corpus.open(tmp_path / "corpus").vocabulary
+    (tmp_path / "run").mkdir()
+    replace(vocabulary, tokenizer={"stemmer": "porter"}).save(tmp_path / "run")
+
+    with pytest.raises(VocabularyError, match="found tokeniser settings"):
+        ingest([source], tmp_path / "out", IngestOptions(vocabulary=tmp_path / "run"))
 
 
 def test_pruning_a_given_vocabulary_is_refused(tmp_path):

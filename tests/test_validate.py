@@ -27,7 +27,7 @@ def write_corpus(folder, indptr, word_ids, counts, terms=(3, 2, 2)):
         writer.append(DocumentRows(names, pa.nulls(batch.n_docs, pa.string()), batch))
         shards = writer.finish()
     vocabulary = Vocabulary(("a", "b", "c"), np.ones(3, np.int64), np.array(terms))
-    write_manifest(folder, vocabulary, shards, None, 0, 0)
+    write_manifest(folder, vocabulary, shards, 0, 0)
     return folder
 
 
