@@ -3,9 +3,9 @@
     python benchmarks/ingest.py --data FOLDER [--workers 2]
 
 FOLDER holds JSON lines with a field ``text`` (.jsonl or .jsonl.gz). Each contender runs in a
-process of its own, which reads the files itself; MB are of decoded text. CPU seconds hold the
-start of the process and those of its children. ``ingest`` also writes the corpus, and
-CountVectorizer is timed twice: reading included, and ``fit_transform`` alone.
+process of its own, which reads the files itself; MB are of decoded text. CPU seconds are those of
+all threads. "Whole process" includes its start and, for CountVectorizer, reading the files; the
+ingest call reads, tokenises and writes the corpus, ``fit_transform`` has its texts in memory.
 """
 
 from __future__ import annotations

@@ -45,7 +45,9 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
         table.validate(full=True)  # an escaped half of a surrogate pair gives bytes of no text
     except pa.ArrowInvalid:
         return None
-    if table.num_rows != block.data.count(b"\n") or any(c.null_count for c in table.columns):
+    needed = [options.text_field, options.id_field, options.label_field]
+    lacking = [f for f in needed if f and (f not in types or table[f].null_count)]
+    if lacking or table.num_rows != block.data.count(b"\n"):
         return None
     return TextBlock(
         *(

@@ -8,7 +8,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from sparsetopics.corpora import byte_stream, read_csv
+from sparsetopics.corpora import byte_stream, read_csv, read_jsonl
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.formats import find_collection
 from sparsetopics.corpora.ingest import ingest
@@ -111,6 +111,27 @@ def test_json_lines_need_not_be_alike(tmp_path):
         ("six", "1.5", "é"),
         (None, "true", "four"),
     ]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        b'{"text": "a", "label": "x"}\n{"text": "b", "label": null}\n',
+        b'{"text": "a"}\n{"text": "b", "id": 3}\n',
+        b'{"text": "a", "id": 1}\n{"text": "b", "id": 1.5}\n{"text": "c", "id": 1.0}\n',
+        b'{"text": "a", "id": 12345678901234567890}\n',
+        b'{"text": "\\ud83d\\ude00 \\u0000"}\n{"text": "x"}\n',
+        b'{"text": "a", "x": NaN}\n',
+        b'{"text": "a"}\n{"text": "a", "text": "b"}\n',
+    ],
+)
+def test_lines_read_at_once_are_as_lines_read_one_by_one(lines, tmp_path, monkeypatch):
+    path = written(tmp_path / "a.jsonl", lines)
+    at_once = read([path])
+
+    monkeypatch.setattr(read_jsonl, "_decode_regular", lambda *_: None)
+
+    assert read([path]) == at_once
 
 
 def test_an_escaped_half_pair_is_refused_or_replaced(tmp_path):
