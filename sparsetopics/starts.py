@@ -1,0 +1,112 @@
+"""Where topics start: seed documents, drawn at random or far apart.
+
+Every topic starts as one seed document mixed with the background word distribution and scaled to
+an equal share of the collection's tokens. Only sparse rows are touched, never documents × words.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from sparsetopics.batches import BatchSource, DocumentBatch, FloatArray, IntArray
+from sparsetopics.errors import OptionError
+
+SAMPLE_DOCUMENTS = 4_000  # seeds are chosen among at most so many documents
+SEED_PARTS, BACKGROUND_PARTS = 5.0, 2.0
+SMOOTHING_TOKENS = 50.0  # background tokens mixed into a seed while distances are measured
+
+
+def random_documents(source: BatchSource, n_topics: int, rng: np.random.Generator) -> FloatArray:
+    """Start every topic from a document drawn at random; counts (n_words, n_topics)."""
+    sample, background = _sample(source, n_topics, rng)
+    seeds = rng.choice(sample.shape[0], n_topics, replace=sample.shape[0] < n_topics)
+    return _mix(sample[seeds], background, source.n_tokens)
+
+
+def distant_documents(source: BatchSource, n_topics: int, rng: np.random.Generator) -> FloatArray:
+    """Bregman k-means++ seeding under the divergence of word counts; counts (n_words, n_topics).
+
+    The divergence of a document x from a seed with smoothed word distribution μ is
+    Σ_v x_v log((x_v / |x|) / μ_v). The first seed is drawn by length, each further one with
+    probability proportional to the divergence from its nearest seed (Banerjee et al. 2005;
+    Arthur & Vassilvitskii 2007).
+    """
+    sample, background = _sample(source, n_topics, rng)
+    lengths = np.asarray(sample.sum(axis=1)).ravel()
+    negative_entropy = _negative_entropy(sample, lengths)
+    log_background = np.log(np.maximum(background, np.finfo(float).tiny))
+    cross_background = sample @ log_background
+    nearest = np.full(len(lengths), np.inf)
+    seeds: list[int] = []
+    weights = lengths
+    for _ in range(n_topics):
+        total = weights.sum()
+        probabilities = weights / total if total > 0 else np.full(len(weights), 1 / len(weights))
+        seeds.append(int(rng.choice(len(weights), p=probabilities)))
+        cross = cross_background + _log_ratio_gain(sample, sample[[seeds[-1]]], background)
+        nearest = np.minimum(nearest, np.maximum(negative_entropy - cross, 0.0))
+        weights = nearest
+    return _mix(sample[seeds], background, source.n_tokens)
+
+
+def _log_ratio_gain(
+    sample: sparse.csr_array, seed: sparse.csr_array, background: FloatArray
+) -> FloatArray:
+    """Σ_v x_v (log μ_v − log p_v) for each document: non-trivial only on the seed's words."""
+    size = seed.sum()
+    shrink = np.log(SMOOTHING_TOKENS / (size + SMOOTHING_TOKENS))
+    words = seed.indices
+    ratio = np.zeros(sample.shape[1])
+    ratio[words] = np.log1p(seed.data / (SMOOTHING_TOKENS * background[words]))
+    gain: FloatArray = sample @ ratio + shrink * np.asarray(sample.sum(axis=1)).ravel()
+    return gain
+
+
+def _negative_entropy(sample: sparse.csr_array, lengths: FloatArray) -> FloatArray:
+    """Σ_v x_v log(x_v / |x|) for each document."""
+    rows = np.repeat(np.arange(sample.shape[0]), np.diff(sample.indptr))
+    terms = sample.data * np.log(sample.data / lengths[rows])
+    result: FloatArray = np.bincount(rows, terms, minlength=sample.shape[0])
+    return result
+
+
+def _mix(seeds: sparse.csr_array, background: FloatArray, n_tokens: float) -> FloatArray:
+    """Expected counts of a start: each column a seed and the background, equal in tokens."""
+    n_topics = seeds.shape[0]
+    rows = seeds.multiply(1.0 / np.asarray(seeds.sum(axis=1)).reshape(-1, 1)).toarray()
+    parts = SEED_PARTS * rows.T + BACKGROUND_PARTS * background[:, None]
+    counts: FloatArray = np.ascontiguousarray(parts)
+    counts *= n_tokens / n_topics / (SEED_PARTS + BACKGROUND_PARTS)
+    return counts
+
+
+def _sample(
+    source: BatchSource, n_topics: int, rng: np.random.Generator
+) -> tuple[sparse.csr_array, FloatArray]:
+    """A sample of non-empty documents and the word distribution of the batches it came from."""
+    wanted = max(SAMPLE_DOCUMENTS, n_topics)
+    rows: list[sparse.csr_array] = []
+    found = 0
+    for batch_id in rng.permutation(source.n_batches):
+        rows.append(_rows(source.read(int(batch_id)), source.n_words))
+        found += rows[-1].shape[0]
+        if found >= wanted:
+            break
+    sample = sparse.vstack(rows, format="csr")
+    if sample.shape[0] == 0:
+        raise OptionError("start", found="no document with words", wanted="at least one")
+    background = np.asarray(sample.sum(axis=0)).ravel()
+    chosen: IntArray = np.arange(sample.shape[0])
+    if found > wanted:
+        chosen = np.sort(rng.choice(found, wanted, replace=False))
+    return sample[chosen], background / background.sum()
+
+
+def _rows(batch: DocumentBatch, n_words: int) -> sparse.csr_array:
+    kept = np.flatnonzero(np.diff(batch.indptr) > 0)
+    batch = batch.take(kept)
+    return sparse.csr_array(
+        (batch.word_counts.astype(np.float64), batch.word_ids, batch.indptr),
+        shape=(batch.n_docs, n_words),
+    )
