@@ -18,11 +18,11 @@ class TopicModel:
 
     @property
     def n_topics(self) -> int:
-        return self.topic_word_posterior.shape[0]
+        return len(self.topic_word_posterior)
 
     @property
     def n_words(self) -> int:
-        return self.topic_word_posterior.shape[1]
+        return int(self.topic_word_posterior.shape[1])
 
     @property
     def topic_word_mean(self) -> FloatArray:

@@ -33,13 +33,13 @@ def distant_documents(source: BatchSource, n_topics: int, rng: np.random.Generat
     Arthur & Vassilvitskii 2007).
     """
     sample, background = _sample(source, n_topics, rng)
-    lengths = np.asarray(sample.sum(axis=1)).ravel()
+    lengths: FloatArray = np.asarray(sample.sum(axis=1), np.float64).ravel()
     negative_entropy = _negative_entropy(sample, lengths)
-    log_background = np.log(np.maximum(background, np.finfo(float).tiny))
+    log_background = np.log(np.where(background > 0, background, 1.0))  # absent words do not occur
     cross_background = sample @ log_background
     nearest = np.full(len(lengths), np.inf)
     seeds: list[int] = []
-    weights = lengths
+    weights: FloatArray = lengths
     for _ in range(n_topics):
         total = weights.sum()
         probabilities = weights / total if total > 0 else np.full(len(weights), 1 / len(weights))
@@ -67,7 +67,7 @@ def _negative_entropy(sample: sparse.csr_array, lengths: FloatArray) -> FloatArr
     """Σ_v x_v log(x_v / |x|) for each document."""
     rows = np.repeat(np.arange(sample.shape[0]), np.diff(sample.indptr))
     terms = sample.data * np.log(sample.data / lengths[rows])
-    result: FloatArray = np.bincount(rows, terms, minlength=sample.shape[0])
+    result: FloatArray = np.bincount(rows, terms, minlength=sample.shape[0]).astype(np.float64)
     return result
 
 

@@ -1,0 +1,24 @@
+"""Topic models that learn from Parquet, repeat exactly and prove their quality held out."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.estimators import LDA, load
+
+_HOMES = {
+    "Corpus": "sparsetopics.corpora.corpus",
+    "LDA": "sparsetopics.estimators",
+    "load": "sparsetopics.estimators",
+}
+__all__ = ["LDA", "Corpus", "load"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: ``import sparsetopics`` itself stays light."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

@@ -1,0 +1,35 @@
+"""The evidence lower bound of topic models, exact for the whole collection.
+
+It is a bound for every choice of responsibilities, since the other factors follow from them in
+closed form; so it holds under either local update. Only the mean-field update is sure to raise it.
+Multinomial coefficients are left out.
+"""
+
+from __future__ import annotations
+
+from sparsetopics.allocations import lda
+from sparsetopics.likelihoods import words
+from sparsetopics.local_step import TopicGlobals
+from sparsetopics.statistics import Statistics, Summary
+
+
+def elbo(statistics: Statistics, current: TopicGlobals) -> float:
+    """Whole-data ELBO in nats of ``statistics`` under the ``current`` global parameters."""
+    return words.elbo_words(
+        statistics.word_topic_counts, current.word_topic_counts, current.word_concentration
+    ) + lda.elbo_documents(statistics.terms, current.doc_concentration)
+
+
+def batch_bound(summary: Summary, current: TopicGlobals) -> float:
+    """The part of the ELBO, in nats, that a batch's responsibilities decide.
+
+    Two summaries of the same batch under the same global parameters compare by it: the larger one
+    leads to the larger whole-data ELBO after the global step.
+    """
+    evidence = words.expected_log_evidence(
+        summary.word_counts,
+        current.word_topic_counts,
+        current.topic_counts,
+        current.word_concentration,
+    )
+    return evidence + lda.elbo_documents(summary.terms, current.doc_concentration)

@@ -1,0 +1,46 @@
+"""What the training loop asks of a learner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.local_step import TopicGlobals
+from sparsetopics.statistics import Statistics, Summary
+
+
+class StepInfo(NamedTuple):
+    """What a step tells people; nothing here feeds the next step."""
+
+    kept_old: bool = False  # the former responsibilities were better, and stay
+    step_size: float | None = None  # of the stochastic learner
+
+
+State = TypeVar("State")
+
+
+class Learner(Protocol[State]):
+    """Decides how summaries of batches become the counts that global parameters are made from.
+
+    ``step`` is a function of its arguments and changes none of them. A round is a set of batches
+    processed under the same global parameters.
+    """
+
+    def init(self, start: FloatArray) -> State: ...
+
+    def rounds(self, n_batches: int, rng: np.random.Generator) -> list[IntArray]: ...
+
+    def step(
+        self, state: State, visits: Iterable[tuple[int, Summary]], current: TopicGlobals
+    ) -> tuple[State, StepInfo]: ...
+
+    def end_lap(self, state: State) -> State: ...
+
+    def start_lap(self, state: State) -> State: ...
+
+    def word_topic_counts(self, state: State) -> FloatArray: ...
+
+    def statistics(self, state: State) -> Statistics: ...

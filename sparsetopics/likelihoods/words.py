@@ -1,0 +1,81 @@
+"""Words of a topic: multinomial with a Dirichlet prior (MATH: φ_k ~ Dir(η), q(φ_k) = Dir(λ_k)).
+
+Counts stand word-major, (n_words, n_topics), because a batch touches rows of words. The posterior
+is λ = S + η throughout: after every global update it is at its optimum for the counts S.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gammaln, psi
+
+from sparsetopics import _kernels
+from sparsetopics._kernels import Float32Array
+from sparsetopics.batches import FloatArray
+from sparsetopics.statistics import SparseCounts
+
+
+def mean_field_weights(
+    counts: FloatArray,  # (n_rows, n_topics)
+    topic_counts: FloatArray,  # (n_topics,)  of all words
+    n_words: int,
+    word_concentration: float,
+) -> Float32Array:
+    """exp E[log φ_kv] of some words, each row scaled so that its largest entry is one."""
+    logs = np.full(counts.shape, psi(word_concentration))  # most counts are exactly zero
+    seen = counts > 0.0
+    logs[seen] = psi(counts[seen] + word_concentration)
+    logs -= psi(topic_counts + n_words * word_concentration)
+    logs -= logs.max(axis=1, keepdims=True)
+    weights: Float32Array = np.exp(logs, out=logs).astype(np.float32)
+    return weights
+
+
+def collapsed_weights(
+    counts: FloatArray,  # (n_rows, n_topics)
+    topic_counts: FloatArray,  # (n_topics,)  of all words
+    n_words: int,
+    word_concentration: float,
+) -> Float32Array:
+    """E[φ_kv] of some words (Asuncion et al. 2009)."""
+    weights = np.empty(counts.shape, np.float32)
+    inverse_totals = 1.0 / (topic_counts + n_words * word_concentration)
+    _kernels.collapsed_weights(counts, inverse_totals, word_concentration, weights)
+    return weights
+
+
+def expected_log_evidence(
+    batch: SparseCounts,
+    counts: FloatArray,  # (n_words, n_topics)  the collection's
+    topic_counts: FloatArray,  # (n_topics,)
+    word_concentration: float,
+) -> float:
+    """Σ_kv S_kv E[log φ_kv] of a batch's counts S under the collection's posterior."""
+    n_words = counts.shape[0]
+    posterior = counts[batch.word_of_entry, batch.topics] + word_concentration
+    totals = psi(topic_counts + n_words * word_concentration)
+    return float(np.dot(batch.values, psi(posterior) - totals[batch.topics]))
+
+
+def elbo_words(
+    counts: FloatArray,  # (n_words, n_topics)  S of the documents
+    posterior_counts: FloatArray,  # (n_words, n_topics)  λ − η
+    word_concentration: float,
+) -> float:
+    """Σ_k [lnB(λ_k) − lnB(η1) + Σ_v (S_kv + η − λ_kv) E[log φ_kv]]."""
+    bound = log_marginal(posterior_counts, word_concentration)
+    if counts is posterior_counts:
+        return bound
+    posterior = posterior_counts + word_concentration
+    expected_logs = psi(posterior) - psi(posterior.sum(axis=0))
+    return bound + float(np.sum((counts - posterior_counts) * expected_logs))
+
+
+def log_marginal(counts: FloatArray, word_concentration: float) -> float:
+    """Σ_k log M(S_k) = Σ_k [lnB(S_k + η) − lnB(η1)]; zero counts contribute nothing."""
+    n_words = counts.shape[0]
+    seen = counts[counts != 0.0]
+    topics = counts.sum(axis=0) + n_words * word_concentration
+    words = gammaln(seen + word_concentration).sum() - len(seen) * gammaln(word_concentration)
+    totals = gammaln(topics).sum() - len(topics) * gammaln(n_words * word_concentration)
+    return float(words - totals)

@@ -1,0 +1,210 @@
+"""The local step of a batch: from global parameters and documents to a summary.
+
+A batch is cut into blocks of whole documents and of words, always in the same places; workers take
+blocks, and what they return is put together in order. So the result has the same bits for any
+number of workers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics import _kernels
+from sparsetopics._kernels import Float32Array, Rows, Schedule, TopicIds
+from sparsetopics.allocations import lda
+from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.executors import Executor
+from sparsetopics.likelihoods import words
+from sparsetopics.options import LocalOptions
+from sparsetopics.statistics import SparseCounts, Summary
+
+BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
+BLOCK_ROWS = 2_048  # words of a batch, likewise
+CHUNK_ENTRIES = 8_000_000  # responsibilities held at once: pairs × slots
+RESTART_ITERATIONS = 2
+
+
+class TopicGlobals(NamedTuple):
+    """All that a document needs to know of the collection."""
+
+    word_topic_counts: FloatArray  # (n_words, n_topics)  λ − η, word-major
+    topic_counts: FloatArray  # (n_topics,)  its sums
+    doc_concentration: FloatArray  # (n_topics,)  α_k
+    word_concentration: float  # η
+
+
+class LocalInfo(NamedTuple):
+    """What a local step tells people."""
+
+    restarts_proposed: int
+    restarts_accepted: int
+    iterations: int
+
+
+class BatchRows(NamedTuple):
+    """The words of a batch numbered from 0, and the pairs of each."""
+
+    words: Rows  # (n_rows,)  rising word ids
+    row_of_pair: Rows  # (n_pairs,)
+    pair_starts: IntArray  # (n_rows + 1,)
+    pairs: IntArray  # (n_pairs,)  positions of each row's pairs
+
+
+def summarize(
+    batch: DocumentBatch, current: TopicGlobals, options: LocalOptions, executor: Executor
+) -> tuple[Summary, LocalInfo]:
+    """Local steps of all documents of ``batch`` under the ``current`` global parameters.
+
+    A batch whose responsibilities would take much memory goes through in several chunks.
+    """
+    n_slots = options.n_slots(len(current.topic_counts))
+    parts = [
+        _summarize_chunk(_documents(batch, *chunk), current, options, n_slots, executor)
+        for chunk in cut_blocks(batch.indptr, CHUNK_ENTRIES // n_slots)
+    ]
+    summary, tallies = parts[0]
+    for part, more in parts[1:]:
+        summary, tallies = summary.plus(part), tallies + more
+    return summary, LocalInfo(*tallies.tolist())
+
+
+def make_schedule(options: LocalOptions) -> Schedule:
+    return Schedule(
+        options.update == "collapsed",
+        options.max_iterations,
+        options.tolerance,
+        options.n_restarts,
+        RESTART_ITERATIONS,
+    )
+
+
+def number_rows(batch: DocumentBatch, n_words: int) -> BatchRows:
+    """Number the words that occur in ``batch`` and list each one's pairs, in document order."""
+    frequency = np.bincount(batch.word_ids, minlength=n_words)
+    present = np.flatnonzero(frequency)
+    row_of_word = np.zeros(n_words, np.uint32)
+    row_of_word[present] = np.arange(len(present), dtype=np.uint32)
+    row_of_pair = row_of_word[batch.word_ids]
+    starts = np.concatenate(([0], np.cumsum(frequency[present]))).astype(np.int64)
+    pairs = np.argsort(row_of_pair, kind="stable").astype(np.int64)
+    return BatchRows(present.astype(np.uint32), row_of_pair, starts, pairs)
+
+
+def choose_first_topics(weights: Float32Array, n_slots: int, executor: Executor) -> TopicIds:
+    """The largest ``n_slots`` weights of each row, (n_rows, n_slots)."""
+    first_topics = np.empty((len(weights), n_slots), np.uint32)
+
+    def choose(part: slice) -> None:
+        _kernels.top_topics(weights[part], first_topics[part])
+
+    executor.map(choose, _slices(len(weights), BLOCK_ROWS))
+    return first_topics
+
+
+def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:
+    """Consecutive document ranges of about ``pairs_per_block`` pairs, never empty."""
+    n_docs = len(indptr) - 1
+    blocks = []
+    first = 0
+    while first < n_docs:
+        last = int(np.searchsorted(indptr, indptr[first] + pairs_per_block, side="right")) - 1
+        last = min(max(last, first + 1), n_docs)
+        blocks.append((first, last))
+        first = last
+    return blocks
+
+
+def _summarize_chunk(
+    batch: DocumentBatch,
+    current: TopicGlobals,
+    options: LocalOptions,
+    n_slots: int,
+    executor: Executor,
+) -> tuple[Summary, IntArray]:
+    rows = number_rows(batch, current.word_topic_counts.shape[0])
+    weights = _word_weights(rows.words, current, options.update, executor)
+    first_topics = choose_first_topics(weights, n_slots, executor)
+    counts = batch.word_counts.astype(np.float64)
+    responsibilities = Responsibilities(
+        np.empty((len(counts), n_slots), np.uint32), np.empty((len(counts), n_slots))
+    )
+    schedule, prior = make_schedule(options), current.doc_concentration
+
+    def fit(block: tuple[int, int]) -> tuple[FloatArray, FloatArray, IntArray]:
+        first, last = block
+        active_sums, total_sums = np.zeros((4, len(prior))), np.zeros(2)
+        tallies = np.zeros(3, np.int64)
+        _kernels.fit_block(
+            batch.indptr[first : last + 1], rows.row_of_pair, counts, weights, first_topics,
+            prior, schedule, *responsibilities, active_sums, total_sums, tallies,
+        )  # fmt: skip
+        return active_sums, total_sums, tallies
+
+    blocks = executor.map(fit, cut_blocks(batch.indptr, BLOCK_PAIRS))
+    active_sums, total_sums, tallies = (
+        sum(parts[1:], parts[0]) for parts in zip(*blocks, strict=True)
+    )
+    word_counts = _sum_by_word(rows, counts, responsibilities, len(prior), executor)
+    terms = lda.terms_of_active(
+        active_sums, total_sums, float(batch.n_docs), float(counts.sum()), prior
+    )
+    return Summary(word_counts, terms), tallies
+
+
+class Responsibilities(NamedTuple):
+    """L-sparse r_uk: exactly L slots for each document-word pair, unused ones with no share."""
+
+    topics: TopicIds  # (n_pairs, n_slots)
+    shares: FloatArray  # (n_pairs, n_slots)
+
+
+def _sum_by_word(
+    rows: BatchRows,
+    counts: FloatArray,
+    responsibilities: Responsibilities,
+    n_topics: int,
+    executor: Executor,
+) -> SparseCounts:
+    def gather(part: slice) -> tuple[IntArray, TopicIds, Float32Array]:
+        starts = rows.pair_starts[part.start : part.stop + 1]
+        return _kernels.sum_by_word(starts, rows.pairs, counts, *responsibilities, n_topics)
+
+    parts = executor.map(gather, _slices(len(rows.words), BLOCK_ROWS))
+    starts, topics, values = zip(*parts, strict=True)
+    lengths = np.concatenate([np.diff(part) for part in starts])
+    return SparseCounts(
+        rows.words,
+        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        np.concatenate(topics),
+        np.concatenate(values),
+    )
+
+
+def _word_weights(
+    word_ids: Rows, current: TopicGlobals, update: str, executor: Executor
+) -> Float32Array:
+    weigh = words.collapsed_weights if update == "collapsed" else words.mean_field_weights
+    n_words, n_topics = current.word_topic_counts.shape
+    weights = np.empty((len(word_ids), n_topics), np.float32)
+
+    def fill(part: slice) -> None:
+        counts = current.word_topic_counts[word_ids[part]]
+        weights[part] = weigh(counts, current.topic_counts, n_words, current.word_concentration)
+
+    executor.map(fill, _slices(len(word_ids), BLOCK_ROWS))
+    return weights
+
+
+def _documents(batch: DocumentBatch, first: int, last: int) -> DocumentBatch:
+    """Documents ``first`` to ``last`` of a batch, without copying their pairs."""
+    lo, hi = batch.indptr[first], batch.indptr[last]
+    return DocumentBatch(
+        batch.indptr[first : last + 1] - lo, batch.word_ids[lo:hi], batch.word_counts[lo:hi]
+    )
+
+
+def _slices(n: int, size: int) -> list[slice]:
+    """Consecutive ranges that cover 0 to n; one empty range if n is 0."""
+    return [slice(lo, min(lo + size, n)) for lo in range(0, max(n, 1), size)]

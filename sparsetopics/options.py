@@ -1,0 +1,128 @@
+"""What a user decides about training, checked once, before any work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sparsetopics.errors import OptionError
+
+LocalUpdate = Literal["mean-field", "collapsed"]
+LearnerName = Literal["memoized", "stochastic", "full"]
+StartName = Literal["random", "distant"]
+
+DEFAULT_SPARSITY = 8
+DEFAULT_RESTARTS = 5  # topics tried in a document of a mean-field step
+DEFAULT_STARTS: dict[LocalUpdate, StartName] = {"collapsed": "distant", "mean-field": "distant"}
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOptions:
+    """How a document's topics are found, given the global parameters."""
+
+    update: LocalUpdate = "collapsed"
+    sparsity: int | None = None  # L, topics a word type may use; None: 8, or all if fewer
+    max_iterations: int = 100
+    tolerance: float = 0.05  # tokens
+    restarts: int | None = None  # None: the default of the update
+
+    def __post_init__(self) -> None:
+        if self.sparsity is not None and self.sparsity < 1:
+            _refuse("sparsity", self.sparsity, "at least 1")
+        if self.max_iterations < 1:
+            _refuse("local iterations", self.max_iterations, "at least 1")
+        if not self.tolerance >= 0:
+            _refuse("local tolerance", self.tolerance, "0 or more tokens")
+        if self.restarts is not None and self.restarts < 0:
+            _refuse("restarts", self.restarts, "0 or more")
+        if self.restarts and self.update == "collapsed":
+            _refuse(
+                "restarts",
+                f"{self.restarts} with the collapsed update",
+                "restarts with the mean-field update only",
+                "A restart is judged by the mean-field bound, which the collapsed update does "
+                "not follow.",
+            )
+
+    @property
+    def n_restarts(self) -> int:
+        """Restart proposals per document."""
+        if self.restarts is not None:
+            return self.restarts
+        return DEFAULT_RESTARTS if self.update == "mean-field" else 0
+
+    def n_slots(self, n_topics: int) -> int:
+        """Topics that a word type may use at once; OptionError if above ``n_topics``."""
+        if self.sparsity is None:
+            return min(DEFAULT_SPARSITY, n_topics)
+        if self.sparsity > n_topics:
+            _refuse("sparsity", self.sparsity, f"at most {n_topics}, the number of topics")
+        return self.sparsity
+
+
+@dataclass(frozen=True, slots=True)
+class LDAPrior:
+    """Dirichlet concentrations of LDA before any is learned."""
+
+    doc_concentration: float = 0.5  # α, total over the topics
+    word_concentration: float = 0.1  # η, per word
+
+    def __post_init__(self) -> None:
+        for name, value in (("alpha", self.doc_concentration), ("eta", self.word_concentration)):
+            if not 0 < value < float("inf"):
+                _refuse(name, value, "a positive number")
+
+
+@dataclass(frozen=True, slots=True)
+class StepSizes:
+    """Step sizes (delay + t)^(−forgetting_rate) of the stochastic learner, t = 1, 2, …"""
+
+    delay: float = 1.0
+    forgetting_rate: float = 0.55
+
+    def __post_init__(self) -> None:
+        if not self.delay >= 0:
+            _refuse("delay", self.delay, "0 or more")
+        if not 0.5 < self.forgetting_rate <= 1:
+            _refuse(
+                "forgetting rate",
+                self.forgetting_rate,
+                "above 0.5 and at most 1",
+                "Other step sizes do not converge.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions:
+    """One training run of LDA."""
+
+    n_topics: int
+    laps: int = 20
+    learner: LearnerName = "memoized"
+    local: LocalOptions = LocalOptions()
+    prior: LDAPrior = LDAPrior()
+    start: StartName | None = None  # None: the default of the local update
+    step_sizes: StepSizes = StepSizes()
+    learn_hyperparameters: bool = False
+
+    @property
+    def start_name(self) -> StartName:
+        return self.start or DEFAULT_STARTS[self.local.update]
+
+    def __post_init__(self) -> None:
+        if self.n_topics < 1:
+            _refuse("topics", self.n_topics, "at least 1")
+        if self.laps < 1:
+            _refuse("laps", self.laps, "at least 1")
+        self.local.n_slots(self.n_topics)
+        if self.learn_hyperparameters and self.learner == "stochastic":
+            _refuse(
+                "learn-hyperparameters",
+                "the stochastic learner",
+                "the memoized or full learner",
+                "Learning α and η needs statistics of the whole collection.",
+            )
+
+
+def _refuse(option: str, found: object, wanted: str, hint: str = "") -> None:
+    raise OptionError(option, found=str(found), wanted=wanted, hint=hint)

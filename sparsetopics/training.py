@@ -1,0 +1,198 @@
+"""The training loop: laps over the batches of a collection, until the laps are used up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetopics.batches import BatchSource, FloatArray, IntArray
+from sparsetopics.bounds import elbo
+from sparsetopics.errors import OptionError
+from sparsetopics.executors import Executor
+from sparsetopics.hyperparameters import learn_doc_concentration, learn_word_concentration
+from sparsetopics.learners.full import FullLearner
+from sparsetopics.learners.learner import Learner
+from sparsetopics.learners.memoized import MemoizedLearner
+from sparsetopics.learners.stochastic import StochasticLearner
+from sparsetopics.local_step import LocalInfo, TopicGlobals, summarize
+from sparsetopics.memo import Memo
+from sparsetopics.model import TopicModel
+from sparsetopics.options import TrainingOptions
+from sparsetopics.starts import distant_documents, random_documents
+from sparsetopics.statistics import Statistics, Summary
+
+
+class LapInfo(NamedTuple):
+    """How training stands after a lap."""
+
+    lap: int  # from 1
+    seconds: float  # since training began
+    elbo_per_token: float  # whole data, nats
+    n_topics: int
+    active_topics: int  # holding at least one token
+    restarts_proposed: int
+    restarts_accepted: int
+    batches_kept_old: int  # whose former responsibilities were better
+    local_iterations_per_document: float
+    doc_concentration: float  # total α
+    word_concentration: float  # η
+
+
+OnLap = Callable[[LapInfo, Callable[[], TopicModel]], None]
+OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, of all
+
+
+class Hooks(NamedTuple):
+    """Whom to tell; the second argument of ``on_lap`` makes the model as it stands."""
+
+    on_lap: OnLap = lambda info, model: None
+    on_documents: OnDocuments = lambda n_done, n_docs: None
+
+
+def train(
+    source: BatchSource,
+    options: TrainingOptions,
+    scratch: Path,
+    executor: Executor,
+    rng: np.random.Generator,
+    *,
+    hooks: Hooks = Hooks(),  # noqa: B008 - immutable
+    start: TopicModel | None = None,
+) -> TopicModel:
+    """Learn LDA topics; the same bits for the same ``source``, ``options`` and ``rng``.
+
+    ``scratch`` is a folder for memoized summaries that outgrow memory. Training goes on from
+    ``start`` if it is given, otherwise from seed documents. Raises OptionError if ``start`` has
+    another number of topics or words.
+    """
+    counts, prior = _start(source, options, rng, start)
+    learner = _learner(source, options, scratch)
+    state = learner.init(counts)
+    began = time.perf_counter()
+    for lap in range(1, options.laps + 1):
+        state = learner.start_lap(state)
+        tally = _Tally(np.zeros(3, np.int64), 0)
+        for batch_ids in learner.rounds(source.n_batches, rng):
+            current = prior.with_counts(learner.word_topic_counts(state))
+            visits = _local_steps(source, batch_ids, current, options, executor, tally, hooks)
+            state, info = learner.step(state, visits, current)
+            tally.kept_old += info.kept_old
+        state = learner.end_lap(state)
+        if options.learn_hyperparameters:
+            prior = _learned(prior, learner.statistics(state))
+        current = prior.with_counts(learner.word_topic_counts(state))
+        bound = elbo(learner.statistics(state), current) / source.n_tokens
+        report = _report(lap, time.perf_counter() - began, bound, current, tally, source.n_docs)
+        hooks.on_lap(report, partial(make_model, current))
+    return make_model(current)
+
+
+class Prior(NamedTuple):
+    """The concentrations as they stand."""
+
+    doc_concentration: FloatArray  # (n_topics,)
+    word_concentration: float
+
+    def with_counts(self, counts: FloatArray) -> TopicGlobals:
+        return TopicGlobals(counts, counts.sum(axis=0), *self)
+
+
+def make_model(current: TopicGlobals) -> TopicModel:
+    """The posterior as a model, topics in falling order of weight (ties in their own order)."""
+    order = np.argsort(-current.topic_counts, kind="stable")
+    posterior = current.word_topic_counts.T[order] + current.word_concentration
+    return TopicModel(
+        "lda", posterior, current.doc_concentration[order], current.word_concentration
+    )
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Sums over a lap for its report."""
+
+    local: IntArray  # the fields of LocalInfo
+    kept_old: int
+    n_docs: float = 0.0
+
+
+def _learner(source: BatchSource, options: TrainingOptions, scratch: Path) -> Learner[Any]:
+    keep_better = options.local.update == "mean-field"
+    if options.learner == "full":
+        return FullLearner(keep_better)
+    if options.learner == "stochastic":
+        return StochasticLearner(source.n_docs, options.step_sizes)
+    return MemoizedLearner(Memo(scratch), keep_better)
+
+
+def _start(
+    source: BatchSource,
+    options: TrainingOptions,
+    rng: np.random.Generator,
+    start: TopicModel | None,
+) -> tuple[FloatArray, Prior]:
+    prior = Prior(
+        np.full(options.n_topics, options.prior.doc_concentration / options.n_topics),
+        options.prior.word_concentration,
+    )
+    if start is None:
+        draw = random_documents if options.start_name == "random" else distant_documents
+        return draw(source, options.n_topics, rng), prior
+    wanted = (options.n_topics, source.n_words)
+    if start.topic_word_posterior.shape != wanted:
+        raise OptionError(
+            "start",
+            found=f"a model of {start.n_topics} topics over {start.n_words} words",
+            wanted=f"{wanted[0]} topics over {wanted[1]} words",
+        )
+    counts = np.maximum(start.topic_word_posterior.T - start.word_concentration, 0.0)
+    return np.ascontiguousarray(counts), prior
+
+
+def _local_steps(
+    source: BatchSource,
+    batch_ids: IntArray,
+    current: TopicGlobals,
+    options: TrainingOptions,
+    executor: Executor,
+    tally: _Tally,
+    hooks: Hooks,
+) -> Iterator[tuple[int, Summary]]:
+    """Summaries of the batches of a round, each computed when it is asked for."""
+    for batch_id in batch_ids.tolist():
+        summary, info = summarize(source.read(batch_id), current, options.local, executor)
+        tally.local += np.array(info)
+        tally.n_docs += summary.terms.n_docs
+        hooks.on_documents(tally.n_docs, source.n_docs)
+        yield batch_id, summary
+
+
+def _learned(prior: Prior, statistics: Statistics) -> Prior:
+    return Prior(
+        learn_doc_concentration(prior.doc_concentration, statistics.terms),
+        learn_word_concentration(prior.word_concentration, statistics.word_topic_counts),
+    )
+
+
+def _report(
+    lap: int, seconds: float, bound: float, current: TopicGlobals, tally: _Tally, n_docs: int
+) -> LapInfo:
+    local = LocalInfo(*tally.local.tolist())
+    return LapInfo(
+        lap=lap,
+        seconds=seconds,
+        elbo_per_token=bound,
+        n_topics=len(current.topic_counts),
+        active_topics=int(np.sum(current.topic_counts >= 1.0)),
+        restarts_proposed=local.restarts_proposed,
+        restarts_accepted=local.restarts_accepted,
+        batches_kept_old=tally.kept_old,
+        local_iterations_per_document=local.iterations / n_docs,
+        doc_concentration=float(current.doc_concentration.sum()),
+        word_concentration=current.word_concentration,
+    )
