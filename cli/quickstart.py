@@ -1,0 +1,59 @@
+"""``sparsetopics quickstart``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("sparsetopics-quickstart"),
+    show_default=True,
+    help="Folder to write: corpora, run and report.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the folder if it exists.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the topics.")
+def command(out: Path, overwrite: bool, as_json: bool) -> None:
+    """Go the whole way once, without network or data: text, corpus, topics, score, report.
+
+    Uses 300 short news stories that come with gensim. Takes under a minute.
+
+    \b
+    Example:
+        sparsetopics quickstart --out first-look
+    """
+    from sparsetopics.cli.train_progress import show_progress
+    from sparsetopics.evaluation.topic_table import topic_table
+    from sparsetopics.quickstart import LAPS, run_quickstart
+    from sparsetopics.runs import load_run
+
+    with show_progress(LAPS, quiet=as_json) as hooks:
+        made = run_quickstart(
+            out, overwrite=overwrite, say=lambda step: click.echo(step, err=True), hooks=hooks
+        )
+    trained = load_run(made.run)
+    score = made.card.completion
+    if as_json:
+        record = {
+            "run": str(made.run),
+            "report": str(made.report),
+            "n_topics": trained.model.n_topics,
+            "log_likelihood_per_token": score.log_likelihood_per_token,
+        }
+        click.echo(json.dumps(record))
+        return
+    rows = topic_table(
+        trained.model.topic_word_mean, trained.model.topic_weights, trained.vocabulary.words, 8
+    )
+    for row in rows:
+        click.echo(f"{row.weight:>6.1%}  {' '.join(word for word, _ in row.words)}")
+    click.echo(
+        f"Held out, {score.n_documents} stories: {score.log_likelihood_per_token:.3f} nats per "
+        f"token (without topics {score.unigram_log_likelihood_per_token:.3f})."
+    )
+    click.echo(f"Open {made.report} in a browser.")

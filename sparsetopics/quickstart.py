@@ -1,0 +1,80 @@
+"""The whole way once, on a small collection that is there after installation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.pruning import PruningOptions
+from sparsetopics.corpora.split import split_corpus
+from sparsetopics.corpora.stop_words import english_stop_words
+from sparsetopics.errors import SourceError
+from sparsetopics.evaluation.candidates import run_candidate
+from sparsetopics.evaluation.report import Setting, write_report
+from sparsetopics.evaluation.scorecard import Scorecard, score_candidate
+from sparsetopics.options import TrainingOptions
+from sparsetopics.runs import load_run
+from sparsetopics.staging import staged_folder
+from sparsetopics.trained_runs import RunHooks, RunPlan, train_run
+
+HELD_OUT_SHARE = 0.1
+N_TOPICS = 10
+LAPS = 20
+SEED = 0
+
+
+class Quickstart(NamedTuple):
+    """What the quickstart made."""
+
+    run: Path
+    report: Path
+    card: Scorecard
+
+
+def run_quickstart(
+    out: Path, *, overwrite: bool, say: Callable[[str], None], hooks: RunHooks
+) -> Quickstart:
+    """Ingest, split, train, score and report into the folder ``out``, whole or not at all.
+
+    ``say`` is told each step. Raises OutputError if ``out`` exists.
+    """
+    with staged_folder(out, overwrite=overwrite) as folder:
+        say("Ingesting 300 news stories of the Australian Broadcasting Corporation")
+        pruning = PruningOptions(stop_words=english_stop_words())
+        options = IngestOptions(format="lines", pruning=pruning)
+        ingest([bundled_collection()], folder / "corpus", options)
+        train_corpus, heldout = folder / "train", folder / "heldout"
+        rng = np.random.default_rng(SEED)
+        split_corpus(folder / "corpus", train_corpus, heldout, HELD_OUT_SHARE, False, rng)
+        say(f"Training {N_TOPICS} topics; the first time, code is compiled for this machine")
+        training = TrainingOptions(n_topics=N_TOPICS, laps=LAPS)
+        plan = RunPlan(train_corpus, folder / "run", training, seed=SEED, heldout=heldout)
+        train_run(plan, hooks)
+        say("Scoring the topics on the held-out stories and writing the report")
+        card = score_candidate(
+            run_candidate(load_run(folder / "run")), Corpus.open(heldout), Corpus.open(train_corpus)
+        )
+        setting = Setting(str(out / "heldout"), str(out / "train"), SEED)
+        write_report(folder / "report.html", [card], setting, overwrite=False)
+    return Quickstart(out / "run", out / "report.html", card)
+
+
+def bundled_collection() -> Path:
+    """The Lee background collection, 300 short news stories, which gensim ships."""
+    spec = find_spec("gensim")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        path = Path(folder) / "test" / "test_data" / "lee_background.cor"
+        if path.is_file():
+            return path
+    raise SourceError(
+        "lee_background.cor",
+        found="no such file in the installed gensim",
+        wanted="the small collection that gensim ships",
+        hint="Reinstall gensim.",
+    )
