@@ -1,0 +1,67 @@
+"""The prepared collections of the peer measurements, and the score they are compared by.
+
+``make_corpus.py`` and ``completion.py`` of the shared folder stay where they are: the same
+preparation and the same scorer serve every toolkit.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+SOURCES = {
+    "20news": ["jsonl", "20news/20news-bydate-train.jsonl.gz,20news/20news-bydate-test.jsonl.gz"],
+    "nips": [
+        "uci",
+        "nips/docword.nips.train.txt.gz,nips/docword.nips.test.txt.gz",
+        "nips/vocab.nips.txt",
+    ],
+    "synth": ["synth"],
+}
+
+
+class Prepared(NamedTuple):
+    """A collection split in two, with the scorer of its held-out part."""
+
+    train: sparse.csr_array
+    words: list[str]
+    scorer: Any  # has .score(topic_word) -> nats per token
+    path: Path
+
+
+def prepare(name: str, shared: Path, folder: Path) -> Prepared:
+    """Make ``folder``/``name``.npz if it is not there, and open it."""
+    path = folder / f"{name}.npz"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        kind, *sources = SOURCES[name]
+        located = [
+            ",".join(str(shared / "data" / part) for part in source.split(","))
+            for source in sources
+        ]
+        script = str(shared / "peers" / "make_corpus.py")
+        subprocess.run([sys.executable, script, kind, *located, str(path)], check=True)
+    with np.load(path, allow_pickle=False) as arrays:
+        counts = sparse.csr_array(
+            (arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(arrays["shape"])
+        )
+        train, held = counts[arrays["train"]], counts[arrays["held"]]
+        words = [str(word) for word in arrays["vocab"]]
+    completion = _module(shared / "peers" / "completion.py")
+    return Prepared(train, words, completion.Completion(held), path)
+
+
+def _module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
