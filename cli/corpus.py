@@ -92,7 +92,9 @@ def validate(corpus: Path, as_json: bool) -> None:
     show_default=True,
     help="Share of the documents to hold out.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the division."
+)
 @click.option("--out-train", type=click.Path(path_type=Path), required=True, help="New folder.")
 @click.option("--out-heldout", type=click.Path(path_type=Path), required=True, help="New folder.")
 @click.option("--overwrite", is_flag=True, help="Replace the outputs if they exist.")

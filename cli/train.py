@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Run folder to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the run folder if it exists.")
-@click.option("--model", type=click.Choice(["lda"]), default="lda", show_default=True)
+@click.option(
+    "--model", type=click.Choice(["lda"]), default="lda", show_default=True, help="Kind of model."
+)
 @click.option("--topics", type=int, default=100, show_default=True, help="Number of topics K.")
 @click.option(
     "--learner",
@@ -54,7 +56,13 @@ if TYPE_CHECKING:
 @click.option("--alpha", type=float, default=0.5, show_default=True, help="Total Σ α_k.")
 @click.option("--eta", type=float, default=0.1, show_default=True, help="η of each word.")
 @click.option("--learn-hyperparameters", is_flag=True, help="Learn α (for each topic) and η.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Same seed, same bytes.",
+)
 @click.option(
     "--workers", type=int, default=1, show_default=True, help="Threads; never changes the result."
 )
