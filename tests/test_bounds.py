@@ -1,0 +1,250 @@
+"""The ELBO against known values, plain numpy, brute force and conservation laws."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+
+import reference_lda
+from reference_lda import Visit
+from simulated_documents import batch_of_counts, simulate
+from sparsetopics import _kernels, local_step
+from sparsetopics.allocations import lda
+from sparsetopics.batches import DocumentBatch
+from sparsetopics.bounds import batch_bound, elbo
+from sparsetopics.executors import SerialExecutor
+from sparsetopics.learners.memoized import MemoizedLearner
+from sparsetopics.likelihoods import words
+from sparsetopics.local_step import TopicGlobals, summarize
+from sparsetopics.memo import Memo
+from sparsetopics.options import LocalOptions
+from sparsetopics.statistics import SparseCounts, Statistics, Summary
+
+ORACLE = json.loads((Path(__file__).parent / "data" / "oracle_lda.json").read_text())
+N_WORDS, N_TOPICS = 30, 5
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """Dense responsibilities of every local step, as they come."""
+    found = []
+    original = local_step._sum_by_word
+
+    def record(rows, counts, responsibilities, n_topics, executor):
+        dense = np.zeros((len(counts), n_topics))
+        pairs = np.arange(len(counts))[:, None]
+        np.add.at(dense, (pairs, responsibilities.topics), responsibilities.shares)
+        found.append(dense)
+        return original(rows, counts, responsibilities, n_topics, executor)
+
+    monkeypatch.setattr(local_step, "_sum_by_word", record)
+    return found
+
+
+def make_globals(counts, alpha, eta):
+    return TopicGlobals(counts, counts.sum(axis=0), alpha, eta)
+
+
+def summary_of(visit, n_words):
+    """A summary made from dense responsibilities by the engine's own sums."""
+    batch, shares, alpha = visit
+    dense = reference_lda.word_counts(visit, n_words).T
+    in_document = reference_lda.doc_topic_counts(visit)
+    posterior = in_document + alpha
+    sums = np.stack(
+        [
+            -(batch.word_counts[:, None] * shares * np.log(np.maximum(shares, 1e-300))).sum(axis=0),
+            np.full(dense.shape[1], float(batch.n_docs)),
+            np.vectorize(_kernels.digamma)(posterior).sum(axis=0),
+            gammaln(posterior).sum(axis=0),
+        ]
+    )
+    totals = posterior.sum(axis=1)
+    total_sums = np.array([np.vectorize(_kernels.digamma)(totals).sum(), gammaln(totals).sum()])
+    terms = lda.terms_of_active(sums, total_sums, float(batch.n_docs), batch.n_tokens, alpha)
+    topics = np.tile(np.arange(dense.shape[1], dtype=np.uint32), n_words)
+    starts = np.arange(n_words + 1) * dense.shape[1]
+    return Summary(
+        SparseCounts(np.arange(n_words, dtype=np.uint32), starts, topics, dense.ravel()), terms
+    )
+
+
+def oracle_visit():
+    batch = DocumentBatch(
+        np.array(ORACLE["indptr"]),
+        np.array(ORACLE["word_ids"], np.int32),
+        np.array(ORACLE["counts"], np.float32),
+    )
+    alpha = np.full(4, ORACLE["alpha_total"] / 4)
+    return Visit(batch, np.array(ORACLE["responsibilities"]), alpha)
+
+
+def test_elbo_equals_the_oracle():
+    """``oracle_lda.json``: a tiny case with the value that bnpy 0.1.7 computes for it."""
+    visit, eta = oracle_visit(), ORACLE["eta"]
+    posterior = np.array(ORACLE["topic_word_posterior"])
+    current = make_globals(posterior.T - eta, visit.doc_concentration, eta)
+    summary = summary_of(visit, ORACLE["n_words"])
+    statistics = Statistics.sum([summary], ORACLE["n_words"], 4)
+
+    found = elbo(statistics, current) / visit.batch.n_tokens
+
+    assert found == pytest.approx(ORACLE["elbo_per_token"], rel=0, abs=1e-12)
+    theta = reference_lda.doc_topic_counts(visit) + visit.doc_concentration
+    np.testing.assert_allclose(theta, ORACLE["theta"], rtol=1e-12)
+
+
+def test_the_plain_twin_equals_the_oracle():
+    visit = oracle_visit()
+    posterior = np.array(ORACLE["topic_word_posterior"])
+
+    found = reference_lda.elbo([visit], posterior, visit.doc_concentration, ORACLE["eta"])
+
+    expected = ORACLE["elbo_per_token"] * visit.batch.n_tokens
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("update", ["mean-field", "collapsed"])
+@pytest.mark.parametrize("sparsity", [1, 2, N_TOPICS])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_elbo_of_real_steps_equals_plain_numpy(recorded, tmp_path, update, sparsity, seed):
+    """Memoized laps with another α at every visit: each batch's θ keeps its own."""
+    rng = np.random.default_rng(seed)
+    whole, eta = simulate(rng, n_words=N_WORDS), float(rng.choice([0.02, 0.1, 1.0]))
+    batches = [whole.take(part) for part in np.array_split(np.arange(whole.n_docs), 3)]
+    learner = MemoizedLearner(Memo(tmp_path), keep_better=update == "mean-field")
+    state = learner.init(rng.gamma(1.0, 1.0, (N_WORDS, N_TOPICS)))
+    options = LocalOptions(update, sparsity)
+    visits = {}
+    for batch_id in (0, 1, 2, 1, 0, 2, 2):
+        alpha = rng.uniform(0.01, 0.6, N_TOPICS)
+        current = make_globals(learner.word_topic_counts(state), alpha, eta)
+        summary, _ = summarize(batches[batch_id], current, options, SerialExecutor())
+        state, info = learner.step(state, [(batch_id, summary)], current)
+        if not info.kept_old:
+            visits[batch_id] = Visit(batches[batch_id], recorded[-1], alpha)
+
+    statistics = learner.statistics(learner.end_lap(state))
+    found = elbo(statistics, make_globals(statistics.word_topic_counts, alpha, eta))
+
+    given = (list(visits.values()), statistics.word_topic_counts.T + eta, alpha, eta)
+    assert found == pytest.approx(reference_lda.elbo(*given, stored=np.float32), rel=1e-9)
+    assert found == pytest.approx(reference_lda.elbo(*given), rel=1e-8)
+
+
+def test_elbo_with_topics_not_at_their_optimum_equals_plain_numpy():
+    """As under the stochastic learner: λ is not S + η."""
+    rng = np.random.default_rng(5)
+    batch, alpha = simulate(rng, n_docs=8), rng.uniform(0.1, 1.0, N_TOPICS)
+    visit = Visit(batch, rng.dirichlet(np.ones(N_TOPICS), batch.n_pairs), alpha)
+    current = make_globals(rng.gamma(1.0, 1.0, (N_WORDS, N_TOPICS)), alpha, 0.3)
+    statistics = Statistics.sum([summary_of(visit, N_WORDS)], N_WORDS, N_TOPICS)
+
+    found = elbo(statistics, current)
+
+    posterior = current.word_topic_counts.T + 0.3
+    assert found == pytest.approx(reference_lda.elbo([visit], posterior, alpha, 0.3), rel=1e-12)
+
+
+def test_batch_bound_differs_as_the_whole_elbo_does():
+    """Two summaries of one batch, the topics and the other batch held fixed."""
+    rng = np.random.default_rng(6)
+    batch, rest = simulate(rng, n_docs=9), simulate(rng, n_docs=7)
+    then, now = rng.uniform(0.1, 1.0, (2, N_TOPICS))
+    current = make_globals(rng.gamma(1.0, 1.0, (N_WORDS, N_TOPICS)), now, 0.2)
+
+    def draw(documents, alpha):
+        shares = rng.dirichlet(np.full(N_TOPICS, 0.5), documents.n_pairs)
+        return summary_of(Visit(documents, shares, alpha), N_WORDS)
+
+    old, new, other = draw(batch, then), draw(batch, now), draw(rest, then)
+    wholes = [Statistics.sum([each, other], N_WORDS, N_TOPICS) for each in (old, new)]
+
+    difference = batch_bound(new, current) - batch_bound(old, current)
+
+    assert difference == pytest.approx(elbo(wholes[1], current) - elbo(wholes[0], current))
+    assert abs(difference) > 1.0
+
+
+@pytest.mark.parametrize("update", ["mean-field", "collapsed"])
+@pytest.mark.parametrize("sparsity", [1, 2])
+@pytest.mark.parametrize(("alpha", "eta"), [(0.5, 0.1), (0.05, 1.0), (3.0, 0.01)])
+def test_elbo_never_exceeds_the_exact_evidence(update, sparsity, alpha, eta):
+    """Two documents of three tokens, every topic assignment enumerated."""
+    batch = batch_of_counts([[2, 1, 0], [0, 1, 2]])
+    prior = np.full(2, alpha / 2)
+    counts = np.array([[2.0, 0.1], [0.7, 0.9], [0.3, 2.0]])
+    options = LocalOptions(update, sparsity)
+    for _ in range(20):
+        current = make_globals(counts, prior, eta)
+        summary, _ = summarize(batch, current, options, SerialExecutor())
+        statistics = Statistics.sum([summary], 3, 2)
+        counts = statistics.word_topic_counts
+        bound = elbo(statistics, make_globals(counts, prior, eta))
+        evidence = reference_lda.log_evidence(batch, 2, 3, prior, eta)
+
+        assert bound < evidence
+
+
+def test_with_one_topic_the_elbo_is_the_evidence():
+    batch, prior = batch_of_counts([[2, 1, 0], [0, 1, 2], [0, 0, 4]]), np.array([0.7])
+    current = make_globals(np.zeros((3, 1)), prior, 0.4)
+    summary, _ = summarize(batch, current, LocalOptions(), SerialExecutor())
+    statistics = Statistics.sum([summary], 3, 1)
+
+    bound = elbo(statistics, make_globals(statistics.word_topic_counts, prior, 0.4))
+
+    assert bound == pytest.approx(reference_lda.log_evidence(batch, 1, 3, prior, 0.4), rel=1e-12)
+
+
+@pytest.mark.parametrize("eta", [1e-6, 0.1, 1e3])
+def test_log_marginal_is_the_product_of_polya_predictions(eta):
+    """log M(S) by drawing one token after the other: Π (n_v + η) / (n + Vη)."""
+    counts = np.array([[3.0, 0.0], [0.0, 0.0], [2.0, 5.0], [1.0, 0.0]])
+
+    found = words.log_marginal(counts, eta)
+
+    expected = 0.0
+    for topic in counts.T:
+        drawn = np.zeros(4)
+        for word in np.repeat(np.arange(4), topic.astype(int)):
+            expected += np.log((drawn[word] + eta) / (drawn.sum() + 4 * eta))
+            drawn[word] += 1
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_dense_step_equals_plain_mean_field(recorded):
+    rng = np.random.default_rng(7)
+    batch, alpha = simulate(rng), rng.uniform(0.05, 0.5, N_TOPICS)
+    current = make_globals(rng.gamma(0.5, 4.0, (N_WORDS, N_TOPICS)), alpha, 0.1)
+    options = LocalOptions("mean-field", N_TOPICS, 60, tolerance=0.0, restarts=0)
+
+    summarize(batch, current, options, SerialExecutor())
+
+    logs = reference_lda.expected_log(current.word_topic_counts.T + 0.1)
+    expected = reference_lda.mean_field(batch, logs, alpha, 60)
+    np.testing.assert_allclose(recorded[-1], expected, atol=1e-5)
+
+
+def test_each_sweep_of_a_dense_step_raises_the_bound():
+    rng = np.random.default_rng(8)
+    batch, alpha = simulate(rng), np.full(N_TOPICS, 0.1)
+    current = make_globals(rng.gamma(0.5, 4.0, (N_WORDS, N_TOPICS)), alpha, 0.1)
+
+    bounds = [
+        batch_bound(
+            summarize(
+                batch,
+                current,
+                LocalOptions("mean-field", N_TOPICS, n_sweeps, tolerance=0.0, restarts=0),
+                SerialExecutor(),
+            )[0],
+            current,
+        )
+        for n_sweeps in range(1, 12)
+    ]
+
+    assert np.all(np.diff(bounds) > -1e-6)
+    assert bounds[-1] > bounds[0] + 1.0
