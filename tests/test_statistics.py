@@ -1,0 +1,162 @@
+"""Summaries add over disjoint sets of documents, and what went in comes out."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simulated_documents import read_only
+from sparsetopics.statistics import (
+    DocumentTerms,
+    SparseCounts,
+    Statistics,
+    Summary,
+    added,
+    subtracted,
+)
+
+N_WORDS, N_TOPICS = 7, 4
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def random_terms(rng):
+    n_docs, n_tokens, total = rng.random(3).tolist()
+    return DocumentTerms(n_docs, n_tokens, *rng.normal(size=(4, N_TOPICS)), total)
+
+
+def random_counts(rng):
+    """Sparse counts with holes, and the same as a dense array."""
+    dense = rng.gamma(1.0, 5.0, (N_WORDS, N_TOPICS)) * (rng.random((N_WORDS, N_TOPICS)) < 0.4)
+    dense = dense.astype(np.float32)
+    words = np.flatnonzero(dense.any(axis=1))
+    starts = np.append(0, np.cumsum(np.count_nonzero(dense[words], axis=1)))
+    topics = np.nonzero(dense)[1]
+    counts = SparseCounts(
+        words.astype(np.uint32),
+        starts.astype(np.int64),
+        topics.astype(np.uint32),
+        dense[dense > 0],
+    )
+    read_only(*counts)
+    return counts, dense
+
+
+def random_summary(rng):
+    return Summary(random_counts(rng)[0], random_terms(rng))
+
+
+def dense_of(counts):
+    dense = np.zeros((N_WORDS, N_TOPICS))
+    counts.add_to(dense)
+    return dense
+
+
+def assert_same(left, right):
+    np.testing.assert_allclose(left.word_topic_counts, right.word_topic_counts, atol=1e-9)
+    for mine, theirs in zip(left.terms, right.terms, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-12)
+
+
+@given(seed=SEEDS, scale=st.floats(-3, 3))
+def test_adding_sparse_counts_is_adding_dense_ones(seed, scale):
+    rng = np.random.default_rng(seed)
+    counts, dense = random_counts(rng)
+    base = rng.random((N_WORDS, N_TOPICS))
+
+    into = base.copy()
+    counts.add_to(into, scale)
+
+    np.testing.assert_allclose(into, base + scale * dense.astype(float), atol=1e-12)
+
+
+@given(seed=SEEDS)
+def test_plus_is_dense_addition_and_keeps_the_form(seed):
+    rng = np.random.default_rng(seed)
+    (left, dense_left), (right, dense_right) = random_counts(rng), random_counts(rng)
+
+    both = left.plus(right)
+
+    np.testing.assert_array_equal(dense_of(both), (dense_left + dense_right).astype(float))
+    assert [array.dtype for array in both] == [array.dtype for array in left]
+    assert np.all(np.diff(both.words.astype(int)) > 0)
+    assert both.starts[0] == 0
+    assert both.starts[-1] == len(both.topics) == len(both.values)
+    for lo, hi in zip(both.starts[:-1], both.starts[1:], strict=True):
+        assert hi > lo
+        assert np.all(np.diff(both.topics[lo:hi].astype(int)) > 0)
+
+
+def test_plus_of_nothing_is_nothing():
+    empty = SparseCounts(
+        np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0, "f4")
+    )
+    both = empty.plus(empty)
+
+    assert len(both.words) == len(both.values) == 0
+    np.testing.assert_array_equal(both.starts, [0])
+
+
+def test_words_of_entries():
+    counts, dense = random_counts(np.random.default_rng(3))
+
+    np.testing.assert_array_equal(counts.word_of_entry, np.nonzero(dense)[0])
+
+
+@given(seed=SEEDS)
+def test_terms_taken_out_leave_what_was_there(seed):
+    rng = np.random.default_rng(seed)
+    left, right = random_terms(rng), random_terms(rng)
+
+    for found, expected in zip(subtracted(added(left, right), right), left, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@given(seed=SEEDS, n_batches=st.integers(0, 5))
+def test_the_sum_of_batches_is_the_total(seed, n_batches):
+    rng = np.random.default_rng(seed)
+    summaries = [random_summary(rng) for _ in range(n_batches)]
+
+    total = Statistics.sum(summaries, N_WORDS, N_TOPICS)
+    piece_by_piece = Statistics.zeros(N_WORDS, N_TOPICS)
+    for summary in summaries:
+        piece_by_piece = piece_by_piece.exchanged(summary, None)
+
+    assert_same(total, piece_by_piece)
+    expected = sum((dense_of(each.word_counts) for each in summaries), np.zeros(1))
+    np.testing.assert_allclose(total.word_topic_counts.sum(), expected.sum())
+    assert total.terms.n_docs == pytest.approx(sum(each.terms.n_docs for each in summaries))
+
+
+@given(seed=SEEDS)
+def test_exchange_in_and_out_returns_the_same(seed):
+    rng = np.random.default_rng(seed)
+    old, new, other = (random_summary(rng) for _ in range(3))
+    before = Statistics.sum([other, old], N_WORDS, N_TOPICS)
+    read_only(before.word_topic_counts, *before.terms[2:6])
+
+    after = before.exchanged(new, old).exchanged(old, new)
+
+    assert_same(after, before)
+
+
+@given(seed=SEEDS)
+def test_exchange_is_the_sum_with_one_batch_replaced_and_never_negative(seed):
+    rng = np.random.default_rng(seed)
+    old, new, other = (random_summary(rng) for _ in range(3))
+
+    found = Statistics.sum([other, old], N_WORDS, N_TOPICS).exchanged(new, old)
+
+    assert_same(found, Statistics.sum([other, new], N_WORDS, N_TOPICS))
+    assert found.word_topic_counts.min() >= 0.0
+
+
+@given(seed=SEEDS)
+def test_summaries_add_as_their_parts_do(seed):
+    rng = np.random.default_rng(seed)
+    left, right = random_summary(rng), random_summary(rng)
+
+    found = Statistics.sum([left.plus(right)], N_WORDS, N_TOPICS)
+    expected = Statistics.sum([left, right], N_WORDS, N_TOPICS)
+
+    np.testing.assert_allclose(found.word_topic_counts, expected.word_topic_counts, rtol=1e-6)
+    np.testing.assert_allclose(found.terms.frozen_slack, expected.terms.frozen_slack)
