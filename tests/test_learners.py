@@ -1,0 +1,223 @@
+"""The learners' book-keeping: pure steps, totals that are sums, the better summary kept."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simulated_documents import as_source, read_only, simulate
+from sparsetopics.bounds import batch_bound, elbo
+from sparsetopics.executors import SerialExecutor
+from sparsetopics.learners.full import FullLearner
+from sparsetopics.learners.memoized import MemoizedLearner
+from sparsetopics.learners.stochastic import StochasticLearner
+from sparsetopics.local_step import TopicGlobals, summarize
+from sparsetopics.memo import Memo
+from sparsetopics.options import LocalOptions, StepSizes
+from sparsetopics.statistics import Statistics
+
+N_WORDS, N_TOPICS = 30, 4
+ALPHA, ETA = np.full(N_TOPICS, 0.1), 0.1
+N_BATCHES = 3
+
+
+@pytest.fixture(scope="module")
+def source():
+    return as_source(simulate(np.random.default_rng(1)), N_WORDS, N_BATCHES)
+
+
+@pytest.fixture(scope="module")
+def summaries(source):
+    """Six summaries of each batch, under topics drawn at random."""
+    rng = np.random.default_rng(2)
+    found = [
+        [local_step(source.read(batch_id), draw_counts(rng)) for _ in range(6)]
+        for batch_id in range(N_BATCHES)
+    ]
+    for summary in itertools.chain.from_iterable(found):
+        read_only(*summary.word_counts, *summary.terms[2:6])
+    return found
+
+
+def draw_counts(rng):
+    counts = rng.gamma(0.5, 10.0, (N_WORDS, N_TOPICS))
+    read_only(counts)
+    return counts
+
+
+def make_globals(counts):
+    return TopicGlobals(counts, counts.sum(axis=0), ALPHA, ETA)
+
+
+def local_step(batch, counts, update="mean-field"):
+    return summarize(batch, make_globals(counts), LocalOptions(update), SerialExecutor())[0]
+
+
+def assert_same(left, right):
+    np.testing.assert_allclose(left.word_topic_counts, right.word_topic_counts, atol=1e-9)
+    for mine, theirs in zip(left.terms, right.terms, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
+
+
+def freeze(statistics):
+    read_only(statistics.word_topic_counts, *statistics.terms[2:6])
+
+
+def make_learner(name, folder, keep_better=False):
+    if name == "memoized":
+        return MemoizedLearner(Memo(folder), keep_better)
+    if name == "full":
+        return FullLearner(keep_better)
+    return StochasticLearner(60, StepSizes())
+
+
+@pytest.mark.parametrize("budget", [0, 10**9])
+@pytest.mark.parametrize("keep_better", [False, True])
+@settings(max_examples=15)
+@given(
+    visits=st.lists(st.tuples(st.integers(0, N_BATCHES - 1), st.integers(0, 5)), max_size=8),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_total_is_always_the_sum_of_the_batches(
+    tmp_path_factory, summaries, budget, keep_better, visits, seed
+):
+    counts = draw_counts(np.random.default_rng(seed))
+    learner = MemoizedLearner(Memo(tmp_path_factory.mktemp("memo"), budget), keep_better)
+    state = learner.init(counts)
+    for batch_id, which in visits:
+        state, _ = learner.step(
+            state, [(batch_id, summaries[batch_id][which])], make_globals(counts)
+        )
+        freeze(state.total)
+
+        stored = [each.load() for each in state.per_batch.values()]
+        assert_same(state.total, Statistics.sum(stored, N_WORDS, N_TOPICS))
+    assert set(state.per_batch) == {batch_id for batch_id, _ in visits}
+    assert_same(learner.end_lap(state).total, state.total)
+
+
+def test_keep_better_keeps_the_better(tmp_path, summaries):
+    counts = draw_counts(np.random.default_rng(4))
+    current = make_globals(counts)
+    worse, *_, better = sorted(summaries[0], key=lambda each: batch_bound(each, current))
+    learner = MemoizedLearner(Memo(tmp_path), keep_better=True)
+    state = learner.init(counts)
+
+    state, first = learner.step(state, [(0, worse)], current)
+    state, second = learner.step(state, [(0, better)], current)
+    after, third = learner.step(state, [(0, worse)], current)
+
+    assert [info.kept_old for info in (first, second, third)] == [False, False, True]
+    assert after is state
+    assert state.per_batch[0].load() is better
+
+
+def test_without_keep_better_the_newer_stays(tmp_path, summaries):
+    counts = draw_counts(np.random.default_rng(4))
+    current = make_globals(counts)
+    worse, *_, better = sorted(summaries[0], key=lambda each: batch_bound(each, current))
+    learner = MemoizedLearner(Memo(tmp_path), keep_better=False)
+
+    state, _ = learner.step(learner.init(counts), [(0, better)], current)
+    state, info = learner.step(state, [(0, worse)], current)
+
+    assert not info.kept_old
+    assert state.per_batch[0].load() is worse
+
+
+def test_the_full_learner_keeps_the_better_total(summaries):
+    learner = FullLearner(keep_better=True)
+    counts = draw_counts(np.random.default_rng(5))
+    state, _ = learner.step(learner.init(counts), [(0, summaries[0][0])], make_globals(counts))
+    current = make_globals(state.word_topic_counts)
+    for summary in summaries[0]:
+        total = Statistics.sum([summary], N_WORDS, N_TOPICS)
+        after, info = learner.step(state, [(0, summary)], current)
+
+        worse = elbo(total, current) < elbo(state.total, current)
+        assert info.kept_old == worse
+        assert (after is state) == worse
+
+
+@pytest.mark.parametrize("update", ["mean-field", "collapsed"])
+def test_a_memoized_run_with_one_batch_equals_the_full_learner(tmp_path, source, update):
+    batch = source.read(0)
+    learners = [make_learner(name, tmp_path, True) for name in ("memoized", "full")]
+    states = [learner.init(draw_counts(np.random.default_rng(6))) for learner in learners]
+    for _ in range(4):
+        for i, learner in enumerate(learners):
+            counts = learner.word_topic_counts(states[i])
+            summary = local_step(batch, counts, update)
+            states[i], _ = learner.step(states[i], [(0, summary)], make_globals(counts))
+            states[i] = learner.end_lap(states[i])
+        memoized, full = (
+            learner.statistics(state) for learner, state in zip(learners, states, strict=True)
+        )
+        assert_same(memoized, full)
+
+
+def test_a_stochastic_step_of_size_one_on_all_documents_equals_a_full_step(source):
+    counts = draw_counts(np.random.default_rng(7))
+    whole = simulate(np.random.default_rng(1))
+    summary = local_step(whole, counts)
+    current = make_globals(counts)
+    stochastic = StochasticLearner(whole.n_docs, StepSizes(delay=0.0))
+    full = FullLearner(keep_better=False)
+
+    one, info = stochastic.step(stochastic.init(counts), [(0, summary)], current)
+    other, _ = full.step(full.init(counts), [(0, summary)], current)
+
+    assert info.step_size == 1.0
+    np.testing.assert_allclose(one.word_topic_counts, other.word_topic_counts, atol=1e-9)
+    assert_same(stochastic.statistics(one), full.statistics(other))
+
+
+def test_a_stochastic_step_interpolates_with_falling_steps(summaries):
+    counts = draw_counts(np.random.default_rng(8))
+    learner = StochasticLearner(60, StepSizes(delay=3.0, forgetting_rate=0.7))
+    state, expected = learner.init(counts), counts
+    for number, summary in enumerate(summaries[0], start=1):
+        state, info = learner.step(state, [(0, summary)], make_globals(counts))
+        size = (3.0 + number) ** -0.7
+        scaled = Statistics.sum([summary], N_WORDS, N_TOPICS).word_topic_counts * 60 / 20
+        expected = (1 - size) * expected + size * scaled
+
+        assert info.step_size == pytest.approx(size)
+        np.testing.assert_allclose(state.word_topic_counts, expected, rtol=1e-9)
+
+
+def test_a_stochastic_lap_counts_every_document_once(summaries):
+    learner = StochasticLearner(60, StepSizes())
+    state = learner.init(draw_counts(np.random.default_rng(9)))
+    for _ in range(2):
+        state = learner.start_lap(state)
+        for batch_id in range(N_BATCHES):
+            visits = [(batch_id, summaries[batch_id][0])]
+            state, _ = learner.step(state, visits, make_globals(state.word_topic_counts))
+        state = learner.end_lap(state)
+
+    assert learner.statistics(state).terms.n_docs == 60
+
+
+@pytest.mark.parametrize("name", ["memoized", "full", "stochastic"])
+def test_a_step_changes_none_of_its_inputs(tmp_path, summaries, name):
+    """Every array is read-only, so a step that writes into one fails."""
+    learner = make_learner(name, tmp_path, keep_better=True)
+    state = learner.init(draw_counts(np.random.default_rng(10)))
+    for batch_id, which in ((0, 0), (1, 1), (0, 2), (0, 3)):
+        current = make_globals(learner.word_topic_counts(state))
+        before = learner.word_topic_counts(state).copy()
+        after, _ = learner.step(state, [(batch_id, summaries[batch_id][which])], current)
+        np.testing.assert_array_equal(learner.word_topic_counts(state), before)
+        state = learner.end_lap(after)
+        freeze(learner.statistics(state))
+        read_only(learner.word_topic_counts(state))
+
+
+@pytest.mark.parametrize("name", ["memoized", "full", "stochastic"])
+def test_a_lap_visits_every_batch_once(tmp_path, name):
+    rounds = make_learner(name, tmp_path).rounds(5, np.random.default_rng(0))
+
+    assert sorted(np.concatenate(rounds).tolist()) == [0, 1, 2, 3, 4]
