@@ -53,7 +53,8 @@ def learn_word_concentration(
 
 def inverse_digamma(values: FloatArray) -> FloatArray:
     """x with ψ(x) = value, by Newton's method from Minka's start (appendix C)."""
-    x: FloatArray = np.where(values >= -2.22, np.exp(values) + 0.5, -1.0 / (values - psi(1.0)))
+    low = np.minimum(values, -2.22)
+    x: FloatArray = np.where(values >= -2.22, np.exp(values) + 0.5, -1.0 / (low - psi(1.0)))
     for _ in range(6):
         x = np.maximum(x - (psi(x) - values) / polygamma(1, x), 1e-300)
     return x

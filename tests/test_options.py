@@ -1,0 +1,68 @@
+"""Options are checked once, and what is refused is refused in one line."""
+
+import math
+
+import pytest
+
+from sparsetopics.errors import OptionError
+from sparsetopics.executors import open_executor
+from sparsetopics.options import LDAPrior, LocalOptions, StepSizes, TrainingOptions
+
+REFUSED = [
+    (lambda: LocalOptions(sparsity=0), "sparsity: found 0, wanted at least 1"),
+    (lambda: LocalOptions(max_iterations=0), "local iterations: found 0"),
+    (lambda: LocalOptions(tolerance=-0.1), "local tolerance: found -0.1"),
+    (lambda: LocalOptions(tolerance=math.nan), "local tolerance: found nan"),
+    (lambda: LocalOptions("mean-field", restarts=-1), "restarts: found -1, wanted 0 or more"),
+    (lambda: LocalOptions("collapsed", restarts=2), "restarts: found 2 with the collapsed update"),
+    (lambda: LocalOptions("meanfield"), "local update: found meanfield, wanted one of"),
+    (lambda: LDAPrior(doc_concentration=0.0), "alpha: found 0.0, wanted a positive number"),
+    (lambda: LDAPrior(doc_concentration=math.nan), "alpha: found nan"),
+    (lambda: LDAPrior(word_concentration=-1.0), "eta: found -1.0, wanted a positive number"),
+    (lambda: LDAPrior(word_concentration=math.inf), "eta: found inf"),
+    (lambda: StepSizes(delay=-1.0), "delay: found -1.0, wanted 0 or more"),
+    (lambda: StepSizes(forgetting_rate=0.5), "forgetting rate: found 0.5, wanted above 0.5"),
+    (lambda: StepSizes(forgetting_rate=1.1), "forgetting rate: found 1.1"),
+    (lambda: TrainingOptions(0), "topics: found 0, wanted at least 1"),
+    (lambda: TrainingOptions(-3), "topics: found -3"),
+    (lambda: TrainingOptions(3, laps=0), "laps: found 0, wanted at least 1"),
+    (lambda: TrainingOptions(3, local=LocalOptions(sparsity=4)), "sparsity: found 4, wanted at mo"),
+    (lambda: TrainingOptions(3, learner="online"), "learner: found online, wanted one of memoized"),
+    (lambda: TrainingOptions(3, start="far"), "start: found far, wanted one of random, distant"),
+    (
+        lambda: TrainingOptions(3, learner="stochastic", learn_hyperparameters=True),
+        "learn-hyperparameters: found the stochastic learner",
+    ),
+    (lambda: open_executor(0).__enter__(), "workers: found 0, wanted at least 1"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_refused_in_one_line(make, message):
+    with pytest.raises(OptionError) as error:
+        make()
+
+    assert str(error.value).startswith(message)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("n_topics", "slots"), [(1, 1), (7, 7), (8, 8), (100, 8)])
+def test_sparsity_is_eight_or_all_topics_if_fewer(n_topics, slots):
+    assert LocalOptions().n_slots(n_topics) == slots
+
+
+def test_sparsity_is_taken_as_given():
+    assert LocalOptions(sparsity=3).n_slots(100) == 3
+    assert LocalOptions(sparsity=100).n_slots(100) == 100
+
+
+def test_restarts_are_on_for_mean_field_alone():
+    assert LocalOptions("mean-field").n_restarts > 0
+    assert LocalOptions("mean-field", restarts=0).n_restarts == 0
+    assert LocalOptions("collapsed").n_restarts == LocalOptions("collapsed", restarts=0).n_restarts
+    assert LocalOptions("collapsed").n_restarts == 0
+
+
+def test_a_given_start_wins_over_the_default():
+    for start in ("random", "distant"):
+        assert TrainingOptions(3, start=start).start_name == start
