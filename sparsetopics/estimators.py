@@ -88,10 +88,18 @@ class LDA:
         return self
 
     def transform(self, X: Any) -> FloatArray:
-        """Expected topic proportions of each document, (n_docs, n_topics); deterministic."""
+        """Expected topic proportions of each document, (n_docs, n_topics); deterministic.
+
+        An empty row of a matrix gets those of the prior.
+        """
         corpus = self._known_words(X)
-        rows = [self._proportions(batch) for batch in corpus.batches()]
-        return np.concatenate(rows)
+        found = np.concatenate([self._proportions(batch) for batch in corpus.batches()])
+        if isinstance(X, Corpus):
+            return found
+        prior = self.model_.doc_concentration
+        proportions: FloatArray = np.tile(prior / prior.sum(), (X.shape[0], 1))
+        proportions[[int(row) for doc_ids in corpus.doc_ids() for row in doc_ids]] = found
+        return proportions
 
     def fit_transform(self, X: Any, y: object = None) -> FloatArray:
         return self.fit(X).transform(X)

@@ -1,0 +1,165 @@
+"""LDA as an object, as users of scikit-learn know it."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import sparsetopics
+from sparsetopics import LDA, Corpus
+from sparsetopics.errors import OptionError, OutputError, RunError, ShapeError
+from sparsetopics.runs import load_run
+
+N_WORDS = 30
+NAMES = [f"word{n:02}" for n in range(N_WORDS)]
+
+
+def draw(n_docs, seed):
+    """Counts of documents from the same three topics, (n_docs, n_words)."""
+    topics = np.random.default_rng(0).dirichlet(np.full(N_WORDS, 0.1), 3)
+    rng = np.random.default_rng(seed)
+    mixtures = rng.dirichlet(np.full(3, 0.2), n_docs)
+    return sparse.csr_array([rng.multinomial(40, mixture @ topics) for mixture in mixtures])
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return draw(80, seed=1)
+
+
+@pytest.fixture(scope="module")
+def fitted(counts):
+    return LDA(4, max_iter=5, random_state=3).fit(counts)
+
+
+def test_fit_learns_topics(fitted):
+    assert fitted.n_components_ == 4
+    assert fitted.components_.shape == (4, N_WORDS)
+    assert fitted.components_.min() > 0
+    assert fitted.n_docs_ == 80
+    assert [entry["lap"] for entry in fitted.trace_] == [1, 2, 3, 4, 5]
+    assert fitted.components_.sum() == pytest.approx(80 * 40 + 4 * N_WORDS * 0.1, rel=1e-6)
+
+
+def test_columns_of_components_are_columns_of_the_matrix(counts, fitted):
+    """Every token of a word is in one of the topics."""
+    expected = counts.sum(axis=0) + 4 * 0.1
+    np.testing.assert_allclose(fitted.components_.sum(axis=0), expected, rtol=1e-6)
+
+
+def test_a_corpus_gives_the_same_model_as_its_matrix(counts, fitted):
+    corpus = Corpus.from_csr(counts, NAMES)
+
+    model = LDA(4, max_iter=5, random_state=3).fit(corpus)
+
+    np.testing.assert_array_equal(model.components_, fitted.components_)
+    np.testing.assert_array_equal(model.transform(corpus), fitted.transform(counts))
+    assert model.score(corpus) == fitted.score(counts)
+
+
+@pytest.mark.parametrize("changes", [{"n_jobs": 2}, {"n_jobs": 3}])
+def test_jobs_do_not_change_the_result(counts, fitted, changes):
+    model = LDA(4, max_iter=5, random_state=3, **changes).fit(counts)
+
+    np.testing.assert_array_equal(model.components_, fitted.components_)
+    np.testing.assert_array_equal(model.transform(counts), fitted.transform(counts))
+
+
+@pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
+@pytest.mark.parametrize("local_update", ["mean-field", "collapsed"])
+def test_every_learner_predicts_better_than_word_frequencies(counts, learner, local_update):
+    model = LDA(4, max_iter=10, n_batches=2, learner=learner, local_update=local_update).fit(counts)
+
+    frequencies = counts.sum(axis=0) / counts.sum()
+    unigram = float((counts @ np.log(np.maximum(frequencies, 1e-12))).sum() / counts.sum())
+    assert model.score(draw(60, seed=2)) > unigram + 0.2
+
+
+def test_transform_gives_proportions_in_order(counts, fitted):
+    found = fitted.transform(counts)
+
+    assert found.shape == (80, 4)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(fitted.transform(counts[[5, 3]]), found[[5, 3]])
+    np.testing.assert_array_equal(LDA(4, max_iter=5, random_state=3).fit_transform(counts), found)
+
+
+def test_empty_rows_keep_their_place_and_get_the_prior(counts, fitted):
+    dense = counts.toarray()
+    dense[[0, 7, 79]] = 0
+
+    found = fitted.transform(sparse.csr_array(dense))
+
+    kept = np.setdiff1d(np.arange(80), [0, 7, 79])
+    np.testing.assert_array_equal(found[kept], fitted.transform(counts)[kept])
+    np.testing.assert_allclose(found[[0, 7, 79]], 0.25)
+
+
+def test_saved_and_loaded_it_is_the_same(tmp_path, counts, fitted):
+    fitted.save(tmp_path / "run")
+
+    loaded = sparsetopics.load(tmp_path / "run")
+
+    np.testing.assert_array_equal(loaded.components_, fitted.components_)
+    np.testing.assert_array_equal(loaded.transform(counts), fitted.transform(counts))
+    assert loaded.score(counts) == fitted.score(counts)
+    assert loaded.trace_ == fitted.trace_
+    assert loaded.n_docs_ == 80
+    assert load_run(tmp_path / "run").settings["seed"] == 3
+
+
+def test_a_loaded_model_can_be_saved(tmp_path, fitted):
+    fitted.save(tmp_path / "one")
+
+    sparsetopics.load(tmp_path / "one").save(tmp_path / "two")
+
+    files = [(tmp_path / run / "model.safetensors").read_bytes() for run in ("one", "two")]
+    assert files[0] == files[1]
+
+
+def test_save_replaces_only_when_told(tmp_path, fitted):
+    fitted.save(tmp_path / "run")
+
+    with pytest.raises(OutputError, match="existing output"):
+        fitted.save(tmp_path / "run")
+    fitted.save(tmp_path / "run", overwrite=True)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda model, counts, path: model.transform(counts),
+        lambda model, counts, path: model.score(counts),
+        lambda model, counts, path: model.save(path),
+    ],
+)
+def test_without_fit_there_is_nothing_to_use(tmp_path, counts, use):
+    with pytest.raises(OptionError, match=r"LDA: found no topics yet.*Call fit"):
+        use(LDA(4), counts, tmp_path / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_number_of_words_is_refused(counts, fitted):
+    for use in (fitted.transform, fitted.score):
+        with pytest.raises(ShapeError, match="found 29 words, wanted the 30 words"):
+            use(counts[:, :29])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 0}, "topics: found 0"),
+        ({"sparsity": 5}, "sparsity: found 5, wanted at most 4"),
+        ({"local_update": "meanfield"}, "local update: found meanfield"),
+        ({"n_batches": 81}, "batches: found 81"),
+        ({"n_jobs": 0}, "workers: found 0"),
+        ({"doc_concentration": 0.0}, "alpha: found 0.0"),
+    ],
+)
+def test_options_are_checked_by_fit(counts, options, message):
+    with pytest.raises(OptionError, match=message):
+        LDA(**{"n_components": 4, "max_iter": 1} | options).fit(counts)
+
+
+def test_loading_what_is_no_run_is_refused(tmp_path):
+    with pytest.raises(RunError):
+        sparsetopics.load(tmp_path / "missing")
