@@ -1,0 +1,272 @@
+"""``train`` on the command line."""
+
+import errno
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from collections_on_disk import make_texts, write_jsonl
+from sparsetopics import trained_runs
+from sparsetopics.cli.main import main
+from sparsetopics.runs import load_run
+
+KEYS = {"run", "model", "n_topics", "elbo_per_token", "laps", "seconds"}
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == status, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A corpus, held-out documents in its words, and documents in other words."""
+    folder = tmp_path_factory.mktemp("prepared")
+    for name, seed, more in (
+        ("corpus", 0, ()),
+        ("heldout", 1, ("--vocabulary", folder / "corpus")),
+        ("other", 2, ("--max-words", "9")),
+    ):
+        source = write_jsonl(folder / f"{name}.jsonl", make_texts(120, seed))
+        run("ingest", source, "--out", folder / name, "--quiet", *more)
+    return folder
+
+
+@pytest.fixture
+def train(prepared, tmp_path):
+    """Train three topics for two laps into a folder of its own."""
+
+    def call(*arguments, corpus=prepared / "corpus", out="run", status=0):
+        usual = ("train", corpus, "--out", tmp_path / out, "--topics", 3, "--laps", 2)
+        return run(*usual, *arguments, status=status)
+
+    return call
+
+
+def trace_of(folder):
+    return [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
+
+
+def test_a_run_is_written_and_reported(train, tmp_path):
+    report = json.loads(train("--json").stdout)
+
+    assert set(report) == KEYS
+    trained = load_run(tmp_path / "run")
+    assert report["run"] == str(tmp_path / "run")
+    assert (report["model"], report["n_topics"], report["laps"]) == ("lda", 3, 2)
+    assert report["elbo_per_token"] == trained.trace[-1]["elbo_per_token"]
+    assert trained.model.n_topics == 3
+    assert trained.settings["options"]["laps"] == 2
+    assert sorted(file.name for file in (tmp_path / "run").iterdir()) == [
+        "model.json",
+        "model.safetensors",
+        "trace.jsonl",
+        "vocabulary.parquet",
+    ]
+
+
+def test_people_read_a_sentence_and_a_line_per_lap(train):
+    result = train()
+
+    assert result.stdout.startswith("Trained 3 topics in 2 laps")
+    assert [line.split("  ")[0] for line in result.stderr.splitlines()] == ["lap 1/2", "lap 2/2"]
+    assert train("--quiet", out="other").stderr == ""
+
+
+def test_heldout_documents_are_scored_after_every_lap(train, prepared, tmp_path):
+    train("--heldout", prepared / "heldout", "--json")
+
+    scores = [entry["heldout_log_likelihood_per_token"] for entry in trace_of(tmp_path / "run")]
+    assert len(scores) == 2
+    evaluated = json.loads(run("evaluate", tmp_path / "run", prepared / "heldout", "--json").stdout)
+    assert scores[-1] == pytest.approx(evaluated[0]["log_likelihood_per_token"], rel=1e-9)
+
+
+def test_without_heldout_documents_the_score_is_empty(train, tmp_path):
+    train()
+
+    assert {entry["heldout_log_likelihood_per_token"] for entry in trace_of(tmp_path / "run")} == {
+        None
+    }
+
+
+@pytest.mark.parametrize("learner", ["memoized", "stochastic", "full"])
+def test_workers_do_not_change_a_byte(train, tmp_path, learner):
+    for workers in (1, 2):
+        train("--learner", learner, "--workers", workers, "--batches", 4, out=f"run{workers}")
+
+    one, two = (
+        (tmp_path / f"run{workers}" / "model.safetensors").read_bytes() for workers in (1, 2)
+    )
+    assert one == two
+
+
+def test_options_reach_the_run(train, tmp_path):
+    train(
+        *("--local-update", "mean-field", "--sparsity", 2, "--restarts", 1, "--start", "random"),
+        *("--alpha", 0.9, "--eta", 0.3, "--learn-hyperparameters", "--seed", 7, "--batches", 5),
+        *("--resident-pairs", 0),
+    )
+
+    settings = load_run(tmp_path / "run").settings
+    options = settings["options"]
+    assert settings["seed"] == 7
+    assert options["local"]["update"] == "mean-field"
+    assert (options["local"]["sparsity"], options["local"]["restarts"]) == (2, 1)
+    assert options["prior"] == {"doc_concentration": 0.9, "word_concentration": 0.3}
+    assert (options["start"], options["batches"]) == ("random", 5)
+    assert options["learn_hyperparameters"]
+    assert settings["word_concentration"] != 0.3  # learned
+
+
+def test_training_goes_on_from_a_run(train, tmp_path):
+    train("--batches", 1, "--local-update", "mean-field")
+    train("--batches", 1, "--local-update", "mean-field", "--start", tmp_path / "run", out="more")
+
+    before, after = (trace_of(tmp_path / name) for name in ("run", "more"))
+    assert after[-1]["elbo_per_token"] > before[-1]["elbo_per_token"]
+
+
+def test_overwrite_replaces_a_run(train, tmp_path):
+    train()
+    train("--topics", 4, "--overwrite")
+
+    assert load_run(tmp_path / "run").model.n_topics == 4
+    assert [file.name for file in tmp_path.iterdir()] == ["run"]
+
+
+def damaged(prepared, folder, *, flip):
+    """A copy of the corpus with one bit of a shard flipped, or its second half cut off."""
+    shutil.copytree(prepared / "corpus", folder)
+    shard = folder / "shard-00000.parquet"
+    content = bytearray(shard.read_bytes())
+    if flip:
+        content[len(content) // 2] ^= 1
+    else:
+        del content[len(content) // 2 :]
+    shard.write_bytes(content)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--topics", 0), "topics: found 0, wanted at least 1"),
+        (("--sparsity", 0), "sparsity: found 0, wanted at least 1"),
+        (("--sparsity", 4), "sparsity: found 4, wanted at most 3"),
+        (("--laps", 0), "laps: found 0"),
+        (("--workers", 0), "workers: found 0"),
+        (("--batches", 0), "batches: found 0"),
+        (("--batches", 10**6), "batches: found 1000000"),
+        (("--alpha", 0), "alpha: found 0.0"),
+        (("--eta", "nan"), "eta: found nan"),
+        (("--restarts", 2), "restarts: found 2 with the collapsed update"),
+        (("--start", "{prepared}/nothing"), "nothing: found nothing, wanted a run folder"),
+        (("--start", "{prepared}/corpus"), "found a corpus folder, wanted a run folder"),
+        (("--heldout", "{prepared}/other"), "other: found another vocabulary"),
+        (("--heldout", "{prepared}/nothing"), "{prepared}/nothing"),
+    ],
+)
+def test_bad_options_end_in_one_line(train, prepared, tmp_path, arguments, message):
+    arguments = [str(each).format(prepared=prepared) for each in arguments]
+
+    result = train(*arguments, "--quiet", status=1)
+
+    assert result.stderr.startswith("Error: ")
+    assert message.format(prepared=prepared) in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_start_of_another_size_or_in_other_words_is_refused(train, prepared, tmp_path):
+    train(out="three")
+    larger = train("--topics", 4, "--start", tmp_path / "three", "--quiet", status=1)
+    others = train("--start", tmp_path / "three", "--quiet", corpus=prepared / "other", status=1)
+
+    assert "start: found a model of 3 topics" in larger.stderr
+    assert "another vocabulary" in others.stderr
+    assert larger.stderr.count("\n") == others.stderr.count("\n") == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["three"]
+
+
+def test_an_existing_output_stays_as_it_is(train, tmp_path):
+    train()
+    before = {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()}
+
+    result = train("--topics", 4, "--quiet", status=1)
+
+    assert "found an existing output" in result.stderr
+    assert "--overwrite" in result.stderr
+    assert {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()} == before
+
+
+def test_a_missing_corpus(train, tmp_path):
+    result = train("--quiet", corpus=tmp_path / "nothing", status=1)
+
+    assert str(tmp_path / "nothing") in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_in_place_of_the_corpus(train, tmp_path):
+    train()
+
+    result = train("--quiet", corpus=tmp_path / "run", out="again", status=1)
+
+    assert "found a run folder, wanted a corpus folder" in result.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("flip", [True, False])
+@pytest.mark.parametrize("resident_pairs", [0, 10**6])
+def test_a_damaged_shard(train, prepared, tmp_path, flip, resident_pairs):
+    corpus = damaged(prepared, tmp_path / "damaged", flip=flip)
+
+    result = train("--quiet", "--resident-pairs", resident_pairs, corpus=corpus, status=1)
+
+    assert "shard-00000.parquet: found" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["damaged"]
+
+
+@pytest.mark.parametrize("where", ["save_run", "memo"])
+def test_a_full_disk_leaves_nothing_behind(monkeypatch, train, tmp_path, where):
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if where == "save_run":
+        monkeypatch.setattr(trained_runs, "save_run", refuse)
+    else:
+        monkeypatch.setattr("sparsetopics.memo._write", refuse)
+        original = trained_runs.train.__globals__["Memo"]
+        monkeypatch.setattr("sparsetopics.training.Memo", lambda folder: original(folder, budget=0))
+
+    result = train("--quiet", status=1)
+
+    assert f"{tmp_path / 'run'}: found No space left on device" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_leaves_nothing_behind(monkeypatch, train, tmp_path):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(trained_runs, "save_run", interrupt)
+
+    result = train("--quiet", status=130)
+
+    assert result.stderr == "Error: interrupted.\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_parent_folder(train, tmp_path):
+    result = train("--quiet", out=Path("no") / "run", status=1)
+
+    assert "wanted an existing parent folder" in result.stderr
+    assert list(tmp_path.iterdir()) == []
