@@ -2,7 +2,8 @@
 
 Kernels that call each other stand in one file, because numba's on-disk cache does not notice a
 change in another file. Letters: d document, u word type of a document, v row of the batch's
-word-topic weights, k topic, l slot of an L-sparse responsibility.
+word-topic weights, k topic, l slot of an L-sparse responsibility, j column: a topic that the
+document's first step left in it. Columns rise by topic, and inner loops never see K.
 
 One document step serves every path. ``sparsity`` L = K is the dense step, L = 1 hard assignment.
 The two local updates differ in one line each:
@@ -14,7 +15,8 @@ collapsed    r_uk ∝ w_vk (N_k − r_uk + α_k), w_vk = E[φ_kv]          (N fo
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
@@ -26,9 +28,23 @@ Float32Array = NDArray[np.float32]
 TopicIds = NDArray[np.uint32]
 Rows = NDArray[np.uint32]
 
-MINIMUM_MASS = 1e-8  # a topic below this many tokens has left the document
 SELECT_ALWAYS_UNTIL = 5  # the top L are chosen anew in these first iterations,
 SELECT_EVERY = 10  # and then every so many
+
+
+# Only what Python calls needs wrappers and a place in the on-disk cache; the rest compiles faster.
+_INNER: Any = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+Kernel = TypeVar("Kernel", bound=Callable[..., object])
+
+
+def _inner(kernel: Kernel) -> Kernel:
+    """Compile a function that only other kernels call."""
+    return cast(Kernel, numba.njit(**_INNER)(kernel))
 
 
 class Schedule(NamedTuple):
@@ -39,24 +55,36 @@ class Schedule(NamedTuple):
     tolerance: float  # tokens: stop when no N_k moved by more
     restarts: int  # topics tried per document, 0 for none
     restart_iterations: int
+    minimum_mass: float = 1e-8  # tokens: a topic with no more leaves; the heaviest never does
+
+
+# Rows of Workspace.columns, one number per column.
+MASS, NEW_MASS = 0, 1  # N_k now and after a mean-field sweep
+PRIOR = 2  # α_k
+WEIGHT = 3  # exp ψ(N_k + α_k), or N_k + α_k when collapsed
+CHOICE_WEIGHT = 4  # the same at the start of a sweep, zero if negligible
+OWN = 5  # one word's shares, zero between words
+PRODUCT = 6  # of the candidates of one word
+SAVED_MASS = 7
+
+# Rows of Workspace.ids.
+TOPIC_OF, COLUMN_OF = 0, 1  # the topic of a column, the column of a topic
+ACTIVE = 2  # columns by falling weight; the first n_active are in use
+CANDIDATE = 3  # columns one word may choose
+SAVED_ACTIVE = 4
 
 
 class Workspace(NamedTuple):
-    """One document's scratch arrays, made once per block."""
+    """One document's scratch arrays, made once per block: few, as numba compiles each slowly.
 
-    mass: FloatArray  # (n_topics,)  N_k
-    new_mass: FloatArray  # (n_topics,)
-    topic_weights: FloatArray  # (n_topics,)  exp ψ(N_k + α_k), or N_k + α_k when collapsed
-    active: TopicIds  # (n_topics,)  by falling weight; the first n_active are in use
-    choice_weights: FloatArray  # (n_topics,)  topic weights at the start of a sweep
-    best: FloatArray  # (n_slots,)
-    chosen: TopicIds  # (n_slots,)
+    The last column is spare: slots of pruned topics point at it, and its weight is always zero.
+    """
+
+    columns: FloatArray  # (8, n_topics + 1)
+    ids: TopicIds  # (5, n_topics + 1)
+    local: Float32Array  # (longest document, n_topics)  w_vk by column
+    kept: Float32Array  # (longest document, n_slots + 1)  w_vk of the slots; the row's largest
     normalizers: FloatArray  # (longest document,)
-    kept: FloatArray  # (longest document, n_slots)  w_vk of the slots
-    saved_mass: FloatArray  # (n_topics,)
-    saved_active: TopicIds  # (n_topics,)
-    saved_topics: TopicIds  # (longest document, n_slots)
-    saved_shares: FloatArray  # (longest document, n_slots)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -74,122 +102,19 @@ def digamma(x: float) -> float:
     return math.log(x) - 0.5 / x - series - shift
 
 
-@numba.njit(cache=True, nogil=True)
-def mean_field_weights(
-    counts: FloatArray,  # (n_rows, n_topics)  expected counts of the batch's words
-    expected_log_totals: FloatArray,  # (n_topics,)  ψ(N_k + Vη)
-    word_concentration: float,
-    weights: Float32Array,  # (n_rows, n_topics)  overwritten
-) -> None:
-    """Fill ``weights`` with exp E[log φ_kv], each row scaled so that its largest entry is one."""
-    n_rows, n_topics = counts.shape
-    empty = digamma(word_concentration)  # most counts are exactly zero
-    row = np.empty(n_topics)
-    for v in range(n_rows):
-        largest = -np.inf
-        for k in range(n_topics):
-            count = counts[v, k]
-            value = empty if count == 0.0 else digamma(count + word_concentration)
-            row[k] = value - expected_log_totals[k]
-            largest = max(largest, row[k])
-        for k in range(n_topics):
-            weights[v, k] = math.exp(row[k] - largest)
-
-
-@numba.njit(cache=True, nogil=True)
-def collapsed_weights(
-    counts: FloatArray,  # (n_rows, n_topics)
-    inverse_totals: FloatArray,  # (n_topics,)  1 / (N_k + Vη)
-    word_concentration: float,
-    weights: Float32Array,  # (n_rows, n_topics)  overwritten
-) -> None:
-    """Fill ``weights`` with the posterior mean E[φ_kv]."""
-    n_rows, n_topics = counts.shape
-    for v in range(n_rows):
-        for k in range(n_topics):
-            weights[v, k] = (counts[v, k] + word_concentration) * inverse_totals[k]
-
-
-@numba.njit(cache=True, nogil=True)
-def _select(
-    weights: Float32Array,  # (n_rows, n_topics)
-    v: int,  # row of the word
-    largest: float,  # its largest entry
-    topic_weights: FloatArray,  # (n_topics,)
-    active: TopicIds,  # (n_topics,)  by falling topic weight in the first n_active entries
-    n_active: int,
-    n_slots: int,
-    best: FloatArray,  # (n_slots,)  overwritten with the products of the chosen, falling
-    chosen: TopicIds,  # (n_slots,)  overwritten
-) -> None:
-    """The ``n_slots`` active topics with the largest product of weights, ties to the lower one.
-
-    Topics come by falling weight, so the search ends where even the word's largest entry could
-    not lift the next one above the last of the chosen: exact, and mostly short.
-    """
-    for j in range(n_active):
-        k = active[j]
-        if j >= n_slots and largest * topic_weights[k] < best[n_slots - 1]:
-            break
-        score = weights[v, k] * topic_weights[k]
-        if j >= n_slots and score < best[n_slots - 1]:
-            continue
-        place = min(j, n_slots)
-        while place > 0 and (
-            best[place - 1] < score or (best[place - 1] == score and chosen[place - 1] > k)
-        ):
-            place -= 1
-            if place < n_slots - 1:
-                best[place + 1] = best[place]
-                chosen[place + 1] = chosen[place]
-        if place < n_slots:
-            best[place] = score
-            chosen[place] = k
-
-
-@numba.njit(cache=True, nogil=True)
-def top_topics(
-    weights: Float32Array,  # (n_rows, n_topics)
-    topics: TopicIds,  # (n_rows, n_slots)  overwritten
-) -> None:
-    """The largest ``n_slots`` weights of each row, falling, ties to the lower topic index.
-
-    This is the first step of every document: under uniform π_d the best topics of a word depend
-    on the word type alone, so they are found once per global update.
-    """
-    n_rows, n_topics = weights.shape
-    n_slots = topics.shape[1]
-    best = np.empty(n_slots)
-    chosen = np.empty(n_slots, np.uint32)
-    active = np.arange(n_topics).astype(np.uint32)
-    uniform = np.ones(n_topics)
-    for v in range(n_rows):
-        _select(weights, v, np.inf, uniform, active, n_topics, n_slots, best, chosen)
-        for slot in range(n_slots):
-            topics[v, slot] = chosen[slot]
-
-
-@numba.njit(cache=True, nogil=True)
+@_inner
 def make_workspace(n_topics: int, n_slots: int, longest: int) -> Workspace:
     """Scratch arrays for documents of at most ``longest`` word types."""
     return Workspace(
-        np.zeros(n_topics),
-        np.zeros(n_topics),
-        np.zeros(n_topics),
-        np.zeros(n_topics, np.uint32),
-        np.zeros(n_topics),
-        np.zeros(n_slots),
-        np.zeros(n_slots, np.uint32),
+        np.zeros((8, n_topics + 1)),
+        np.zeros((5, n_topics + 1), np.uint32),
+        np.zeros((longest, n_topics), np.float32),
+        np.zeros((longest, n_slots + 1), np.float32),
         np.zeros(longest),
-        np.zeros((longest, n_slots)),
-        np.zeros(n_topics),
-        np.zeros(n_topics, np.uint32),
-        np.zeros((longest, n_slots), np.uint32),
-        np.zeros((longest, n_slots)),
     )
 
 
-@numba.njit(cache=True, nogil=True)
+@_inner
 def _first_step(
     words: Rows,  # (n_unique,)  rows of the weights
     counts: FloatArray,  # (n_unique,)
@@ -198,132 +123,245 @@ def _first_step(
     topics: TopicIds,  # (n_unique, n_slots)  overwritten
     shares: FloatArray,  # (n_unique, n_slots)  overwritten
     work: Workspace,
-) -> int:
-    """Responsibilities under uniform π_d; return the number of active topics."""
-    n_slots = first_topics.shape[1]
-    n_active = work.mass.shape[0]
-    for k in range(n_active):
-        work.mass[k] = 0.0
-        work.new_mass[k] = 0.0
-        work.active[k] = k
-    for u in range(words.shape[0]):
+) -> None:
+    """Responsibilities under uniform π_d, and their N_k by topic in row NEW_MASS."""
+    n_unique, n_slots = topics.shape
+    columns, kept = work.columns, work.kept
+    for k in range(columns.shape[1]):
+        columns[NEW_MASS, k] = 0.0
+    for u in range(n_unique):
         v = words[u]
         total = 0.0
         for slot in range(n_slots):
-            topics[u, slot] = first_topics[v, slot]
-            work.kept[u, slot] = weights[v, topics[u, slot]]
-            total += work.kept[u, slot]
+            k = topics[u, slot] = first_topics[v, slot]
+            kept[u, slot] = weights[v, k]
+            total += kept[u, slot]
+        kept[u, n_slots] = kept[u, 0]
         for slot in range(n_slots):
-            shares[u, slot] = work.kept[u, slot] / total
-            work.mass[topics[u, slot]] += counts[u] * shares[u, slot]
-    return n_active
+            shares[u, slot] = kept[u, slot] / total
+            columns[NEW_MASS, topics[u, slot]] += counts[u] * shares[u, slot]
 
 
-@numba.njit(cache=True, nogil=True)
-def _weigh_topics(prior: FloatArray, collapsed: bool, n_active: int, work: Workspace) -> int:
-    """Set the topic weights from N_k, drop topics that left, order the rest; return how many."""
-    active, weights = work.active, work.topic_weights
+@_inner
+def _gather_columns(
+    words: Rows,
+    weights: Float32Array,
+    prior: FloatArray,  # (n_topics,)
+    minimum_mass: float,
+    topics: TopicIds,  # overwritten with columns
+    work: Workspace,
+) -> int:
+    """Keep the topics that the first step left in the document; return how many."""
+    columns, ids, local = work.columns, work.ids, work.local
+    n_topics = prior.shape[0]
+    heaviest = 0
+    for k in range(n_topics):
+        if columns[NEW_MASS, k] > columns[NEW_MASS, heaviest]:
+            heaviest = k
+    n_columns = 0
+    for k in range(n_topics):
+        ids[COLUMN_OF, k] = n_topics
+        if columns[NEW_MASS, k] > minimum_mass or k == heaviest:
+            ids[COLUMN_OF, k] = n_columns
+            ids[TOPIC_OF, n_columns] = k
+            ids[ACTIVE, n_columns] = n_columns
+            columns[MASS, n_columns] = columns[NEW_MASS, k]
+            columns[PRIOR, n_columns] = prior[k]
+            n_columns += 1
+    columns[CHOICE_WEIGHT, n_topics] = 0.0
+    for u in range(topics.shape[0]):
+        for j in range(n_columns):
+            local[u, j] = weights[words[u], ids[TOPIC_OF, j]]
+        for slot in range(topics.shape[1]):
+            topics[u, slot] = ids[COLUMN_OF, topics[u, slot]]
+    return n_columns
+
+
+@_inner
+def _prune(n_active: int, minimum_mass: float, work: Workspace) -> int:
+    """Drop the columns that left, order the rest by falling N_k + α_k; return how many."""
+    columns, ids = work.columns, work.ids
+    heaviest = ids[ACTIVE, 0]
+    for i in range(n_active):
+        if columns[MASS, ids[ACTIVE, i]] > columns[MASS, heaviest]:
+            heaviest = ids[ACTIVE, i]
     n_left = 0
-    for j in range(n_active):
-        k = active[j]
-        mass = work.mass[k]
-        if mass <= MINIMUM_MASS:
-            work.mass[k] = 0.0
-            weights[k] = 0.0
+    for i in range(n_active):
+        j = ids[ACTIVE, i]
+        if columns[MASS, j] <= minimum_mass and j != heaviest:
+            columns[MASS, j] = 0.0
+            columns[WEIGHT, j] = 0.0
+            columns[CHOICE_WEIGHT, j] = 0.0
             continue
-        value = mass + prior[k]
-        weight = value if collapsed else math.exp(digamma(value))
-        weights[k] = weight
-        place = n_left  # insertion: from sweep to sweep the order hardly changes
-        while place > 0 and weights[active[place - 1]] < weight:
-            active[place] = active[place - 1]
+        value = columns[MASS, j] + columns[PRIOR, j]
+        place = n_left  # insertion: from one selection to the next the order hardly changes
+        while place > 0:
+            before = ids[ACTIVE, place - 1]
+            if columns[MASS, before] + columns[PRIOR, before] >= value:
+                break
+            ids[ACTIVE, place] = before
             place -= 1
-        active[place] = k
+        ids[ACTIVE, place] = j
         n_left += 1
-    for j in range(n_left):
-        work.choice_weights[active[j]] = weights[active[j]]
     return n_left
 
 
-@numba.njit(cache=True, nogil=True)
-def _sweep(
-    words: Rows,
+@_inner
+def _weigh_topics(n_active: int, collapsed: bool, work: Workspace) -> None:
+    """Set the topic weights from N_k, and the sums of a mean-field sweep to zero."""
+    columns = work.columns
+    for i in range(n_active):
+        j = work.ids[ACTIVE, i]
+        value = columns[MASS, j] + columns[PRIOR, j]
+        weight = value if collapsed else math.exp(digamma(value))
+        columns[WEIGHT, j] = weight
+        columns[CHOICE_WEIGHT, j] = weight
+        columns[NEW_MASS, j] = 0.0
+
+
+@_inner
+def _keep_largest(n_candidates: int, n_slots: int, columns: FloatArray, ids: TopicIds) -> None:
+    """Move the candidates of the largest products to the front, ties to the lower column."""
+    for i in range(n_candidates):
+        product, column = columns[PRODUCT, i], ids[CANDIDATE, i]
+        place = min(i, n_slots)
+        while place > 0:
+            before = columns[PRODUCT, place - 1]
+            if before > product or (before == product and ids[CANDIDATE, place - 1] < column):
+                break
+            place -= 1
+            if place < n_slots - 1:
+                columns[PRODUCT, place + 1] = before
+                ids[CANDIDATE, place + 1] = ids[CANDIDATE, place]
+        if place < n_slots:
+            columns[PRODUCT, place] = product
+            ids[CANDIDATE, place] = column
+
+
+@_inner
+def _choose(
     counts: FloatArray,
-    weights: Float32Array,
-    first_topics: TopicIds,
     collapsed: bool,
     n_active: int,
     n_used: int,  # slots in use
-    reselect: bool,
     topics: TopicIds,
     shares: FloatArray,
     work: Workspace,
-) -> float:
-    """One pass over the word types: new responsibilities and N_k; return the largest change.
+) -> int:
+    """Choose each word's top L columns anew, its shares going along; return the slots in use.
 
-    The top L are chosen by the topic weights at the start of the sweep. When collapsed, the
-    weights that make the responsibilities follow word by word: one token's own share is left
-    out of the product, then the whole type moves.
+    The best are sought by the weights at the start of the sweep. The slots there are bound the
+    products of the best from below, which mostly leaves hardly more than L candidates.
     """
-    best, chosen, kept = work.best, work.chosen, work.kept
-    topic_weights, new_mass, active = work.topic_weights, work.new_mass, work.active
-    normalizers, choice_weights = work.normalizers, work.choice_weights
+    columns, ids, local, kept = work.columns, work.ids, work.local, work.kept
     n_slots = topics.shape[1]
-    n_next = min(n_slots, n_active) if reselect else n_used
-    for u in range(words.shape[0]):
-        count = counts[u]
-        if collapsed:
-            for slot in range(n_used):
-                topic_weights[topics[u, slot]] -= shares[u, slot]
-        if reselect:
-            v = words[u]
-            largest = weights[v, first_topics[v, 0]]
-            _select(weights, v, largest, choice_weights, active, n_active, n_next, best, chosen)
-            if collapsed:
-                for slot in range(n_next):
-                    best[slot] = weights[v, chosen[slot]] * topic_weights[chosen[slot]]
-        else:
-            for slot in range(n_next):
-                best[slot] = kept[u, slot] * topic_weights[topics[u, slot]]
-        if collapsed:
-            for slot in range(n_used):
-                topic_weights[topics[u, slot]] -= (count - 1.0) * shares[u, slot]
-        if reselect:
-            for slot in range(n_next):
-                topics[u, slot] = chosen[slot]
-                kept[u, slot] = weights[words[u], chosen[slot]]
-            for slot in range(n_next, n_slots):
-                shares[u, slot] = 0.0
+    n_next: int = min(n_slots, n_active)
+    for u in range(counts.shape[0]):
+        floor = np.inf if n_used == n_slots and n_slots < n_active else 0.0
+        for slot in range(n_used):
+            j = topics[u, slot]
+            floor = min(floor, kept[u, slot] * columns[CHOICE_WEIGHT, j])
+            columns[OWN, j] = shares[u, slot]
+        n_candidates = 0
+        for i in range(n_active):
+            j = ids[ACTIVE, i]
+            if kept[u, n_slots] * columns[CHOICE_WEIGHT, j] < floor:
+                break
+            product = local[u, j] * columns[CHOICE_WEIGHT, j]
+            columns[PRODUCT, n_candidates] = product
+            ids[CANDIDATE, n_candidates] = j
+            n_candidates += 1 if product >= floor else 0
+        if n_candidates > n_slots:
+            _keep_largest(n_candidates, n_slots, columns, ids)
+        for slot in range(n_next):
+            j = ids[CANDIDATE, slot]
+            shares[u, slot] = columns[OWN, j]
+            kept[u, slot] = local[u, j]
+            columns[OWN, j] = 0.0
+        for slot in range(n_used):
+            j = topics[u, slot]
+            if collapsed:  # what is not taken along leaves N_k
+                columns[WEIGHT, j] -= counts[u] * columns[OWN, j]
+            columns[OWN, j] = 0.0
+        for slot in range(n_next):
+            topics[u, slot] = ids[CANDIDATE, slot]
+    return n_next
+
+
+@_inner
+def _sweep(
+    counts: FloatArray,
+    collapsed: bool,
+    n_used: int,
+    topics: TopicIds,
+    shares: FloatArray,
+    work: Workspace,
+) -> None:
+    """Re-weigh the slots of every word once.
+
+    Mean-field responsibilities all follow the same weights and add up to the new N_k. Collapsed
+    ones leave one token's own share out, and move N_k + α_k word by word.
+    """
+    columns, kept = work.columns, work.kept
+    sums = WEIGHT if collapsed else NEW_MASS
+    left_out = 1.0 if collapsed else 0.0
+    for u in range(counts.shape[0]):
         total = 0.0
-        for slot in range(n_next):
-            total += best[slot]
-        normalizers[u] = total
+        for slot in range(n_used):
+            weight = columns[WEIGHT, topics[u, slot]] - left_out * shares[u, slot]
+            product = kept[u, slot] * max(weight, 0.0)
+            columns[PRODUCT, slot] = product
+            total += product
+        work.normalizers[u] = total
         if total <= 0.0:  # every product underflowed: the word goes to its first slot
-            best[0] = total = 1.0
+            columns[PRODUCT, 0] = total = 1.0
         scale = 1.0 / total
-        for slot in range(n_next):
-            share = best[slot] * scale
+        for slot in range(n_used):
+            share = columns[PRODUCT, slot] * scale
+            columns[sums, topics[u, slot]] += counts[u] * (share - left_out * shares[u, slot])
             shares[u, slot] = share
-            new_mass[topics[u, slot]] += count * share
-            if collapsed:
-                topic_weights[topics[u, slot]] += count * share
-    return _settle_mass(n_active, work)
 
 
-@numba.njit(cache=True, nogil=True)
-def _settle_mass(n_active: int, work: Workspace) -> float:
-    """Make the new N_k current; return the largest change."""
+@_inner
+def _settle_mass(n_active: int, collapsed: bool, work: Workspace) -> float:
+    """Make the N_k of the sweep current; return the largest change."""
     change = 0.0
-    for j in range(n_active):
-        k = work.active[j]
-        change = max(change, abs(work.new_mass[k] - work.mass[k]))
-        work.mass[k] = work.new_mass[k]
-        work.new_mass[k] = 0.0
+    for i in range(n_active):
+        j = work.ids[ACTIVE, i]
+        mass = (
+            max(work.columns[WEIGHT, j] - work.columns[PRIOR, j], 0.0)
+            if collapsed
+            else work.columns[NEW_MASS, j]
+        )
+        change = max(change, abs(mass - work.columns[MASS, j]))
+        work.columns[MASS, j] = mass
     return change
 
 
-@numba.njit(cache=True, nogil=True)
-def _document_score(counts: FloatArray, prior: FloatArray, n_active: int, work: Workspace) -> float:
+@_inner
+def _iterate(
+    counts: FloatArray,
+    collapsed: bool,
+    reselect: bool,
+    minimum_mass: float,
+    n_active: int,
+    n_used: int,
+    topics: TopicIds,
+    shares: FloatArray,
+    work: Workspace,
+) -> tuple[int, int, float]:
+    """One iteration; return the active columns, the slots in use and the largest change."""
+    if reselect:
+        n_active = _prune(n_active, minimum_mass, work)
+    _weigh_topics(n_active, collapsed, work)
+    if reselect:
+        n_used = _choose(counts, collapsed, n_active, n_used, topics, shares, work)
+    _sweep(counts, collapsed, n_used, topics, shares, work)
+    return n_active, n_used, _settle_mass(n_active, collapsed, work)
+
+
+@_inner
+def _document_score(counts: FloatArray, n_active: int, work: Workspace) -> float:
     """The document's ELBO right after a mean-field sweep, up to terms no proposal changes.
 
     With r = w P / Z, Σ_u x Σ_k r (log w − log r) = Σ_u x log Z_u − Σ_k N_k log P_k, and at
@@ -334,103 +372,110 @@ def _document_score(counts: FloatArray, prior: FloatArray, n_active: int, work: 
         if work.normalizers[u] <= 0.0:
             return -np.inf
         score += counts[u] * math.log(work.normalizers[u])
-    for j in range(n_active):
-        k = work.active[j]
-        mass = work.mass[k]
+    for i in range(n_active):
+        j = work.ids[ACTIVE, i]
+        mass = work.columns[MASS, j]
         if mass > 0.0:
-            score += math.lgamma(mass + prior[k]) - math.lgamma(prior[k])
-            score -= mass * math.log(work.topic_weights[k])
+            score += math.lgamma(mass + work.columns[PRIOR, j]) - math.lgamma(
+                work.columns[PRIOR, j]
+            )
+            score -= mass * math.log(work.columns[WEIGHT, j])
     return score
 
 
-@numba.njit(cache=True, nogil=True)
+@_inner
 def _smallest_above(threshold: float, n_active: int, work: Workspace) -> int:
-    """The active topic with the least mass above ``threshold``, or -1."""
+    """The active column with the least mass above ``threshold``, or -1."""
     found = -1
-    for j in range(n_active):
-        k = work.active[j]
-        if work.mass[k] > threshold and (found < 0 or work.mass[k] < work.mass[found]):
-            found = k
+    for i in range(n_active):
+        j = work.ids[ACTIVE, i]
+        if work.columns[MASS, j] > threshold and (
+            found < 0 or work.columns[MASS, j] < work.columns[MASS, found]
+        ):
+            found = j
     return found
 
 
-@numba.njit(cache=True, nogil=True)
-def _copy_state(
-    n_active: int,
-    from_active: TopicIds,
-    from_mass: FloatArray,
-    from_topics: TopicIds,
-    from_shares: FloatArray,
-    active: TopicIds,
-    mass: FloatArray,
-    topics: TopicIds,
-    shares: FloatArray,
-    n_unique: int,
+@_inner
+def _copy_masses(
+    n_active: int, from_ids: int, from_mass: int, to_ids: int, to_mass: int, work: Workspace
 ) -> None:
-    """Copy what a restart may have to bring back; plain loops compile much faster than slices."""
-    for j in range(n_active):
-        k = from_active[j]
-        active[j] = k
-        mass[k] = from_mass[k]
-    for u in range(n_unique):
-        for slot in range(topics.shape[1]):
-            topics[u, slot] = from_topics[u, slot]
-            shares[u, slot] = from_shares[u, slot]
+    """Copy the active columns and their N_k between two pairs of rows."""
+    for i in range(n_active):
+        j = work.ids[from_ids, i]
+        work.ids[to_ids, i] = j
+        work.columns[to_mass, j] = work.columns[from_mass, j]
 
 
-@numba.njit(cache=True, nogil=True)
+@_inner
 def _try_restarts(
-    words: Rows,
     counts: FloatArray,
-    weights: Float32Array,
-    first_topics: TopicIds,
-    prior: FloatArray,
     schedule: Schedule,
     n_active: int,
+    n_used: int,
     topics: TopicIds,
     shares: FloatArray,
-    tallies: IntArray,  # (2,)  proposed, accepted: added to
+    tallies: IntArray,  # (3,)  proposed, accepted, iterations: added to
     work: Workspace,
-) -> int:
-    """Empty one small topic after another; keep what raises the document's score (HDP15)."""
-    n_unique, n_slots = topics.shape
-    n_used = n_slots
-    score = _document_score(counts, prior, n_active, work)
-    threshold = 0.0
+) -> tuple[int, int]:
+    """Empty one small topic after another; keep what raises the document's score (HDP15).
+
+    A mean-field step follows from N_k alone, so only N_k is kept for the way back; the step from
+    there that ends a row of refusals cannot lower the score.
+    """
+    score = _document_score(counts, n_active, work)
+    threshold, refused = 0.0, False
     for _ in range(schedule.restarts):
-        if n_active < 2:
+        column = _smallest_above(threshold, n_active, work)
+        if n_active < 2 or column < 0:
             break
-        topic = _smallest_above(threshold, n_active, work)
-        if topic < 0:
-            break
-        threshold = work.mass[topic]
-        _copy_state(
-            n_active, work.active, work.mass, topics, shares,
-            work.saved_active, work.saved_mass, work.saved_topics, work.saved_shares, n_unique,
-        )  # fmt: skip
-        tallies[0] += 1
-        work.mass[topic] = 0.0
+        threshold = work.columns[MASS, column]
+        _copy_masses(n_active, ACTIVE, MASS, SAVED_ACTIVE, SAVED_MASS, work)
+        work.columns[MASS, column] = 0.0
         n_trial = n_active
         for i in range(schedule.restart_iterations):
-            n_trial = _weigh_topics(prior, False, n_trial, work)
-            n_used = min(n_slots, n_trial) if i == 0 else n_used
-            _sweep(
-                words, counts, weights, first_topics, False,
-                n_trial, n_used, i == 0, topics, shares, work,
+            n_trial, n_used, _ = _iterate(
+                counts, schedule.collapsed, i == 0, schedule.minimum_mass,
+                n_trial, n_used, topics, shares, work,
             )  # fmt: skip
-        proposed = _document_score(counts, prior, n_trial, work)
-        if proposed > score:
+        proposed = _document_score(counts, n_trial, work)
+        refused = proposed <= score
+        tallies[0] += 1
+        if refused:
+            _copy_masses(n_active, SAVED_ACTIVE, SAVED_MASS, ACTIVE, MASS, work)
+        else:
             score, n_active = proposed, n_trial
             tallies[1] += 1
-        else:
-            _copy_state(
-                n_active, work.saved_active, work.saved_mass, work.saved_topics, work.saved_shares,
-                work.active, work.mass, topics, shares, n_unique,
-            )  # fmt: skip
-    return n_active
+    if refused:
+        n_active, n_used, _ = _iterate(
+            counts, schedule.collapsed, refused, 0.0, n_active, n_used, topics, shares, work
+        )
+    return n_active, n_used
 
 
-@numba.njit(cache=True, nogil=True)
+@_inner
+def _finish(
+    counts: FloatArray,
+    n_active: int,
+    n_used: int,
+    topics: TopicIds,
+    shares: FloatArray,
+    work: Workspace,
+) -> None:
+    """Sum N_k once more from the shares, free of rounding drift; write topics for columns."""
+    for i in range(n_active):
+        work.columns[MASS, work.ids[ACTIVE, i]] = 0.0
+    for u in range(counts.shape[0]):
+        for slot in range(n_used):
+            j = topics[u, slot]
+            work.columns[MASS, j] += counts[u] * shares[u, slot]
+            topics[u, slot] = work.ids[TOPIC_OF, j]
+        for slot in range(n_used, topics.shape[1]):
+            topics[u, slot] = 0
+            shares[u, slot] = 0.0
+
+
+@_inner
 def fit_document(
     words: Rows,  # (n_unique,)  rows of the weights
     counts: FloatArray,  # (n_unique,)
@@ -443,40 +488,40 @@ def fit_document(
     tallies: IntArray,  # (3,)  restarts proposed, accepted, iterations: added to
     work: Workspace,
 ) -> int:
-    """Local step of one document, from a cold start; leaves N_k in ``work.mass``.
+    """Local step of one document, from a cold start; leaves N_k in row MASS.
 
-    Returns the number of topics in ``work.active``. Every word type gets exactly n_slots slots;
-    unused ones have no share. Sources: SPARSE16 Alg. 1 (L-sparse selection and its schedule),
-    HDP15 (restarts), Asuncion et al. 2009 (collapsed update).
+    Returns the number of active columns. Every word type gets exactly n_slots slots;
+    unused ones name topic 0 and have no share. Sources: SPARSE16 Alg. 1 (L-sparse selection and
+    its schedule), HDP15 (restarts), Asuncion et al. 2009 (collapsed update).
     """
-    n_used = n_slots = topics.shape[1]
-    n_active = _first_step(words, counts, weights, first_topics, topics, shares, work)
+    if words.shape[0] == 0:
+        return 0
+    _first_step(words, counts, weights, first_topics, topics, shares, work)
+    n_active = _gather_columns(words, weights, prior, schedule.minimum_mass, topics, work)
+    n_used = topics.shape[1]
     for i in range(schedule.max_iterations):
-        n_active = _weigh_topics(prior, schedule.collapsed, n_active, work)
         reselect = i < SELECT_ALWAYS_UNTIL or i % SELECT_EVERY == 0
-        change = _sweep(
-            words, counts, weights, first_topics, schedule.collapsed,
-            n_active, n_used, reselect, topics, shares, work,
+        n_active, n_used, change = _iterate(
+            counts, schedule.collapsed, reselect, schedule.minimum_mass,
+            n_active, n_used, topics, shares, work,
         )  # fmt: skip
-        if reselect:
-            n_used = min(n_slots, n_active)
         tallies[2] += 1
         if change < schedule.tolerance:
             break
     if schedule.restarts > 0:
-        n_active = _try_restarts(
-            words, counts, weights, first_topics, prior, schedule,
-            n_active, topics, shares, tallies, work,
-        )  # fmt: skip
+        n_active, n_used = _try_restarts(
+            counts, schedule, n_active, n_used, topics, shares, tallies, work
+        )
+    _finish(counts, n_active, n_used, topics, shares, work)
     return n_active
 
 
-@numba.njit(cache=True, nogil=True)
+@_inner
 def _add_document_terms(
     counts: FloatArray,
     topics: TopicIds,
     shares: FloatArray,
-    prior: FloatArray,
+    prior_total: float,
     n_active: int,
     topic_terms: FloatArray,  # (4, n_topics)  added to
     total_terms: FloatArray,  # (2,)  added to
@@ -488,13 +533,16 @@ def _add_document_terms(
             share = shares[u, slot]
             if 0.0 < share < 1.0:
                 topic_terms[0, topics[u, slot]] -= counts[u] * share * math.log(share)
-    for j in range(n_active):
-        k = work.active[j]
-        value = work.mass[k] + prior[k]
+    for i in range(n_active):
+        j = work.ids[ACTIVE, i]
+        k = work.ids[TOPIC_OF, j]
+        value = work.columns[MASS, j] + work.columns[PRIOR, j]
         topic_terms[1, k] += 1.0
         topic_terms[2, k] += digamma(value)
         topic_terms[3, k] += math.lgamma(value)
-    total = prior.sum() + counts.sum()
+    total = prior_total
+    for u in range(counts.shape[0]):
+        total += counts[u]
     total_terms[0] += digamma(total)
     total_terms[1] += math.lgamma(total)
 
@@ -524,6 +572,9 @@ def fit_block(
     for d in range(indptr.shape[0] - 1):
         longest = max(longest, indptr[d + 1] - indptr[d])
     work = make_workspace(prior.shape[0], topics.shape[1], longest)
+    prior_total = 0.0
+    for k in range(prior.shape[0]):
+        prior_total += prior[k]
     for d in range(indptr.shape[0] - 1):
         lo, hi = indptr[d], indptr[d + 1]
         n_active = fit_document(
@@ -531,7 +582,7 @@ def fit_block(
             topics[lo:hi], shares[lo:hi], tallies, work,
         )  # fmt: skip
         _add_document_terms(
-            counts[lo:hi], topics[lo:hi], shares[lo:hi], prior, n_active,
+            counts[lo:hi], topics[lo:hi], shares[lo:hi], prior_total, n_active,
             topic_terms, total_terms, work,
         )  # fmt: skip
 
@@ -558,61 +609,12 @@ def infer_block(
     tallies = np.zeros(3, np.int64)
     for d in range(indptr.shape[0] - 1):
         lo, hi = indptr[d], indptr[d + 1]
-        fit_document(
+        n_active = fit_document(
             words[lo:hi], counts[lo:hi], weights, first_topics, prior, schedule,
             topics[: hi - lo], shares[: hi - lo], tallies, work,
         )  # fmt: skip
-        doc_topic_counts[d] = work.mass
-
-
-@numba.njit(cache=True, nogil=True)
-def sum_by_word(
-    pair_starts: IntArray,  # (n_rows + 1,)
-    pairs: IntArray,  # (n_pairs,)  positions of each row's pairs, row after row
-    counts: FloatArray,  # (n_pairs,)
-    topics: TopicIds,  # (n_pairs, n_slots)
-    shares: FloatArray,  # (n_pairs, n_slots)
-    n_topics: int,
-) -> tuple[IntArray, TopicIds, Float32Array]:
-    """Expected counts S_vk = Σ x r as sparse rows: row starts, topics rising, values.
-
-    Pairs are added in the order given, so the sums do not depend on how documents were spread
-    over workers. Values are rounded to float32 once, here: what is stored is what is summed.
-    """
-    n_rows = pair_starts.shape[0] - 1
-    starts = np.zeros(n_rows + 1, np.int64)
-    capacity = 0
-    for v in range(n_rows):
-        capacity += min(n_topics, (pair_starts[v + 1] - pair_starts[v]) * topics.shape[1])
-    row_topics = np.empty(capacity, np.uint32)
-    values = np.empty(capacity, np.float32)
-    row = np.zeros(n_topics)
-    filled = 0
-    for v in range(n_rows):
-        for i in range(pair_starts[v], pair_starts[v + 1]):
-            pair = pairs[i]
-            for slot in range(topics.shape[1]):
-                row[topics[pair, slot]] += counts[pair] * shares[pair, slot]
-        for k in range(n_topics):
-            if row[k] > 0.0:
-                row_topics[filled] = k
-                values[filled] = row[k]
-                filled += 1
-                row[k] = 0.0
-        starts[v + 1] = filled
-    return starts, row_topics[:filled].copy(), values[:filled].copy()
-
-
-@numba.njit(cache=True, nogil=True)
-def add_sparse_rows(
-    rows: Rows,  # (n_rows,)  where each sparse row goes
-    starts: IntArray,  # (n_rows + 1,)
-    topics: TopicIds,
-    values: Float32Array,
-    scale: float,
-    out: FloatArray,  # (n_words, n_topics)  added to
-) -> None:
-    """out[rows[i], topics] += scale · values, row by row."""
-    for i in range(rows.shape[0]):
-        for j in range(starts[i], starts[i + 1]):
-            out[rows[i], topics[j]] += scale * values[j]
+        for k in range(prior.shape[0]):
+            doc_topic_counts[d, k] = 0.0
+        for i in range(n_active):
+            j = work.ids[ACTIVE, i]
+            doc_topic_counts[d, work.ids[TOPIC_OF, j]] = work.columns[MASS, j]

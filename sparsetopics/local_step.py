@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics import _kernels
+from sparsetopics import _kernels, _word_kernels
 from sparsetopics._kernels import Float32Array, Rows, Schedule, TopicIds
 from sparsetopics.allocations import lda
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
@@ -97,7 +97,7 @@ def choose_first_topics(weights: Float32Array, n_slots: int, executor: Executor)
     first_topics = np.empty((len(weights), n_slots), np.uint32)
 
     def choose(part: slice) -> None:
-        _kernels.top_topics(weights[part], first_topics[part])
+        _word_kernels.top_topics(weights[part], first_topics[part])
 
     executor.map(choose, _slices(len(weights), BLOCK_ROWS))
     return first_topics
@@ -169,7 +169,7 @@ def _sum_by_word(
 ) -> SparseCounts:
     def gather(part: slice) -> tuple[IntArray, TopicIds, Float32Array]:
         starts = rows.pair_starts[part.start : part.stop + 1]
-        return _kernels.sum_by_word(starts, rows.pairs, counts, *responsibilities, n_topics)
+        return _word_kernels.sum_by_word(starts, rows.pairs, counts, *responsibilities, n_topics)
 
     parts = executor.map(gather, _slices(len(rows.words), BLOCK_ROWS))
     starts, topics, values = zip(*parts, strict=True)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sparsetopics import _kernels
-from sparsetopics._kernels import Float32Array, Rows, TopicIds
+from sparsetopics import _word_kernels
+from sparsetopics._word_kernels import Float32Array, Rows, TopicIds
 from sparsetopics.batches import FloatArray, IntArray
 
 
@@ -28,7 +28,9 @@ class SparseCounts(NamedTuple):
 
     def add_to(self, counts: FloatArray, scale: float = 1.0) -> None:
         """counts[words] += scale · this, in place; counts is (n_words, n_topics)."""
-        _kernels.add_sparse_rows(self.words, self.starts, self.topics, self.values, scale, counts)
+        _word_kernels.add_sparse_rows(
+            self.words, self.starts, self.topics, self.values, scale, counts
+        )
 
     def plus(self, other: SparseCounts) -> SparseCounts:
         """The sum over two disjoint sets of documents."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics import _kernels
-from sparsetopics._kernels import Float32Array
+from sparsetopics import _word_kernels
+from sparsetopics._word_kernels import Float32Array
 from sparsetopics.batches import FloatArray
 from sparsetopics.statistics import SparseCounts
 
@@ -40,7 +40,7 @@ def collapsed_weights(
     """E[φ_kv] of some words (Asuncion et al. 2009)."""
     weights = np.empty(counts.shape, np.float32)
     inverse_totals = 1.0 / (topic_counts + n_words * word_concentration)
-    _kernels.collapsed_weights(counts, inverse_totals, word_concentration, weights)
+    _word_kernels.collapsed_weights(counts, inverse_totals, word_concentration, weights)
     return weights
 
 
