@@ -163,7 +163,7 @@ class TrainingOptions:
         if self.laps < 1:
             _refuse("laps", self.laps, "at least 1")
         self.local.n_slots(self.n_topics)
-        if self.tempering is not None and self.local.update == "mean-field":
+        if self.local.update == "mean-field" and self.word_power(0, from_seeds=True) != 1.0:
             _refuse(
                 "tempering",
                 "the mean-field update",

@@ -141,6 +141,29 @@ def test_the_full_learner_keeps_the_better_total(summaries):
         assert (after is state) == worse
 
 
+def test_the_start_stands_for_documents_not_seen_so_far(tmp_path, summaries):
+    """Every token is counted once: by its summary, or before that by its share of the start."""
+    n_tokens = sum(each[0].terms.n_tokens for each in summaries)
+    start = draw_counts(np.random.default_rng(11))
+    start = start * (n_tokens / start.sum())
+    learner = MemoizedLearner(Memo(tmp_path), keep_better=False)
+    state = learner.init(start)
+    np.testing.assert_allclose(learner.word_topic_counts(state), start)
+    for batch_id in range(N_BATCHES):
+        current = make_globals(learner.word_topic_counts(state))
+        state, _ = learner.step(state, [(batch_id, summaries[batch_id][0])], current)
+
+        found = learner.word_topic_counts(state)
+        unseen = 1 - state.total.terms.n_tokens / n_tokens
+        np.testing.assert_allclose(found, state.total.word_topic_counts + unseen * start, atol=1e-9)
+        assert found.sum() == pytest.approx(n_tokens, rel=1e-6)
+
+    state = learner.end_lap(state)
+    np.testing.assert_array_equal(
+        learner.word_topic_counts(state), learner.statistics(state).word_topic_counts
+    )
+
+
 @pytest.mark.parametrize("update", ["mean-field", "collapsed"])
 def test_a_memoized_run_with_one_batch_equals_the_full_learner(tmp_path, source, update):
     batch = source.read(0)

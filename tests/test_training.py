@@ -14,7 +14,7 @@ from sparsetopics.errors import OptionError
 from sparsetopics.executors import SerialExecutor, open_executor
 from sparsetopics.local_step import TopicGlobals, summarize
 from sparsetopics.model import TopicModel
-from sparsetopics.options import LDAPrior, LocalOptions, TrainingOptions
+from sparsetopics.options import LDAPrior, LocalOptions, Tempering, TrainingOptions
 from sparsetopics.statistics import Statistics
 from sparsetopics.training import Hooks, train
 
@@ -205,6 +205,32 @@ def test_training_goes_on_from_a_saved_model(fit, source):
     assert bounds(further)[-1] >= bounds(further)[0]
 
 
+@pytest.mark.parametrize("update", ["mean-field", "collapsed"])
+def test_a_saved_model_is_not_forgotten_in_the_first_lap(fit, update):
+    source = as_source(simulate(np.random.default_rng(8), n_docs=300), N_WORDS, 15)
+    options = TrainingOptions(5, 12, local=LocalOptions(update, 5))
+    model, trace = fit(source, options)
+
+    _, further = fit(source, options, start=model)
+
+    assert bounds(further)[0] > bounds(trace)[-1] - 0.03
+
+
+def test_words_count_for_less_while_tempered(fit, source):
+    """From seeds only, unless asked for: a saved model is not melted down."""
+    default, plain, asked = (
+        TrainingOptions(5, 2, tempering=tempering)
+        for tempering in (None, Tempering(laps=0), Tempering())
+    )
+    model, _ = fit(source, default)
+
+    assert_same_bits(fit(source, asked)[0], model)
+    assert not np.array_equal(
+        fit(source, plain)[0].topic_word_posterior, model.topic_word_posterior
+    )
+    assert_same_bits(fit(source, plain, start=model)[0], fit(source, default, start=model)[0])
+
+
 @pytest.mark.parametrize("shape", [(4, N_WORDS), (5, N_WORDS + 1)])
 def test_a_start_of_another_size_is_refused(fit, source, shape):
     start = TopicModel("lda", np.ones(shape), np.full(shape[0], 0.1), 0.1)
@@ -248,6 +274,7 @@ ODD_DOCUMENTS = {
     "one token": [[0, 1]],
     "a word that nobody uses": [[3, 0, 2], [1, 0, 0]],
     "an empty document": [[3, 1, 2], [0, 0, 0], [1, 1, 0]],
+    "fractional counts": [[0.2, 0.3, 0.0], [0.5, 0.1, 1.5], [1e-9, 0.0, 0.0], [0.01, 0.2, 0.9]],
     "huge counts": [[2**31, 1, 0], [0, 2**31, 7], [1, 0, 2**31]],
 }
 EXTREMES = [(1e-6, 1e-6), (1e-6, 1e3), (1e3, 1e-6), (1e3, 1e3), (0.5, 0.1)]
