@@ -3,7 +3,8 @@
     python benchmarks/lda.py --shared ../shared --data 20news --seeds 5
     python benchmarks/lda.py --shared ../shared --data nips --peers ''
 
-One thread each (peers' drivers see to it). Scoring is not counted, compiling is done before. Needs pip install ".[bench]".
+One thread each (the peers' drivers see to theirs). Scoring is not counted and compiling is done
+before. Needs pip install ".[bench]".
 """
 
 from __future__ import annotations

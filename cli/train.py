@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 @click.option(
     "--batches",
     type=int,
-    help="Batches the corpus is divided into. Default: by its size, 20 at least.",
+    help="Batches the corpus is divided into. Default: by its size, 10 at least.",
 )
 @click.option(
     "--start",
@@ -53,6 +53,12 @@ if TYPE_CHECKING:
     "on from. Default: the better of the two for the local update.",
 )
 @click.option("--restarts", type=int, help="Restart proposals a document. Default: 5 mean-field.")
+@click.option(
+    "--minimum-mass",
+    type=float,
+    help="Tokens below which a topic leaves a document, if they are less than 2 % of it. "
+    "Default: 3 with the collapsed update, next to nothing with mean-field.",
+)
 @click.option("--alpha", type=float, default=0.5, show_default=True, help="Total Σ α_k.")
 @click.option("--eta", type=float, default=0.1, show_default=True, help="η of each word.")
 @click.option("--learn-hyperparameters", is_flag=True, help="Learn α (for each topic) and η.")
@@ -91,6 +97,7 @@ def command(
     batches: int | None,
     start: str | None,
     restarts: int | None,
+    minimum_mass: float | None,
     alpha: float,
     eta: float,
     learn_hyperparameters: bool,
@@ -117,7 +124,12 @@ def command(
         n_topics=topics,
         laps=laps,
         learner=learner,  # type: ignore[arg-type]
-        local=LocalOptions(local_update, sparsity, restarts=restarts),  # type: ignore[arg-type]
+        local=LocalOptions(
+            local_update,  # type: ignore[arg-type]
+            sparsity,
+            restarts=restarts,
+            minimum_mass=minimum_mass,
+        ),
         prior=LDAPrior(alpha, eta),
         start=None if from_run else start,  # type: ignore[arg-type]
         learn_hyperparameters=learn_hyperparameters,

@@ -14,7 +14,7 @@ from sparsetopics.batches import BatchSource, DocumentBatch, IntArray
 from sparsetopics.corpora.corpus import Corpus, RowGroup
 from sparsetopics.errors import OptionError
 
-FEWEST_BATCHES = 20
+FEWEST_BATCHES = 10
 FEWEST_DOCS = 32  # in a batch of the default division
 MOST_DOCS = 8_192
 HELD_ROW_GROUPS = 2
@@ -46,7 +46,7 @@ def plan_batches(
 
 
 def default_n_batches(n_docs: int) -> int:
-    """At least 20, with at most 8,192 documents in each; fewer where a batch would have under 32
+    """At least 10, with at most 8,192 documents in each; fewer where a batch would have under 32
     documents."""
     wanted = max(FEWEST_BATCHES, -(-n_docs // MOST_DOCS))
     return max(1, min(wanted, n_docs // FEWEST_DOCS))

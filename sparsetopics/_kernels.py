@@ -56,6 +56,7 @@ class Schedule(NamedTuple):
     restarts: int  # topics tried per document, 0 for none
     restart_iterations: int
     minimum_mass: float = 1e-8  # tokens: a topic with no more leaves; the heaviest never does
+    largest_pruned: float = 1.0  # share of a document's tokens: a topic with more stays
 
 
 # Rows of Workspace.columns, one number per column.
@@ -411,6 +412,7 @@ def _copy_masses(
 def _try_restarts(
     counts: FloatArray,
     schedule: Schedule,
+    minimum_mass: float,
     n_active: int,
     n_used: int,
     topics: TopicIds,
@@ -435,7 +437,7 @@ def _try_restarts(
         n_trial = n_active
         for i in range(schedule.restart_iterations):
             n_trial, n_used, _ = _iterate(
-                counts, schedule.collapsed, i == 0, schedule.minimum_mass,
+                counts, schedule.collapsed, i == 0, minimum_mass,
                 n_trial, n_used, topics, shares, work,
             )  # fmt: skip
         proposed = _document_score(counts, n_trial, work)
@@ -497,12 +499,13 @@ def fit_document(
     if words.shape[0] == 0:
         return 0
     _first_step(words, counts, weights, first_topics, topics, shares, work)
-    n_active = _gather_columns(words, weights, prior, schedule.minimum_mass, topics, work)
+    minimum_mass = min(schedule.minimum_mass, schedule.largest_pruned * counts.sum())
+    n_active = _gather_columns(words, weights, prior, minimum_mass, topics, work)
     n_used = topics.shape[1]
     for i in range(schedule.max_iterations):
         reselect = i < SELECT_ALWAYS_UNTIL or i % SELECT_EVERY == 0
         n_active, n_used, change = _iterate(
-            counts, schedule.collapsed, reselect, schedule.minimum_mass,
+            counts, schedule.collapsed, reselect, minimum_mass,
             n_active, n_used, topics, shares, work,
         )  # fmt: skip
         tallies[2] += 1
@@ -510,7 +513,7 @@ def fit_document(
             break
     if schedule.restarts > 0:
         n_active, n_used = _try_restarts(
-            counts, schedule, n_active, n_used, topics, shares, tallies, work
+            counts, schedule, minimum_mass, n_active, n_used, topics, shares, tallies, work
         )
     _finish(counts, n_active, n_used, topics, shares, work)
     return n_active

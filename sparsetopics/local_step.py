@@ -24,6 +24,7 @@ BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
 BLOCK_ROWS = 2_048  # words of a batch, likewise
 CHUNK_ENTRIES = 8_000_000  # responsibilities held at once: pairs × slots
 RESTART_ITERATIONS = 2
+LARGEST_PRUNED_SHARE = 0.02  # of a document: a topic that holds more stays, however few the tokens
 
 
 class TopicGlobals(NamedTuple):
@@ -77,6 +78,8 @@ def make_schedule(options: LocalOptions) -> Schedule:
         options.tolerance,
         options.n_restarts,
         RESTART_ITERATIONS,
+        options.pruning_mass,
+        LARGEST_PRUNED_SHARE,
     )
 
 

@@ -13,6 +13,9 @@ StartName = Literal["random", "distant"]
 
 DEFAULT_SPARSITY = 8
 DEFAULT_RESTARTS = 5  # topics tried in a document of a mean-field step
+# A document that keeps only topics it really uses makes better topics under the collapsed update;
+# under mean-field the same would cost the bound, so only what has vanished leaves.
+DEFAULT_MASSES: dict[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
 DEFAULT_STARTS: dict[LocalUpdate, StartName] = {"collapsed": "distant", "mean-field": "distant"}
 
 
@@ -34,6 +37,7 @@ class LocalOptions:
     max_iterations: int = 100
     tolerance: float = 0.05  # tokens
     restarts: int | None = None  # None: the default of the update
+    minimum_mass: float | None = None  # tokens; None: the default of the update
 
     def __post_init__(self) -> None:
         _check_name("local update", self.update, get_args(LocalUpdate))
@@ -45,6 +49,8 @@ class LocalOptions:
             _refuse("local tolerance", self.tolerance, "0 or more tokens")
         if self.restarts is not None and self.restarts < 0:
             _refuse("restarts", self.restarts, "0 or more")
+        if self.minimum_mass is not None and not self.minimum_mass >= 0:
+            _refuse("minimum mass", self.minimum_mass, "0 or more tokens")
         if self.restarts and self.update == "collapsed":
             _refuse(
                 "restarts",
@@ -60,6 +66,11 @@ class LocalOptions:
         if self.restarts is not None:
             return self.restarts
         return DEFAULT_RESTARTS if self.update == "mean-field" else 0
+
+    @property
+    def pruning_mass(self) -> float:
+        """Tokens below which a topic leaves a document, unless they are a fair share of it."""
+        return DEFAULT_MASSES[self.update] if self.minimum_mass is None else self.minimum_mass
 
     def n_slots(self, n_topics: int) -> int:
         """Topics that a word type may use at once; OptionError if above ``n_topics``."""
@@ -103,33 +114,6 @@ class StepSizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Tempering:
-    """Flattened word evidence in the first laps of the collapsed update.
-
-    In lap t = 0, 1, … the word weights E[φ_kv] are raised to the power
-    start + (1 − start) min(1, t / laps). While words count for less, a document's words go to
-    topics together, and topics form around documents instead of around the first words that a
-    seed happened to hold (deterministic annealing: Ueda & Nakano 1998; for variational inference
-    Mandt et al. 2016). Measured in README: it is worth more than any other choice of start.
-    """
-
-    start: float = 0.4
-    laps: int = 4  # 0 for none
-
-    def __post_init__(self) -> None:
-        if not 0 < self.start <= 1:
-            _refuse("tempering start", self.start, "above 0 and at most 1")
-        if self.laps < 0:
-            _refuse("tempering laps", self.laps, "0 or more")
-
-    def power(self, lap: int) -> float:
-        """The power in a lap, counted from 0."""
-        if lap >= self.laps:
-            return 1.0
-        return self.start + (1.0 - self.start) * lap / self.laps
-
-
-@dataclass(frozen=True, slots=True)
 class TrainingOptions:
     """One training run of LDA."""
 
@@ -141,14 +125,6 @@ class TrainingOptions:
     start: StartName | None = None  # None: the default of the local update
     step_sizes: StepSizes = StepSizes()
     learn_hyperparameters: bool = False
-    tempering: Tempering | None = None  # None: the default of the local update and learner
-
-    def word_power(self, lap: int, *, from_seeds: bool) -> float:
-        """Tempering of a lap, counted from 0; a saved model is not to be melted down again."""
-        if self.tempering is not None:
-            return self.tempering.power(lap)
-        tempered = from_seeds and self.local.update == "collapsed"
-        return Tempering().power(lap) if tempered else 1.0
 
     @property
     def start_name(self) -> StartName:
@@ -163,13 +139,6 @@ class TrainingOptions:
         if self.laps < 1:
             _refuse("laps", self.laps, "at least 1")
         self.local.n_slots(self.n_topics)
-        if self.local.update == "mean-field" and self.word_power(0, from_seeds=True) != 1.0:
-            _refuse(
-                "tempering",
-                "the mean-field update",
-                "the collapsed update",
-                "Under mean-field every step is to raise the ELBO.",
-            )
         if self.learn_hyperparameters and self.learner == "stochastic":
             _refuse(
                 "learn-hyperparameters",

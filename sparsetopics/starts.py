@@ -1,7 +1,8 @@
 """Where topics start: seed documents, drawn at random or far apart.
 
-Every topic starts as one seed document mixed with the background word distribution and scaled to
-an equal share of the collection's tokens. Only sparse rows are touched, never documents × words.
+Every topic starts as one seed document, ``seed_share`` of it, mixed with the background word
+distribution and scaled to an equal share of the collection's tokens. Only sparse rows are touched,
+never documents × words.
 """
 
 from __future__ import annotations
@@ -13,18 +14,21 @@ from sparsetopics.batches import BatchSource, DocumentBatch, FloatArray, IntArra
 from sparsetopics.errors import OptionError
 
 SAMPLE_DOCUMENTS = 4_000  # seeds are chosen among at most so many documents
-SEED_PARTS, BACKGROUND_PARTS = 5.0, 2.0
 SMOOTHING_TOKENS = 50.0  # background tokens mixed into a seed while distances are measured
 
 
-def random_documents(source: BatchSource, n_topics: int, rng: np.random.Generator) -> FloatArray:
+def random_documents(
+    source: BatchSource, n_topics: int, seed_share: float, rng: np.random.Generator
+) -> FloatArray:
     """Start every topic from a document drawn at random; counts (n_words, n_topics)."""
     sample, background = _sample(source, n_topics, rng)
     seeds = rng.choice(sample.shape[0], n_topics, replace=sample.shape[0] < n_topics)
-    return _mix(sample[seeds], background, source.n_tokens)
+    return _mix(sample[seeds], background, seed_share, source.n_tokens)
 
 
-def distant_documents(source: BatchSource, n_topics: int, rng: np.random.Generator) -> FloatArray:
+def distant_documents(
+    source: BatchSource, n_topics: int, seed_share: float, rng: np.random.Generator
+) -> FloatArray:
     """Bregman k-means++ seeding under the divergence of word counts; counts (n_words, n_topics).
 
     The divergence of a document x from a seed with smoothed word distribution μ is
@@ -47,7 +51,7 @@ def distant_documents(source: BatchSource, n_topics: int, rng: np.random.Generat
         cross = cross_background + _log_ratio_gain(sample, sample[[seeds[-1]]], background)
         nearest = np.minimum(nearest, np.maximum(negative_entropy - cross, 0.0))
         weights = nearest
-    return _mix(sample[seeds], background, source.n_tokens)
+    return _mix(sample[seeds], background, seed_share, source.n_tokens)
 
 
 def _log_ratio_gain(
@@ -71,13 +75,14 @@ def _negative_entropy(sample: sparse.csr_array, lengths: FloatArray) -> FloatArr
     return result
 
 
-def _mix(seeds: sparse.csr_array, background: FloatArray, n_tokens: float) -> FloatArray:
+def _mix(
+    seeds: sparse.csr_array, background: FloatArray, seed_share: float, n_tokens: float
+) -> FloatArray:
     """Expected counts of a start: each column a seed and the background, equal in tokens."""
     n_topics = seeds.shape[0]
     rows = seeds.multiply(1.0 / np.asarray(seeds.sum(axis=1)).reshape(-1, 1)).toarray()
-    parts = SEED_PARTS * rows.T + BACKGROUND_PARTS * background[:, None]
-    counts: FloatArray = np.ascontiguousarray(parts)
-    counts *= n_tokens / n_topics / (SEED_PARTS + BACKGROUND_PARTS)
+    mixed = seed_share * rows.T + (1.0 - seed_share) * background[:, None]
+    counts: FloatArray = np.ascontiguousarray(mixed) * (n_tokens / n_topics)
     return counts
 
 

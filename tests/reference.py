@@ -58,11 +58,12 @@ def fit_document(counts, weights, prior, schedule, n_slots):
     """Dense responsibilities and the topics still active; ``weights`` are the document's rows."""
     shares = normalize(only_largest(weights, n_slots) * weights)
     mass = counts @ shares
-    active = prune(mass, np.ones(len(prior), bool), schedule.minimum_mass)
+    minimum_mass = min(schedule.minimum_mass, schedule.largest_pruned * counts.sum())
+    active = prune(mass, np.ones(len(prior), bool), minimum_mass)
     mass = mass * active
     for i in range(schedule.max_iterations):
         if i < 5 or i % 10 == 0:
-            active = prune(mass, active, schedule.minimum_mass)
+            active = prune(mass, active, minimum_mass)
             mass = mass * active
             chosen = choose(weights, mass, prior, active, schedule.collapsed, n_slots)
         shares, new_mass = sweep(counts, weights, chosen, mass, prior, shares, schedule.collapsed)

@@ -129,7 +129,7 @@ def test_streamed_batches_are_safe_to_read_from_many_threads():
 
 @pytest.mark.parametrize(
     ("n_docs", "expected"),
-    [(1, 1), (31, 1), (64, 2), (640, 20), (100_000, 20), (163_841, 21), (1_000_000, 123)],
+    [(1, 1), (31, 1), (64, 2), (640, 10), (100_000, 13), (163_841, 21), (1_000_000, 123)],
 )
 def test_the_default_number_of_batches(n_docs, expected):
     assert default_n_batches(n_docs) == expected

@@ -6,7 +6,7 @@ import pytest
 
 from sparsetopics.errors import OptionError
 from sparsetopics.executors import open_executor
-from sparsetopics.options import LDAPrior, LocalOptions, StepSizes, Tempering, TrainingOptions
+from sparsetopics.options import LDAPrior, LocalOptions, StepSizes, TrainingOptions
 
 REFUSED = [
     (lambda: LocalOptions(sparsity=0), "sparsity: found 0, wanted at least 1"),
@@ -23,13 +23,6 @@ REFUSED = [
     (lambda: StepSizes(delay=-1.0), "delay: found -1.0, wanted 0 or more"),
     (lambda: StepSizes(forgetting_rate=0.5), "forgetting rate: found 0.5, wanted above 0.5"),
     (lambda: StepSizes(forgetting_rate=1.1), "forgetting rate: found 1.1"),
-    (lambda: Tempering(start=0.0), "tempering start: found 0.0, wanted above 0 and at most 1"),
-    (lambda: Tempering(start=1.5), "tempering start: found 1.5"),
-    (lambda: Tempering(laps=-1), "tempering laps: found -1, wanted 0 or more"),
-    (
-        lambda: TrainingOptions(3, local=LocalOptions("mean-field"), tempering=Tempering()),
-        "tempering: found the mean-field update, wanted the collapsed update",
-    ),
     (lambda: TrainingOptions(0), "topics: found 0, wanted at least 1"),
     (lambda: TrainingOptions(-3), "topics: found -3"),
     (lambda: TrainingOptions(3, laps=0), "laps: found 0, wanted at least 1"),
@@ -73,16 +66,3 @@ def test_restarts_are_on_for_mean_field_alone():
 def test_a_given_start_wins_over_the_default():
     for start in ("random", "distant"):
         assert TrainingOptions(3, start=start).start_name == start
-
-
-def test_tempering_rises_to_one_in_even_steps():
-    tempering = Tempering(start=0.4, laps=4)
-
-    assert [tempering.power(lap) for lap in range(6)] == pytest.approx([0.4, 0.55, 0.7, 0.85, 1, 1])
-    assert Tempering(laps=0).power(0) == 1.0
-
-
-def test_without_laps_tempering_is_fine_with_any_update():
-    options = TrainingOptions(3, local=LocalOptions("mean-field"), tempering=Tempering(laps=0))
-
-    assert options.word_power(0, from_seeds=True) == 1.0

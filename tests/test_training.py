@@ -14,7 +14,7 @@ from sparsetopics.errors import OptionError
 from sparsetopics.executors import SerialExecutor, open_executor
 from sparsetopics.local_step import TopicGlobals, summarize
 from sparsetopics.model import TopicModel
-from sparsetopics.options import LDAPrior, LocalOptions, Tempering, TrainingOptions
+from sparsetopics.options import LDAPrior, LocalOptions, TrainingOptions
 from sparsetopics.statistics import Statistics
 from sparsetopics.training import Hooks, train
 
@@ -214,21 +214,6 @@ def test_a_saved_model_is_not_forgotten_in_the_first_lap(fit, update):
     _, further = fit(source, options, start=model)
 
     assert bounds(further)[0] > bounds(trace)[-1] - 0.03
-
-
-def test_words_count_for_less_while_tempered(fit, source):
-    """From seeds only, unless asked for: a saved model is not melted down."""
-    default, plain, asked = (
-        TrainingOptions(5, 2, tempering=tempering)
-        for tempering in (None, Tempering(laps=0), Tempering())
-    )
-    model, _ = fit(source, default)
-
-    assert_same_bits(fit(source, asked)[0], model)
-    assert not np.array_equal(
-        fit(source, plain)[0].topic_word_posterior, model.topic_word_posterior
-    )
-    assert_same_bits(fit(source, plain, start=model)[0], fit(source, default, start=model)[0])
 
 
 @pytest.mark.parametrize("shape", [(4, N_WORDS), (5, N_WORDS + 1)])

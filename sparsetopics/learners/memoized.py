@@ -23,7 +23,7 @@ from sparsetopics.statistics import Statistics, Summary
 class MemoizedState(NamedTuple):
     """All that survives between two steps. Invariant: ``total`` is the sum of ``per_batch``."""
 
-    start: FloatArray  # (n_words, n_topics)  counts to learn from until a batch was seen
+    start: FloatArray | None  # (n_words, n_topics)  stands for the documents not seen so far
     total: Statistics
     per_batch: Mapping[int, StoredSummary]
 
@@ -56,9 +56,8 @@ class MemoizedLearner:
         for batch_id, summary in visits:
             stored = state.per_batch.get(batch_id)
             old = stored.load() if stored is not None else None
-            if old is not None and self.keep_better:
-                kept_old = batch_bound(old, current) > batch_bound(summary, current)
-            if kept_old:
+            if old is not None and self._is_better(old, summary, current):
+                kept_old = True
                 continue
             per_batch = {**state.per_batch, batch_id: self.memo.keep(summary)}
             state = MemoizedState(state.start, state.total.exchanged(summary, old), per_batch)
@@ -66,16 +65,25 @@ class MemoizedLearner:
                 stored.discard()
         return state, StepInfo(kept_old)
 
+    def _is_better(self, old: Summary, new: Summary, current: TopicGlobals) -> bool:
+        return self.keep_better and batch_bound(old, current) > batch_bound(new, current)
+
     def start_lap(self, state: MemoizedState) -> MemoizedState:
         return state
 
     def end_lap(self, state: MemoizedState) -> MemoizedState:
         """Sum the batches anew, in their order, so that rounding does not pile up over laps."""
         ordered = (state.per_batch[batch_id].load() for batch_id in sorted(state.per_batch))
-        return state._replace(total=Statistics.sum(ordered, *state.start.shape))
+        total = Statistics.sum(ordered, *state.total.word_topic_counts.shape)
+        return MemoizedState(None, total, state.per_batch)
 
     def word_topic_counts(self, state: MemoizedState) -> FloatArray:
-        return state.total.word_topic_counts if state.per_batch else state.start
+        """Counts of the documents seen and, in the first lap, of the start for the rest."""
+        counts = state.total.word_topic_counts
+        if state.start is None:
+            return counts
+        unseen = max(0.0, 1.0 - state.total.terms.n_tokens / float(state.start.sum()))
+        return counts + unseen * state.start
 
     def statistics(self, state: MemoizedState) -> Statistics:
         return state.total
