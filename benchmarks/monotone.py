@@ -6,6 +6,7 @@ python benchmarks/monotone.py --shared ../shared --data 20news --learner memoize
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from prepared import SOURCES, prepare
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.executors import SerialExecutor
+from sparsetopics.model import TopicModel
 from sparsetopics.options import LocalOptions, TrainingOptions
 from sparsetopics.training import Hooks, LapInfo, train
 
@@ -45,11 +47,12 @@ def main(
     options = TrainingOptions(topics, laps, learner, local)  # type: ignore[arg-type]
     infos: list[LapInfo] = []
 
-    def on_lap(info: LapInfo, _: object) -> None:
+    def on_lap(info: LapInfo, snapshot: Callable[[], TopicModel]) -> None:
         infos.append(info)
+        score = data.scorer.score(snapshot().topic_word_mean)
         share = info.restarts_accepted / max(info.restarts_proposed, 1)
         click.echo(
-            f"lap {info.lap:>3}  ELBO {info.elbo_per_token:.6f}  "
+            f"lap {info.lap:>3}  ELBO {info.elbo_per_token:.6f}  held-out {score:.4f}  "
             f"batches that kept their old state {info.batches_kept_old}  "
             f"restarts accepted {share:.1%}",
             err=True,
