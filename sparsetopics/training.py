@@ -83,7 +83,7 @@ def train(
     for lap in range(1, options.laps + 1):
         state = learner.start_lap(state)
         tally = _Tally(np.zeros(3, np.int64), 0)
-        for batch_ids in learner.rounds(source.n_batches, rng):
+        for batch_ids in learner.rounds(state, source.n_batches, rng):
             current = prior.with_counts(learner.word_topic_counts(state))
             visits = _local_steps(source, batch_ids, current, options, executor, tally, hooks)
             state, info = learner.step(state, visits, current)
@@ -132,7 +132,7 @@ def _learner(source: BatchSource, options: TrainingOptions, scratch: Path) -> Le
         return FullLearner(keep_better)
     if options.learner == "stochastic":
         return StochasticLearner(source.n_docs, options.step_sizes)
-    return MemoizedLearner(Memo(scratch), keep_better)
+    return MemoizedLearner(Memo(scratch), keep_better, whole_first_lap=keep_better)
 
 
 def _start(

@@ -114,7 +114,9 @@ def test_elbo_of_real_steps_equals_plain_numpy(recorded, tmp_path, update, spars
     rng = np.random.default_rng(seed)
     whole, eta = simulate(rng, n_words=N_WORDS), float(rng.choice([0.02, 0.1, 1.0]))
     batches = [whole.take(part) for part in np.array_split(np.arange(whole.n_docs), 3)]
-    learner = MemoizedLearner(Memo(tmp_path), keep_better=update == "mean-field")
+    learner = MemoizedLearner(
+        Memo(tmp_path), keep_better=update == "mean-field", whole_first_lap=False
+    )
     state = learner.init(rng.gamma(1.0, 1.0, (N_WORDS, N_TOPICS)))
     options = LocalOptions(update, sparsity)
     visits = {}

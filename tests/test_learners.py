@@ -67,7 +67,7 @@ def freeze(statistics):
 
 def make_learner(name, folder, keep_better=False):
     if name == "memoized":
-        return MemoizedLearner(Memo(folder), keep_better)
+        return MemoizedLearner(Memo(folder), keep_better, whole_first_lap=False)
     if name == "full":
         return FullLearner(keep_better)
     return StochasticLearner(60, StepSizes())
@@ -84,7 +84,7 @@ def test_total_is_always_the_sum_of_the_batches(
     tmp_path_factory, summaries, budget, keep_better, visits, seed
 ):
     counts = draw_counts(np.random.default_rng(seed))
-    learner = MemoizedLearner(Memo(tmp_path_factory.mktemp("memo"), budget), keep_better)
+    learner = MemoizedLearner(Memo(tmp_path_factory.mktemp("memo"), budget), keep_better, False)
     state = learner.init(counts)
     for batch_id, which in visits:
         state, _ = learner.step(
@@ -102,7 +102,7 @@ def test_keep_better_keeps_the_better(tmp_path, summaries):
     counts = draw_counts(np.random.default_rng(4))
     current = make_globals(counts)
     worse, *_, better = sorted(summaries[0], key=lambda each: batch_bound(each, current))
-    learner = MemoizedLearner(Memo(tmp_path), keep_better=True)
+    learner = MemoizedLearner(Memo(tmp_path), keep_better=True, whole_first_lap=False)
     state = learner.init(counts)
 
     state, first = learner.step(state, [(0, worse)], current)
@@ -118,7 +118,7 @@ def test_without_keep_better_the_newer_stays(tmp_path, summaries):
     counts = draw_counts(np.random.default_rng(4))
     current = make_globals(counts)
     worse, *_, better = sorted(summaries[0], key=lambda each: batch_bound(each, current))
-    learner = MemoizedLearner(Memo(tmp_path), keep_better=False)
+    learner = MemoizedLearner(Memo(tmp_path), keep_better=False, whole_first_lap=False)
 
     state, _ = learner.step(learner.init(counts), [(0, better)], current)
     state, info = learner.step(state, [(0, worse)], current)
@@ -146,7 +146,7 @@ def test_the_start_stands_for_documents_not_seen_so_far(tmp_path, summaries):
     n_tokens = sum(each[0].terms.n_tokens for each in summaries)
     start = draw_counts(np.random.default_rng(11))
     start = start * (n_tokens / start.sum())
-    learner = MemoizedLearner(Memo(tmp_path), keep_better=False)
+    learner = MemoizedLearner(Memo(tmp_path), keep_better=False, whole_first_lap=False)
     state = learner.init(start)
     np.testing.assert_allclose(learner.word_topic_counts(state), start)
     for batch_id in range(N_BATCHES):
@@ -227,7 +227,7 @@ def test_a_stochastic_lap_counts_every_document_once(summaries):
 @pytest.mark.parametrize("name", ["memoized", "full", "stochastic"])
 def test_a_step_changes_none_of_its_inputs(tmp_path, summaries, name):
     """Every array is read-only, so a step that writes into one fails."""
-    learner = make_learner(name, tmp_path, keep_better=True)
+    learner = make_learner(name, tmp_path, keep_better=True, whole_first_lap=False)
     state = learner.init(draw_counts(np.random.default_rng(10)))
     for batch_id, which in ((0, 0), (1, 1), (0, 2), (0, 3)):
         current = make_globals(learner.word_topic_counts(state))
@@ -241,6 +241,19 @@ def test_a_step_changes_none_of_its_inputs(tmp_path, summaries, name):
 
 @pytest.mark.parametrize("name", ["memoized", "full", "stochastic"])
 def test_a_lap_visits_every_batch_once(tmp_path, name):
-    rounds = make_learner(name, tmp_path).rounds(5, np.random.default_rng(0))
+    learner = make_learner(name, tmp_path)
+    rounds = learner.rounds(learner.init(np.ones((3, 2))), 5, np.random.default_rng(0))
 
     assert sorted(np.concatenate(rounds).tolist()) == [0, 1, 2, 3, 4]
+
+
+def test_a_whole_first_lap_is_one_round_and_later_laps_are_not(tmp_path, source):
+    learner = MemoizedLearner(Memo(tmp_path), keep_better=True, whole_first_lap=True)
+    state = learner.init(np.ones((source.n_words, 2)))
+    rng = np.random.default_rng(0)
+
+    first = learner.rounds(state, 4, rng)
+    later = learner.rounds(learner.end_lap(state), 4, rng)
+
+    assert [len(batch_ids) for batch_ids in first] == [4]
+    assert [len(batch_ids) for batch_ids in later] == [1, 1, 1, 1]

@@ -31,7 +31,7 @@ class FullLearner:
     def init(self, start: FloatArray) -> FullState:
         return FullState(start, None)
 
-    def rounds(self, n_batches: int, rng: np.random.Generator) -> list[IntArray]:
+    def rounds(self, state: FullState, n_batches: int, rng: np.random.Generator) -> list[IntArray]:
         return [np.arange(n_batches)]
 
     def step(

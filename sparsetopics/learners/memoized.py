@@ -35,15 +35,24 @@ class MemoizedLearner:
     Documents start cold at each visit, so their new local optimum may be a worse one. With
     ``keep_better``, the better of the batch's new and old summaries stays, which makes the
     whole-data ELBO rise from step to step without storing anything per document.
+
+    With ``whole_first_lap`` the first lap is one round: every batch under the start's parameters,
+    then one update. Otherwise the first batches' documents, few as they are, decide what topics
+    become; mean-field does not recover from that (the README has the figures).
     """
 
     memo: Memo
     keep_better: bool
+    whole_first_lap: bool
 
     def init(self, start: FloatArray) -> MemoizedState:
         return MemoizedState(start, Statistics.zeros(*start.shape), {})
 
-    def rounds(self, n_batches: int, rng: np.random.Generator) -> list[IntArray]:
+    def rounds(
+        self, state: MemoizedState, n_batches: int, rng: np.random.Generator
+    ) -> list[IntArray]:
+        if self.whole_first_lap and state.start is not None:
+            return [np.arange(n_batches)]
         return [np.array([batch_id]) for batch_id in rng.permutation(n_batches)]
 
     def step(

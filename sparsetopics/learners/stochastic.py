@@ -37,7 +37,9 @@ class StochasticLearner:
     def init(self, start: FloatArray) -> StochasticState:
         return StochasticState(start, 0, Statistics.zeros(*start.shape))
 
-    def rounds(self, n_batches: int, rng: np.random.Generator) -> list[IntArray]:
+    def rounds(
+        self, state: StochasticState, n_batches: int, rng: np.random.Generator
+    ) -> list[IntArray]:
         return [np.array([batch_id]) for batch_id in rng.permutation(n_batches)]
 
     def step(
