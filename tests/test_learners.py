@@ -227,7 +227,7 @@ def test_a_stochastic_lap_counts_every_document_once(summaries):
 @pytest.mark.parametrize("name", ["memoized", "full", "stochastic"])
 def test_a_step_changes_none_of_its_inputs(tmp_path, summaries, name):
     """Every array is read-only, so a step that writes into one fails."""
-    learner = make_learner(name, tmp_path, keep_better=True, whole_first_lap=False)
+    learner = make_learner(name, tmp_path, keep_better=True)
     state = learner.init(draw_counts(np.random.default_rng(10)))
     for batch_id, which in ((0, 0), (1, 1), (0, 2), (0, 3)):
         current = make_globals(learner.word_topic_counts(state))
