@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 @click.option(
     "--start",
     help="Seed documents drawn at random (random) or far apart (distant), or a run folder to go "
-    "on from. Default: the better of the two for the local update.",
+    "on from. Default: distant.",
 )
 @click.option("--restarts", type=int, help="Restart proposals a document. Default: 5 mean-field.")
 @click.option(

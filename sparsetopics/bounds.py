@@ -23,8 +23,8 @@ def elbo(statistics: Statistics, current: TopicGlobals) -> float:
 def batch_bound(summary: Summary, current: TopicGlobals) -> float:
     """The part of the ELBO, in nats, that a batch's responsibilities decide.
 
-    Two summaries of the same batch under the same global parameters compare by it: the larger one
-    leads to the larger whole-data ELBO after the global step.
+    Under the same global parameters, two summaries of a batch differ by as much in the whole-data
+    ELBO; taking the larger one and then the global step therefore never lowers it.
     """
     evidence = words.expected_log_evidence(
         summary.word_counts,

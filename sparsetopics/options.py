@@ -16,7 +16,7 @@ DEFAULT_RESTARTS = 5  # topics tried in a document of a mean-field step
 # A document that keeps only topics it really uses makes better topics under the collapsed update;
 # under mean-field the same would cost the bound, so only what has vanished leaves.
 DEFAULT_MASSES: dict[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
-DEFAULT_STARTS: dict[LocalUpdate, StartName] = {"collapsed": "distant", "mean-field": "distant"}
+DEFAULT_START: StartName = "distant"  # ahead of random documents under both updates
 
 
 def _check_name(option: str, found: str, names: tuple[str, ...]) -> None:
@@ -122,13 +122,13 @@ class TrainingOptions:
     learner: LearnerName = "memoized"
     local: LocalOptions = LocalOptions()
     prior: LDAPrior = LDAPrior()
-    start: StartName | None = None  # None: the default of the local update
+    start: StartName | None = None  # None: distant
     step_sizes: StepSizes = StepSizes()
     learn_hyperparameters: bool = False
 
     @property
     def start_name(self) -> StartName:
-        return self.start or DEFAULT_STARTS[self.local.update]
+        return self.start or DEFAULT_START
 
     def __post_init__(self) -> None:
         _check_name("learner", self.learner, get_args(LearnerName))

@@ -64,10 +64,13 @@ def test_jobs_do_not_change_the_result(counts, fitted, changes):
     np.testing.assert_array_equal(model.transform(counts), fitted.transform(counts))
 
 
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
 @pytest.mark.parametrize("local_update", ["mean-field", "collapsed"])
-def test_every_learner_predicts_better_than_word_frequencies(counts, learner, local_update):
-    model = LDA(4, max_iter=10, n_batches=2, learner=learner, local_update=local_update).fit(counts)
+def test_every_learner_predicts_better_than_word_frequencies(counts, learner, local_update, seed):
+    model = LDA(
+        4, max_iter=10, n_batches=2, learner=learner, local_update=local_update, random_state=seed
+    ).fit(counts)
 
     frequencies = counts.sum(axis=0) / counts.sum()
     unigram = float((counts @ np.log(np.maximum(frequencies, 1e-12))).sum() / counts.sum())

@@ -82,10 +82,11 @@ def test_no_documents_no_rows(topic_word, alpha):
     assert topic_proportions(empty, topic_word, alpha).shape == (0, N_TOPICS)
 
 
-def test_inputs_are_left_alone(batch, topic_word, alpha):
+def test_read_only_inputs_give_the_same_and_are_left_alone(batch, topic_word, alpha):
+    expected = topic_proportions(batch, topic_word.copy(), alpha.copy())
     read_only(batch.indptr, batch.word_ids, batch.word_counts, topic_word, alpha)
 
-    topic_proportions(batch, topic_word, alpha)
+    np.testing.assert_array_equal(topic_proportions(batch, topic_word, alpha), expected)
 
 
 @pytest.mark.parametrize("alpha", [1e-8, 1e3])

@@ -66,3 +66,15 @@ def test_restarts_are_on_for_mean_field_alone():
 def test_a_given_start_wins_over_the_default():
     for start in ("random", "distant"):
         assert TrainingOptions(3, start=start).start_name == start
+
+
+@pytest.mark.parametrize("mass", [-1.0, float("nan")])
+def test_a_minimum_mass_below_zero_is_refused(mass):
+    with pytest.raises(OptionError, match=r"minimum mass: found .*, wanted 0 or more tokens"):
+        LocalOptions(minimum_mass=mass)
+
+
+def test_only_the_collapsed_update_prunes_by_default():
+    assert LocalOptions("collapsed").pruning_mass > 1.0
+    assert LocalOptions("mean-field").pruning_mass < 1e-6
+    assert LocalOptions("collapsed", minimum_mass=0.5).pruning_mass == 0.5
