@@ -116,7 +116,7 @@ def command(
         sparsetopics train corpus --topics 50 --heldout heldout --workers 2 --out run
     """
     from sparsetopics.cli.train_progress import show_progress
-    from sparsetopics.options import LDAPrior, LocalOptions, TrainingOptions
+    from sparsetopics.options import TopicPrior, LocalOptions, TrainingOptions
     from sparsetopics.trained_runs import RunPlan, train_run
 
     from_run = start not in (None, "random", "distant")
@@ -130,7 +130,7 @@ def command(
             restarts=restarts,
             minimum_mass=minimum_mass,
         ),
-        prior=LDAPrior(alpha, eta),
+        prior=TopicPrior(alpha, eta),
         start=None if from_run else start,  # type: ignore[arg-type]
         learn_hyperparameters=learn_hyperparameters,
     )

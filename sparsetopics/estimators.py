@@ -20,7 +20,7 @@ from sparsetopics.executors import open_executor
 from sparsetopics.inference import topic_proportions
 from sparsetopics.model import TopicModel
 from sparsetopics.options import (
-    LDAPrior,
+    TopicPrior,
     LearnerName,
     LocalOptions,
     LocalUpdate,
@@ -136,7 +136,7 @@ class LDA:
                 sparsity=self.sparsity,
                 restarts=self.restarts,
             ),
-            prior=LDAPrior(self.doc_concentration, self.word_concentration),
+            prior=TopicPrior(self.doc_concentration, self.word_concentration),
             start=self.start,
             learn_hyperparameters=self.learn_hyperparameters,
         )

@@ -7,9 +7,12 @@ from typing import Literal, get_args
 
 from sparsetopics.errors import OptionError
 
+ModelName = Literal["lda", "hdp"]
 LocalUpdate = Literal["mean-field", "collapsed"]
 LearnerName = Literal["memoized", "stochastic", "full"]
 StartName = Literal["random", "distant"]
+MoveName = Literal["merge", "delete", "birth"]
+Criterion = Literal["bound", "collapsed"]
 
 DEFAULT_SPARSITY = 8
 DEFAULT_RESTARTS = 5  # topics tried in a document of a mean-field step
@@ -17,6 +20,10 @@ DEFAULT_RESTARTS = 5  # topics tried in a document of a mean-field step
 # under mean-field the same would cost the bound, so only what has vanished leaves.
 DEFAULT_MASSES: dict[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
 DEFAULT_START: StartName = "distant"  # ahead of random documents under both updates
+DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100}  # HDP stops when it has settled
+DEFAULT_STICK_CONCENTRATION = 10.0
+DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
+DEFAULT_CRITERION: Criterion = "bound"
 
 
 def _check_name(option: str, found: str, names: tuple[str, ...]) -> None:
@@ -73,25 +80,32 @@ class LocalOptions:
         return DEFAULT_MASSES[self.update] if self.minimum_mass is None else self.minimum_mass
 
     def n_slots(self, n_topics: int) -> int:
-        """Topics that a word type may use at once; OptionError if above ``n_topics``."""
-        if self.sparsity is None:
-            return min(DEFAULT_SPARSITY, n_topics)
-        if self.sparsity > n_topics:
-            _refuse("sparsity", self.sparsity, f"at most {n_topics}, the number of topics")
-        return self.sparsity
+        """Topics that a word type may use at once, among ``n_topics``."""
+        return min(DEFAULT_SPARSITY if self.sparsity is None else self.sparsity, n_topics)
 
 
 @dataclass(frozen=True, slots=True)
-class LDAPrior:
-    """Dirichlet concentrations of LDA before any is learned."""
+class TopicPrior:
+    """Concentrations of a topic model before any is learned."""
 
     doc_concentration: float = 0.5  # α, total over the topics
     word_concentration: float = 0.1  # η, per word
+    stick_concentration: float | None = None  # γ, of the HDP only; None: 10
 
     def __post_init__(self) -> None:
-        for name, value in (("alpha", self.doc_concentration), ("eta", self.word_concentration)):
+        values = {
+            "alpha": self.doc_concentration,
+            "eta": self.word_concentration,
+            "gamma": self.gamma,
+        }
+        for name, value in values.items():
             if not 0 < value < float("inf"):
                 _refuse(name, value, "a positive number")
+
+    @property
+    def gamma(self) -> float:
+        given = self.stick_concentration
+        return DEFAULT_STICK_CONCENTRATION if given is None else given
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,35 +128,93 @@ class StepSizes:
 
 
 @dataclass(frozen=True, slots=True)
+class MoveOptions:
+    """Which moves change the number of topics, and what they must raise."""
+
+    names: tuple[MoveName, ...] = DEFAULT_MOVES
+    criterion: Criterion = DEFAULT_CRITERION
+    verify: bool = False  # recompute everything after each accepted move; slow, for tests
+
+    def __post_init__(self) -> None:
+        for name in self.names:
+            _check_name("moves", name, get_args(MoveName))
+        if len(set(self.names)) < len(self.names):
+            _refuse("moves", ",".join(self.names), "each move once")
+        _check_name("criterion", self.criterion, get_args(Criterion))
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingOptions:
-    """One training run of LDA."""
+    """One training run of a topic model.
+
+    ``n_topics`` is the number of topics of LDA, and where moves start from.
+    """
 
     n_topics: int
-    laps: int = 20
+    laps: int | None = None  # None: the default of the model
     learner: LearnerName = "memoized"
     local: LocalOptions = LocalOptions()
-    prior: LDAPrior = LDAPrior()
+    prior: TopicPrior = TopicPrior()
     start: StartName | None = None  # None: distant
     step_sizes: StepSizes = StepSizes()
     learn_hyperparameters: bool = False
+    model: ModelName = "lda"
+    moves: MoveOptions | None = None  # None: all of a memoized HDP, none elsewhere
 
     @property
     def start_name(self) -> StartName:
         return self.start or DEFAULT_START
 
+    @property
+    def n_laps(self) -> int:
+        """Laps at most."""
+        return DEFAULT_LAPS[self.model] if self.laps is None else self.laps
+
+    @property
+    def active_moves(self) -> MoveOptions:
+        """The moves that are made, by default or on request."""
+        if self.moves is not None:
+            return self.moves
+        makes_moves = self.model == "hdp" and self.learner == "memoized"
+        return MoveOptions() if makes_moves else MoveOptions(names=())
+
     def __post_init__(self) -> None:
+        _check_name("model", self.model, get_args(ModelName))
         _check_name("learner", self.learner, get_args(LearnerName))
         if self.start is not None:
             _check_name("start", self.start, get_args(StartName))
         if self.n_topics < 1:
             _refuse("topics", self.n_topics, "at least 1")
-        if self.laps < 1:
-            _refuse("laps", self.laps, "at least 1")
-        self.local.n_slots(self.n_topics)
+        if self.n_laps < 1:
+            _refuse("laps", self.n_laps, "at least 1")
+        self._check_moves()
+        self._check_sparsity()
         if self.learn_hyperparameters and self.learner == "stochastic":
             _refuse(
                 "learn-hyperparameters",
                 "the stochastic learner",
                 "the memoized or full learner",
-                "Learning α and η needs statistics of the whole collection.",
+                "Learning concentrations needs statistics of the whole collection.",
+            )
+
+    def _check_sparsity(self) -> None:
+        sparsity = self.local.sparsity
+        if sparsity is None or self.active_moves.names:  # moves change the number of topics
+            return
+        if sparsity > self.n_topics:
+            _refuse("sparsity", sparsity, f"at most {self.n_topics}, the number of topics")
+
+    def _check_moves(self) -> None:
+        if self.model == "lda" and self.prior.stick_concentration is not None:
+            _refuse("gamma", "LDA", "the HDP", "LDA has no sticks.")
+        if not self.active_moves.names:
+            return
+        if self.model == "lda":
+            _refuse("moves", "LDA", "the HDP", "LDA keeps its number of topics.")
+        if self.learner != "memoized":
+            _refuse(
+                "moves",
+                f"the {self.learner} learner",
+                "the memoized learner",
+                "A move is accepted by the whole-data bound, which only memoized batches keep.",
             )

@@ -80,7 +80,7 @@ def train(
     learner = _learner(source, options, scratch)
     state = learner.init(counts)
     began = time.perf_counter()
-    for lap in range(1, options.laps + 1):
+    for lap in range(1, options.n_laps + 1):
         state = learner.start_lap(state)
         tally = _Tally(np.zeros(3, np.int64), 0)
         for batch_ids in learner.rounds(state, source.n_batches, rng):

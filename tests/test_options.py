@@ -6,7 +6,7 @@ import pytest
 
 from sparsetopics.errors import OptionError
 from sparsetopics.executors import open_executor
-from sparsetopics.options import LDAPrior, LocalOptions, StepSizes, TrainingOptions
+from sparsetopics.options import TopicPrior, LocalOptions, StepSizes, TrainingOptions
 
 REFUSED = [
     (lambda: LocalOptions(sparsity=0), "sparsity: found 0, wanted at least 1"),
@@ -16,10 +16,10 @@ REFUSED = [
     (lambda: LocalOptions("mean-field", restarts=-1), "restarts: found -1, wanted 0 or more"),
     (lambda: LocalOptions("collapsed", restarts=2), "restarts: found 2 with the collapsed update"),
     (lambda: LocalOptions("meanfield"), "local update: found meanfield, wanted one of"),
-    (lambda: LDAPrior(doc_concentration=0.0), "alpha: found 0.0, wanted a positive number"),
-    (lambda: LDAPrior(doc_concentration=math.nan), "alpha: found nan"),
-    (lambda: LDAPrior(word_concentration=-1.0), "eta: found -1.0, wanted a positive number"),
-    (lambda: LDAPrior(word_concentration=math.inf), "eta: found inf"),
+    (lambda: TopicPrior(doc_concentration=0.0), "alpha: found 0.0, wanted a positive number"),
+    (lambda: TopicPrior(doc_concentration=math.nan), "alpha: found nan"),
+    (lambda: TopicPrior(word_concentration=-1.0), "eta: found -1.0, wanted a positive number"),
+    (lambda: TopicPrior(word_concentration=math.inf), "eta: found inf"),
     (lambda: StepSizes(delay=-1.0), "delay: found -1.0, wanted 0 or more"),
     (lambda: StepSizes(forgetting_rate=0.5), "forgetting rate: found 0.5, wanted above 0.5"),
     (lambda: StepSizes(forgetting_rate=1.1), "forgetting rate: found 1.1"),

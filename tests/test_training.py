@@ -14,7 +14,7 @@ from sparsetopics.errors import OptionError
 from sparsetopics.executors import SerialExecutor, open_executor
 from sparsetopics.local_step import TopicGlobals, summarize
 from sparsetopics.model import TopicModel
-from sparsetopics.options import LDAPrior, LocalOptions, TrainingOptions
+from sparsetopics.options import TopicPrior, LocalOptions, TrainingOptions
 from sparsetopics.statistics import Statistics
 from sparsetopics.training import Hooks, train
 
@@ -116,7 +116,7 @@ def test_full_training_equals_plain_variational_bayes(fit, learner):
     batch = simulate(rng, n_docs=20, n_topics=3)
     start = TopicModel("lda", rng.gamma(2.0, 4.0, (3, N_WORDS)) + 0.1, np.full(3, 0.3), 0.1)
     local = LocalOptions("mean-field", 3, 25, tolerance=0.0, restarts=0)
-    options = TrainingOptions(3, 6, learner, local, LDAPrior(0.9, 0.1))
+    options = TrainingOptions(3, 6, learner, local, TopicPrior(0.9, 0.1))
 
     model, _ = fit(as_source(batch, N_WORDS), options, start=start)
 
@@ -187,7 +187,7 @@ def test_topics_come_in_falling_order_of_weight(fit, source, learner):
 
 @pytest.mark.parametrize("learner", ["memoized", "full"])
 def test_topics_hold_every_token_once(fit, source, learner):
-    model, _ = fit(source, TrainingOptions(6, 3, learner, prior=LDAPrior(0.5, 0.2)))
+    model, _ = fit(source, TrainingOptions(6, 3, learner, prior=TopicPrior(0.5, 0.2)))
 
     n_tokens = (model.topic_word_posterior - 0.2).sum()
     assert n_tokens == pytest.approx(source.n_tokens, rel=1e-6)
@@ -271,7 +271,7 @@ EXTREMES = [(1e-6, 1e-6), (1e-6, 1e3), (1e3, 1e-6), (1e3, 1e3), (0.5, 0.1)]
 def test_odd_input_gives_finite_results(fit, documents, update, learner):
     source = as_source(batch_of_counts(documents), len(documents[0]))
     for n_topics, (alpha, eta) in itertools.product((1, 3, 20), EXTREMES):
-        prior = LDAPrior(alpha, eta)
+        prior = TopicPrior(alpha, eta)
         options = TrainingOptions(n_topics, 2, learner, LocalOptions(update), prior)
 
         model, trace = fit(source, options)
