@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.corpus import Corpus
-    from sparsetopics.estimators import LDA, load
+    from sparsetopics.estimators import HDP, LDA, load
 
 _HOMES = {
     "Corpus": "sparsetopics.corpora.corpus",
+    "HDP": "sparsetopics.estimators",
     "LDA": "sparsetopics.estimators",
     "load": "sparsetopics.estimators",
 }
-__all__ = ["LDA", "Corpus", "load"]
+__all__ = ["HDP", "LDA", "Corpus", "load"]
 
 
 def __getattr__(name: str) -> Any:

@@ -519,37 +519,6 @@ def fit_document(
     return n_active
 
 
-@_inner
-def _add_document_terms(
-    counts: FloatArray,
-    topics: TopicIds,
-    shares: FloatArray,
-    prior_total: float,
-    n_active: int,
-    topic_terms: FloatArray,  # (4, n_topics)  added to
-    total_terms: FloatArray,  # (2,)  added to
-    work: Workspace,
-) -> None:
-    """Add one document's share of the sums listed under ``fit_block``."""
-    for u in range(counts.shape[0]):
-        for slot in range(topics.shape[1]):
-            share = shares[u, slot]
-            if 0.0 < share < 1.0:
-                topic_terms[0, topics[u, slot]] -= counts[u] * share * math.log(share)
-    for i in range(n_active):
-        j = work.ids[ACTIVE, i]
-        k = work.ids[TOPIC_OF, j]
-        value = work.columns[MASS, j] + work.columns[PRIOR, j]
-        topic_terms[1, k] += 1.0
-        topic_terms[2, k] += digamma(value)
-        topic_terms[3, k] += math.lgamma(value)
-    total = prior_total
-    for u in range(counts.shape[0]):
-        total += counts[u]
-    total_terms[0] += digamma(total)
-    total_terms[1] += math.lgamma(total)
-
-
 @numba.njit(cache=True, nogil=True)
 def fit_block(
     indptr: IntArray,  # (n_docs + 1,)  positions in the batch's pairs
@@ -561,32 +530,18 @@ def fit_block(
     schedule: Schedule,
     topics: TopicIds,  # (n_pairs, n_slots)  this block's rows overwritten
     shares: FloatArray,  # (n_pairs, n_slots)  this block's rows overwritten
-    topic_terms: FloatArray,  # (4, n_topics)  added to
-    total_terms: FloatArray,  # (2,)  added to
     tallies: IntArray,  # (3,)  added to
 ) -> None:
-    """Local steps of consecutive documents and the sums that their ELBO terms need.
-
-    Rows of ``topic_terms``: the entropy −Σ x r log r; the number of documents in which k is
-    active; and over those documents Σ ψ(θ_dk) and Σ lnΓ(θ_dk). ``total_terms``: over all
-    documents Σ ψ(Σ_k θ_dk) and Σ lnΓ(Σ_k θ_dk).
-    """
+    """Local steps of consecutive documents."""
     longest = 0
     for d in range(indptr.shape[0] - 1):
         longest = max(longest, indptr[d + 1] - indptr[d])
     work = make_workspace(prior.shape[0], topics.shape[1], longest)
-    prior_total = 0.0
-    for k in range(prior.shape[0]):
-        prior_total += prior[k]
     for d in range(indptr.shape[0] - 1):
         lo, hi = indptr[d], indptr[d + 1]
-        n_active = fit_document(
+        fit_document(
             words[lo:hi], counts[lo:hi], weights, first_topics, prior, schedule,
             topics[lo:hi], shares[lo:hi], tallies, work,
-        )  # fmt: skip
-        _add_document_terms(
-            counts[lo:hi], topics[lo:hi], shares[lo:hi], prior_total, n_active,
-            topic_terms, total_terms, work,
         )  # fmt: skip
 
 

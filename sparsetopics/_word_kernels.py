@@ -55,44 +55,6 @@ def top_topics(
 
 
 @numba.njit(cache=True, nogil=True)
-def sum_by_word(
-    pair_starts: IntArray,  # (n_rows + 1,)
-    pairs: IntArray,  # (n_pairs,)  positions of each row's pairs, row after row
-    counts: FloatArray,  # (n_pairs,)
-    topics: TopicIds,  # (n_pairs, n_slots)
-    shares: FloatArray,  # (n_pairs, n_slots)
-    n_topics: int,
-) -> tuple[IntArray, TopicIds, Float32Array]:
-    """Expected counts S_vk = Σ x r as sparse rows: row starts, topics rising, values.
-
-    Pairs are added in the order given, so the sums do not depend on how documents were spread
-    over workers. Values are rounded to float32 once, here: what is stored is what is summed.
-    """
-    n_rows = pair_starts.shape[0] - 1
-    starts = np.zeros(n_rows + 1, np.int64)
-    capacity = 0
-    for v in range(n_rows):
-        capacity += min(n_topics, (pair_starts[v + 1] - pair_starts[v]) * topics.shape[1])
-    row_topics = np.empty(capacity, np.uint32)
-    values = np.empty(capacity, np.float32)
-    row = np.zeros(n_topics)
-    filled = 0
-    for v in range(n_rows):
-        for i in range(pair_starts[v], pair_starts[v + 1]):
-            pair = pairs[i]
-            for slot in range(topics.shape[1]):
-                row[topics[pair, slot]] += counts[pair] * shares[pair, slot]
-        for k in range(n_topics):
-            if row[k] > 0.0:
-                row_topics[filled] = k
-                values[filled] = row[k]
-                filled += 1
-                row[k] = 0.0
-        starts[v + 1] = filled
-    return starts, row_topics[:filled].copy(), values[:filled].copy()
-
-
-@numba.njit(cache=True, nogil=True)
 def add_sparse_rows(
     rows: Rows,  # (n_rows,)  where each sparse row goes
     starts: IntArray,  # (n_rows + 1,)

@@ -7,7 +7,6 @@ Multinomial coefficients are left out.
 
 from __future__ import annotations
 
-from sparsetopics.allocations import lda
 from sparsetopics.likelihoods import words
 from sparsetopics.local_step import TopicGlobals
 from sparsetopics.statistics import Statistics, Summary
@@ -17,7 +16,7 @@ def elbo(statistics: Statistics, current: TopicGlobals) -> float:
     """Whole-data ELBO in nats of ``statistics`` under the ``current`` global parameters."""
     return words.elbo_words(
         statistics.word_topic_counts, current.word_topic_counts, current.word_concentration
-    ) + lda.elbo_documents(statistics.terms, current.doc_concentration)
+    ) + current.allocation.elbo(statistics.terms)
 
 
 def batch_bound(summary: Summary, current: TopicGlobals) -> float:
@@ -32,4 +31,4 @@ def batch_bound(summary: Summary, current: TopicGlobals) -> float:
         current.topic_counts,
         current.word_concentration,
     )
-    return evidence + lda.elbo_documents(summary.terms, current.doc_concentration)
+    return evidence + current.allocation.elbo(summary.terms)

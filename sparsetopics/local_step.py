@@ -11,14 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics import _kernels, _word_kernels
+from sparsetopics import _kernels, _summary_kernels, _word_kernels
 from sparsetopics._kernels import Float32Array, Rows, Schedule, TopicIds
-from sparsetopics.allocations import lda
+from sparsetopics.allocations.allocation import Allocation
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.executors import Executor
 from sparsetopics.likelihoods import words
 from sparsetopics.options import LocalOptions
-from sparsetopics.statistics import SparseCounts, Summary
+from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.statistics import TERMS_BY_TOPIC, DocumentTerms, SparseCounts, Summary
 
 BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
 BLOCK_ROWS = 2_048  # words of a batch, likewise
@@ -32,8 +33,13 @@ class TopicGlobals(NamedTuple):
 
     word_topic_counts: FloatArray  # (n_words, n_topics)  λ − η, word-major
     topic_counts: FloatArray  # (n_topics,)  its sums
-    doc_concentration: FloatArray  # (n_topics,)  α_k
+    allocation: Allocation
     word_concentration: float  # η
+
+    @property
+    def doc_concentration(self) -> FloatArray:
+        """α_k, (n_topics,)."""
+        return self.allocation.doc_concentration
 
 
 class LocalInfo(NamedTuple):
@@ -53,22 +59,85 @@ class BatchRows(NamedTuple):
     pairs: IntArray  # (n_pairs,)  positions of each row's pairs
 
 
-def summarize(
+class LocalResult(NamedTuple):
+    """Responsibilities of a batch, what follows from them, and how they were found."""
+
+    summary: Summary
+    responsibilities: Responsibilities
+    info: LocalInfo
+
+
+def fit_documents(
     batch: DocumentBatch, current: TopicGlobals, options: LocalOptions, executor: Executor
-) -> tuple[Summary, LocalInfo]:
+) -> LocalResult:
     """Local steps of all documents of ``batch`` under the ``current`` global parameters.
 
     A batch whose responsibilities would take much memory goes through in several chunks.
     """
     n_slots = options.n_slots(len(current.topic_counts))
-    parts = [
-        _summarize_chunk(_documents(batch, *chunk), current, options, n_slots, executor)
-        for chunk in cut_blocks(batch.indptr, CHUNK_ENTRIES // n_slots)
-    ]
-    summary, tallies = parts[0]
-    for part, more in parts[1:]:
-        summary, tallies = summary.plus(part), tallies + more
-    return summary, LocalInfo(*tallies.tolist())
+    chunks = cut_blocks(batch.indptr, CHUNK_ENTRIES // n_slots)
+    parts = [_fit_chunk(_documents(batch, *chunk), current, options, executor) for chunk in chunks]
+    found = Responsibilities.joined([part for part, _ in parts])
+    tallies = sum((tally for _, tally in parts), np.zeros(3, np.int64))
+    summary = summarize(batch, found, current, executor)
+    return LocalResult(summary, found, LocalInfo(*tallies.tolist()))
+
+
+def summarize(
+    batch: DocumentBatch, found: Responsibilities, current: TopicGlobals, executor: Executor
+) -> Summary:
+    """What responsibilities say about the global parameters, with θ_d at its optimum."""
+    terms = sum_terms(batch, found, current.doc_concentration, current.allocation.tail, executor)
+    return Summary(
+        sum_words(batch, found, current.word_topic_counts.shape, executor),
+        current.allocation.complete(terms),
+    )
+
+
+def sum_terms(
+    batch: DocumentBatch,
+    found: Responsibilities,
+    doc_concentration: FloatArray,
+    tail: float,
+    executor: Executor,
+) -> DocumentTerms:
+    """Sums over the documents with θ_dk = N_dk + α_k; ``tail`` is α of topics none uses."""
+    counts = batch.word_counts.astype(np.float64)
+
+    def add(block: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+        first, last = block
+        sums, totals = np.zeros((len(TERMS_BY_TOPIC), len(doc_concentration))), np.zeros(3)
+        _summary_kernels.add_topic_terms(
+            batch.indptr[first : last + 1], counts, *found, doc_concentration, sums, totals, tail
+        )
+        return sums, totals
+
+    blocks = executor.map(add, cut_blocks(batch.indptr, BLOCK_PAIRS))
+    by_topic = sum((sums for sums, _ in blocks), np.zeros_like(blocks[0][0]))
+    totals = sum((totals for _, totals in blocks), np.zeros(3))
+    return DocumentTerms(float(batch.n_docs), float(counts.sum()), *by_topic, totals)
+
+
+def sum_words(
+    batch: DocumentBatch, found: Responsibilities, shape: tuple[int, int], executor: Executor
+) -> SparseCounts:
+    """Expected word-topic counts of a batch; ``shape`` is (n_words, n_topics)."""
+    rows = number_rows(batch, shape[0])
+    counts = batch.word_counts.astype(np.float64)
+
+    def gather(part: slice) -> tuple[IntArray, TopicIds, Float32Array]:
+        starts = rows.pair_starts[part.start : part.stop + 1]
+        return _summary_kernels.sum_by_word(starts, rows.pairs, counts, *found, shape[1])
+
+    parts = executor.map(gather, _slices(len(rows.words), BLOCK_ROWS))
+    starts, topics, values = zip(*parts, strict=True)
+    lengths = np.concatenate([np.diff(part) for part in starts])
+    return SparseCounts(
+        rows.words,
+        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        np.concatenate(topics),
+        np.concatenate(values),
+    )
 
 
 def make_schedule(options: LocalOptions) -> Schedule:
@@ -119,70 +188,32 @@ def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:
     return blocks
 
 
-def _summarize_chunk(
-    batch: DocumentBatch,
-    current: TopicGlobals,
-    options: LocalOptions,
-    n_slots: int,
-    executor: Executor,
-) -> tuple[Summary, IntArray]:
+def _fit_chunk(
+    batch: DocumentBatch, current: TopicGlobals, options: LocalOptions, executor: Executor
+) -> tuple[Responsibilities, IntArray]:
+    """Responsibilities, and the fields of LocalInfo as an array."""
+    n_slots = options.n_slots(len(current.topic_counts))
     rows = number_rows(batch, current.word_topic_counts.shape[0])
     weights = _word_weights(rows.words, current, options.update, executor)
     first_topics = choose_first_topics(weights, n_slots, executor)
     counts = batch.word_counts.astype(np.float64)
-    responsibilities = Responsibilities(
-        np.empty((len(counts), n_slots), np.uint32), np.empty((len(counts), n_slots))
-    )
+    topics = np.empty((len(counts), n_slots), np.uint32)
+    shares = np.empty((len(counts), n_slots))
     schedule, prior = make_schedule(options), current.doc_concentration
 
-    def fit(block: tuple[int, int]) -> tuple[FloatArray, FloatArray, IntArray]:
+    def fit(block: tuple[int, int]) -> tuple[Responsibilities, IntArray]:
         first, last = block
-        active_sums, total_sums = np.zeros((4, len(prior))), np.zeros(2)
         tallies = np.zeros(3, np.int64)
         _kernels.fit_block(
             batch.indptr[first : last + 1], rows.row_of_pair, counts, weights, first_topics,
-            prior, schedule, *responsibilities, active_sums, total_sums, tallies,
+            prior, schedule, topics, shares, tallies,
         )  # fmt: skip
-        return active_sums, total_sums, tallies
+        pairs = slice(batch.indptr[first], batch.indptr[last])
+        return Responsibilities(*_summary_kernels.compact(topics[pairs], shares[pairs])), tallies
 
     blocks = executor.map(fit, cut_blocks(batch.indptr, BLOCK_PAIRS))
-    active_sums, total_sums, tallies = (
-        sum(parts[1:], parts[0]) for parts in zip(*blocks, strict=True)
-    )
-    word_counts = _sum_by_word(rows, counts, responsibilities, len(prior), executor)
-    terms = lda.terms_of_active(
-        active_sums, total_sums, float(batch.n_docs), float(counts.sum()), prior
-    )
-    return Summary(word_counts, terms), tallies
-
-
-class Responsibilities(NamedTuple):
-    """L-sparse r_uk: exactly L slots for each document-word pair, unused ones with no share."""
-
-    topics: TopicIds  # (n_pairs, n_slots)
-    shares: FloatArray  # (n_pairs, n_slots)
-
-
-def _sum_by_word(
-    rows: BatchRows,
-    counts: FloatArray,
-    responsibilities: Responsibilities,
-    n_topics: int,
-    executor: Executor,
-) -> SparseCounts:
-    def gather(part: slice) -> tuple[IntArray, TopicIds, Float32Array]:
-        starts = rows.pair_starts[part.start : part.stop + 1]
-        return _word_kernels.sum_by_word(starts, rows.pairs, counts, *responsibilities, n_topics)
-
-    parts = executor.map(gather, _slices(len(rows.words), BLOCK_ROWS))
-    starts, topics, values = zip(*parts, strict=True)
-    lengths = np.concatenate([np.diff(part) for part in starts])
-    return SparseCounts(
-        rows.words,
-        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-        np.concatenate(topics),
-        np.concatenate(values),
-    )
+    found = Responsibilities.joined([part for part, _ in blocks])
+    return found, sum((tally for _, tally in blocks), np.zeros(3, np.int64))
 
 
 def _word_weights(

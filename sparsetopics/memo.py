@@ -1,42 +1,45 @@
-"""Where memoized summaries of batches live: in memory up to a budget, then in files."""
+"""Where memoized arrays of batches live: in memory up to a budget, then in files."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-
-from sparsetopics.statistics import DocumentTerms, SparseCounts, Summary
+from numpy.typing import NDArray
 
 MEMORY_BUDGET = 256 * 2**20  # bytes
 
+Arrays = Mapping[str, NDArray[Any]]
 
-class StoredSummary(Protocol):
-    """A batch's summary, kept until it is replaced."""
 
-    def load(self) -> Summary: ...
+class StoredArrays(Protocol):
+    """Arrays of a batch, kept until they are replaced."""
+
+    def load(self) -> Arrays: ...
 
     def discard(self) -> None: ...
 
 
 class Memo:
-    """Keeps summaries; ``folder`` holds those for which ``budget`` bytes of memory are too few."""
+    """Keeps arrays; ``folder`` holds those for which ``budget`` bytes of memory are too few."""
 
     def __init__(self, folder: Path, budget: int = MEMORY_BUDGET) -> None:
         self._folder = folder
         self._left = budget
         self._written = 0
 
-    def keep(self, summary: Summary) -> StoredSummary:
-        size = sum(array.nbytes for array in summary.word_counts)
+    def keep(self, arrays: Arrays) -> StoredArrays:
+        size = sum(array.nbytes for array in arrays.values())
         if size <= self._left:
             self._left -= size
-            return _InMemory(summary, size, self)
+            return _InMemory(arrays, size, self)
         self._written += 1
         path = self._folder / f"memo-{self._written:08d}.npz"
-        _write(path, summary)
+        with path.open("wb") as file:
+            np.savez(file, **arrays)
         return _OnDisk(path)
 
     def release(self, size: int) -> None:
@@ -46,12 +49,12 @@ class Memo:
 
 @dataclass(frozen=True, slots=True)
 class _InMemory:
-    summary: Summary
+    arrays: Arrays
     size: int
     memo: Memo
 
-    def load(self) -> Summary:
-        return self.summary
+    def load(self) -> Arrays:
+        return self.arrays
 
     def discard(self) -> None:
         self.memo.release(self.size)
@@ -61,19 +64,9 @@ class _InMemory:
 class _OnDisk:
     path: Path
 
-    def load(self) -> Summary:
+    def load(self) -> Arrays:
         with np.load(self.path, allow_pickle=False) as arrays:
-            counts = SparseCounts(*(arrays[name] for name in SparseCounts._fields))
-            terms = DocumentTerms._make(
-                arrays[name] if arrays[name].ndim else float(arrays[name])
-                for name in DocumentTerms._fields
-            )
-        return Summary(counts, terms)
+            return dict(arrays)
 
     def discard(self) -> None:
         self.path.unlink(missing_ok=True)
-
-
-def _write(path: Path, summary: Summary) -> None:
-    with path.open("wb") as file:
-        np.savez(file, **summary.word_counts._asdict(), **summary.terms._asdict())

@@ -16,11 +16,11 @@ class Sticks(NamedTuple):
 
     means: FloatArray  # (n_topics,)  ρ_k
     concentrations: FloatArray  # (n_topics,)  ω_k
-    stick_concentration: float  # γ
+    top_concentration: float  # γ
     doc_concentration: float  # α, in total; E[β_k] shares it out
 
     @property
-    def expected_weights(self) -> FloatArray:
+    def global_topic_weights(self) -> FloatArray:
         """E[β_k] = ρ_k Π_{l<k} (1 − ρ_l), (n_topics,); what is missing to one is the tail's."""
         before = np.concatenate(([1.0], np.cumprod(1.0 - self.means[:-1])))
         weights: FloatArray = self.means * before

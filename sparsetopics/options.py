@@ -21,7 +21,7 @@ DEFAULT_RESTARTS = 5  # topics tried in a document of a mean-field step
 DEFAULT_MASSES: dict[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
 DEFAULT_START: StartName = "distant"  # ahead of random documents under both updates
 DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100}  # HDP stops when it has settled
-DEFAULT_STICK_CONCENTRATION = 10.0
+DEFAULT_TOP_CONCENTRATION = 10.0
 DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
 DEFAULT_CRITERION: Criterion = "bound"
 
@@ -90,7 +90,7 @@ class TopicPrior:
 
     doc_concentration: float = 0.5  # α, total over the topics
     word_concentration: float = 0.1  # η, per word
-    stick_concentration: float | None = None  # γ, of the HDP only; None: 10
+    top_concentration: float | None = None  # γ, of the HDP only; None: 10
 
     def __post_init__(self) -> None:
         values = {
@@ -104,8 +104,8 @@ class TopicPrior:
 
     @property
     def gamma(self) -> float:
-        given = self.stick_concentration
-        return DEFAULT_STICK_CONCENTRATION if given is None else given
+        given = self.top_concentration
+        return DEFAULT_TOP_CONCENTRATION if given is None else given
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ class TrainingOptions:
             _refuse("sparsity", sparsity, f"at most {self.n_topics}, the number of topics")
 
     def _check_moves(self) -> None:
-        if self.model == "lda" and self.prior.stick_concentration is not None:
+        if self.model == "lda" and self.prior.top_concentration is not None:
             _refuse("gamma", "LDA", "the HDP", "LDA has no sticks.")
         if not self.active_moves.names:
             return

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from sparsetopics import _word_kernels
 from sparsetopics._word_kernels import Float32Array, Rows, TopicIds
@@ -32,46 +31,52 @@ class SparseCounts(NamedTuple):
             self.words, self.starts, self.topics, self.values, scale, counts
         )
 
-    def plus(self, other: SparseCounts) -> SparseCounts:
-        """The sum over two disjoint sets of documents."""
-        shape = (
-            int(max(part.words.max(initial=0) for part in (self, other))) + 1,
-            int(max(part.topics.max(initial=0) for part in (self, other))) + 1,
-        )
-        left, right = (
-            sparse.csr_array((part.values, (part.word_of_entry, part.topics)), shape=shape)
-            for part in (self, other)
-        )
-        both = (left + right).tocsr()
-        both.sort_indices()
-        words = np.flatnonzero(np.diff(both.indptr)).astype(np.uint32)
-        starts = np.append(both.indptr[words], both.indptr[-1]).astype(np.int64)
-        return SparseCounts(words, starts, both.indices.astype(np.uint32), both.data)
-
     @property
     def word_of_entry(self) -> Rows:
         return np.repeat(self.words, np.diff(self.starts))
 
 
 class DocumentTerms(NamedTuple):
-    """Sums over documents that the allocation's part of the ELBO needs.
+    """Sums over documents that the allocation's part of the ELBO needs (``allocations.documents``).
 
     θ_dk = N_dk + α_k holds with the α of the time the document was visited; the slack term keeps
-    what that α contributed, so that the sums stay exact when α moves on.
+    what that α contributed, so that the sums stay exact when α moves on. The sums of a topic run
+    over the documents in which it is active.
     """
 
     n_docs: float
     n_tokens: float
     assignment_entropy: FloatArray  # (n_topics,)  −Σ_d Σ_u x r log r
-    summed_expected_log_doc_topic: FloatArray  # (n_topics,)  Σ_d E[log π_dk]
+    active_documents: FloatArray  # (n_topics,)  how many there are
+    summed_digamma: FloatArray  # (n_topics,)  Σ_d ψ(θ_dk)
     summed_log_gamma: FloatArray  # (n_topics,)  Σ_d lnΓ(θ_dk)
-    frozen_slack: FloatArray  # (n_topics,)  Σ_d (N_dk − θ_dk) E[log π_dk]
-    summed_log_gamma_total: float  # Σ_d lnΓ(Σ_k θ_dk)
+    frozen_slack: FloatArray  # (n_topics,)  Σ_d (N_dk − θ_dk) ψ(θ_dk)
+    totals: FloatArray  # (3,)  the last three of θ_d = Σ_k θ_dk, over all documents
 
     @classmethod
     def zeros(cls, n_topics: int) -> DocumentTerms:
-        zeros = [np.zeros(n_topics) for _ in range(4)]
-        return cls(0.0, 0.0, zeros[0], zeros[1], zeros[2], zeros[3], 0.0)
+        return cls(0.0, 0.0, *(np.zeros(n_topics) for _ in range(5)), np.zeros(3))
+
+    @property
+    def summed_expected_log_doc_topic(self) -> FloatArray:
+        """Σ_d E[log π_dk], (n_topics,), for topics that count as active in every document."""
+        return self.summed_digamma - self.totals[0]
+
+    def with_tail(self) -> DocumentTerms:
+        """One topic more, which no document uses."""
+        return self._make(
+            np.append(value, 0.0) if name in TERMS_BY_TOPIC else value
+            for name, value in zip(self._fields, self, strict=True)
+        )
+
+
+TERMS_BY_TOPIC = (
+    "assignment_entropy",
+    "active_documents",
+    "summed_digamma",
+    "summed_log_gamma",
+    "frozen_slack",
+)
 
 
 class Summary(NamedTuple):
@@ -79,9 +84,6 @@ class Summary(NamedTuple):
 
     word_counts: SparseCounts
     terms: DocumentTerms
-
-    def plus(self, other: Summary) -> Summary:
-        return Summary(self.word_counts.plus(other.word_counts), added(self.terms, other.terms))
 
 
 class Statistics(NamedTuple):
@@ -121,3 +123,7 @@ def added(left: DocumentTerms, right: DocumentTerms) -> DocumentTerms:
 
 def subtracted(left: DocumentTerms, right: DocumentTerms) -> DocumentTerms:
     return DocumentTerms(*map(operator.sub, left, right))
+
+
+def scaled(terms: DocumentTerms, factor: float) -> DocumentTerms:
+    return DocumentTerms(*(factor * value for value in terms))

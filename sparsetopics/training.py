@@ -1,4 +1,4 @@
-"""The training loop: laps over the batches of a collection, until the laps are used up."""
+"""The training loop: laps over the batches of a collection, until it has settled."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparsetopics.allocations.allocation import Allocation
+from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.allocations.lda import LDAAllocation
 from sparsetopics.batches import BatchSource, FloatArray, IntArray
 from sparsetopics.bounds import elbo
 from sparsetopics.errors import OptionError
 from sparsetopics.executors import Executor
-from sparsetopics.hyperparameters import learn_doc_concentration, learn_word_concentration
+from sparsetopics.hyperparameters import learn_word_concentration
 from sparsetopics.learners.full import FullLearner
-from sparsetopics.learners.learner import Learner
+from sparsetopics.learners.learner import Learner, Visit
 from sparsetopics.learners.memoized import MemoizedLearner
 from sparsetopics.learners.stochastic import StochasticLearner
-from sparsetopics.local_step import LocalInfo, TopicGlobals, summarize
+from sparsetopics.local_step import LocalInfo, TopicGlobals, fit_documents
 from sparsetopics.memo import Memo
 from sparsetopics.model import TopicModel
 from sparsetopics.options import LocalUpdate, TrainingOptions
 from sparsetopics.starts import distant_documents, random_documents
-from sparsetopics.statistics import Statistics, Summary
+from sparsetopics.statistics import DocumentTerms, Statistics
 
 
 class LapInfo(NamedTuple):
@@ -70,14 +73,14 @@ def train(
     hooks: Hooks = Hooks(),  # noqa: B008 - immutable
     start: TopicModel | None = None,
 ) -> TopicModel:
-    """Learn LDA topics; the same bits for the same ``source``, ``options`` and ``rng``.
+    """Learn topics; the same bits for the same ``source``, ``options`` and ``rng``.
 
     ``scratch`` is a folder for memoized summaries that outgrow memory. Training goes on from
     ``start`` if it is given, otherwise from seed documents. Raises OptionError if ``start`` has
     another number of topics or words.
     """
     counts, prior = _start(source, options, rng, start)
-    learner = _learner(source, options, scratch)
+    learner = _learner(source, options, scratch, executor)
     state = learner.init(counts)
     began = time.perf_counter()
     for lap in range(1, options.n_laps + 1):
@@ -87,10 +90,12 @@ def train(
             current = prior.with_counts(learner.word_topic_counts(state))
             visits = _local_steps(source, batch_ids, current, options, executor, tally, hooks)
             state, info = learner.step(state, visits, current)
+            prior = prior.updated(learner.document_terms(state))
             tally.kept_old += info.kept_old
         state = learner.end_lap(state)
+        prior = prior.updated(learner.document_terms(state))
         if options.learn_hyperparameters:
-            prior = _learned(prior, learner.statistics(state))
+            prior = prior.learned(learner.statistics(state))
         current = prior.with_counts(learner.word_topic_counts(state))
         bound = elbo(learner.statistics(state), current) / source.n_tokens
         report = _report(lap, time.perf_counter() - began, bound, current, tally, source.n_docs)
@@ -99,21 +104,39 @@ def train(
 
 
 class Prior(NamedTuple):
-    """The concentrations as they stand."""
+    """Global parameters beside the topics, as they stand."""
 
-    doc_concentration: FloatArray  # (n_topics,)
+    allocation: Allocation
     word_concentration: float
 
     def with_counts(self, counts: FloatArray) -> TopicGlobals:
         return TopicGlobals(counts, counts.sum(axis=0), *self)
+
+    def updated(self, terms: DocumentTerms | None) -> Prior:
+        """With topic weights at their optimum, unless no documents speak for them yet."""
+        if terms is None:
+            return self
+        return self._replace(allocation=self.allocation.updated(terms))
+
+    def learned(self, statistics: Statistics) -> Prior:
+        return Prior(
+            self.allocation.learned(statistics.terms),
+            learn_word_concentration(self.word_concentration, statistics.word_topic_counts),
+        )
 
 
 def make_model(current: TopicGlobals) -> TopicModel:
     """The posterior as a model, topics in falling order of weight (ties in their own order)."""
     order = np.argsort(-current.topic_counts, kind="stable")
     posterior = current.word_topic_counts.T[order] + current.word_concentration
+    allocation = current.allocation.reordered(order)
+    sticks = allocation.sticks if isinstance(allocation, HDPAllocation) else None
     return TopicModel(
-        "lda", posterior, current.doc_concentration[order], current.word_concentration
+        "lda" if sticks is None else "hdp",
+        posterior,
+        allocation.doc_concentration,
+        current.word_concentration,
+        sticks,
     )
 
 
@@ -126,13 +149,21 @@ class _Tally:
     n_docs: float = 0.0
 
 
-def _learner(source: BatchSource, options: TrainingOptions, scratch: Path) -> Learner[Any]:
+def _learner(
+    source: BatchSource, options: TrainingOptions, scratch: Path, executor: Executor
+) -> Learner[Any]:
     keep_better = options.local.update == "mean-field"
     if options.learner == "full":
         return FullLearner(keep_better)
     if options.learner == "stochastic":
         return StochasticLearner(source.n_docs, options.step_sizes)
-    return MemoizedLearner(Memo(scratch), keep_better, whole_first_lap=keep_better)
+    return MemoizedLearner(
+        Memo(scratch),
+        executor,
+        keep_better,
+        whole_first_lap=keep_better,
+        keep_assignments=bool(options.active_moves.names),
+    )
 
 
 def _start(
@@ -141,10 +172,7 @@ def _start(
     rng: np.random.Generator,
     start: TopicModel | None,
 ) -> tuple[FloatArray, Prior]:
-    prior = Prior(
-        np.full(options.n_topics, options.prior.doc_concentration / options.n_topics),
-        options.prior.word_concentration,
-    )
+    prior = Prior(_allocation(source, options), options.prior.word_concentration)
     if start is None:
         draw = random_documents if options.start_name == "random" else distant_documents
         return draw(source, options.n_topics, SEED_SHARES[options.local.update], rng), prior
@@ -159,6 +187,13 @@ def _start(
     return np.ascontiguousarray(counts), prior
 
 
+def _allocation(source: BatchSource, options: TrainingOptions) -> Allocation:
+    alpha = options.prior.doc_concentration
+    if options.model == "lda":
+        return LDAAllocation.symmetric(options.n_topics, alpha)
+    return HDPAllocation.even(options.n_topics, source.n_docs, options.prior.gamma, alpha)
+
+
 def _local_steps(
     source: BatchSource,
     batch_ids: IntArray,
@@ -167,21 +202,15 @@ def _local_steps(
     executor: Executor,
     tally: _Tally,
     hooks: Hooks,
-) -> Iterator[tuple[int, Summary]]:
-    """Summaries of the batches of a round, each computed when it is asked for."""
+) -> Iterator[Visit]:
+    """The batches of a round, local steps made when each is asked for."""
     for batch_id in batch_ids.tolist():
-        summary, info = summarize(source.read(batch_id), current, options.local, executor)
-        tally.local += np.array(info)
-        tally.n_docs += summary.terms.n_docs
+        documents = source.read(batch_id)
+        found = fit_documents(documents, current, options.local, executor)
+        tally.local += np.array(found.info)
+        tally.n_docs += documents.n_docs
         hooks.on_documents(tally.n_docs, source.n_docs)
-        yield batch_id, summary
-
-
-def _learned(prior: Prior, statistics: Statistics) -> Prior:
-    return Prior(
-        learn_doc_concentration(prior.doc_concentration, statistics.terms),
-        learn_word_concentration(prior.word_concentration, statistics.word_topic_counts),
-    )
+        yield Visit(batch_id, found.summary, documents, found.responsibilities)
 
 
 def _report(

@@ -5,44 +5,54 @@ The concentration that users set is the total Σ_k α_k.
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.special import gammaln, psi
+from dataclasses import dataclass
 
-from sparsetopics.batches import FloatArray
+import numpy as np
+from scipy.special import gammaln
+
+from sparsetopics.allocations import documents
+from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.hyperparameters import learn_doc_concentration
 from sparsetopics.statistics import DocumentTerms
 
 
-def terms_of_active(
-    active_sums: FloatArray,  # (4, n_topics)  rows as the document step sums them
-    total_sums: FloatArray,  # (2,)
-    n_docs: float,
-    n_tokens: float,
-    doc_concentration: FloatArray,  # (n_topics,)
-) -> DocumentTerms:
-    """Complete sums over the documents in which a topic is active to sums over all documents.
+@dataclass(frozen=True, slots=True, eq=False)
+class LDAAllocation:
+    """A symmetric or learned Dirichlet prior over topics."""
 
-    Elsewhere θ_dk = α_k exactly, so those shares are a count times a constant.
-    """
-    entropy, n_active, digammas, log_gammas = active_sums
-    inactive = n_docs - n_active
-    summed = digammas + inactive * psi(doc_concentration) - total_sums[0]
-    return DocumentTerms(
-        n_docs=n_docs,
-        n_tokens=n_tokens,
-        assignment_entropy=entropy.copy(),
-        summed_expected_log_doc_topic=summed,
-        summed_log_gamma=log_gammas + inactive * gammaln(doc_concentration),
-        frozen_slack=-doc_concentration * summed,
-        summed_log_gamma_total=float(total_sums[1]),
-    )
+    doc_concentration: FloatArray  # (n_topics,)  α_k
 
+    @classmethod
+    def symmetric(cls, n_topics: int, total: float) -> LDAAllocation:
+        return cls(np.full(n_topics, total / n_topics))
 
-def elbo_documents(terms: DocumentTerms, doc_concentration: FloatArray) -> float:
-    """Σ_k H_k + Σ_d [lnB(θ_d) − lnB(α) + Σ_k (N_dk + α_k − θ_dk) E[log π_dk]].
+    @property
+    def tail(self) -> float:
+        return 0.0
 
-    A bound for every responsibility, whichever local update made it.
-    """
-    log_normalizer = gammaln(doc_concentration).sum() - gammaln(doc_concentration.sum())
-    slack = terms.frozen_slack + doc_concentration * terms.summed_expected_log_doc_topic
-    per_topic = terms.assignment_entropy + terms.summed_log_gamma + slack
-    return float(np.sum(per_topic) - terms.summed_log_gamma_total - terms.n_docs * log_normalizer)
+    def complete(self, terms: DocumentTerms) -> DocumentTerms:
+        """Write down what documents owe to this α, which may be learned later."""
+        return documents.frozen_everywhere(terms, self.doc_concentration)
+
+    def elbo(self, terms: DocumentTerms) -> float:
+        """Σ_k H_k + Σ_d [lnB(θ_d) − lnB(α) + Σ_k (N_dk + α_k − θ_dk) E[log π_dk]].
+
+        A bound for every responsibility, whichever local update made it.
+        """
+        alpha, total = self.doc_concentration, float(self.doc_concentration.sum())
+        log_normalizer = gammaln(alpha).sum() - gammaln(total)
+        by_topic = documents.bound_by_topic(terms, alpha)
+        return float(
+            by_topic.sum() + documents.bound_of_totals(terms, total) - terms.n_docs * log_normalizer
+        )
+
+    def updated(self, terms: DocumentTerms) -> LDAAllocation:
+        """LDA shares no weights between documents: nothing follows from the statistics."""
+        return self
+
+    def learned(self, terms: DocumentTerms) -> LDAAllocation:
+        """With α at its optimum for ``terms``."""
+        return LDAAllocation(learn_doc_concentration(self.doc_concentration, terms))
+
+    def reordered(self, order: IntArray) -> LDAAllocation:
+        return LDAAllocation(self.doc_concentration[order])

@@ -10,9 +10,9 @@ import numpy as np
 
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.bounds import elbo
-from sparsetopics.learners.learner import StepInfo
+from sparsetopics.learners.learner import StepInfo, Visit
 from sparsetopics.local_step import TopicGlobals
-from sparsetopics.statistics import Statistics, Summary
+from sparsetopics.statistics import DocumentTerms, Statistics
 
 
 class FullState(NamedTuple):
@@ -35,10 +35,10 @@ class FullLearner:
         return [np.arange(n_batches)]
 
     def step(
-        self, state: FullState, visits: Iterable[tuple[int, Summary]], current: TopicGlobals
+        self, state: FullState, visits: Iterable[Visit], current: TopicGlobals
     ) -> tuple[FullState, StepInfo]:
         """``visits`` may compute each summary when it is asked for: none is kept."""
-        total = Statistics.sum((summary for _, summary in visits), *state.word_topic_counts.shape)
+        total = Statistics.sum((visit.summary for visit in visits), *state.word_topic_counts.shape)
         old = state.total if self.keep_better else None
         if old is not None and elbo(old, current) > elbo(total, current):
             return state, StepInfo(kept_old=True)
@@ -52,6 +52,9 @@ class FullLearner:
 
     def word_topic_counts(self, state: FullState) -> FloatArray:
         return state.word_topic_counts
+
+    def document_terms(self, state: FullState) -> DocumentTerms | None:
+        return None if state.total is None else state.total.terms
 
     def statistics(self, state: FullState) -> Statistics:
         assert state.total is not None, "no lap was run"

@@ -7,9 +7,19 @@ from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.local_step import TopicGlobals
-from sparsetopics.statistics import Statistics, Summary
+from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.statistics import DocumentTerms, Statistics, Summary
+
+
+class Visit(NamedTuple):
+    """One batch after its local steps."""
+
+    batch_id: int
+    summary: Summary
+    documents: DocumentBatch
+    responsibilities: Responsibilities
 
 
 class StepInfo(NamedTuple):
@@ -34,7 +44,7 @@ class Learner(Protocol[State]):
     def rounds(self, state: State, n_batches: int, rng: np.random.Generator) -> list[IntArray]: ...
 
     def step(
-        self, state: State, visits: Iterable[tuple[int, Summary]], current: TopicGlobals
+        self, state: State, visits: Iterable[Visit], current: TopicGlobals
     ) -> tuple[State, StepInfo]: ...
 
     def end_lap(self, state: State) -> State: ...
@@ -42,5 +52,9 @@ class Learner(Protocol[State]):
     def start_lap(self, state: State) -> State: ...
 
     def word_topic_counts(self, state: State) -> FloatArray: ...
+
+    def document_terms(self, state: State) -> DocumentTerms | None:
+        """What topic weights are made from; None as long as a start stands for documents."""
+        ...
 
     def statistics(self, state: State) -> Statistics: ...

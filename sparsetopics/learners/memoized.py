@@ -12,20 +12,31 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparsetopics.assignments import Assignments, TopicChange
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.bounds import batch_bound
-from sparsetopics.learners.learner import StepInfo
-from sparsetopics.local_step import TopicGlobals
-from sparsetopics.memo import Memo, StoredSummary
-from sparsetopics.statistics import Statistics, Summary
+from sparsetopics.executors import Executor
+from sparsetopics.learners.learner import StepInfo, Visit
+from sparsetopics.local_step import TopicGlobals, sum_words
+from sparsetopics.memo import Memo, StoredArrays
+from sparsetopics.statistics import DocumentTerms, SparseCounts, Statistics, Summary
+
+
+class KeptBatch(NamedTuple):
+    """What is memoized of a batch."""
+
+    stored: StoredArrays  # its assignments if moves may need them, else its word counts
+    terms: DocumentTerms  # up to date, whatever moves were made since the visit
+    n_changes: int  # moves that the stored arrays have seen
 
 
 class MemoizedState(NamedTuple):
-    """All that survives between two steps. Invariant: ``total`` is the sum of ``per_batch``."""
+    """All that survives between two steps. Invariant: ``total`` is the sum over ``per_batch``."""
 
     start: FloatArray | None  # (n_words, n_topics)  stands for the documents not seen so far
     total: Statistics
-    per_batch: Mapping[int, StoredSummary]
+    per_batch: Mapping[int, KeptBatch]
+    changes: tuple[TopicChange, ...] = ()  # by moves, oldest first
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +50,16 @@ class MemoizedLearner:
     With ``whole_first_lap`` the first lap is one round: every batch under the start's parameters,
     then one update. Otherwise the first batches' documents, few as they are, decide what topics
     become; mean-field does not recover from that (the README has the figures).
+
+    With ``keep_assignments`` batches keep their responsibilities, which moves need, instead of
+    word counts, which follow from them.
     """
 
     memo: Memo
+    executor: Executor
     keep_better: bool
     whole_first_lap: bool
+    keep_assignments: bool
 
     def init(self, start: FloatArray) -> MemoizedState:
         return MemoizedState(start, Statistics.zeros(*start.shape), {})
@@ -56,23 +72,42 @@ class MemoizedLearner:
         return [np.array([batch_id]) for batch_id in rng.permutation(n_batches)]
 
     def step(
-        self,
-        state: MemoizedState,
-        visits: Iterable[tuple[int, Summary]],
-        current: TopicGlobals,
+        self, state: MemoizedState, visits: Iterable[Visit], current: TopicGlobals
     ) -> tuple[MemoizedState, StepInfo]:
         kept_old = False
-        for batch_id, summary in visits:
-            stored = state.per_batch.get(batch_id)
-            old = stored.load() if stored is not None else None
-            if old is not None and self._is_better(old, summary, current):
+        for visit in visits:
+            old = self.recall(state, visit.batch_id)
+            if old is not None and self._is_better(old, visit.summary, current):
                 kept_old = True
                 continue
-            per_batch = {**state.per_batch, batch_id: self.memo.keep(summary)}
-            state = MemoizedState(state.start, state.total.exchanged(summary, old), per_batch)
-            if stored is not None:
-                stored.discard()
+            former = state.per_batch.get(visit.batch_id)
+            kept = self._keep(visit, len(state.changes))
+            state = state._replace(
+                total=state.total.exchanged(visit.summary, old),
+                per_batch={**state.per_batch, visit.batch_id: kept},
+            )
+            if former is not None:
+                former.stored.discard()
         return state, StepInfo(kept_old)
+
+    def recall(self, state: MemoizedState, batch_id: int) -> Summary | None:
+        """What a batch contributes to the total; None if it was not visited."""
+        kept = state.per_batch.get(batch_id)
+        if kept is None:
+            return None
+        if not self.keep_assignments:
+            return Summary(SparseCounts(**kept.stored.load()), kept.terms)
+        assignments = assignments_of(state, batch_id)
+        shape = state.total.word_topic_counts.shape
+        counts = sum_words(*assignments, (shape[0], shape[1]), self.executor)
+        return Summary(counts, kept.terms)
+
+    def _keep(self, visit: Visit, n_changes: int) -> KeptBatch:
+        if self.keep_assignments:
+            arrays = Assignments(visit.documents, visit.responsibilities).to_arrays()
+        else:
+            arrays = visit.summary.word_counts._asdict()
+        return KeptBatch(self.memo.keep(arrays), visit.summary.terms, n_changes)
 
     def _is_better(self, old: Summary, new: Summary, current: TopicGlobals) -> bool:
         return self.keep_better and batch_bound(old, current) > batch_bound(new, current)
@@ -82,9 +117,10 @@ class MemoizedLearner:
 
     def end_lap(self, state: MemoizedState) -> MemoizedState:
         """Sum the batches anew, in their order, so that rounding does not pile up over laps."""
-        ordered = (state.per_batch[batch_id].load() for batch_id in sorted(state.per_batch))
-        total = Statistics.sum(ordered, *state.total.word_topic_counts.shape)
-        return MemoizedState(None, total, state.per_batch)
+        recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
+        shape = state.total.word_topic_counts.shape
+        total = Statistics.sum((summary for summary in recalled if summary is not None), *shape)
+        return state._replace(start=None, total=total)
 
     def word_topic_counts(self, state: MemoizedState) -> FloatArray:
         """Counts of the documents seen and, in the first lap, of the start for the rest."""
@@ -94,5 +130,15 @@ class MemoizedLearner:
         unseen = max(0.0, 1.0 - state.total.terms.n_tokens / float(state.start.sum()))
         return counts + unseen * state.start
 
+    def document_terms(self, state: MemoizedState) -> DocumentTerms | None:
+        return None if state.start is not None else state.total.terms
+
     def statistics(self, state: MemoizedState) -> Statistics:
         return state.total
+
+
+def assignments_of(state: MemoizedState, batch_id: int) -> Assignments:
+    """The assignments of a batch, with the moves that were made since its visit."""
+    kept = state.per_batch[batch_id]
+    found = Assignments.from_arrays(kept.stored.load())
+    return found.changed(state.changes[kept.n_changes :], batch_id)

@@ -1,7 +1,8 @@
 """Stochastic variational inference: one batch stands for all, with falling step sizes.
 
 Hoffman, Blei, Wang & Paisley (2013). λ moves in natural parameters, which for Dirichlet factors
-means that expected counts are interpolated.
+means that expected counts are interpolated. What documents say about topic weights is interpolated
+alike, and the weights follow from it.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.batches import FloatArray, IntArray
-from sparsetopics.learners.learner import StepInfo
+from sparsetopics.learners.learner import StepInfo, Visit
 from sparsetopics.local_step import TopicGlobals
 from sparsetopics.options import StepSizes
-from sparsetopics.statistics import Statistics, Summary
+from sparsetopics.statistics import DocumentTerms, Statistics, added, scaled
 
 
 class StochasticState(NamedTuple):
     """All that survives between two steps."""
 
     word_topic_counts: FloatArray  # (n_words, n_topics)  λ − η
+    terms: DocumentTerms | None  # as if of all documents; None before the first step
     n_steps: int
     lap: Statistics  # of the responsibilities since the lap began; the trace's ELBO needs them
 
@@ -35,7 +37,7 @@ class StochasticLearner:
     sizes: StepSizes
 
     def init(self, start: FloatArray) -> StochasticState:
-        return StochasticState(start, 0, Statistics.zeros(*start.shape))
+        return StochasticState(start, None, 0, Statistics.zeros(*start.shape))
 
     def rounds(
         self, state: StochasticState, n_batches: int, rng: np.random.Generator
@@ -45,16 +47,20 @@ class StochasticLearner:
     def step(
         self,
         state: StochasticState,
-        visits: Iterable[tuple[int, Summary]],
+        visits: Iterable[Visit],
         current: TopicGlobals,
     ) -> tuple[StochasticState, StepInfo]:
         size = 1.0
-        for _, summary in visits:
+        for visit in visits:
             size = (self.sizes.delay + state.n_steps + 1) ** -self.sizes.forgetting_rate
+            scale = self.n_docs / visit.summary.terms.n_docs
             counts = (1.0 - size) * state.word_topic_counts
-            summary.word_counts.add_to(counts, size * self.n_docs / summary.terms.n_docs)
-            lap = state.lap.exchanged(summary, None)
-            state = StochasticState(counts, state.n_steps + 1, lap)
+            visit.summary.word_counts.add_to(counts, size * scale)
+            terms = scaled(visit.summary.terms, scale)
+            if state.terms is not None:
+                terms = added(scaled(state.terms, 1.0 - size), scaled(terms, size))
+            lap = state.lap.exchanged(visit.summary, None)
+            state = StochasticState(counts, terms, state.n_steps + 1, lap)
         return state, StepInfo(step_size=size)
 
     def start_lap(self, state: StochasticState) -> StochasticState:
@@ -65,6 +71,9 @@ class StochasticLearner:
 
     def word_topic_counts(self, state: StochasticState) -> FloatArray:
         return state.word_topic_counts
+
+    def document_terms(self, state: StochasticState) -> DocumentTerms | None:
+        return state.terms
 
     def statistics(self, state: StochasticState) -> Statistics:
         return state.lap

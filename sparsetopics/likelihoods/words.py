@@ -7,9 +7,9 @@ is λ = S + η throughout: after every global update it is at its optimum for th
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaln, psi
+from scipy.special import psi
 
-from sparsetopics import _word_kernels
+from sparsetopics import _pair_kernels, _word_kernels
 from sparsetopics._word_kernels import Float32Array
 from sparsetopics.batches import FloatArray
 from sparsetopics.statistics import SparseCounts
@@ -73,9 +73,16 @@ def elbo_words(
 
 def log_marginal(counts: FloatArray, word_concentration: float) -> float:
     """Σ_k log M(S_k) = Σ_k [lnB(S_k + η) − lnB(η1)]; zero counts contribute nothing."""
-    n_words = counts.shape[0]
-    seen = counts[counts != 0.0]
-    topics = counts.sum(axis=0) + n_words * word_concentration
-    words = gammaln(seen + word_concentration).sum() - len(seen) * gammaln(word_concentration)
-    totals = gammaln(topics).sum() - len(topics) * gammaln(n_words * word_concentration)
-    return float(words - totals)
+    return float(evidence_by_topic(counts, word_concentration).sum())
+
+
+def evidence_by_topic(counts: FloatArray, word_concentration: float) -> FloatArray:
+    """log M(S_k), (n_topics,): the log probability of a topic's expected counts, φ_k integrated."""
+    evidence: FloatArray = _pair_kernels.word_evidence(counts, word_concentration)
+    return evidence
+
+
+def merge_gains(counts: FloatArray, word_concentration: float) -> FloatArray:
+    """log M(S_a + S_b) − log M(S_a) − log M(S_b) for a < b, (n_topics, n_topics)."""
+    gains: FloatArray = _pair_kernels.word_pair_gains(counts, word_concentration)
+    return gains

@@ -1,0 +1,146 @@
+"""Numba kernels for moves: evidence of topics, and what merging any two of them would change."""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+from sparsetopics._kernels import Float32Array, TopicIds, digamma
+from sparsetopics.batches import FloatArray, IntArray
+
+HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+
+
+@numba.njit(cache=True, nogil=True)
+def log_gamma(x: float) -> float:
+    """lnΓ(x) for x > 0: recurrence up to 7, then Stirling's series (error below 1e-13 |lnΓ| + 1e-14).
+
+    Several times faster than the C library's in a loop.
+    """
+    product = 1.0
+    while x < 7.0:
+        product *= x
+        x += 1.0
+    y = 1.0 / (x * x)
+    series = (
+        1 / 12 - y * (1 / 360 - y * (1 / 1260 - y * (1 / 1680 - y * (1 / 1188 - y * 691 / 360360))))
+    ) / x
+    return (x - 0.5) * math.log(x) - x + HALF_LOG_TWO_PI + series - math.log(product)
+
+
+@numba.njit(cache=True, nogil=True)
+def word_evidence(
+    counts: FloatArray,  # (n_words, n_topics)
+    word_concentration: float,
+) -> FloatArray:
+    """log M(S_k) = lnB(S_k + η) − lnB(η1) of each topic, (n_topics,)."""
+    n_words, n_topics = counts.shape
+    totals = np.zeros(n_topics)
+    evidence = np.zeros(n_topics)
+    nothing = log_gamma(word_concentration)
+    for v in range(n_words):
+        for k in range(n_topics):
+            count = counts[v, k]
+            if count != 0.0:
+                totals[k] += count
+                evidence[k] += log_gamma(count + word_concentration) - nothing
+    prior = n_words * word_concentration
+    for k in range(n_topics):
+        evidence[k] -= log_gamma(totals[k] + prior) - log_gamma(prior)
+    return evidence
+
+
+@numba.njit(cache=True, nogil=True)
+def word_pair_gains(
+    counts: FloatArray,  # (n_words, n_topics)
+    word_concentration: float,
+) -> FloatArray:
+    """log M(S_a + S_b) − log M(S_a) − log M(S_b) above the diagonal, (n_topics, n_topics).
+
+    A word changes something only where both topics have it.
+    """
+    n_words, n_topics = counts.shape
+    gains = np.zeros((n_topics, n_topics))
+    totals = np.zeros(n_topics)
+    present = np.zeros(n_topics, np.int64)
+    alone = np.zeros(n_topics)
+    nothing = log_gamma(word_concentration)
+    for v in range(n_words):
+        n_present = 0
+        for k in range(n_topics):
+            count = counts[v, k]
+            if count > 0.0:
+                totals[k] += count
+                present[n_present] = k
+                alone[k] = log_gamma(count + word_concentration) - nothing
+                n_present += 1
+        for i in range(n_present):
+            a = present[i]
+            for j in range(i + 1, n_present):
+                b = present[j]
+                both = log_gamma(counts[v, a] + counts[v, b] + word_concentration) - nothing
+                gains[a, b] += both - alone[a] - alone[b]
+    prior = n_words * word_concentration
+    for a in range(n_topics):
+        alone[a] = log_gamma(totals[a] + prior) - log_gamma(prior)
+    for a in range(n_topics):
+        for b in range(a + 1, n_topics):
+            both = log_gamma(totals[a] + totals[b] + prior) - log_gamma(prior)
+            gains[a, b] -= both - alone[a] - alone[b]
+    return gains
+
+
+@numba.njit(cache=True, nogil=True)
+def add_assignment_pair_gains(
+    counts: FloatArray,  # (n_pairs,)
+    starts: IntArray,  # (n_pairs + 1,)
+    topics: TopicIds,
+    shares: Float32Array,
+    gains: FloatArray,  # (n_topics, n_topics)  added to, above the diagonal
+) -> None:
+    """What merging a and b changes in −Σ x r log r: only tokens that use both count."""
+    for u in range(starts.shape[0] - 1):
+        for i in range(starts[u], starts[u + 1]):
+            left = np.float64(shares[i])
+            log_left = math.log(left) if starts[u + 1] - starts[u] > 1 else 0.0
+            for j in range(i + 1, starts[u + 1]):
+                right = np.float64(shares[j])
+                both = left + right
+                change = left * log_left + right * math.log(right) - both * math.log(both)
+                a, b = topics[i], topics[j]
+                gains[min(a, b), max(a, b)] += counts[u] * change
+
+
+@numba.njit(cache=True, nogil=True)
+def add_document_pair_gains(
+    doc_starts: IntArray,  # (n_docs + 1,)
+    topics: TopicIds,
+    masses: FloatArray,  # N_dk
+    prior: FloatArray,  # (n_topics,)  α_k
+    gains: FloatArray,  # (n_topics, n_topics)  added to, above the diagonal
+    shared: FloatArray,  # (n_topics, n_topics)  likewise: documents that use both
+) -> None:
+    """Of documents that use a and b, lnΓ(θ_a + θ_b) − lnΓ(θ_a) − lnΓ(θ_b) − α_b ψ(θ_a) − α_a ψ(θ_b).
+
+    The last two take back what ``moves.merge`` counts for all documents that use one of them.
+    """
+    longest = 0
+    for d in range(doc_starts.shape[0] - 1):
+        longest = max(longest, doc_starts[d + 1] - doc_starts[d])
+    log_gammas, digammas = np.zeros(longest), np.zeros(longest)
+    for d in range(doc_starts.shape[0] - 1):
+        lo, hi = doc_starts[d], doc_starts[d + 1]
+        for i in range(lo, hi):
+            value = masses[i] + prior[topics[i]]
+            log_gammas[i - lo], digammas[i - lo] = log_gamma(value), digamma(value)
+        for i in range(lo, hi):
+            a = topics[i]
+            for j in range(i + 1, hi):
+                b = topics[j]
+                both = masses[i] + masses[j] + prior[a] + prior[b]
+                change = log_gamma(both) - log_gammas[i - lo] - log_gammas[j - lo]
+                change -= prior[b] * digammas[i - lo] + prior[a] * digammas[j - lo]
+                gains[min(a, b), max(a, b)] += change
+                shared[min(a, b), max(a, b)] += 1.0

@@ -1,0 +1,125 @@
+"""Stick-breaking weights of an HDP: q(u_k) = Beta(ρ_k ω_k, (1 − ρ_k) ω_k), and their global step.
+
+With c_k = αE[β_k] and c_{K+1} = αE[β_{>K}], the terms of the ELBO that contain (ρ, ω) are
+
+    Σ_k { lnB(a_k, b_k) + (1 + D − a_k) E[log u_k] + (γ + D (K + 1 − k) − b_k) E[log(1 − u_k)] }
+    + Σ_{k≤K} [ c_k Σ_{d: k active} ψ(θ_dk) + (D − D_k) lnΓ(c_k) ] + D lnΓ(c_{K+1}),
+
+a_k = ρ_k ω_k, b_k = (1 − ρ_k) ω_k (HDP15, with θ_dk = c_k followed exactly where k is not active: see
+``documents``; the paper freezes it there, which ties β to its former value). The gradient is O(K):
+∂c_l/∂ρ_k is c_k/ρ_k for l = k and −c_l/(1 − ρ_k) for l > k, so one reversed cumulative sum serves
+all k.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import betaln, expit, gammaln, logit, polygamma, psi
+
+from sparsetopics.batches import FloatArray
+from sparsetopics.model import Sticks
+
+SMALLEST = 1e-8  # distance of a stick mean from 0 and 1
+ITERATIONS = 200
+
+
+class WeightTerms(NamedTuple):
+    """What documents say about the weights of topics."""
+
+    n_docs: float
+    active_documents: FloatArray  # (n_topics,)  D_k
+    summed_digamma: FloatArray  # (n_topics,)  Σ_{d: k active} ψ(θ_dk)
+
+
+def from_weights(weights: FloatArray, like: Sticks, n_docs: float) -> Sticks:
+    """Sticks with E[β] = ``weights`` (n_topics,), which add up to less than one.
+
+    Concentrations are those the optimum would have without the documents' linear terms.
+    """
+    after = np.arange(len(weights), 0, -1)
+    concentrations = 1.0 + like.top_concentration + n_docs * (1.0 + after)
+    return reweighted(weights, concentrations, like)
+
+
+def reweighted(weights: FloatArray, concentrations: FloatArray, like: Sticks) -> Sticks:
+    """Sticks with E[β] = ``weights`` and given ω, (n_topics,) each; the weights leave a tail."""
+    left = 1.0 - np.concatenate(([0.0], np.cumsum(weights[:-1])))
+    means = np.clip(weights / np.maximum(left, SMALLEST), SMALLEST, 1.0 - SMALLEST)
+    return like._replace(means=means, concentrations=concentrations)
+
+
+def expected_logs(sticks: Sticks) -> tuple[FloatArray, FloatArray]:
+    """E[log u_k] and E[log(1 − u_k)], (n_topics,) each."""
+    total = psi(sticks.concentrations)
+    taken = psi(sticks.means * sticks.concentrations) - total
+    left = psi((1.0 - sticks.means) * sticks.concentrations) - total
+    return taken, left
+
+
+def elbo_sticks(sticks: Sticks, n_docs: float) -> float:
+    """E[log p(u)] − E[log q(u)] + D (K log α + Σ_{k≤K+1} E[log β_k]).
+
+    The last part bounds Σ_d [lnΓ(α) − Σ_k lnΓ(αβ_k)] from below for every α > 0: lnΓ(x) =
+    lnΓ(1 + x) − log x, and lnΓ(1 + x), convex and zero at 0, is superadditive.
+    """
+    n_topics = len(sticks.means)
+    a, b = sticks.means * sticks.concentrations, (1.0 - sticks.means) * sticks.concentrations
+    taken, left = expected_logs(sticks)
+    after = n_docs * np.arange(n_topics, 0, -1)
+    gamma, alpha = sticks.top_concentration, sticks.doc_concentration
+    of_sticks = betaln(a, b) + (1.0 + n_docs - a) * taken + (gamma + after - b) * left
+    return float(of_sticks.sum() + n_topics * (np.log(gamma) + n_docs * np.log(alpha)))
+
+
+def concentrations_with_tail(sticks: Sticks) -> FloatArray:
+    """αE[β_1], …, αE[β_K], αE[β_{>K}], (n_topics + 1,)."""
+    left = np.concatenate(([1.0], np.cumprod(1.0 - sticks.means)))
+    return sticks.doc_concentration * np.append(sticks.means, 1.0) * left
+
+
+def objective(sticks: Sticks, terms: WeightTerms) -> tuple[float, FloatArray, FloatArray]:
+    """The terms above in nats, and their gradients by ρ and ω, (n_topics,) each."""
+    n_docs, rho, omega = terms.n_docs, sticks.means, sticks.concentrations
+    c = concentrations_with_tail(sticks)
+    inactive = np.append(n_docs - terms.active_documents, n_docs)
+    linear = np.append(terms.summed_digamma, 0.0)
+    value = elbo_sticks(sticks, n_docs) + float(np.sum(c * linear + inactive * gammaln(c)))
+
+    a, b = rho * omega, (1.0 - rho) * omega
+    after = n_docs * np.arange(len(rho), 0, -1)
+    surplus_a, surplus_b = 1.0 + n_docs - a, sticks.top_concentration + after - b
+    shared = (surplus_a + surplus_b) * polygamma(1, omega)
+    by_a, by_b = surplus_a * polygamma(1, a) - shared, surplus_b * polygamma(1, b) - shared
+    pull = c * (linear + inactive * psi(c))
+    pull_after = np.cumsum(pull[::-1])[::-1][1:]
+    by_rho = omega * (by_a - by_b) + pull[:-1] / rho - pull_after / (1.0 - rho)
+    by_omega = rho * by_a + (1.0 - rho) * by_b
+    return value, by_rho, by_omega
+
+
+def optimized(start: Sticks, terms: WeightTerms, iterations: int = ITERATIONS) -> Sticks:
+    """(ρ, ω) at a maximum of ``objective`` by L-BFGS from ``start``; never worse than it."""
+    n_topics = len(start.means)
+    scale = 1.0 / max(terms.n_docs, 1.0)
+
+    def unpack(x: FloatArray) -> Sticks:
+        rho = np.clip(expit(x[:n_topics]), SMALLEST, 1.0 - SMALLEST)
+        return start._replace(means=rho, concentrations=np.exp(x[n_topics:]))
+
+    def negative(x: FloatArray) -> tuple[float, FloatArray]:
+        sticks = unpack(x)
+        value, by_rho, by_omega = objective(sticks, terms)
+        by_logit = by_rho * sticks.means * (1.0 - sticks.means)
+        by_log = by_omega * sticks.concentrations
+        return -scale * value, -scale * np.concatenate((by_logit, by_log))
+
+    x = np.concatenate((logit(start.means), np.log(start.concentrations)))
+    found = minimize(
+        negative, x, jac=True, method="L-BFGS-B",
+        options={"maxiter": iterations, "ftol": 1e-9, "gtol": 1e-8},
+    )  # fmt: skip
+    best = unpack(found.x)
+    return best if objective(best, terms)[0] > objective(start, terms)[0] else start

@@ -1,0 +1,1 @@
+"""Moves that change the number of topics."""

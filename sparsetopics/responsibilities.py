@@ -1,0 +1,61 @@
+"""L-sparse responsibilities r_uk of a batch, and the summary that follows from them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetopics import _summary_kernels
+from sparsetopics._kernels import Float32Array, TopicIds
+from sparsetopics.batches import FloatArray, IntArray
+
+
+class Responsibilities(NamedTuple):
+    """One sparse row of shares for each document-word pair; a row adds up to one."""
+
+    starts: IntArray  # (n_pairs + 1,)
+    topics: TopicIds  # (n_entries,)
+    shares: Float32Array  # (n_entries,)
+
+    @classmethod
+    def joined(cls, parts: list[Responsibilities]) -> Responsibilities:
+        """One after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        lengths = np.concatenate([np.diff(part.starts) for part in parts])
+        return cls(
+            np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+            np.concatenate([part.topics for part in parts]),
+            np.concatenate([part.shares for part in parts]),
+        )
+
+    def take(self, pairs: IntArray) -> Responsibilities:
+        """The rows of ``pairs``, in that order."""
+        lengths = np.diff(self.starts)[pairs]
+        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        entries = np.arange(starts[-1]) + np.repeat(self.starts[pairs] - starts[:-1], lengths)
+        return Responsibilities(starts, self.topics[entries], self.shares[entries])
+
+    def renumbered(self, new_topics: IntArray) -> Responsibilities:
+        """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers add up."""
+        return Responsibilities(*_summary_kernels.renumber(*self, new_topics))
+
+
+def pairs_of(indptr: IntArray, documents: NDArray[np.int64]) -> IntArray:
+    """Positions of the pairs of the chosen documents, in their order."""
+    lengths = np.diff(indptr)[documents]
+    ends = np.cumsum(lengths)
+    pairs: IntArray = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
+        indptr[documents] - (ends - lengths), lengths
+    )
+    return pairs
+
+
+class DocTopicCounts(NamedTuple):
+    """N_dk as sparse rows."""
+
+    starts: IntArray  # (n_docs + 1,)
+    topics: TopicIds
+    counts: FloatArray
