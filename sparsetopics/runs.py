@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,20 +15,19 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
-from sparsetopics.batches import FloatArray
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError, RunError, VocabularyError
 from sparsetopics.model import TopicModel
+from sparsetopics.run_formats import RUN_FORMATS, ArrayFormat, Arrays
 
 FORMAT_VERSION = 1
 SETTINGS_FILE = "model.json"
 ARRAYS_FILE = "model.safetensors"
 TRACE_FILE = "trace.jsonl"
-MODEL_NAMES = ("lda",)
+MODEL_NAMES = tuple(RUN_FORMATS)
 SETTING_TYPES = {
     "n_topics": int,
     "n_words": int,
-    "word_concentration": float,
     "vocabulary_fingerprint": str,
     "corpus": dict,
 }
@@ -79,8 +79,8 @@ def save_run(
     models give equal bytes in ``model.safetensors``.
     """
     arrays = {
-        "topic_word_posterior": np.ascontiguousarray(model.topic_word_posterior, np.float64),
-        "doc_concentration": np.ascontiguousarray(model.doc_concentration, np.float64),
+        name: np.ascontiguousarray(array, np.float64)
+        for name, array in RUN_FORMATS[model.name].arrays_of(model).items()
     }
     (folder / ARRAYS_FILE).write_bytes(save(arrays))  # save_file would hide it from other users
     vocabulary.save(folder)
@@ -97,8 +97,7 @@ def _facts(model: TopicModel, vocabulary: Vocabulary) -> dict[str, Any]:
         "model": model.name,
         "n_topics": model.n_topics,
         "n_words": model.n_words,
-        "doc_concentration": float(model.doc_concentration.sum()),
-        "word_concentration": float(model.word_concentration),
+        **RUN_FORMATS[model.name].numbers_of(model),
         "vocabulary_fingerprint": vocabulary.fingerprint,
         "versions": {"python": platform.python_version()}
         | {library: version(library) for library in LIBRARIES},
@@ -117,8 +116,8 @@ def load_run(path: Path) -> Run:
     _check_folder(path)
     settings = _load_settings(path / SETTINGS_FILE)
     vocabulary = _load_vocabulary(path, settings)
-    posterior, concentration = _load_arrays(path / ARRAYS_FILE, settings)
-    model = TopicModel(settings["model"], posterior, concentration, settings["word_concentration"])
+    arrays = _load_arrays(path / ARRAYS_FILE, settings)
+    model = RUN_FORMATS[settings["model"]].model_of(arrays, settings)
     return Run(path, model, vocabulary, settings, _load_trace(path / TRACE_FILE))
 
 
@@ -153,6 +152,10 @@ def _load_settings(path: Path) -> dict[str, Any]:
         if not isinstance(settings.get(name), kind):
             found = f"{name} {settings.get(name)!r}"
             raise RunError(str(path), found=found, wanted="a value that training writes")
+    for name in RUN_FORMATS[settings["model"]].numbers:
+        number = settings.get(name)
+        if not (isinstance(number, float) and 0 < number < math.inf):
+            raise RunError(str(path), found=f"{name} {number!r}", wanted="a positive number")
     if not isinstance(settings["corpus"].get("n_documents"), int):
         raise RunError(str(path), found="no n_documents of the corpus", wanted="their number")
     return settings
@@ -172,29 +175,28 @@ def _load_vocabulary(folder: Path, settings: Mapping[str, Any]) -> Vocabulary:
     return vocabulary
 
 
-def _load_arrays(path: Path, settings: Mapping[str, Any]) -> tuple[FloatArray, FloatArray]:
+def _load_arrays(path: Path, settings: Mapping[str, Any]) -> Arrays:
     try:
         arrays = load_file(path)
     except (OSError, SafetensorError) as error:
         raise RunError(str(path), found=str(error), wanted="the arrays of the model") from error
-    n_topics, n_words = settings["n_topics"], settings["n_words"]
-    shapes = {"topic_word_posterior": (n_topics, n_words), "doc_concentration": (n_topics,)}
-    for name, shape in shapes.items():
-        _check_array(path, name, arrays.get(name), shape)
-    return arrays["topic_word_posterior"], arrays["doc_concentration"]
+    formats = RUN_FORMATS[settings["model"]].arrays
+    for name, wanted in formats.items():
+        shape = tuple(settings[axis] for axis in wanted.axes)
+        _check_array(f"{path}, {name}", arrays.get(name), shape, wanted)
+    return {name: arrays[name] for name in formats}
 
 
-def _check_array(path: Path, name: str, array: Any, shape: tuple[int, ...]) -> None:
-    where = f"{path}, {name}"
+def _check_array(where: str, array: Any, shape: tuple[int, ...], wanted: ArrayFormat) -> None:
     if array is None or array.shape != shape:
         found = "no such array" if array is None else f"shape {array.shape}"
         raise RunError(where, found=found, wanted=f"shape {shape}")
     if array.dtype != np.float64:
         raise RunError(where, found=f"{array.dtype} numbers", wanted="float64")
-    bad = ~(np.isfinite(array) & (array > 0))
+    bad = ~((array > 0) & (array < wanted.upper))
     if bad.any():
         found = f"{array[bad][0]} among {int(bad.sum()):,} bad values"
-        raise RunError(where, found=found, wanted="finite positive numbers")
+        raise RunError(where, found=found, wanted=wanted.values)
 
 
 def _load_trace(path: Path) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from hypothesis import settings
 
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.model import TopicModel
+from sparsetopics.model import Sticks, TopicModel
 from sparsetopics.runs import save_run
 
 # Kernels compile on their first example, and a test must fail on every machine or on none.
@@ -55,6 +55,14 @@ def model(training_batch) -> TopicModel:
 
 
 @pytest.fixture
+def hdp(model) -> TopicModel:
+    """The same topics, their weights broken off a stick."""
+    sticks = Sticks(np.array([0.4, 0.4, 0.5, 0.6]), np.array([90.0, 70.0, 50.0, 30.0]), 5.0, 0.5)
+    concentration = sticks.doc_concentration * sticks.global_topic_weights
+    return TopicModel("hdp", model.topic_word_posterior, concentration, 0.1, sticks)
+
+
+@pytest.fixture
 def run_folder(tmp_path, model, vocabulary):
     """A run folder as training leaves it."""
     folder = tmp_path / "run"
@@ -62,6 +70,27 @@ def run_folder(tmp_path, model, vocabulary):
     settings = {"corpus": {"n_documents": 60, "fingerprint": "abc"}, "options": {}, "seed": 7}
     trace = [{"lap": lap, "elbo_per_token": -4 + 0.1 * lap} for lap in (1, 2, 3)]
     save_run(folder, model, vocabulary, settings, trace)
+    return folder
+
+
+@pytest.fixture
+def hdp_folder(tmp_path, hdp, vocabulary):
+    """A run folder of an HDP that moved from three topics to four by the collapsed criterion."""
+    folder = tmp_path / "hdp-run"
+    folder.mkdir()
+    moves = {"names": ["merge", "birth"], "criterion": "collapsed", "verify": False}
+    options = {"model": "hdp", "laps": 100, "moves": moves}
+    settings = {"corpus": {"n_documents": 60, "fingerprint": "abc"}, "options": options, "seed": 7}
+    trace = [
+        {
+            "lap": lap,
+            "elbo_per_token": -4 + 0.1 * lap,
+            "criterion_per_token": -3.5 + 0.1 * lap,
+            "n_topics": n_topics,
+        }
+        for lap, n_topics in enumerate((3, 5, 4), start=1)
+    ]
+    save_run(folder, hdp, vocabulary, settings, trace)
     return folder
 
 

@@ -1,5 +1,6 @@
 """Run folders: what is written comes back, and damage is named."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +23,43 @@ def test_a_saved_run_comes_back(run_folder, model, vocabulary):
     assert run.settings["versions"]["numpy"] == np.__version__
     assert [entry["lap"] for entry in run.trace] == [1, 2, 3]
     assert (run.n_training_documents, run.n_laps) == (60, 3)
+
+
+def test_a_saved_hdp_comes_back_with_its_sticks(hdp_folder, hdp):
+    run = load_run(hdp_folder)
+
+    assert run.model.name == "hdp"
+    for found, saved in zip(run.model.sticks, hdp.sticks, strict=True):
+        np.testing.assert_array_equal(found, saved)
+    for name in ("topic_word_posterior", "doc_concentration", "topic_weights"):
+        np.testing.assert_array_equal(getattr(run.model, name), getattr(hdp, name))
+    assert run.model.word_concentration == 0.1
+
+
+def test_an_hdp_keeps_sticks_and_total_concentrations_alone(hdp_folder):
+    """αE[β_k] follows from them; two sources could disagree."""
+    settings = load_run(hdp_folder).settings
+
+    assert sorted(load_file(hdp_folder / "model.safetensors")) == [
+        "stick_concentrations",
+        "stick_means",
+        "topic_word_posterior",
+    ]
+    assert (settings["doc_concentration"], settings["top_concentration"]) == (0.5, 5.0)
+
+
+def test_an_lda_keeps_its_document_concentrations(run_folder, model):
+    assert sorted(load_file(run_folder / "model.safetensors")) == [
+        "doc_concentration",
+        "topic_word_posterior",
+    ]
+    assert load_run(run_folder).model.sticks is None
+    assert "top_concentration" not in load_run(run_folder).settings
+
+
+def test_an_hdp_without_sticks_cannot_be_saved(tmp_path, hdp, vocabulary):
+    with pytest.raises(TypeError, match="without sticks"):
+        save_run(tmp_path, replace(hdp, sticks=None), vocabulary, {}, [])
 
 
 def test_equal_models_give_equal_bytes(tmp_path, run_folder, model, vocabulary):
@@ -90,7 +128,7 @@ def test_another_format_version_is_refused(run_folder, edit_settings):
 
 def test_an_unknown_model_is_refused(run_folder, edit_settings):
     edit_settings(model="lsi")
-    expect_damage(run_folder, "'lsi'", "one of lda")
+    expect_damage(run_folder, "'lsi'", "one of lda, hdp")
 
 
 @pytest.mark.parametrize(
@@ -114,6 +152,67 @@ def test_impossible_numbers_are_refused(run_folder, value):
     arrays["topic_word_posterior"][2, 3] = value
     save_file(arrays, run_folder / "model.safetensors")
     expect_damage(run_folder, "topic_word_posterior", f"found {value}", "finite positive")
+
+
+def change_array(folder, name, change):
+    arrays = load_file(folder / "model.safetensors")
+    arrays[name] = change(arrays[name])
+    save_file(arrays, folder / "model.safetensors")
+
+
+@pytest.mark.parametrize("name", ["stick_means", "stick_concentrations", "topic_word_posterior"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1.0, 0.0])
+def test_impossible_numbers_of_an_hdp_are_refused(hdp_folder, name, value):
+    def spoil(array):
+        array[2] = value
+        return array
+
+    change_array(hdp_folder, name, spoil)
+
+    expect_damage(hdp_folder, f"model.safetensors, {name}: found {value}")
+
+
+@pytest.mark.parametrize("value", [1.0, 1.5])
+def test_a_stick_mean_of_one_or_more_is_refused(hdp_folder, value):
+    change_array(hdp_folder, "stick_means", lambda means: np.append(means[:-1], value))
+
+    expect_damage(hdp_folder, "stick_means", f"found {value}", "wanted numbers in (0, 1)")
+
+
+@pytest.mark.parametrize("name", ["stick_means", "stick_concentrations"])
+@pytest.mark.parametrize("change", [lambda array: array[:-1], lambda array: array[:, None]])
+def test_sticks_of_another_shape_are_refused(hdp_folder, name, change):
+    change_array(hdp_folder, name, lambda array: np.ascontiguousarray(change(array)))
+
+    expect_damage(hdp_folder, name, "found shape", "wanted shape (4,)")
+
+
+@pytest.mark.parametrize("name", ["stick_means", "stick_concentrations", "topic_word_posterior"])
+def test_a_missing_array_of_an_hdp_is_named(hdp_folder, name):
+    arrays = load_file(hdp_folder / "model.safetensors")
+    del arrays[name]
+    save_file(arrays, hdp_folder / "model.safetensors")
+
+    expect_damage(hdp_folder, f"{name}: found no such array")
+
+
+@pytest.mark.parametrize("value", [None, "5", 0.0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["doc_concentration", "word_concentration", "top_concentration"])
+def test_concentrations_that_are_none_are_refused(hdp_folder, name, value):
+    path = hdp_folder / "model.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+
+    expect_damage(hdp_folder, f"model.json: found {name} {value!r}", "wanted a positive number")
+
+
+@pytest.mark.parametrize(("fixture", "other"), [("hdp_folder", "lda"), ("run_folder", "hdp")])
+def test_one_model_under_the_name_of_the_other_is_refused(request, fixture, other):
+    folder = request.getfixturevalue(fixture)
+    path = folder / "model.json"
+    settings = json.loads(path.read_text()) | {"model": other, "top_concentration": 5.0}
+    path.write_text(json.dumps(settings))
+
+    expect_damage(folder, "found no such array")
 
 
 def test_single_precision_arrays_are_refused(run_folder):
