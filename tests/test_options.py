@@ -6,7 +6,13 @@ import pytest
 
 from sparsetopics.errors import OptionError
 from sparsetopics.executors import open_executor
-from sparsetopics.options import TopicPrior, LocalOptions, StepSizes, TrainingOptions
+from sparsetopics.options import (
+    LocalOptions,
+    MoveOptions,
+    StepSizes,
+    TopicPrior,
+    TrainingOptions,
+)
 
 REFUSED = [
     (lambda: LocalOptions(sparsity=0), "sparsity: found 0, wanted at least 1"),
@@ -32,6 +38,30 @@ REFUSED = [
     (
         lambda: TrainingOptions(3, learner="stochastic", learn_hyperparameters=True),
         "learn-hyperparameters: found the stochastic learner",
+    ),
+    (lambda: TopicPrior(top_concentration=0.0), "gamma: found 0.0, wanted a positive number"),
+    (lambda: TrainingOptions(3, model="lsi"), "model: found lsi, wanted one of lda, hdp"),
+    (
+        lambda: TrainingOptions(3, prior=TopicPrior(top_concentration=1.0)),
+        "gamma: found LDA, wanted the HDP",
+    ),
+    (lambda: MoveOptions(("split",)), "moves: found split, wanted one of merge, delete, birth"),
+    (lambda: MoveOptions(("merge", "merge")), "moves: found merge,merge, wanted each move once"),
+    (lambda: MoveOptions(criterion="aic"), "criterion: found aic, wanted one of bound, collapsed"),
+    (lambda: TrainingOptions(3, moves=MoveOptions()), "moves: found LDA, wanted the HDP"),
+    (
+        lambda: TrainingOptions(3, model="hdp", learner="stochastic", moves=MoveOptions()),
+        "moves: found the stochastic learner, wanted the memoized learner",
+    ),
+    (
+        lambda: TrainingOptions(3, model="hdp", learner="full", moves=MoveOptions(("merge",))),
+        "moves: found the full learner",
+    ),
+    (
+        lambda: TrainingOptions(
+            3, model="hdp", moves=MoveOptions(()), local=LocalOptions(sparsity=4)
+        ),
+        "sparsity: found 4, wanted at most 3",
     ),
     (lambda: open_executor(0).__enter__(), "workers: found 0, wanted at least 1"),
 ]
@@ -78,3 +108,35 @@ def test_only_the_collapsed_update_prunes_by_default():
     assert LocalOptions("collapsed").pruning_mass > 1.0
     assert LocalOptions("mean-field").pruning_mass < 1e-6
     assert LocalOptions("collapsed", minimum_mass=0.5).pruning_mass == 0.5
+
+
+@pytest.mark.parametrize(("model", "laps"), [("lda", 20), ("hdp", 100)])
+def test_laps_at_most_depend_on_the_model(model, laps):
+    assert TrainingOptions(3, model=model).n_laps == laps
+    assert TrainingOptions(3, model=model, laps=7).n_laps == 7
+
+
+@pytest.mark.parametrize(
+    ("model", "learner", "moves"),
+    [
+        ("hdp", "memoized", ("merge", "delete", "birth")),
+        ("hdp", "full", ()),
+        ("hdp", "stochastic", ()),
+        ("lda", "memoized", ()),
+    ],
+)
+def test_an_hdp_that_memoizes_makes_all_moves_by_default(model, learner, moves):
+    assert TrainingOptions(3, model=model, learner=learner).active_moves.names == moves
+
+
+def test_moves_are_made_as_asked():
+    options = TrainingOptions(3, model="hdp", moves=MoveOptions(("birth",), "collapsed"))
+
+    assert options.active_moves == MoveOptions(("birth",), "collapsed")
+
+
+def test_an_hdp_may_use_more_topics_a_word_than_it_starts_from():
+    """It may be born with one topic and grow."""
+    local = TrainingOptions(1, model="hdp", local=LocalOptions(sparsity=4)).local
+
+    assert [local.n_slots(n_topics) for n_topics in (1, 3, 9)] == [1, 3, 4]
