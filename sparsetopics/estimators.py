@@ -1,35 +1,31 @@
-"""LDA as an object with ``fit``, ``transform`` and ``score``, in scikit-learn's names."""
+"""LDA and HDP as objects with ``fit``, ``transform`` and ``score``, in scikit-learn's names."""
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sparsetopics.batches import DocumentBatch, FloatArray
-from sparsetopics.corpora.batching import plan_batches
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics import fitting
+from sparsetopics.batches import FloatArray
 from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import OptionError, ShapeError
-from sparsetopics.evaluation.completion import document_completion, unigram_probabilities
-from sparsetopics.executors import open_executor
-from sparsetopics.inference import topic_proportions
 from sparsetopics.model import TopicModel
 from sparsetopics.options import (
-    TopicPrior,
+    DEFAULT_CRITERION,
+    DEFAULT_LAPS,
+    DEFAULT_TOP_CONCENTRATION,
+    Criterion,
     LearnerName,
     LocalOptions,
     LocalUpdate,
+    ModelName,
+    MoveName,
     StartName,
+    TopicPrior,
     TrainingOptions,
 )
-from sparsetopics.runs import load_run, save_run
-from sparsetopics.staging import staged_folder
-from sparsetopics.training import Hooks, LapInfo, train
+from sparsetopics.runs import load_run
+from sparsetopics.trained_runs import move_options
 
 
 class LDA:
@@ -40,6 +36,13 @@ class LDA:
     one entry per lap. Options out of range raise OptionError when ``fit`` is called.
     """
 
+    model_: TopicModel
+    vocabulary_: Vocabulary
+    trace_: list[dict[str, Any]]
+    components_: FloatArray
+    n_components_: int
+    n_docs_: int
+
     def __init__(
         self,
         n_components: int = 100,
@@ -47,7 +50,7 @@ class LDA:
         sparsity: int | None = None,
         local_update: LocalUpdate = "collapsed",
         learner: LearnerName = "memoized",
-        max_iter: int = 20,
+        max_iter: int = DEFAULT_LAPS["lda"],
         n_batches: int | None = None,
         doc_concentration: float = 0.5,
         word_concentration: float = 0.1,
@@ -73,18 +76,7 @@ class LDA:
 
     def fit(self, X: Any, y: object = None) -> LDA:
         """Learn topics from a Corpus, or from a sparse matrix of counts (n_docs, n_words)."""
-        corpus = _as_corpus(X)
-        rng = np.random.default_rng(self.random_state)
-        source = plan_batches(corpus, self.n_batches, rng)
-        trace: list[LapInfo] = []
-        hooks = Hooks(on_lap=lambda info, model: trace.append(info))
-        with (
-            tempfile.TemporaryDirectory(prefix="sparsetopics-") as scratch,
-            open_executor(self.n_jobs) as executor,
-        ):
-            model = train(source, self._options(), Path(scratch), executor, rng, hooks=hooks)
-        self._settle(model, corpus.vocabulary, [info._asdict() for info in trace])
-        self.n_docs_ = corpus.n_docs
+        fitting.fit(self, X)
         return self
 
     def transform(self, X: Any) -> FloatArray:
@@ -92,107 +84,155 @@ class LDA:
 
         An empty row of a matrix gets those of the prior.
         """
-        corpus = self._known_words(X)
-        found = np.concatenate([self._proportions(batch) for batch in corpus.batches()])
-        if isinstance(X, Corpus):
-            return found
-        prior = self.model_.doc_concentration
-        proportions: FloatArray = np.tile(prior / prior.sum(), (X.shape[0], 1))
-        proportions[[int(row) for doc_ids in corpus.doc_ids() for row in doc_ids]] = found
-        return proportions
+        return fitting.transform(self, X)
 
     def fit_transform(self, X: Any, y: object = None) -> FloatArray:
         return self.fit(X).transform(X)
 
     def score(self, X: Any, y: object = None) -> float:
         """Document-completion log-likelihood per token of held-out documents, in nats."""
-        self._check_fitted()
-        return document_completion(
-            self._known_words(X),
-            self.model_.topic_word_mean,
-            self.model_.doc_concentration,
-            unigram_probabilities(self.vocabulary_.term_frequency),
-            workers=self.n_jobs,
-        ).log_likelihood_per_token
+        return fitting.score(self, X)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a run folder that ``sparsetopics`` commands and ``load`` read. OutputError."""
-        self._check_fitted()
-        settings = {
-            "corpus": {"n_documents": self.n_docs_},
-            "options": asdict(self._options()),
-            "seed": self.random_state,
-        }
-        with staged_folder(Path(path), overwrite=overwrite) as folder:
-            save_run(folder, self.model_, self.vocabulary_, settings, self.trace_)
+        fitting.save(self, Path(path), overwrite=overwrite)
 
-    def _options(self) -> TrainingOptions:
+    def training_options(self) -> TrainingOptions:
+        """The same options as the command line's; raises OptionError."""
         return TrainingOptions(
             n_topics=self.n_components,
             laps=self.max_iter,
             learner=self.learner,
-            local=LocalOptions(
-                update=self.local_update,
-                sparsity=self.sparsity,
-                restarts=self.restarts,
-            ),
+            local=LocalOptions(self.local_update, self.sparsity, restarts=self.restarts),
             prior=TopicPrior(self.doc_concentration, self.word_concentration),
             start=self.start,
             learn_hyperparameters=self.learn_hyperparameters,
+            model="lda",
         )
 
-    def _settle(
-        self, model: TopicModel, vocabulary: Vocabulary, trace: Sequence[Mapping[str, Any]]
+
+class HDP:
+    """Hierarchical Dirichlet process topics: learns how many there are.
+
+    Training starts from ``n_components`` topics and merges, deletes and adds topics where that
+    raises ``criterion``, until bound and number have settled or ``max_iter`` laps are done.
+    ``moves`` are some of "merge", "delete" and "birth"; None stands for all of them with the
+    memoized learner and for none with the others, which keep their number of topics.
+    ``doc_concentration`` is the total α, ``top_concentration`` γ. After ``fit``:
+    ``components_`` (n_topics, n_words) is the topic-word posterior λ, ``n_components_`` the
+    number of topics, ``trace_`` a list with one entry per lap. Options out of range raise
+    OptionError when ``fit`` is called.
+    """
+
+    model_: TopicModel
+    vocabulary_: Vocabulary
+    trace_: list[dict[str, Any]]
+    components_: FloatArray
+    n_components_: int
+    n_docs_: int
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        sparsity: int | None = None,
+        local_update: LocalUpdate = "collapsed",
+        learner: LearnerName = "memoized",
+        max_iter: int = DEFAULT_LAPS["hdp"],
+        n_batches: int | None = None,
+        doc_concentration: float = 0.5,
+        top_concentration: float = DEFAULT_TOP_CONCENTRATION,
+        word_concentration: float = 0.1,
+        learn_hyperparameters: bool = False,
+        moves: Sequence[MoveName] | None = None,
+        criterion: Criterion = DEFAULT_CRITERION,
+        start: StartName | None = None,
+        restarts: int | None = None,
+        n_jobs: int = 1,
+        random_state: int = 0,
     ) -> None:
-        self.model_ = model
-        self.vocabulary_ = vocabulary
-        self.trace_ = list(trace)
-        self.components_ = model.topic_word_posterior
-        self.n_components_ = model.n_topics
+        self.n_components = n_components
+        self.sparsity = sparsity
+        self.local_update: LocalUpdate = local_update
+        self.learner: LearnerName = learner
+        self.max_iter = max_iter
+        self.n_batches = n_batches
+        self.doc_concentration = doc_concentration
+        self.top_concentration = top_concentration
+        self.word_concentration = word_concentration
+        self.learn_hyperparameters = learn_hyperparameters
+        self.moves = moves
+        self.criterion: Criterion = criterion
+        self.start: StartName | None = start
+        self.restarts = restarts
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
-    def _proportions(self, batch: DocumentBatch) -> FloatArray:
-        return topic_proportions(
-            batch,
-            self.model_.topic_word_mean,
-            self.model_.doc_concentration,
-            workers=self.n_jobs,
+    def fit(self, X: Any, y: object = None) -> HDP:
+        """Learn topics from a Corpus, or from a sparse matrix of counts (n_docs, n_words)."""
+        fitting.fit(self, X)
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
+        """Expected topic proportions of each document, (n_docs, n_topics); deterministic.
+
+        Among the topics that were found: what the HDP keeps for others is left out. An empty row
+        of a matrix gets the proportions of the prior.
+        """
+        return fitting.transform(self, X)
+
+    def fit_transform(self, X: Any, y: object = None) -> FloatArray:
+        return self.fit(X).transform(X)
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Document-completion log-likelihood per token of held-out documents, in nats."""
+        return fitting.score(self, X)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write a run folder that ``sparsetopics`` commands and ``load`` read. OutputError."""
+        fitting.save(self, Path(path), overwrite=overwrite)
+
+    def training_options(self) -> TrainingOptions:
+        """The same options as the command line's; raises OptionError."""
+        return TrainingOptions(
+            n_topics=self.n_components,
+            laps=self.max_iter,
+            learner=self.learner,
+            local=LocalOptions(self.local_update, self.sparsity, restarts=self.restarts),
+            prior=TopicPrior(
+                self.doc_concentration, self.word_concentration, self.top_concentration
+            ),
+            start=self.start,
+            learn_hyperparameters=self.learn_hyperparameters,
+            model="hdp",
+            moves=move_options(self.moves, self.criterion),
         )
 
-    def _known_words(self, X: Any) -> Corpus:
-        self._check_fitted()
-        corpus = _as_corpus(X)
-        if corpus.n_words != self.model_.n_words:
-            raise ShapeError(
-                "documents",
-                found=f"{corpus.n_words} words",
-                wanted=f"the {self.model_.n_words} words of the fitted topics",
-            )
-        return corpus
 
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "model_"):
-            raise OptionError(
-                "LDA", found="no topics yet", wanted="a fitted model", hint="Call fit."
-            )
-
-
-def load(path: str | Path) -> LDA:
+def load(path: str | Path) -> LDA | HDP:
     """A fitted estimator from a run folder; RunError if it is damaged."""
     run = load_run(Path(path))
-    model = run.model
-    estimator = LDA(
+    estimator = UNFITTED[run.model.name](run.model)
+    fitting.settle(estimator, run.model, run.vocabulary, run.trace, run.n_training_documents)
+    return estimator
+
+
+def _lda(model: TopicModel) -> LDA:
+    return LDA(
         model.n_topics,
         doc_concentration=float(model.doc_concentration.sum()),
         word_concentration=model.word_concentration,
     )
-    estimator._settle(model, run.vocabulary, run.trace)
-    estimator.n_docs_ = run.n_training_documents
-    return estimator
 
 
-def _as_corpus(X: Any) -> Corpus:
-    if isinstance(X, Corpus):
-        return X
-    width = X.shape[1]
-    digits = len(str(width - 1))
-    return Corpus.from_csr(X, [f"word{index:0{digits}d}" for index in range(width)])
+def _hdp(model: TopicModel) -> HDP:
+    assert model.sticks is not None  # as load_run made it
+    return HDP(
+        model.n_topics,
+        doc_concentration=model.sticks.doc_concentration,
+        top_concentration=model.sticks.top_concentration,
+        word_concentration=model.word_concentration,
+    )
+
+
+UNFITTED: dict[ModelName, Callable[[TopicModel], LDA | HDP]] = {"lda": _lda, "hdp": _hdp}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,14 @@ from sparsetopics.errors import VocabularyError
 from sparsetopics.evaluation.completion import document_completion, unigram_probabilities
 from sparsetopics.executors import open_executor
 from sparsetopics.model import TopicModel
-from sparsetopics.options import TrainingOptions
+from sparsetopics.options import (
+    DEFAULT_CRITERION,
+    DEFAULT_MOVES,
+    Criterion,
+    MoveName,
+    MoveOptions,
+    TrainingOptions,
+)
 from sparsetopics.runs import Run, load_run, refuse_run, save_run
 from sparsetopics.staging import staged_folder
 from sparsetopics.training import Hooks, LapInfo, train
@@ -137,6 +144,19 @@ def _check_same_words(heldout: Corpus, corpus: Corpus, plan: RunPlan) -> None:
         )
 
 
+def move_options(names: Sequence[MoveName] | None, criterion: Criterion) -> MoveOptions | None:
+    """The moves a user asks for; None, the default of model and learner, if nothing is asked."""
+    if names is None and criterion == DEFAULT_CRITERION:
+        return None
+    return MoveOptions(DEFAULT_MOVES if names is None else tuple(names), criterion)
+
+
+def option_record(options: TrainingOptions) -> dict[str, Any]:
+    """Options as model.json keeps them, with what the model decides by default filled in."""
+    moves = options.active_moves if options.model == "hdp" else None
+    return asdict(replace(options, laps=options.n_laps, moves=moves))
+
+
 def _settings(plan: RunPlan, corpus: Corpus) -> dict[str, Any]:
     return {
         "corpus": {
@@ -145,7 +165,7 @@ def _settings(plan: RunPlan, corpus: Corpus) -> dict[str, Any]:
             "n_tokens": corpus.n_tokens,
             "fingerprint": file_sha256(plan.corpus / MANIFEST),
         },
-        "options": asdict(plan.options)
+        "options": option_record(plan.options)
         | {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs},
         "seed": plan.seed,
     }

@@ -1,11 +1,11 @@
-"""LDA as an object, as users of scikit-learn know it."""
+"""LDA and HDP as objects, as users of scikit-learn know them."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 import sparsetopics
-from sparsetopics import LDA, Corpus
+from sparsetopics import HDP, LDA, Corpus
 from sparsetopics.errors import OptionError, OutputError, RunError, ShapeError
 from sparsetopics.runs import load_run
 
@@ -29,6 +29,14 @@ def counts():
 @pytest.fixture(scope="module")
 def fitted(counts):
     return LDA(4, max_iter=5, random_state=3).fit(counts)
+
+
+@pytest.fixture(scope="module")
+def fitted_hdp(counts):
+    """Without moves: their tests are elsewhere."""
+    return HDP(
+        4, max_iter=5, moves=(), doc_concentration=0.7, top_concentration=3.0, random_state=3
+    ).fit(counts)
 
 
 def test_fit_learns_topics(fitted):
@@ -97,11 +105,60 @@ def test_empty_rows_keep_their_place_and_get_the_prior(counts, fitted):
     np.testing.assert_allclose(found[[0, 7, 79]], 0.25)
 
 
+def test_an_hdp_learns_topics_and_their_weights(fitted_hdp):
+    assert fitted_hdp.n_components_ == len(fitted_hdp.components_) == 4
+    assert fitted_hdp.model_.name == "hdp"
+    weights = fitted_hdp.model_.sticks.global_topic_weights
+    np.testing.assert_allclose(fitted_hdp.model_.doc_concentration, 0.7 * weights)
+    assert 0.9 < weights.sum() < 1
+    assert [entry["n_topics"] for entry in fitted_hdp.trace_][-1] == 4
+
+
+def test_an_hdp_predicts_better_than_word_frequencies(counts, fitted_hdp):
+    frequencies = counts.sum(axis=0) / counts.sum()
+    unigram = float((counts @ np.log(np.maximum(frequencies, 1e-12))).sum() / counts.sum())
+
+    assert fitted_hdp.score(draw(60, seed=2)) > unigram + 0.1
+
+
+def test_proportions_of_an_hdp_add_up_to_one(counts, fitted_hdp):
+    dense = counts.toarray()
+    dense[7] = 0
+
+    found = fitted_hdp.transform(sparse.csr_array(dense))
+
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    weights = fitted_hdp.model_.sticks.global_topic_weights
+    np.testing.assert_allclose(found[7], weights / weights.sum())
+
+
+def test_a_saved_hdp_loads_as_an_hdp(tmp_path, counts, fitted_hdp):
+    fitted_hdp.save(tmp_path / "run")
+
+    loaded = sparsetopics.load(tmp_path / "run")
+
+    assert isinstance(loaded, HDP)
+    assert (loaded.doc_concentration, loaded.top_concentration) == (0.7, 3.0)
+    np.testing.assert_array_equal(loaded.components_, fitted_hdp.components_)
+    np.testing.assert_array_equal(loaded.transform(counts), fitted_hdp.transform(counts))
+    options = load_run(tmp_path / "run").settings["options"]
+    assert (options["model"], options["laps"], options["moves"]["names"]) == ("hdp", 5, [])
+
+
+def test_moves_are_all_unless_some_are_asked_for():
+    assert HDP().training_options().active_moves.names == ("merge", "delete", "birth")
+    assert HDP(moves=["merge"]).training_options().active_moves.names == ("merge",)
+    assert HDP(moves=()).training_options().active_moves.names == ()
+    assert HDP(criterion="collapsed").training_options().active_moves.criterion == "collapsed"
+    assert HDP(learner="full").training_options().active_moves.names == ()
+
+
 def test_saved_and_loaded_it_is_the_same(tmp_path, counts, fitted):
     fitted.save(tmp_path / "run")
 
     loaded = sparsetopics.load(tmp_path / "run")
 
+    assert isinstance(loaded, LDA)
     np.testing.assert_array_equal(loaded.components_, fitted.components_)
     np.testing.assert_array_equal(loaded.transform(counts), fitted.transform(counts))
     assert loaded.score(counts) == fitted.score(counts)
@@ -135,9 +192,10 @@ def test_save_replaces_only_when_told(tmp_path, fitted):
         lambda model, counts, path: model.save(path),
     ],
 )
-def test_without_fit_there_is_nothing_to_use(tmp_path, counts, use):
-    with pytest.raises(OptionError, match=r"LDA: found no topics yet.*Call fit"):
-        use(LDA(4), counts, tmp_path / "run")
+@pytest.mark.parametrize("kind", [LDA, HDP])
+def test_without_fit_there_is_nothing_to_use(tmp_path, counts, use, kind):
+    with pytest.raises(OptionError, match=rf"{kind.__name__}: found no topics yet.*Call fit"):
+        use(kind(4), counts, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -161,6 +219,20 @@ def test_another_number_of_words_is_refused(counts, fitted):
 def test_options_are_checked_by_fit(counts, options, message):
     with pytest.raises(OptionError, match=message):
         LDA(**{"n_components": 4, "max_iter": 1} | options).fit(counts)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"top_concentration": -1.0}, "gamma: found -1.0, wanted a positive number"),
+        ({"moves": ("split",)}, "moves: found split, wanted one of merge, delete, birth"),
+        ({"criterion": "aic"}, "criterion: found aic"),
+        ({"learner": "full", "moves": ("merge",)}, "moves: found the full learner"),
+    ],
+)
+def test_options_of_an_hdp_are_checked_by_fit(counts, options, message):
+    with pytest.raises(OptionError, match=message):
+        HDP(4, max_iter=1, **options).fit(counts)
 
 
 def test_loading_what_is_no_run_is_refused(tmp_path):
