@@ -82,6 +82,6 @@ def main() -> None:
     Example:
         sparsetopics quickstart
         sparsetopics ingest news/*.txt --out corpus
-        sparsetopics train corpus --model lda --topics 50 --out run
+        sparsetopics train corpus --out run
         sparsetopics topics run
     """

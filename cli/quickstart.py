@@ -29,10 +29,10 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
     """
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.topic_table import topic_table
-    from sparsetopics.quickstart import LAPS, run_quickstart
+    from sparsetopics.quickstart import TRAINING, run_quickstart
     from sparsetopics.runs import load_run
 
-    with show_progress(LAPS, quiet=as_json) as hooks:
+    with show_progress(TRAINING, quiet=as_json) as hooks:
         made = run_quickstart(
             out, overwrite=overwrite, say=lambda step: click.echo(step, err=True), hooks=hooks
         )
@@ -52,6 +52,7 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
     )
     for row in rows:
         click.echo(f"{row.weight:>6.1%}  {' '.join(word for word, _ in row.words)}")
+    click.echo(f"Found {len(rows)} topics, starting from {TRAINING.n_topics}.")
     click.echo(
         f"Held out, {score.n_documents} stories: {score.log_likelihood_per_token:.3f} nats per "
         f"token (without topics {score.unigram_log_likelihood_per_token:.3f})."

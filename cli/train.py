@@ -4,12 +4,37 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast, get_args
 
 import click
 
+from sparsetopics.options import (
+    DEFAULT_CRITERION,
+    DEFAULT_LAPS,
+    DEFAULT_MOVES,
+    DEFAULT_TOP_CONCENTRATION,
+    Criterion,
+    LearnerName,
+    LocalUpdate,
+    ModelName,
+    MoveName,
+    StartName,
+)
+
 if TYPE_CHECKING:
     from sparsetopics.options import TrainingOptions
+    from sparsetopics.trained_runs import RunResult
+
+NO_MOVES = "none"
+
+
+def _move_names(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> tuple[str, ...] | None:
+    """``merge,delete`` as its two names, ``none`` as no name."""
+    if value is None:
+        return None
+    return () if value == NO_MOVES else tuple(name.strip() for name in value.split(","))
 
 
 @click.command()
@@ -17,19 +42,29 @@ if TYPE_CHECKING:
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Run folder to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the run folder if it exists.")
 @click.option(
-    "--model", type=click.Choice(["lda"]), default="lda", show_default=True, help="Kind of model."
+    "--model",
+    type=click.Choice(get_args(ModelName)),
+    default="hdp",
+    show_default=True,
+    help="hdp learns how many topics there are, lda keeps the number it is given.",
 )
-@click.option("--topics", type=int, default=100, show_default=True, help="Number of topics K.")
+@click.option(
+    "--topics",
+    type=int,
+    default=100,
+    show_default=True,
+    help="Number of topics of LDA; the number that the HDP starts from.",
+)
 @click.option(
     "--learner",
-    type=click.Choice(["memoized", "stochastic", "full"]),
+    type=click.Choice(get_args(LearnerName)),
     default="memoized",
     show_default=True,
     help="How batches update the topics.",
 )
 @click.option(
     "--local-update",
-    type=click.Choice(["collapsed", "mean-field"]),
+    type=click.Choice(get_args(LocalUpdate)),
     default="collapsed",
     show_default=True,
     help="How topics are found in a document. Only mean-field is sure to raise the ELBO; "
@@ -41,7 +76,27 @@ if TYPE_CHECKING:
     help="Topics a word of a document may use at once, L; the number of topics for a dense step, "
     "1 for hard assignment. Default: 8, or all topics if fewer.",
 )
-@click.option("--laps", type=int, default=20, show_default=True, help="Passes over the corpus.")
+@click.option(
+    "--moves",
+    callback=_move_names,
+    metavar="NAME,NAME|none",
+    help="How the HDP changes its number of topics, with the memoized learner. "
+    f"Default: {','.join(DEFAULT_MOVES)}.",
+)
+@click.option(
+    "--criterion",
+    type=click.Choice(get_args(Criterion)),
+    default=DEFAULT_CRITERION,
+    show_default=True,
+    help="What a move must raise: the ELBO, or the collapsed criterion, which is no bound, keeps "
+    "more topics and predicts better.",
+)
+@click.option(
+    "--laps",
+    type=int,
+    help=f"Passes over the corpus. Default: {DEFAULT_LAPS['lda']} for LDA; at most "
+    f"{DEFAULT_LAPS['hdp']} for the HDP, which stops when it has settled.",
+)
 @click.option(
     "--batches",
     type=int,
@@ -60,8 +115,14 @@ if TYPE_CHECKING:
     "Default: 3 with the collapsed update, next to nothing with mean-field.",
 )
 @click.option("--alpha", type=float, default=0.5, show_default=True, help="Total Σ α_k.")
+@click.option(
+    "--gamma",
+    type=float,
+    help="γ of the HDP: the greater, the more topics it expects. "
+    f"Default: {DEFAULT_TOP_CONCENTRATION:g}.",
+)
 @click.option("--eta", type=float, default=0.1, show_default=True, help="η of each word.")
-@click.option("--learn-hyperparameters", is_flag=True, help="Learn α (for each topic) and η.")
+@click.option("--learn-hyperparameters", is_flag=True, help="Learn α, η and γ.")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -88,17 +149,20 @@ def command(
     corpus: Path,
     out: Path,
     overwrite: bool,
-    model: str,
+    model: ModelName,
     topics: int,
-    learner: str,
-    local_update: str,
+    learner: LearnerName,
+    local_update: LocalUpdate,
     sparsity: int | None,
-    laps: int,
+    moves: tuple[MoveName, ...] | None,
+    criterion: Criterion,
+    laps: int | None,
     batches: int | None,
     start: str | None,
     restarts: int | None,
     minimum_mass: float | None,
     alpha: float,
+    gamma: float | None,
     eta: float,
     learn_hyperparameters: bool,
     seed: int,
@@ -110,29 +174,32 @@ def command(
 ) -> None:
     """Learn topics from CORPUS and write them to a run folder.
 
+    By default an HDP, which finds out how many topics there are from wherever it starts: topics
+    merge, vanish and are born where that raises the criterion, until neither their number nor the
+    bound changes.
+
     \b
     Example:
-        sparsetopics train corpus --topics 50 --out run
-        sparsetopics train corpus --topics 50 --heldout heldout --workers 2 --out run
+        sparsetopics train corpus --out run
+        sparsetopics train corpus --topics 200 --moves merge,delete --out run
+        sparsetopics train corpus --criterion collapsed --heldout heldout --out run
+        sparsetopics train corpus --model lda --topics 50 --workers 2 --out run
     """
     from sparsetopics.cli.train_progress import show_progress
-    from sparsetopics.options import TopicPrior, LocalOptions, TrainingOptions
-    from sparsetopics.trained_runs import RunPlan, train_run
+    from sparsetopics.options import LocalOptions, TopicPrior, TrainingOptions
+    from sparsetopics.trained_runs import RunPlan, move_options, train_run
 
-    from_run = start not in (None, "random", "distant")
+    drawn = start in (None, *get_args(StartName))
     options = TrainingOptions(
         n_topics=topics,
         laps=laps,
-        learner=learner,  # type: ignore[arg-type]
-        local=LocalOptions(
-            local_update,  # type: ignore[arg-type]
-            sparsity,
-            restarts=restarts,
-            minimum_mass=minimum_mass,
-        ),
-        prior=TopicPrior(alpha, eta),
-        start=None if from_run else start,  # type: ignore[arg-type]
+        learner=learner,
+        local=LocalOptions(local_update, sparsity, restarts=restarts, minimum_mass=minimum_mass),
+        prior=TopicPrior(alpha, eta, gamma),
+        start=cast("StartName | None", start) if drawn else None,
         learn_hyperparameters=learn_hyperparameters,
+        model=model,
+        moves=move_options(moves, criterion),
     )
     plan = RunPlan(
         corpus=corpus,
@@ -143,19 +210,25 @@ def command(
         seed=seed,
         workers=workers,
         heldout=heldout,
-        start_run=Path(start) if from_run and start else None,
+        start_run=None if drawn or start is None else Path(start),
         overwrite=overwrite,
     )
-    with show_progress(laps, quiet=quiet) as hooks:
+    with show_progress(options, quiet=quiet) as hooks:
         result = train_run(plan, hooks)
     if as_json:
         click.echo(json.dumps(result._asdict() | {"run": str(out)}))
     else:
-        _print(options, result.elbo_per_token, result.seconds, out)
+        click.echo(f"{outcome(result, options)} Wrote {out}.")
 
 
-def _print(options: TrainingOptions, elbo_per_token: float, seconds: float, out: Path) -> None:
-    click.echo(
-        f"Trained {options.n_topics} topics in {options.laps} laps and {seconds:.1f} s; "
-        f"ELBO {elbo_per_token:.4f} nats per token. Wrote {out}."
+def outcome(result: RunResult, options: TrainingOptions) -> str:
+    """What was trained, for how long, and of an HDP why it ended."""
+    trained = (
+        f"Trained {result.n_topics:,} topics ({result.model.upper()}) in {result.laps} laps and "
+        f"{result.seconds:.1f} s; ELBO {result.elbo_per_token:.4f} nats per token."
     )
+    if options.model == "lda":
+        return trained
+    settled = result.laps < options.n_laps
+    ending = "Bound and number of topics have settled." if settled else "All laps are used up."
+    return f"{trained} {ending}"

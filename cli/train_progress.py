@@ -8,41 +8,61 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sparsetopics.options import TrainingOptions
     from sparsetopics.trained_runs import RunHooks
 
 Entry = dict[str, Any]
+MOVES = {"merges": "−{} merged", "deletes": "−{} deleted", "births": "+{} born"}
 
 
 @contextmanager
-def show_progress(n_laps: int, *, quiet: bool) -> Iterator[RunHooks]:
+def show_progress(options: TrainingOptions, *, quiet: bool) -> Iterator[RunHooks]:
     """Hooks for ``train_run`` that tell a person how far it is."""
     from sparsetopics.trained_runs import RunHooks
 
     if quiet:
         yield RunHooks()
     elif sys.stderr.isatty():
-        with _bar(n_laps) as hooks:
+        with _bar(options) as hooks:
             yield hooks
     else:
-        yield RunHooks(on_lap=lambda entry: print(lap_line(entry, n_laps), file=sys.stderr))
+        yield RunHooks(on_lap=lambda entry: print(lap_line(entry, options), file=sys.stderr))
 
 
-def lap_line(entry: Entry, n_laps: int) -> str:
+def lap_line(entry: Entry, options: TrainingOptions) -> str:
     """One lap in words."""
-    heldout = entry["heldout_log_likelihood_per_token"]
     parts = [
-        f"lap {entry['lap']}/{n_laps}",
+        f"lap {entry['lap']}/{options.n_laps}",
         f"{entry['seconds']:.1f} s",
         f"ELBO {entry['elbo_per_token']:.4f}",
-        f"{entry['active_topics']} of {entry['n_topics']} topics active",
+        *_measured(entry),
+        f"K {entry['n_topics']}{_accepted_moves(entry)}",
     ]
-    if heldout is not None:
-        parts.append(f"held-out {heldout:.4f}")
+    if entry["active_topics"] < entry["n_topics"]:
+        parts.append(f"{entry['active_topics']} active")
     return "  ".join(parts)
 
 
+def _measured(entry: Entry) -> Iterator[str]:
+    """What is there only where it was asked for."""
+    labels = {
+        "criterion_per_token": "criterion",
+        "heldout_log_likelihood_per_token": "held-out",
+    }
+    for key, label in labels.items():
+        if entry.get(key) is not None:
+            yield f"{label} {entry[key]:.4f}"
+
+
+def _accepted_moves(entry: Entry) -> str:
+    """`` (−3 merged, −1 deleted, +4 born)``; nothing where the lap made no move."""
+    accepted = {text: entry.get(f"{move}_accepted") for move, text in MOVES.items()}
+    made = [text.format(number) for text, number in accepted.items() if number]
+    return f" ({', '.join(made)})" if made else ""
+
+
 @contextmanager
-def _bar(n_laps: int) -> Iterator[RunHooks]:
+def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -52,15 +72,16 @@ def _bar(n_laps: int) -> Iterator[RunHooks]:
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
+        # An HDP may settle long before its last lap: nobody knows how long it still takes.
+        *([TimeRemainingColumn()] if options.model == "lda" else []),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("reading", total=float(n_laps), rate="")
+        task = progress.add_task("reading", total=float(options.n_laps), rate="")
         done = _Rate(progress.update, task)
 
         def on_lap(entry: Entry) -> None:
             done.laps = entry["lap"]
-            progress.update(task, completed=done.laps, description=lap_line(entry, n_laps))
+            progress.update(task, completed=done.laps, description=lap_line(entry, options))
 
         yield RunHooks(on_lap=on_lap, on_documents=done)
 

@@ -24,9 +24,8 @@ from sparsetopics.staging import staged_folder
 from sparsetopics.trained_runs import RunHooks, RunPlan, train_run
 
 HELD_OUT_SHARE = 0.1
-N_TOPICS = 10
-LAPS = 20
 SEED = 0
+TRAINING = TrainingOptions(n_topics=20, model="hdp")
 
 
 class Quickstart(NamedTuple):
@@ -52,9 +51,11 @@ def run_quickstart(
         train_corpus, heldout = folder / "train", folder / "heldout"
         rng = np.random.default_rng(SEED)
         split_corpus(folder / "corpus", train_corpus, heldout, HELD_OUT_SHARE, False, rng)
-        say(f"Training {N_TOPICS} topics; the first time, code is compiled for this machine")
-        training = TrainingOptions(n_topics=N_TOPICS, laps=LAPS)
-        plan = RunPlan(train_corpus, folder / "run", training, seed=SEED, heldout=heldout)
+        say(
+            f"Training an HDP that starts from {TRAINING.n_topics} topics; the first time, code is "
+            "compiled for this machine"
+        )
+        plan = RunPlan(train_corpus, folder / "run", TRAINING, seed=SEED, heldout=heldout)
         train_run(plan, hooks)
         say("Scoring the topics on the held-out stories and writing the report")
         card = score_candidate(

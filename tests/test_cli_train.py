@@ -40,9 +40,9 @@ def prepared(tmp_path_factory):
 def train(prepared, tmp_path):
     """Train three topics for two laps into a folder of its own."""
 
-    def call(*arguments, corpus=prepared / "corpus", out="run", status=0):
+    def call(*arguments, corpus=prepared / "corpus", out="run", model="lda", status=0):
         usual = ("train", corpus, "--out", tmp_path / out, "--topics", 3, "--laps", 2)
-        return run(*usual, *arguments, status=status)
+        return run(*usual, "--model", model, *arguments, status=status)
 
     return call
 
@@ -72,7 +72,7 @@ def test_a_run_is_written_and_reported(train, tmp_path):
 def test_people_read_a_sentence_and_a_line_per_lap(train):
     result = train()
 
-    assert result.stdout.startswith("Trained 3 topics in 2 laps")
+    assert result.stdout.startswith("Trained 3 topics (LDA) in 2 laps")
     assert [line.split("  ")[0] for line in result.stderr.splitlines()] == ["lap 1/2", "lap 2/2"]
     assert train("--quiet", out="other").stderr == ""
 
@@ -117,7 +117,11 @@ def test_options_reach_the_run(train, tmp_path):
     assert settings["seed"] == 7
     assert options["local"]["update"] == "mean-field"
     assert (options["local"]["sparsity"], options["local"]["restarts"]) == (2, 1)
-    assert options["prior"] == {"doc_concentration": 0.9, "word_concentration": 0.3}
+    assert options["prior"] == {
+        "doc_concentration": 0.9,
+        "word_concentration": 0.3,
+        "top_concentration": None,
+    }
     assert (options["start"], options["batches"]) == ("random", 5)
     assert options["learn_hyperparameters"]
     assert settings["word_concentration"] != 0.3  # learned
@@ -167,6 +171,20 @@ def damaged(prepared, folder, *, flip):
         (("--restarts", 2), "restarts: found 2 with the collapsed update"),
         (("--start", "{prepared}/nothing"), "nothing: found nothing, wanted a run folder"),
         (("--start", "{prepared}/corpus"), "found a corpus folder, wanted a run folder"),
+        (("--gamma", 5), "gamma: found LDA, wanted the HDP"),
+        (("--moves", "merge"), "moves: found LDA, wanted the HDP"),
+        (("--criterion", "collapsed"), "moves: found LDA, wanted the HDP"),
+        (("--model", "hdp", "--gamma", 0), "gamma: found 0.0, wanted a positive number"),
+        (("--model", "hdp", "--moves", "merge,split"), "moves: found split, wanted one of merge"),
+        (("--model", "hdp", "--moves", ""), "moves: found , wanted one of merge"),
+        (
+            ("--model", "hdp", "--moves", "birth", "--learner", "stochastic"),
+            "moves: found the stochastic learner, wanted the memoized learner",
+        ),
+        (
+            ("--model", "hdp", "--moves", "none", "--sparsity", 4),
+            "sparsity: found 4, wanted at most 3",
+        ),
         (("--heldout", "{prepared}/other"), "other: found another vocabulary"),
         (("--heldout", "{prepared}/nothing"), "{prepared}/nothing"),
     ],
@@ -236,13 +254,13 @@ def test_a_damaged_shard(train, prepared, tmp_path, flip, resident_pairs):
 
 @pytest.mark.parametrize("where", ["save_run", "memo"])
 def test_a_full_disk_leaves_nothing_behind(monkeypatch, train, tmp_path, where):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     if where == "save_run":
         monkeypatch.setattr(trained_runs, "save_run", refuse)
     else:
-        monkeypatch.setattr("sparsetopics.memo._write", refuse)
+        monkeypatch.setattr("sparsetopics.memo.np.savez", refuse)
         original = trained_runs.train.__globals__["Memo"]
         monkeypatch.setattr("sparsetopics.training.Memo", lambda folder: original(folder, budget=0))
 

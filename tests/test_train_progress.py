@@ -1,0 +1,89 @@
+"""What a person reads while a model is trained, and at its end."""
+
+import pytest
+
+from sparsetopics.cli.train import outcome
+from sparsetopics.cli.train_progress import lap_line, show_progress
+from sparsetopics.options import TrainingOptions
+from sparsetopics.trained_runs import RunResult
+
+LDA = TrainingOptions(57, laps=20)
+HDP = TrainingOptions(50, model="hdp")
+ENTRY = {
+    "lap": 7,
+    "seconds": 12.34,
+    "elbo_per_token": -8.12346,
+    "n_topics": 57,
+    "active_topics": 57,
+    "merges_accepted": 0,
+    "deletes_accepted": 0,
+    "births_accepted": 0,
+    "criterion_per_token": None,
+    "heldout_log_likelihood_per_token": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, "lap 7/100  12.3 s  ELBO -8.1235  K 57"),
+        (
+            {"merges_accepted": 3, "deletes_accepted": 1, "births_accepted": 4},
+            "lap 7/100  12.3 s  ELBO -8.1235  K 57 (−3 merged, −1 deleted, +4 born)",
+        ),
+        ({"births_accepted": 4}, "lap 7/100  12.3 s  ELBO -8.1235  K 57 (+4 born)"),
+        ({"active_topics": 50}, "lap 7/100  12.3 s  ELBO -8.1235  K 57  50 active"),
+        (
+            {"criterion_per_token": -8.0, "heldout_log_likelihood_per_token": -7.9},
+            "lap 7/100  12.3 s  ELBO -8.1235  criterion -8.0000  held-out -7.9000  K 57",
+        ),
+    ],
+)
+def test_a_lap_in_a_line(changes, line):
+    assert lap_line(ENTRY | changes, HDP) == line
+
+
+@pytest.mark.parametrize(
+    ("options", "laps", "ending"),
+    [
+        (LDA, 20, "nats per token."),
+        (HDP, 34, "Bound and number of topics have settled."),
+        (HDP, 100, "All laps are used up."),
+    ],
+)
+def test_the_last_sentence_says_why_training_ended(options, laps, ending):
+    said = outcome(RunResult(options.model, 57, -8.12346, laps, 12.34), options)
+
+    assert said.startswith(f"Trained 57 topics ({options.model.upper()}) in {laps} laps and 12.3 s")
+    assert said.endswith(ending)
+
+
+def test_without_a_terminal_there_is_a_line_per_lap(capsys):
+    with show_progress(HDP, quiet=False) as hooks:
+        hooks.on_documents(1.0, 2)
+        hooks.on_lap(ENTRY)
+
+    assert capsys.readouterr().err == f"{lap_line(ENTRY, HDP)}\n"
+
+
+@pytest.mark.parametrize("options", [LDA, HDP])
+def test_on_a_terminal_there_is_a_bar(capsys, monkeypatch, options):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+
+    with show_progress(options, quiet=False) as hooks:
+        hooks.on_documents(1.0, 2)
+        hooks.on_lap(ENTRY)
+
+    shown = capsys.readouterr().err
+    assert "K 57" in shown
+    assert "documents/s" in shown
+
+
+def test_quiet_shows_nothing(capsys):
+    with show_progress(HDP, quiet=True) as hooks:
+        hooks.on_documents(1.0, 2)
+        hooks.on_lap(ENTRY)
+
+    assert capsys.readouterr() == ("", "")
