@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -53,9 +54,13 @@ def command(
 ) -> None:
     """Score each RUN on the documents of HELDOUT, a corpus ingested with --vocabulary.
 
-    Document completion: 80 % of a document's word types are seen, the rest is predicted. RUN may
-    also be the topic-word matrix of another toolkit (.npy, .npz with key topic_word, or .csv; one
-    row per topic, one column per word of HELDOUT's vocabulary).
+    Document completion: 80 % of a document's word types are seen, the rest is predicted. Beside
+    the score stand the ELBO per token of the training documents after the last lap, and the
+    collapsed criterion where topics were chosen by it: the bound prefers fewer topics than
+    prediction does.
+
+    RUN may also be the topic-word matrix of another toolkit (.npy, .npz with key topic_word, or
+    .csv; one row per topic, one column per word of HELDOUT's vocabulary).
 
     \b
     Example:
@@ -89,15 +94,43 @@ def command(
         _print_table(cards)
 
 
+class Column(NamedTuple):
+    """A column of the table; None is shown as a dash."""
+
+    title: str
+    digits: int
+    value: Callable[[Scorecard], float | None]
+
+    @property
+    def width(self) -> int:
+        return max(len(self.title), 7)
+
+    def cell(self, card: Scorecard) -> str:
+        value = self.value(card)
+        return ("-" if value is None else f"{value:.{self.digits}f}").rjust(self.width)
+
+
+COLUMNS = (
+    Column("log-likelihood/token", 4, lambda card: card.completion.log_likelihood_per_token),
+    Column("std.err", 4, lambda card: card.completion.standard_error),
+    Column("perplexity", 1, lambda card: card.completion.perplexity),
+    Column("unigram", 4, lambda card: card.completion.unigram_log_likelihood_per_token),
+    Column("NPMI", 3, lambda card: card.npmi),
+    Column("diversity", 3, lambda card: card.diversity),
+    Column("ELBO", 4, lambda card: card.elbo_per_token),
+    Column("criterion", 4, lambda card: card.criterion_per_token),
+    Column("topics", 0, lambda card: card.n_topics),
+)
+
+
 def _print_table(cards: list[Scorecard]) -> None:
-    click.echo("log-likelihood/token  std.err  perplexity  unigram    NPMI  diversity  run")
+    """A line per model; a column that none of them fills is left out."""
+    columns = [each for each in COLUMNS if any(each.value(card) is not None for card in cards)]
+    titles = [column.title.rjust(column.width) for column in columns]
+    click.echo("  ".join([*titles, "model ", "run"]))
     for card in cards:
-        score = card.completion
-        click.echo(
-            f"{score.log_likelihood_per_token:>20.4f}  {score.standard_error:>7.4f}"
-            f"  {score.perplexity:>10.1f}  {score.unigram_log_likelihood_per_token:>7.4f}"
-            f"  {card.npmi:>6.3f}  {card.diversity:>9.3f}  {card.candidate.name}"
-        )
+        cells = [column.cell(card) for column in columns]
+        click.echo("  ".join([*cells, card.kind.ljust(6), card.candidate.name]))
     score = cards[0].completion
     click.echo(
         f"{score.n_documents:,} documents and {score.n_tokens:,.0f} tokens scored; "

@@ -27,8 +27,11 @@ ROW_WORDS = 10
 DETAIL_WORDS = 30
 TRACES = {
     "elbo_per_token": "ELBO per training token",
+    "criterion_per_token": "collapsed criterion per training token",
+    "n_topics": "number of topics",
     "heldout_log_likelihood_per_token": "held-out log-likelihood per token",
 }
+OPTION_LABELS = {"n_topics": "topics to start from", "laps": "laps at most"}
 
 
 class Setting(NamedTuple):
@@ -114,23 +117,42 @@ def _report_run(card: Scorecard, name: str, number: int) -> ReportRun:
 def _facts(card: Scorecard) -> dict[str, Any]:
     run = card.candidate.run
     total = float(card.candidate.doc_concentration.sum())
-    scoring = {"topics": len(card.candidate.topic_word), "document concentration": f"{total:g}"}
+    scoring = {"topics": card.n_topics, "document concentration": f"{total:g}"}
     if run is None:
         return {"model": "topic-word matrix", **scoring}
     corpus: Mapping[str, Any] = run.settings["corpus"]
-    options: Mapping[str, Any] = run.settings.get("options", {})
+    sticks = run.model.sticks
     facts = {
-        "model": run.model.name.upper(),
+        "model": card.kind,
         **scoring,
         "word concentration": f"{run.model.word_concentration:g}",
+        "top concentration": None if sticks is None else f"{sticks.top_concentration:g}",
+        "ELBO per training token": _number(card.elbo_per_token),
+        "criterion per training token": _number(card.criterion_per_token),
         "training documents": f"{run.n_training_documents:,}",
         "training tokens": f"{corpus['n_tokens']:,.0f}" if "n_tokens" in corpus else None,
         "laps": run.n_laps,
-        **{name.replace("_", " "): value for name, value in options.items()},
+        **_option_facts(run.settings.get("options", {})),
         "seed": run.settings.get("seed"),
         "sparsetopics": run.settings["versions"]["sparsetopics"],
     }
     return {name: value for name, value in facts.items() if value is not None}
+
+
+def _number(value: float | None) -> str | None:
+    return None if value is None else f"{value:.4f}"
+
+
+def _option_facts(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options in words, those of a group with the group's name before theirs."""
+    facts = {}
+    for name, value in options.items():
+        group = value if isinstance(value, Mapping) else {"": value}
+        for inner, each in group.items():
+            label = OPTION_LABELS.get(name, f"{name} {inner}").replace("_", " ").strip()
+            facts[label] = (", ".join(each) or "none") if isinstance(each, list) else each
+    facts.pop("model", None)  # told before
+    return facts
 
 
 def _topics(card: Scorecard) -> list[ReportTopic]:
@@ -167,7 +189,7 @@ def _trace_figures(runs: Sequence[ReportRun]) -> list[str]:
     figures = []
     for key, label in TRACES.items():
         series = [_series(run, key) for run in runs]
-        if any(line.laps for line in series):
+        if len({value for line in series for value in line.values}) > 1:  # not one level line
             figures.append(trace_figure(series, label))
     return figures
 

@@ -32,6 +32,35 @@ class Scorecard:
     def npmi(self) -> float:
         return float(self.topic_npmi.mean())
 
+    @property
+    def n_topics(self) -> int:
+        return len(self.candidate.topic_word)
+
+    @property
+    def model_name(self) -> str | None:
+        """Kind of model, "lda" or "hdp"; None for a plain matrix."""
+        return None if self.candidate.run is None else self.candidate.run.model.name
+
+    @property
+    def kind(self) -> str:
+        """The same for people: LDA, HDP or matrix."""
+        return "matrix" if self.model_name is None else self.model_name.upper()
+
+    @property
+    def elbo_per_token(self) -> float | None:
+        """Bound on the training documents after the last lap; None for a plain matrix."""
+        return self._last("elbo_per_token")
+
+    @property
+    def criterion_per_token(self) -> float | None:
+        """What moves had to raise, where that is not the bound."""
+        return self._last("criterion_per_token")
+
+    def _last(self, key: str) -> float | None:
+        """Entry of the run's last lap."""
+        trace = () if self.candidate.run is None else self.candidate.run.trace
+        return trace[-1].get(key) if trace else None
+
     def as_dict(self) -> dict[str, Any]:
         """The record that ``evaluate --json`` prints; what is undefined is None."""
         record = {
@@ -39,6 +68,10 @@ class Scorecard:
             **self.completion._asdict(),
             "npmi": self.npmi,
             "diversity": self.diversity,
+            "model": self.model_name,
+            "n_topics": self.n_topics,
+            "elbo_per_token": self.elbo_per_token,
+            "criterion_per_token": self.criterion_per_token,
         }
         return {
             key: None if isinstance(value, float) and math.isnan(value) else value

@@ -28,6 +28,10 @@ EVALUATE_KEYS = [
     "n_unknown_tokens",
     "npmi",
     "diversity",
+    "model",
+    "n_topics",
+    "elbo_per_token",
+    "criterion_per_token",
 ]
 
 
@@ -93,6 +97,29 @@ def test_topics_prints_a_line_for_each_topic(run_folder, vocabulary, model):
     assert len(lines[0].split()) == 2 + 10
 
 
+def test_topics_of_an_hdp_show_their_weights(hdp_folder, hdp):
+    topics = json.loads(succeed("topics", hdp_folder, "--json"))
+
+    np.testing.assert_allclose([topic["weight"] for topic in topics], hdp.topic_weights)
+    assert sum(topic["weight"] for topic in topics) == pytest.approx(1.0)
+    line = succeed("topics", hdp_folder).splitlines()[1]
+    assert line.split()[1] == f"{hdp.topic_weights[0]:.2%}"
+
+
+def test_infer_from_an_hdp_leaves_nothing_to_topics_not_found(hdp_folder, heldout, tmp_path, hdp):
+    out = tmp_path / "proportions.parquet"
+
+    succeed("infer", hdp_folder, heldout, "--out", out)
+
+    proportions = np.array(pq.read_table(out)["proportions"].to_pylist())
+    (batch,) = Corpus.open(heldout).batches()
+    expected = reference_completion.topic_proportions(
+        batch, hdp.topic_word_mean, hdp.doc_concentration
+    )
+    np.testing.assert_allclose(proportions, expected, atol=2e-3)
+    np.testing.assert_allclose(proportions.sum(axis=1), 1, atol=1e-6)
+
+
 def test_infer_writes_all_topics_of_every_document(run_folder, heldout, tmp_path, model):
     out = tmp_path / "proportions.parquet"
 
@@ -137,7 +164,23 @@ def test_evaluate_scores_the_exported_matrix_like_the_run(run_folder, heldout, m
         succeed("evaluate", run_folder, tmp_path / "m.npy", heldout, "--alpha", 0.5, "--json")
     )
 
-    assert run | {"run": ""} == pytest.approx(matrix | {"run": ""})
+    told_by_runs_alone = {"run": "", "model": None, "elbo_per_token": None}
+    assert matrix["n_topics"] == 4
+    assert run | told_by_runs_alone == pytest.approx(matrix | told_by_runs_alone)
+    assert matrix["model"] is matrix["elbo_per_token"] is matrix["criterion_per_token"] is None
+
+
+def test_evaluate_shows_what_training_raised_beside_the_score(run_folder, hdp_folder, heldout):
+    lda, hdp = json.loads(succeed("evaluate", run_folder, hdp_folder, heldout, "--json"))
+    header, of_lda, of_hdp, _ = succeed("evaluate", run_folder, hdp_folder, heldout).splitlines()
+
+    assert [hdp[key] for key in ("model", "n_topics")] == ["hdp", 4]
+    assert hdp["elbo_per_token"] == pytest.approx(-3.7)
+    assert hdp["criterion_per_token"] == pytest.approx(-3.2)
+    assert [lda[key] for key in ("model", "criterion_per_token")] == ["lda", None]
+    assert header.split()[-5:] == ["ELBO", "criterion", "topics", "model", "run"]
+    assert of_lda.split()[-5:-1] == ["-3.7000", "-", "4", "LDA"]
+    assert of_hdp.split()[-5:-1] == ["-3.7000", "-3.2000", "4", "HDP"]
 
 
 def test_evaluate_depends_on_the_seed_and_not_on_workers(run_folder, heldout):
@@ -157,7 +200,8 @@ def test_evaluate_prints_a_table_and_writes_a_report(run_folder, heldout, tmp_pa
     printed = succeed("evaluate", run_folder, tmp_path / "again", heldout, "--report", report)
 
     header, first, second, summary = printed.splitlines()
-    assert "unigram" in header
+    assert header.split()[3:] == ["unigram", "NPMI", "diversity", "ELBO", "topics", "model", "run"]
+    assert first.split()[6:9] == ["-3.7000", "4", "LDA"]
     assert first.split()[:-1] == second.split()[:-1]
     assert summary.startswith("60 documents and ")
     assert "Comparison of 2 topic models" in report.read_text()
@@ -190,6 +234,17 @@ def test_export_writes_what_gensim_loads(run_folder, tmp_path, model):
     assert (loaded.state.numdocs, loaded.num_updates) == (60, 180)
     assert len(Dictionary.load(f"{out}.dictionary")) == 30
     assert "existing output" in fail("export", run_folder, "--to", "gensim", "--out", out)
+
+
+def test_export_of_an_hdp_keeps_the_weights_of_its_topics(hdp_folder, tmp_path, hdp):
+    out = tmp_path / "hdp.gensim"
+
+    succeed("export", hdp_folder, "--to", "gensim", "--out", out)
+
+    loaded = LdaModel.load(str(out))
+    np.testing.assert_allclose(loaded.get_topics(), hdp.topic_word_mean, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(loaded.alpha, 0.5 * hdp.sticks.global_topic_weights)
+    assert loaded.alpha[0] > 1.5 * loaded.alpha[1]
 
 
 def test_an_unknown_export_target_is_a_usage_error(run_folder, tmp_path):

@@ -86,6 +86,45 @@ def test_one_run_shows_its_numbers_topics_and_settings(card, model):
     assert "Side by side" not in text
 
 
+def test_an_hdp_shows_how_it_came_to_its_number_of_topics(card, hdp_folder, training_batch):
+    heldout = HeldoutDocuments(training_batch)
+    hdp_card = score_candidate(run_candidate(load_run(hdp_folder)), heldout, heldout)
+
+    page = render_report([hdp_card], SETTING)
+
+    text = re.sub(r"\s+", " ", " ".join(parsed(page).text))
+    for shown in (
+        "hdp-run (HDP, 4 topics) was",
+        "HDP, number learned",
+        "number of topics",
+        "collapsed criterion per training token",
+        "top concentration 5",
+        "ELBO per training token -3.7000",
+        "criterion per training token -3.2000",
+        "laps 3 ",
+        "laps at most 100",
+        "moves names merge, birth",
+        "moves criterion collapsed",
+    ):
+        assert shown in text
+    assert "{" not in re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.DOTALL)  # no raw options
+    both = " ".join(parsed(render_report([card, hdp_card], SETTING)).text)
+    for shown in ("LDA", "HDP", "-3.7000", "-3.2000"):
+        assert shown in both
+
+
+def test_a_number_that_never_changes_is_not_drawn(card):
+    """LDA keeps its number of topics."""
+    run = card.candidate.run
+    level = replace(run, trace=[{"lap": lap, "n_topics": 4} for lap in (1, 2, 3)])
+    candidate = replace(card.candidate, run=level)
+
+    page = render_report([replace(card, candidate=candidate)], SETTING)
+
+    assert "<svg" not in page
+    assert "How training went" not in page
+
+
 def test_the_page_asks_nothing_of_a_network(card, matrix_card):
     for page in (render_report([card], SETTING), render_report([card, matrix_card], SETTING)):
         assert all(address.startswith("#") for address in parsed(page).addresses)
