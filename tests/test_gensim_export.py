@@ -1,5 +1,7 @@
 """The export, used as a gensim user would."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from gensim.corpora import Dictionary
@@ -34,6 +36,39 @@ def test_topics_are_the_posterior_mean(exported, model):
     np.testing.assert_allclose(exported.state.get_lambda(), model.topic_word_posterior, rtol=1e-12)
     np.testing.assert_allclose(exported.alpha, model.doc_concentration)
     assert exported.get_topics().dtype == np.float64
+
+
+def test_an_hdp_becomes_topics_with_uneven_concentrations(hdp, vocabulary, bag_of_words):
+    exported = to_gensim(hdp, vocabulary, n_docs=60)
+
+    np.testing.assert_allclose(exported.get_topics(), hdp.topic_word_mean, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(exported.alpha, 0.5 * hdp.sticks.global_topic_weights, rtol=1e-12)
+    empty = dict(exported.get_document_topics([], minimum_probability=0.0))
+    expected = exported.alpha / exported.alpha.sum()  # what the tail held is left out
+    np.testing.assert_allclose([empty[topic] for topic in range(4)], expected, atol=1e-6)
+    assert np.isfinite(exported.log_perplexity(bag_of_words))
+
+
+def test_an_hdp_of_very_light_topics_still_infers(hdp, vocabulary, bag_of_words):
+    light = hdp.sticks._replace(means=np.array([0.999, 0.999, 0.999, 0.5]))
+    concentration = light.doc_concentration * light.global_topic_weights
+    model = replace(hdp, doc_concentration=concentration, sticks=light)
+
+    exported = to_gensim(model, vocabulary, n_docs=60)
+
+    shares = exported.get_document_topics(bag_of_words[0], minimum_probability=0.0)
+    assert sum(share for _, share in shares) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_a_saved_hdp_loads_in_gensim(tmp_path, hdp, vocabulary, bag_of_words):
+    write_gensim(to_gensim(hdp, vocabulary, n_docs=60), tmp_path / "hdp", overwrite=False)
+
+    loaded = LdaModel.load(str(tmp_path / "hdp"))
+
+    np.testing.assert_allclose(loaded.alpha, hdp.doc_concentration, rtol=1e-12)
+    np.testing.assert_allclose(loaded.get_topics(), hdp.topic_word_mean, rtol=0, atol=1e-8)
+    loaded.update(bag_of_words)
+    assert np.isfinite(loaded.get_topics()).all()
 
 
 def test_show_topics_prints_our_words(exported, model, vocabulary):
