@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import psi
+from scipy.special import gammaln, psi
 
-from sparsetopics.allocations.lda import elbo_documents
+from sparsetopics.allocations.lda import LDAAllocation
 from sparsetopics.hyperparameters import (
     inverse_digamma,
     learn_doc_concentration,
@@ -19,13 +19,24 @@ from sparsetopics.statistics import DocumentTerms
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def terms_of(posterior):
-    """The sums that matter to α, of documents with Dirichlet posteriors θ (n_docs, n_topics)."""
+def terms_of(posterior, alpha=0.1):
+    """The sums of documents with Dirichlet posteriors θ (n_docs, n_topics), N_dk = θ_dk − α."""
     n_docs, n_topics = posterior.shape
-    logs = psi(posterior) - psi(posterior.sum(axis=1, keepdims=True))
+    totals, digammas = posterior.sum(axis=1), psi(posterior)
     return DocumentTerms.zeros(n_topics)._replace(
-        n_docs=float(n_docs), summed_expected_log_doc_topic=logs.sum(axis=0)
+        n_docs=float(n_docs),
+        active_documents=np.full(n_topics, float(n_docs)),
+        summed_digamma=digammas.sum(axis=0),
+        summed_log_gamma=gammaln(posterior).sum(axis=0),
+        frozen_slack=-alpha * digammas.sum(axis=0),
+        totals=np.array(
+            [psi(totals).sum(), gammaln(totals).sum(), -alpha * n_topics * psi(totals).sum()]
+        ),
     )
+
+
+def elbo_documents(terms, alpha):
+    return LDAAllocation(alpha).elbo(terms)
 
 
 def converged(learn, value, given):

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 
 from simulated_documents import read_only
 from sparsetopics.statistics import (
+    TERMS_BY_TOPIC,
     DocumentTerms,
     SparseCounts,
     Statistics,
     Summary,
     added,
+    scaled,
     subtracted,
 )
 
@@ -20,8 +22,8 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def random_terms(rng):
-    n_docs, n_tokens, total = rng.random(3).tolist()
-    return DocumentTerms(n_docs, n_tokens, *rng.normal(size=(4, N_TOPICS)), total)
+    n_docs, n_tokens = rng.random(2).tolist()
+    return DocumentTerms(n_docs, n_tokens, *rng.normal(size=(5, N_TOPICS)), rng.normal(size=3))
 
 
 def random_counts(rng):
@@ -69,33 +71,6 @@ def test_adding_sparse_counts_is_adding_dense_ones(seed, scale):
     np.testing.assert_allclose(into, base + scale * dense.astype(float), atol=1e-12)
 
 
-@given(seed=SEEDS)
-def test_plus_is_dense_addition_and_keeps_the_form(seed):
-    rng = np.random.default_rng(seed)
-    (left, dense_left), (right, dense_right) = random_counts(rng), random_counts(rng)
-
-    both = left.plus(right)
-
-    np.testing.assert_array_equal(dense_of(both), (dense_left + dense_right).astype(float))
-    assert [array.dtype for array in both] == [array.dtype for array in left]
-    assert np.all(np.diff(both.words.astype(int)) > 0)
-    assert both.starts[0] == 0
-    assert both.starts[-1] == len(both.topics) == len(both.values)
-    for lo, hi in zip(both.starts[:-1], both.starts[1:], strict=True):
-        assert hi > lo
-        assert np.all(np.diff(both.topics[lo:hi].astype(int)) > 0)
-
-
-def test_plus_of_nothing_is_nothing():
-    empty = SparseCounts(
-        np.zeros(0, np.uint32), np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0, "f4")
-    )
-    both = empty.plus(empty)
-
-    assert len(both.words) == len(both.values) == 0
-    np.testing.assert_array_equal(both.starts, [0])
-
-
 def test_words_of_entries():
     counts, dense = random_counts(np.random.default_rng(3))
 
@@ -132,7 +107,7 @@ def test_exchange_in_and_out_returns_the_same(seed):
     rng = np.random.default_rng(seed)
     old, new, other = (random_summary(rng) for _ in range(3))
     before = Statistics.sum([other, old], N_WORDS, N_TOPICS)
-    read_only(before.word_topic_counts, *before.terms[2:6])
+    read_only(before.word_topic_counts, *before.terms[2:])
 
     after = before.exchanged(new, old).exchanged(old, new)
 
@@ -150,13 +125,25 @@ def test_exchange_is_the_sum_with_one_batch_replaced_and_never_negative(seed):
     assert found.word_topic_counts.min() >= 0.0
 
 
-@given(seed=SEEDS)
-def test_summaries_add_as_their_parts_do(seed):
-    rng = np.random.default_rng(seed)
-    left, right = random_summary(rng), random_summary(rng)
+@given(seed=SEEDS, factor=st.floats(0, 100))
+def test_scaled_terms_are_those_of_as_many_documents(seed, factor):
+    terms = random_terms(np.random.default_rng(seed))
 
-    found = Statistics.sum([left.plus(right)], N_WORDS, N_TOPICS)
-    expected = Statistics.sum([left, right], N_WORDS, N_TOPICS)
+    for found, expected in zip(scaled(terms, factor), terms, strict=True):
+        np.testing.assert_allclose(found, factor * np.asarray(expected))
 
-    np.testing.assert_allclose(found.word_topic_counts, expected.word_topic_counts, rtol=1e-6)
-    np.testing.assert_allclose(found.terms.frozen_slack, expected.terms.frozen_slack)
+
+def test_the_tail_is_a_topic_that_no_document_uses():
+    terms = random_terms(np.random.default_rng(4))
+
+    with_tail = terms.with_tail()
+
+    for name, value in with_tail._asdict().items():
+        given = getattr(terms, name)
+        if name in TERMS_BY_TOPIC:
+            np.testing.assert_array_equal(value, [*given, 0.0])
+        else:
+            np.testing.assert_array_equal(value, given)
+    assert {name for name in terms._fields if np.shape(getattr(terms, name)) == (N_TOPICS,)} == set(
+        TERMS_BY_TOPIC
+    )

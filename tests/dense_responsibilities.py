@@ -1,0 +1,61 @@
+"""Dense responsibilities (n_pairs, n_topics) and back; learners as the tests want them."""
+
+import numpy as np
+
+import reference_lda
+from sparsetopics.allocations.lda import LDAAllocation
+from sparsetopics.executors import SerialExecutor
+from sparsetopics.learners.learner import Visit
+from sparsetopics.learners.memoized import MemoizedLearner
+from sparsetopics.local_step import TopicGlobals, fit_documents, sum_terms
+from sparsetopics.memo import Memo
+from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.statistics import SparseCounts, Summary
+
+
+def dense_of(responsibilities, n_topics):
+    """Shares as float64, entries of the same topic added up."""
+    dense = np.zeros((len(responsibilities.starts) - 1, n_topics))
+    pairs = np.repeat(np.arange(len(dense)), np.diff(responsibilities.starts))
+    np.add.at(dense, (pairs, responsibilities.topics), responsibilities.shares.astype(float))
+    return dense
+
+
+def sparse_of(dense, dtype=np.float32):
+    """The positive entries; float64 shares where a test compares beyond float32."""
+    dense = np.asarray(dense, dtype)
+    pairs, topics = np.nonzero(dense)
+    starts = np.searchsorted(pairs, np.arange(len(dense) + 1)).astype(np.int64)
+    return Responsibilities(starts, topics.astype(np.uint32), dense[pairs, topics])
+
+
+def lda_globals(counts, alpha, eta):
+    return TopicGlobals(counts, counts.sum(axis=0), LDAAllocation(alpha), eta)
+
+
+def summary_of_dense(batch, shares, allocation, n_words):
+    """What the engine sums, in full precision: neither shares nor word counts are rounded."""
+    found = sparse_of(shares, np.float64)
+    concentration = allocation.doc_concentration
+    terms = sum_terms(batch, found, concentration, allocation.tail, SerialExecutor())
+    visit = reference_lda.Visit(batch, shares, concentration)
+    counts = reference_lda.word_counts(visit, n_words).T
+    n_topics = counts.shape[1]
+    words = SparseCounts(
+        np.arange(n_words, dtype=np.uint32),
+        np.arange(n_words + 1) * n_topics,
+        np.tile(np.arange(n_topics, dtype=np.uint32), n_words),
+        counts.ravel(),
+    )
+    return Summary(words, allocation.complete(terms))
+
+
+def visit_of(batch_id, documents, current, options):
+    """A batch after the engine's local steps."""
+    found = fit_documents(documents, current, options, SerialExecutor())
+    return Visit(batch_id, found.summary, documents, found.responsibilities)
+
+
+def memoized(folder, keep_better, *, budget=None, whole_first_lap=False, keep_assignments=False):
+    memo = Memo(folder) if budget is None else Memo(folder, budget)
+    return MemoizedLearner(memo, SerialExecutor(), keep_better, whole_first_lap, keep_assignments)
