@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sparsetopics.trained_runs import RunResult
 
 NO_MOVES = "none"
+DEFAULT_TOPICS = 100
 
 
 def _move_names(
@@ -51,9 +52,8 @@ def _move_names(
 @click.option(
     "--topics",
     type=int,
-    default=100,
-    show_default=True,
-    help="Number of topics of LDA; the number that the HDP starts from.",
+    help="Number of topics of LDA; the number that the HDP starts from. "
+    f"Default: {DEFAULT_TOPICS}, or as many as a run to go on from has.",
 )
 @click.option(
     "--learner",
@@ -150,7 +150,7 @@ def command(
     out: Path,
     overwrite: bool,
     model: ModelName,
-    topics: int,
+    topics: int | None,
     learner: LearnerName,
     local_update: LocalUpdate,
     sparsity: int | None,
@@ -191,7 +191,7 @@ def command(
 
     drawn = start in (None, *get_args(StartName))
     options = TrainingOptions(
-        n_topics=topics,
+        n_topics=DEFAULT_TOPICS if topics is None else topics,
         laps=laps,
         learner=learner,
         local=LocalOptions(local_update, sparsity, restarts=restarts, minimum_mass=minimum_mass),
@@ -211,6 +211,7 @@ def command(
         workers=workers,
         heldout=heldout,
         start_run=None if drawn or start is None else Path(start),
+        start_topics=topics is None,
         overwrite=overwrite,
     )
     with show_progress(options, quiet=quiet) as hooks:

@@ -46,6 +46,7 @@ class RunPlan:
     workers: int = 1
     heldout: Path | None = None
     start_run: Path | None = None
+    start_topics: bool = False  # as many topics as ``start_run`` has, whatever the options say
     overwrite: bool = False
 
 
@@ -78,6 +79,7 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
         start = load_run(plan.start_run) if plan.start_run is not None else None
         if start is not None:
             start.check_vocabulary(corpus.vocabulary, str(plan.corpus))
+            plan = _sized_like(start, plan)
         score = _scorer(plan, corpus)
         trace: list[dict[str, Any]] = []
 
@@ -95,6 +97,12 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
 def _open(path: Path) -> Corpus:
     refuse_run(path)
     return Corpus.open(path)
+
+
+def _sized_like(start: Run, plan: RunPlan) -> RunPlan:
+    if not plan.start_topics:
+        return plan
+    return replace(plan, options=replace(plan.options, n_topics=start.model.n_topics))
 
 
 def _train(

@@ -135,6 +135,16 @@ def test_training_goes_on_from_a_run(train, tmp_path):
     assert after[-1]["elbo_per_token"] > before[-1]["elbo_per_token"]
 
 
+def test_going_on_from_a_run_keeps_its_number_of_topics(train, prepared, tmp_path):
+    train()
+    usual = ("train", prepared / "corpus", "--model", "lda", "--laps", 1, "--quiet")
+
+    run(*usual, "--start", tmp_path / "run", "--out", tmp_path / "more")
+
+    more = load_run(tmp_path / "more")
+    assert more.model.n_topics == more.settings["options"]["n_topics"] == 3
+
+
 def test_overwrite_replaces_a_run(train, tmp_path):
     train()
     train("--topics", 4, "--overwrite")
