@@ -7,14 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dense_responsibilities import lda_globals, memoized, visit_of
 from simulated_documents import as_source, read_only, simulate
 from sparsetopics.bounds import batch_bound, elbo
-from sparsetopics.executors import SerialExecutor
 from sparsetopics.learners.full import FullLearner
-from sparsetopics.learners.memoized import MemoizedLearner
 from sparsetopics.learners.stochastic import StochasticLearner
-from sparsetopics.local_step import TopicGlobals, summarize
-from sparsetopics.memo import Memo
 from sparsetopics.options import LocalOptions, StepSizes
 from sparsetopics.statistics import Statistics
 
@@ -29,15 +26,15 @@ def source():
 
 
 @pytest.fixture(scope="module")
-def summaries(source):
-    """Six summaries of each batch, under topics drawn at random."""
+def visits(source):
+    """Six visits of each batch, under topics drawn at random."""
     rng = np.random.default_rng(2)
     found = [
-        [local_step(source.read(batch_id), draw_counts(rng)) for _ in range(6)]
+        [local_step(batch_id, source.read(batch_id), draw_counts(rng)) for _ in range(6)]
         for batch_id in range(N_BATCHES)
     ]
-    for summary in itertools.chain.from_iterable(found):
-        read_only(*summary.word_counts, *summary.terms[2:6])
+    for visit in itertools.chain.from_iterable(found):
+        read_only(*visit.summary.word_counts, *visit.summary.terms[2:], *visit.responsibilities)
     return found
 
 
@@ -48,11 +45,19 @@ def draw_counts(rng):
 
 
 def make_globals(counts):
-    return TopicGlobals(counts, counts.sum(axis=0), ALPHA, ETA)
+    return lda_globals(counts, ALPHA, ETA)
 
 
-def local_step(batch, counts, update="mean-field"):
-    return summarize(batch, make_globals(counts), LocalOptions(update), SerialExecutor())[0]
+def local_step(batch_id, batch, counts, update="mean-field"):
+    return visit_of(batch_id, batch, make_globals(counts), LocalOptions(update))
+
+
+def summary_bound(visit, current):
+    return batch_bound(visit.summary, current)
+
+
+def total_of(*visits):
+    return Statistics.sum([visit.summary for visit in visits], N_WORDS, N_TOPICS)
 
 
 def assert_same(left, right):
@@ -61,13 +66,20 @@ def assert_same(left, right):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
 
 
+def assert_same_summary(left, right):
+    for mine, theirs in zip(
+        (*left.word_counts, *left.terms), (*right.word_counts, *right.terms), strict=True
+    ):
+        np.testing.assert_array_equal(mine, theirs)
+
+
 def freeze(statistics):
-    read_only(statistics.word_topic_counts, *statistics.terms[2:6])
+    read_only(statistics.word_topic_counts, *statistics.terms[2:])
 
 
 def make_learner(name, folder, keep_better=False):
     if name == "memoized":
-        return MemoizedLearner(Memo(folder), keep_better, whole_first_lap=False)
+        return memoized(folder, keep_better)
     if name == "full":
         return FullLearner(keep_better)
     return StochasticLearner(60, StepSizes())
@@ -75,83 +87,84 @@ def make_learner(name, folder, keep_better=False):
 
 @pytest.mark.parametrize("budget", [0, 10**9])
 @pytest.mark.parametrize("keep_better", [False, True])
+@pytest.mark.parametrize("keep_assignments", [False, True])
 @settings(max_examples=15)
 @given(
-    visits=st.lists(st.tuples(st.integers(0, N_BATCHES - 1), st.integers(0, 5)), max_size=8),
+    order=st.lists(st.tuples(st.integers(0, N_BATCHES - 1), st.integers(0, 5)), max_size=8),
     seed=st.integers(0, 2**32 - 1),
 )
 def test_total_is_always_the_sum_of_the_batches(
-    tmp_path_factory, summaries, budget, keep_better, visits, seed
+    tmp_path_factory, visits, budget, keep_better, keep_assignments, order, seed
 ):
     counts = draw_counts(np.random.default_rng(seed))
-    learner = MemoizedLearner(Memo(tmp_path_factory.mktemp("memo"), budget), keep_better, False)
+    folder = tmp_path_factory.mktemp("memo")
+    learner = memoized(folder, keep_better, budget=budget, keep_assignments=keep_assignments)
     state = learner.init(counts)
-    for batch_id, which in visits:
-        state, _ = learner.step(
-            state, [(batch_id, summaries[batch_id][which])], make_globals(counts)
-        )
+    for batch_id, which in order:
+        state, _ = learner.step(state, [visits[batch_id][which]], make_globals(counts))
         freeze(state.total)
 
-        stored = [each.load() for each in state.per_batch.values()]
+        stored = [learner.recall(state, batch_id) for batch_id in state.per_batch]
         assert_same(state.total, Statistics.sum(stored, N_WORDS, N_TOPICS))
-    assert set(state.per_batch) == {batch_id for batch_id, _ in visits}
+    assert set(state.per_batch) == {batch_id for batch_id, _ in order}
+    assert len(list(folder.iterdir())) == (0 if budget else len(state.per_batch))
     assert_same(learner.end_lap(state).total, state.total)
 
 
-def test_keep_better_keeps_the_better(tmp_path, summaries):
+def test_keep_better_keeps_the_better(tmp_path, visits):
     counts = draw_counts(np.random.default_rng(4))
     current = make_globals(counts)
-    worse, *_, better = sorted(summaries[0], key=lambda each: batch_bound(each, current))
-    learner = MemoizedLearner(Memo(tmp_path), keep_better=True, whole_first_lap=False)
+    worse, *_, better = sorted(visits[0], key=lambda each: summary_bound(each, current))
+    learner = memoized(tmp_path, True)
     state = learner.init(counts)
 
-    state, first = learner.step(state, [(0, worse)], current)
-    state, second = learner.step(state, [(0, better)], current)
-    after, third = learner.step(state, [(0, worse)], current)
+    state, first = learner.step(state, [worse], current)
+    state, second = learner.step(state, [better], current)
+    after, third = learner.step(state, [worse], current)
 
     assert [info.kept_old for info in (first, second, third)] == [False, False, True]
     assert after is state
-    assert state.per_batch[0].load() is better
+    assert_same_summary(learner.recall(state, 0), better.summary)
 
 
-def test_without_keep_better_the_newer_stays(tmp_path, summaries):
+def test_without_keep_better_the_newer_stays(tmp_path, visits):
     counts = draw_counts(np.random.default_rng(4))
     current = make_globals(counts)
-    worse, *_, better = sorted(summaries[0], key=lambda each: batch_bound(each, current))
-    learner = MemoizedLearner(Memo(tmp_path), keep_better=False, whole_first_lap=False)
+    worse, *_, better = sorted(visits[0], key=lambda each: summary_bound(each, current))
+    learner = memoized(tmp_path, False)
 
-    state, _ = learner.step(learner.init(counts), [(0, better)], current)
-    state, info = learner.step(state, [(0, worse)], current)
+    state, _ = learner.step(learner.init(counts), [better], current)
+    state, info = learner.step(state, [worse], current)
 
     assert not info.kept_old
-    assert state.per_batch[0].load() is worse
+    assert_same_summary(learner.recall(state, 0), worse.summary)
 
 
-def test_the_full_learner_keeps_the_better_total(summaries):
+def test_the_full_learner_keeps_the_better_total(visits):
     learner = FullLearner(keep_better=True)
     counts = draw_counts(np.random.default_rng(5))
-    state, _ = learner.step(learner.init(counts), [(0, summaries[0][0])], make_globals(counts))
+    state, _ = learner.step(learner.init(counts), [visits[0][0]], make_globals(counts))
     current = make_globals(state.word_topic_counts)
-    for summary in summaries[0]:
-        total = Statistics.sum([summary], N_WORDS, N_TOPICS)
-        after, info = learner.step(state, [(0, summary)], current)
+    for visit in visits[0]:
+        total = total_of(visit)
+        after, info = learner.step(state, [visit], current)
 
         worse = elbo(total, current) < elbo(state.total, current)
         assert info.kept_old == worse
         assert (after is state) == worse
 
 
-def test_the_start_stands_for_documents_not_seen_so_far(tmp_path, summaries):
+def test_the_start_stands_for_documents_not_seen_so_far(tmp_path, visits):
     """Every token is counted once: by its summary, or before that by its share of the start."""
-    n_tokens = sum(each[0].terms.n_tokens for each in summaries)
+    n_tokens = sum(each[0].summary.terms.n_tokens for each in visits)
     start = draw_counts(np.random.default_rng(11))
     start = start * (n_tokens / start.sum())
-    learner = MemoizedLearner(Memo(tmp_path), keep_better=False, whole_first_lap=False)
+    learner = memoized(tmp_path, False)
     state = learner.init(start)
     np.testing.assert_allclose(learner.word_topic_counts(state), start)
     for batch_id in range(N_BATCHES):
         current = make_globals(learner.word_topic_counts(state))
-        state, _ = learner.step(state, [(batch_id, summaries[batch_id][0])], current)
+        state, _ = learner.step(state, [visits[batch_id][0]], current)
 
         found = learner.word_topic_counts(state)
         unseen = 1 - state.total.terms.n_tokens / n_tokens
@@ -172,8 +185,8 @@ def test_a_memoized_run_with_one_batch_equals_the_full_learner(tmp_path, source,
     for _ in range(4):
         for i, learner in enumerate(learners):
             counts = learner.word_topic_counts(states[i])
-            summary = local_step(batch, counts, update)
-            states[i], _ = learner.step(states[i], [(0, summary)], make_globals(counts))
+            visit = local_step(0, batch, counts, update)
+            states[i], _ = learner.step(states[i], [visit], make_globals(counts))
             states[i] = learner.end_lap(states[i])
         memoized, full = (
             learner.statistics(state) for learner, state in zip(learners, states, strict=True)
@@ -184,55 +197,55 @@ def test_a_memoized_run_with_one_batch_equals_the_full_learner(tmp_path, source,
 def test_a_stochastic_step_of_size_one_on_all_documents_equals_a_full_step(source):
     counts = draw_counts(np.random.default_rng(7))
     whole = simulate(np.random.default_rng(1))
-    summary = local_step(whole, counts)
+    visit = local_step(0, whole, counts)
     current = make_globals(counts)
     stochastic = StochasticLearner(whole.n_docs, StepSizes(delay=0.0))
     full = FullLearner(keep_better=False)
 
-    one, info = stochastic.step(stochastic.init(counts), [(0, summary)], current)
-    other, _ = full.step(full.init(counts), [(0, summary)], current)
+    one, info = stochastic.step(stochastic.init(counts), [visit], current)
+    other, _ = full.step(full.init(counts), [visit], current)
 
     assert info.step_size == 1.0
     np.testing.assert_allclose(one.word_topic_counts, other.word_topic_counts, atol=1e-9)
     assert_same(stochastic.statistics(one), full.statistics(other))
 
 
-def test_a_stochastic_step_interpolates_with_falling_steps(summaries):
+def test_a_stochastic_step_interpolates_with_falling_steps(visits):
     counts = draw_counts(np.random.default_rng(8))
     learner = StochasticLearner(60, StepSizes(delay=3.0, forgetting_rate=0.7))
     state, expected = learner.init(counts), counts
-    for number, summary in enumerate(summaries[0], start=1):
-        state, info = learner.step(state, [(0, summary)], make_globals(counts))
+    for number, visit in enumerate(visits[0], start=1):
+        state, info = learner.step(state, [visit], make_globals(counts))
         size = (3.0 + number) ** -0.7
-        scaled = Statistics.sum([summary], N_WORDS, N_TOPICS).word_topic_counts * 60 / 20
+        scaled = total_of(visit).word_topic_counts * 60 / 20
         expected = (1 - size) * expected + size * scaled
 
         assert info.step_size == pytest.approx(size)
         np.testing.assert_allclose(state.word_topic_counts, expected, rtol=1e-9)
 
 
-def test_a_stochastic_lap_counts_every_document_once(summaries):
+def test_a_stochastic_lap_counts_every_document_once(visits):
     learner = StochasticLearner(60, StepSizes())
     state = learner.init(draw_counts(np.random.default_rng(9)))
     for _ in range(2):
         state = learner.start_lap(state)
         for batch_id in range(N_BATCHES):
-            visits = [(batch_id, summaries[batch_id][0])]
-            state, _ = learner.step(state, visits, make_globals(state.word_topic_counts))
+            current = make_globals(state.word_topic_counts)
+            state, _ = learner.step(state, [visits[batch_id][0]], current)
         state = learner.end_lap(state)
 
     assert learner.statistics(state).terms.n_docs == 60
 
 
 @pytest.mark.parametrize("name", ["memoized", "full", "stochastic"])
-def test_a_step_changes_none_of_its_inputs(tmp_path, summaries, name):
+def test_a_step_changes_none_of_its_inputs(tmp_path, visits, name):
     """Every array is read-only, so a step that writes into one fails."""
     learner = make_learner(name, tmp_path, keep_better=True)
     state = learner.init(draw_counts(np.random.default_rng(10)))
     for batch_id, which in ((0, 0), (1, 1), (0, 2), (0, 3)):
         current = make_globals(learner.word_topic_counts(state))
         before = learner.word_topic_counts(state).copy()
-        after, _ = learner.step(state, [(batch_id, summaries[batch_id][which])], current)
+        after, _ = learner.step(state, [visits[batch_id][which]], current)
         np.testing.assert_array_equal(learner.word_topic_counts(state), before)
         state = learner.end_lap(after)
         freeze(learner.statistics(state))
@@ -248,7 +261,7 @@ def test_a_lap_visits_every_batch_once(tmp_path, name):
 
 
 def test_a_whole_first_lap_is_one_round_and_later_laps_are_not(tmp_path, source):
-    learner = MemoizedLearner(Memo(tmp_path), keep_better=True, whole_first_lap=True)
+    learner = memoized(tmp_path, True, whole_first_lap=True)
     state = learner.init(np.ones((source.n_words, 2)))
     rng = np.random.default_rng(0)
 
