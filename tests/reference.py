@@ -92,20 +92,23 @@ def dense_from_slots(topics, shares, n_topics):
     return dense
 
 
-def document_terms(counts, prior, shares, active):
-    """The sums of ``fit_block`` for one document: (4, n_topics) and (2,)."""
+def document_terms(counts, prior, shares, tail):
+    """The sums of ``add_topic_terms`` for one document: (5, n_topics) and (3,)."""
     positive = np.where(shares > 0, shares, 1.0)
-    theta = counts @ shares + prior
+    active = (shares > 0).any(axis=0).astype(float)
+    posterior = counts @ shares + prior
     topic_terms = np.stack(
         [
             -counts @ (shares * np.log(positive)),
             active,
-            active * psi(theta),
-            active * gammaln(theta),
+            active * psi(posterior),
+            active * gammaln(posterior),
+            active * -prior * psi(posterior),
         ]
     )
-    total = prior.sum() + counts.sum()
-    return topic_terms, np.array([psi(total), gammaln(total)])
+    before = prior.sum() + tail
+    total = before + counts.sum()
+    return topic_terms, np.array([psi(total), gammaln(total), -before * psi(total)])
 
 
 def sum_by_word(rows, counts, shares, n_rows):

@@ -10,16 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsetopics._kernels import Schedule, digamma, fit_block, infer_block
-from sparsetopics._word_kernels import add_sparse_rows, collapsed_weights, sum_by_word, top_topics
+from sparsetopics._word_kernels import collapsed_weights, top_topics
 
-from reference import (
-    dense_from_slots,
-    document_score,
-    document_terms,
-    fit_document,
-    only_largest,
-)
-from reference import sum_by_word as plain_sum_by_word
+from reference import dense_from_slots, document_score, fit_document, only_largest
 from reference import top_topics as plain_top_topics
 
 
@@ -37,8 +30,6 @@ class Documents(NamedTuple):
 class Fit(NamedTuple):
     topics: np.ndarray
     shares: np.ndarray
-    topic_terms: np.ndarray
-    total_terms: np.ndarray
     tallies: np.ndarray
 
     def dense(self, n_topics):
@@ -71,12 +62,9 @@ def first_topics_of(weights, n_slots):
 
 
 def fit(documents, n_slots, schedule):
-    n_topics = len(documents.prior)
     result = Fit(
         np.full((len(documents.words), n_slots), 99, np.uint32),
         np.full((len(documents.words), n_slots), np.nan),
-        np.zeros((4, n_topics)),
-        np.zeros(2),
         np.zeros(3, np.int64),
     )
     first_topics = first_topics_of(documents.weights, n_slots)
@@ -123,21 +111,16 @@ def test_step_equals_plain_twin(collapsed, documents, data):
     plan = schedule(collapsed, iterations, minimum_mass=minimum_mass)._replace(largest_pruned=share)
     result = fit(documents, n_slots, plan)
     dense = result.dense(n_topics)
-    topic_terms, total_terms = np.zeros((4, n_topics)), np.zeros(2)
     inferred = infer(documents, plan, n_slots)
     for d in range(len(documents.indptr) - 1):
         rows = documents.rows(d)
-        counts, active = documents.counts[rows], np.zeros(n_topics)
+        counts = documents.counts[rows]
         weights = documents.weights[documents.words[rows]].astype(float)
         shares = np.zeros_like(weights)
         if len(counts):
-            shares, active = fit_document(counts, weights, documents.prior, plan, n_slots)
+            shares, _ = fit_document(counts, weights, documents.prior, plan, n_slots)
         np.testing.assert_allclose(dense[rows], shares, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(inferred[d], counts @ dense[rows], rtol=1e-12, atol=1e-12)
-        terms = document_terms(counts, documents.prior, dense[rows], active)
-        topic_terms, total_terms = topic_terms + terms[0], total_terms + terms[1]
-    np.testing.assert_allclose(result.topic_terms, topic_terms, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(result.total_terms, total_terms, rtol=1e-9, atol=1e-9)
 
 
 @updates
@@ -270,29 +253,6 @@ def test_top_topics_equal_a_stable_sort(seed, n_topics, tied):
     for n_slots in range(1, n_topics + 1):
         expected = plain_top_topics(weights, n_slots)
         assert np.array_equal(first_topics_of(weights, n_slots), expected)
-
-
-@given(worlds)
-def test_sums_by_word_conserve_mass(documents):
-    n_topics = len(documents.prior)
-    n_rows = len(documents.weights)
-    result = fit(documents, max(1, n_topics // 2), schedule(True))
-    pairs = np.argsort(documents.words, kind="stable").astype(np.int64)
-    frequency = np.bincount(documents.words, minlength=n_rows)
-    pair_starts = np.concatenate(([0], np.cumsum(frequency))).astype(np.int64)
-    starts, topics, values = sum_by_word(
-        pair_starts, pairs, documents.counts, result.topics, result.shares, n_topics
-    )
-    dense = np.zeros((n_rows, n_topics))
-    rows = np.arange(n_rows, dtype=np.uint32)
-    add_sparse_rows(rows, starts, topics, values, 2.0, dense)
-    expected = plain_sum_by_word(documents.words, documents.counts, result.dense(n_topics), n_rows)
-    np.testing.assert_allclose(dense, 2.0 * expected, rtol=1e-6)
-    np.testing.assert_allclose(dense.sum(), 2.0 * documents.counts.sum(), rtol=1e-6)
-    for v in range(n_rows):
-        assert (np.diff(topics[starts[v] : starts[v + 1]].astype(int)) > 0).all()
-    add_sparse_rows(rows, starts, topics, values, -2.0, dense)
-    assert not dense.any()
 
 
 def test_collapsed_weights_are_posterior_means():

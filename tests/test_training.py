@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 import reference_lda
+from dense_responsibilities import lda_globals
 from simulated_documents import as_source, batch_of_counts, simulate
 from sparsetopics import local_step, training
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.errors import OptionError
 from sparsetopics.executors import SerialExecutor, open_executor
-from sparsetopics.local_step import TopicGlobals, summarize
+from sparsetopics.local_step import fit_documents
 from sparsetopics.model import TopicModel
-from sparsetopics.options import TopicPrior, LocalOptions, TrainingOptions
-from sparsetopics.statistics import Statistics
+from sparsetopics.options import LocalOptions, TopicPrior, TrainingOptions
 from sparsetopics.training import Hooks, train
 
 N_WORDS = 30
@@ -80,18 +80,22 @@ def test_another_seed_gives_another_model(fit, source):
 def test_chunks_give_the_same_statistics(monkeypatch, update, entries):
     rng = np.random.default_rng(3)
     batch, counts = simulate(rng), rng.gamma(0.5, 5.0, (N_WORDS, 6))
-    current = TopicGlobals(counts, counts.sum(axis=0), np.full(6, 0.1), 0.1)
+    current = lda_globals(counts, np.full(6, 0.1), 0.1)
     options = LocalOptions(update, 3)
-    whole, info = summarize(batch, current, options, SerialExecutor())
+    whole = fit_documents(batch, current, options, SerialExecutor())
     monkeypatch.setattr(local_step, "CHUNK_ENTRIES", entries * 3)
 
-    chunked, chunked_info = summarize(batch, current, options, SerialExecutor())
+    chunked = fit_documents(batch, current, options, SerialExecutor())
 
-    left, right = (Statistics.sum([each], N_WORDS, 6) for each in (whole, chunked))
-    np.testing.assert_allclose(left.word_topic_counts, right.word_topic_counts, rtol=1e-5)
-    for mine, theirs in zip(left.terms, right.terms, strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
-    assert info == chunked_info
+    for part, other in zip(
+        (*chunked.responsibilities, *chunked.summary.word_counts),
+        (*whole.responsibilities, *whole.summary.word_counts),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(part, other)
+    for mine, theirs in zip(chunked.summary.terms, whole.summary.terms, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert chunked.info == whole.info
 
 
 @pytest.mark.parametrize("learner", ["memoized", "full"])
