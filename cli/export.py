@@ -18,8 +18,9 @@ def command(run: Path, target: str, out: Path, overwrite: bool, as_json: bool) -
     """Write the model of RUN in the format of another toolkit.
 
     gensim: a model for `LdaModel.load(OUT)`, with its side files OUT.state, OUT.id2word and
-    OUT.expElogbeta.npy, and its dictionary for `Dictionary.load("OUT.dictionary")`. These are
-    gensim's own formats and so Python pickles: load only those that you trust.
+    OUT.expElogbeta.npy, and its dictionary for `Dictionary.load("OUT.dictionary")`. The weights of
+    an HDP's topics become its uneven alpha. These are gensim's own formats and so Python pickles:
+    load only those that you trust.
 
     \b
     Example:

@@ -24,12 +24,12 @@ def to_gensim(
 ) -> LdaModel:
     """Build a gensim model with the same posterior, in double precision.
 
-    ``get_topics()`` is our posterior mean, ``id2word`` a complete ``Dictionary``. ``n_docs``
-    training documents seen ``n_passes`` times set how much a later ``update()`` moves the topics:
-    gensim weighs new documents by how many it believes it has seen. An HDP becomes topics with the
-    uneven concentrations αE[β_k]; what it keeps for topics not found is left out. gensim's inference starts from
-    random numbers at every call, so ``get_document_topics`` varies a little between calls; ours
-    does not.
+    ``get_topics()`` is our posterior mean, ``id2word`` a complete ``Dictionary``. An HDP becomes
+    topics with the uneven concentrations αE[β_k]; what it keeps for topics not found is left out.
+    ``n_docs`` training documents seen ``n_passes`` times set how much a later ``update()`` moves
+    the topics: gensim weighs new documents by how many it believes it has seen. Its inference
+    starts from random numbers at every call, so ``get_document_topics`` varies a little between
+    calls; ours does not.
     """
     exported = LdaModel(
         id2word=to_dictionary(vocabulary, n_docs),

@@ -94,10 +94,12 @@ def test_without_heldout_documents_the_score_is_empty(train, tmp_path):
     }
 
 
+@pytest.mark.parametrize("model", ["lda", "hdp"])
 @pytest.mark.parametrize("learner", ["memoized", "stochastic", "full"])
-def test_workers_do_not_change_a_byte(train, tmp_path, learner):
+def test_workers_do_not_change_a_byte(train, tmp_path, learner, model):
     for workers in (1, 2):
-        train("--learner", learner, "--workers", workers, "--batches", 4, out=f"run{workers}")
+        options = ("--learner", learner, "--workers", workers, "--batches", 4)
+        train(*options, model=model, out=f"run{workers}")
 
     one, two = (
         (tmp_path / f"run{workers}" / "model.safetensors").read_bytes() for workers in (1, 2)
@@ -125,6 +127,40 @@ def test_options_reach_the_run(train, tmp_path):
     assert (options["start"], options["batches"]) == ("random", 5)
     assert options["learn_hyperparameters"]
     assert settings["word_concentration"] != 0.3  # learned
+
+
+def test_the_number_of_topics_is_learned_by_default(prepared, tmp_path):
+    usual = ("train", prepared / "corpus", "--out", tmp_path / "run", "--laps", 4)
+
+    report = json.loads(run(*usual, "--topics", 2, "--json").stdout)
+
+    trained = load_run(tmp_path / "run")
+    assert set(report) == KEYS
+    assert report["model"] == trained.model.name == "hdp"
+    assert report["n_topics"] == trained.model.n_topics == trained.trace[-1]["n_topics"]
+    assert len(trained.model.sticks.means) == report["n_topics"]
+    assert report["laps"] <= 4
+
+
+def test_options_of_the_hdp_reach_the_run(train, tmp_path):
+    options = ("--moves", "birth, merge", "--criterion", "collapsed", "--gamma", 3)
+
+    train(*options, model="hdp")
+
+    settings = load_run(tmp_path / "run").settings
+    assert settings["options"]["moves"] == {
+        "names": ["birth", "merge"],
+        "criterion": "collapsed",
+        "verify": False,
+    }
+    assert settings["top_concentration"] == 3.0
+
+
+def test_without_moves_an_hdp_keeps_its_number_of_topics(train, tmp_path):
+    train("--moves", "none", model="hdp")
+
+    assert load_run(tmp_path / "run").model.n_topics == 3
+    assert load_run(tmp_path / "run").settings["options"]["moves"]["names"] == []
 
 
 def test_training_goes_on_from_a_run(train, tmp_path):
