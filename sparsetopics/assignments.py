@@ -6,7 +6,7 @@ moves leaves a ``TopicChange``, and a batch takes those it has missed when it is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -41,43 +41,51 @@ class Assignments(NamedTuple):
         pairs = pairs_of(self.documents.indptr, documents)
         return Assignments(self.documents.take(documents), self.responsibilities.take(pairs))
 
-    def patched(self, patch: Patch) -> Assignments:
-        """With the responsibilities of some documents replaced."""
-        n_docs, n_pairs = self.documents.n_docs, self.documents.n_pairs
-        both = Responsibilities.joined([self.responsibilities, patch.responsibilities])
-        lengths = np.diff(self.documents.indptr)
-        place = self.documents.indptr[:-1].copy()  # of each document's pairs in ``both``
-        ends = np.cumsum(lengths[patch.documents])
-        place[patch.documents] = n_pairs + ends - lengths[patch.documents]
-        pairs = np.repeat(place, lengths) + np.arange(n_pairs)
-        pairs -= np.repeat(self.documents.indptr[:-1], lengths)
-        assert len(lengths) == n_docs
-        return self._replace(responsibilities=both.take(pairs))
-
-    def changed(self, changes: Iterable[TopicChange], batch_id: int) -> Assignments:
+    def changed(self, changes: Sequence[TopicChange], batch_id: int) -> Assignments:
         """As they are after ``changes``, in their order."""
-        assignments = self
-        for change in changes:
-            patch = change.patches.get(batch_id)
-            if patch is not None:
-                assignments = assignments.patched(patch)
-            found = assignments.responsibilities.renumbered(change.new_topics)
-            assignments = assignments._replace(responsibilities=found)
-        return assignments
+        if not changes:
+            return self
+        later = np.arange(changes[-1].n_topics)  # from a change's numbers to the last ones
+        patches = []
+        for change in reversed(changes):
+            if batch_id in change.patches:
+                patches.append(change.patches[batch_id].renumbered(later))
+            later = np.where(change.new_topics >= 0, later[change.new_topics], -1)
+        found = self.responsibilities.renumbered(later)
+        return self._replace(responsibilities=overlaid(found, self.documents.indptr, patches))
 
 
 class Patch(NamedTuple):
     """New responsibilities of some documents of a batch."""
 
-    documents: IntArray  # (n_patched,)  positions in the batch, rising
+    documents: IntArray  # (n_patched,)  positions in the batch
     responsibilities: Responsibilities  # of their pairs, document after document
+
+    def renumbered(self, new_topics: IntArray) -> Patch:
+        return Patch(self.documents, self.responsibilities.renumbered(new_topics))
 
 
 class TopicChange(NamedTuple):
-    """What one phase of moves did: first the patches, then the new numbers.
+    """What a move did: first the new numbers, then the patches, which use them."""
 
-    Patches count topics as during the phase: the old ones, then those born in it.
-    """
-
-    new_topics: IntArray  # (n_old + n_born,)  -1 for topics that are gone
+    new_topics: IntArray  # (n_old,)  -1 for topics that are gone
     patches: Mapping[int, Patch]  # by batch
+    n_topics: int  # afterwards
+
+
+def overlaid(
+    found: Responsibilities, indptr: IntArray, patches: Sequence[Patch]
+) -> Responsibilities:
+    """``found`` with documents replaced; of several patches of a document the first counts."""
+    if not patches:
+        return found
+    lengths = np.diff(indptr)
+    joined = Responsibilities.joined([found, *(patch.responsibilities for patch in patches)])
+    place = indptr[:-1].copy()  # where a document's pairs begin in ``joined``
+    end = indptr[-1] + sum(int(lengths[patch.documents].sum()) for patch in patches)
+    for patch in reversed(patches):
+        sizes = lengths[patch.documents]
+        end -= int(sizes.sum())
+        place[patch.documents] = end + np.cumsum(sizes) - sizes
+    pairs = np.arange(indptr[-1]) + np.repeat(place - indptr[:-1], lengths)
+    return joined.take(pairs)

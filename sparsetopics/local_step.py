@@ -113,7 +113,9 @@ def sum_terms(
         return sums, totals
 
     blocks = executor.map(add, cut_blocks(batch.indptr, BLOCK_PAIRS))
-    by_topic = sum((sums for sums, _ in blocks), np.zeros_like(blocks[0][0]))
+    by_topic = sum(
+        (sums for sums, _ in blocks), np.zeros((len(TERMS_BY_TOPIC), len(doc_concentration)))
+    )
     totals = sum((totals for _, totals in blocks), np.zeros(3))
     return DocumentTerms(float(batch.n_docs), float(counts.sum()), *by_topic, totals)
 

@@ -22,6 +22,8 @@ class Responsibilities(NamedTuple):
     @classmethod
     def joined(cls, parts: list[Responsibilities]) -> Responsibilities:
         """One after the other."""
+        if not parts:
+            return cls(np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.float32))
         if len(parts) == 1:
             return parts[0]
         lengths = np.concatenate([np.diff(part.starts) for part in parts])
@@ -51,11 +53,3 @@ def pairs_of(indptr: IntArray, documents: NDArray[np.int64]) -> IntArray:
         indptr[documents] - (ends - lengths), lengths
     )
     return pairs
-
-
-class DocTopicCounts(NamedTuple):
-    """N_dk as sparse rows."""
-
-    starts: IntArray  # (n_docs + 1,)
-    topics: TopicIds
-    counts: FloatArray

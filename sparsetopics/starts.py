@@ -12,7 +12,11 @@ from scipy import sparse
 
 from sparsetopics.batches import BatchSource, DocumentBatch, FloatArray, IntArray
 from sparsetopics.errors import OptionError
+from sparsetopics.options import LocalUpdate
 
+# Share of a topic's start that comes from its seed document. Under the collapsed update common
+# words then stay in all topics at first, and topics of even size form; mean-field needs the push.
+SEED_SHARES: dict[LocalUpdate, float] = {"collapsed": 1 / 7, "mean-field": 5 / 7}
 SAMPLE_DOCUMENTS = 4_000  # seeds are chosen among at most so many documents
 SMOOTHING_TOKENS = 50.0  # background tokens mixed into a seed while distances are measured
 
@@ -29,14 +33,38 @@ def random_documents(
 def distant_documents(
     source: BatchSource, n_topics: int, seed_share: float, rng: np.random.Generator
 ) -> FloatArray:
-    """Bregman k-means++ seeding under the divergence of word counts; counts (n_words, n_topics).
+    """Start every topic from a document far from the others; counts (n_words, n_topics)."""
+    sample, background = _sample(source, n_topics, rng)
+    seeds = _distant_seeds(sample, background, n_topics, rng)
+    return _mix(sample[seeds], background, seed_share, source.n_tokens)
+
+
+def seed_counts(
+    documents: DocumentBatch,
+    n_words: int,
+    n_topics: int,
+    seed_share: float,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """The same for the ``documents`` alone; counts (n_words, n_topics)."""
+    rows = _rows(documents, n_words)
+    chosen = rows[np.sort(rng.permutation(rows.shape[0])[:SAMPLE_DOCUMENTS])]
+    background = np.asarray(rows.sum(axis=0)).ravel()
+    background /= background.sum()
+    seeds = _distant_seeds(chosen, background, n_topics, rng)
+    return _mix(chosen[seeds], background, seed_share, documents.n_tokens)
+
+
+def _distant_seeds(
+    sample: sparse.csr_array, background: FloatArray, n_topics: int, rng: np.random.Generator
+) -> list[int]:
+    """Bregman k-means++ seeding under the divergence of word counts; rows of ``sample``.
 
     The divergence of a document x from a seed with smoothed word distribution μ is
     Σ_v x_v log((x_v / |x|) / μ_v). The first seed is drawn by length, each further one with
     probability proportional to the divergence from its nearest seed (Banerjee et al. 2005;
     Arthur & Vassilvitskii 2007).
     """
-    sample, background = _sample(source, n_topics, rng)
     lengths: FloatArray = np.asarray(sample.sum(axis=1), np.float64).ravel()
     negative_entropy = _negative_entropy(sample, lengths)
     log_background = np.log(np.where(background > 0, background, 1.0))  # absent words do not occur
@@ -51,7 +79,7 @@ def distant_documents(
         cross = cross_background + _log_ratio_gain(sample, sample[[seeds[-1]]], background)
         nearest = np.minimum(nearest, np.maximum(negative_entropy - cross, 0.0))
         weights = nearest
-    return _mix(sample[seeds], background, seed_share, source.n_tokens)
+    return seeds
 
 
 def _log_ratio_gain(

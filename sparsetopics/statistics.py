@@ -64,10 +64,27 @@ class DocumentTerms(NamedTuple):
 
     def with_tail(self) -> DocumentTerms:
         """One topic more, which no document uses."""
-        return self._make(
-            np.append(value, 0.0) if name in TERMS_BY_TOPIC else value
-            for name, value in zip(self._fields, self, strict=True)
-        )
+        return self.renumbered(np.arange(self.n_topics), self.n_topics + 1)
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.active_documents)
+
+    @property
+    def by_topic(self) -> FloatArray:
+        """The sums that belong to a topic, (5, n_topics)."""
+        return np.stack([getattr(self, name) for name in TERMS_BY_TOPIC])
+
+    def with_topics(self, by_topic: FloatArray) -> DocumentTerms:
+        """The same documents with other sums by topic, (5, n_topics)."""
+        return self._replace(**dict(zip(TERMS_BY_TOPIC, by_topic, strict=True)))
+
+    def renumbered(self, new_topics: IntArray, n_topics: int) -> DocumentTerms:
+        """Topic k becomes ``new_topics[k]``, -1 leaves it out; numbers must not meet."""
+        by_topic = np.zeros((len(TERMS_BY_TOPIC), n_topics))
+        kept = new_topics >= 0
+        by_topic[:, new_topics[kept]] = self.by_topic[:, kept]
+        return self.with_topics(by_topic)
 
 
 TERMS_BY_TOPIC = (

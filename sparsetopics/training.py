@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,8 +26,11 @@ from sparsetopics.learners.stochastic import StochasticLearner
 from sparsetopics.local_step import LocalInfo, TopicGlobals, fit_documents
 from sparsetopics.memo import Memo
 from sparsetopics.model import TopicModel
-from sparsetopics.options import LocalUpdate, TrainingOptions
-from sparsetopics.starts import distant_documents, random_documents
+from sparsetopics.moves.ledger import Ledger
+from sparsetopics.moves.phase import MOVES, make_moves
+from sparsetopics.moves.standing import MoveTally, Tools
+from sparsetopics.options import TrainingOptions
+from sparsetopics.starts import SEED_SHARES, distant_documents, random_documents
 from sparsetopics.statistics import DocumentTerms, Statistics
 
 
@@ -43,17 +46,23 @@ class LapInfo(NamedTuple):
     restarts_accepted: int
     batches_kept_old: int  # whose former responsibilities were better
     local_iterations_per_document: float
+    merges_proposed: int
+    merges_accepted: int
+    deletes_proposed: int
+    deletes_accepted: int
+    births_proposed: int
+    births_accepted: int
+    reorders_accepted: int
     doc_concentration: float  # total α
     word_concentration: float  # η
+    top_concentration: float | None  # γ, of the HDP
 
 
 OnLap = Callable[[LapInfo, Callable[[], TopicModel]], None]
 OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, of all
 
 
-# Share of a topic's start that comes from its seed document. Under the collapsed update common
-# words then stay in all topics at first, and topics of even size form; mean-field needs the push.
-SEED_SHARES: dict[LocalUpdate, float] = {"collapsed": 1 / 7, "mean-field": 5 / 7}
+FIRST_MOVES = 4  # lap
 
 
 class Hooks(NamedTuple):
@@ -82,6 +91,7 @@ def train(
     counts, prior = _start(source, options, rng, start)
     learner = _learner(source, options, scratch, executor)
     state = learner.init(counts)
+    ledger = Ledger.new(options.n_topics)
     began = time.perf_counter()
     for lap in range(1, options.n_laps + 1):
         state = learner.start_lap(state)
@@ -94,11 +104,20 @@ def train(
             tally.kept_old += info.kept_old
         state = learner.end_lap(state)
         prior = prior.updated(learner.document_terms(state))
+        tallies = {}
+        if lap >= FIRST_MOVES and options.active_moves.names:
+            tools = Tools(options.local, executor, rng)
+            moved = make_moves(
+                state, prior.allocation, prior.word_concentration, ledger._replace(lap=lap),
+                options.active_moves.names, tools,
+            )  # fmt: skip
+            state, ledger, tallies = moved.state, moved.ledger, moved.tallies
+            prior = prior._replace(allocation=moved.allocation)
         if options.learn_hyperparameters:
             prior = prior.learned(learner.statistics(state))
         current = prior.with_counts(learner.word_topic_counts(state))
         bound = elbo(learner.statistics(state), current) / source.n_tokens
-        report = _report(lap, time.perf_counter() - began, bound, current, tally, source.n_docs)
+        report = _report(lap, time.perf_counter() - began, bound, current, tally, source.n_docs, tallies)
         hooks.on_lap(report, partial(make_model, current))
     return make_model(current)
 
@@ -214,9 +233,12 @@ def _local_steps(
 
 
 def _report(
-    lap: int, seconds: float, bound: float, current: TopicGlobals, tally: _Tally, n_docs: int
+    lap: int, seconds: float, bound: float, current: TopicGlobals, tally: _Tally, n_docs: int,
+    tallies: Mapping[str, MoveTally],
 ) -> LapInfo:
     local = LocalInfo(*tally.local.tolist())
+    none = MoveTally(0, 0)
+    merges, deletes, births, reorders = (tallies.get(name, none) for name in MOVES)
     return LapInfo(
         lap=lap,
         seconds=seconds,
@@ -227,6 +249,14 @@ def _report(
         restarts_accepted=local.restarts_accepted,
         batches_kept_old=tally.kept_old,
         local_iterations_per_document=local.iterations / n_docs,
+        merges_proposed=merges.proposed,
+        merges_accepted=merges.accepted,
+        deletes_proposed=deletes.proposed,
+        deletes_accepted=deletes.accepted,
+        births_proposed=births.proposed,
+        births_accepted=births.accepted,
+        reorders_accepted=reorders.accepted,
         doc_concentration=float(current.doc_concentration.sum()),
         word_concentration=current.word_concentration,
+        top_concentration=None,
     )

@@ -38,6 +38,10 @@ class HDPAllocation:
         return float(sticks.concentrations_with_tail(self.sticks)[-1])
 
     @property
+    def n_topics(self) -> int:
+        return len(self.sticks.means)
+
+    @property
     def weights(self) -> FloatArray:
         """E[β_k], (n_topics,)."""
         return self.sticks.global_topic_weights

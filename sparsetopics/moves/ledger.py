@@ -1,0 +1,64 @@
+"""Permanent names of topics, and which of them moves have failed on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.batches import FloatArray, IntArray
+
+FIRST_PAUSE = 2  # laps that a topic is left alone after a refused move, doubled at each refusal
+LONGEST_PAUSE = 32
+GROWN = 0.2  # relative change of size that makes a topic worth another try at once
+
+
+class Failure(NamedTuple):
+    """The last refusals of one move on one topic."""
+
+    lap: int
+    n_refusals: int
+    size: float  # tokens of the topic at the time
+
+
+class Ledger(NamedTuple):
+    """A topic's number changes with every move; its id never does, and is never used again."""
+
+    ids: IntArray  # (n_topics,)
+    next_id: int
+    lap: int
+    failures: Mapping[tuple[str, int], Failure]  # by move and topic id
+
+    @classmethod
+    def new(cls, n_topics: int) -> Ledger:
+        return cls(np.arange(n_topics), n_topics, 0, {})
+
+    def renumbered(self, new_topics: IntArray, n_topics: int) -> Ledger:
+        """Topics as ``new_topics`` says, the first of equals living on; new ones fill the rest."""
+        ids = np.full(n_topics, -1)
+        for topic in np.flatnonzero(new_topics >= 0)[::-1]:
+            ids[new_topics[topic]] = self.ids[topic]
+        born = np.flatnonzero(ids < 0)
+        ids[born] = np.arange(self.next_id, self.next_id + len(born))
+        return self._replace(ids=ids, next_id=self.next_id + len(born))
+
+    def refused(self, move: str, topic: int, size: float) -> Ledger:
+        key = (move, int(self.ids[topic]))
+        before = self.failures.get(key)
+        failure = Failure(self.lap, 1 + (before.n_refusals if before else 0), size)
+        return self._replace(failures={**self.failures, key: failure})
+
+    def eligible(self, move: str, sizes: FloatArray) -> IntArray:
+        """Topics that the move may be tried on, (n_eligible,), for ``sizes`` (n_topics,)."""
+        return np.array(
+            [k for k in range(len(self.ids)) if self._may_try(move, k, float(sizes[k]))], np.int64
+        )
+
+    def _may_try(self, move: str, topic: int, size: float) -> bool:
+        failure = self.failures.get((move, int(self.ids[topic])))
+        if failure is None:
+            return True
+        pause = min(FIRST_PAUSE * 2 ** (failure.n_refusals - 1), LONGEST_PAUSE)
+        waited = self.lap - failure.lap > pause
+        return waited or abs(size - failure.size) > GROWN * failure.size

@@ -1,0 +1,40 @@
+"""Reorder: topics in falling order of weight, as stick-breaking expects them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsetopics.assignments import TopicChange
+from sparsetopics.batches import IntArray
+from sparsetopics.moves.standing import MoveTally, Standing, Tools, committed, elbo_of
+
+
+def reorder_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]:
+    """Sort topics by weight if the ELBO is higher so."""
+    order = np.argsort(-standing.allocation.weights, kind="stable")
+    if np.array_equal(order, np.arange(standing.n_topics)):
+        return standing, MoveTally(0, 0)
+    sorted_standing = _sorted(standing, order)
+    if _elbo(sorted_standing) > _elbo(standing):
+        return sorted_standing, MoveTally(1, 1)
+    return standing, MoveTally(1, 0)
+
+
+def _sorted(standing: Standing, order: IntArray) -> Standing:
+    new_topics = np.argsort(order)
+    n_topics = len(order)
+    terms = {
+        batch_id: kept.terms.renumbered(new_topics, n_topics)
+        for batch_id, kept in standing.state.per_batch.items()
+    }
+    allocation = standing.allocation.reordered(order)
+    allocation = allocation.updated(standing.terms.renumbered(new_topics, n_topics))
+    counts = np.ascontiguousarray(standing.counts[:, order])
+    change = TopicChange(new_topics, {}, n_topics)
+    return committed(standing, change, counts, terms, allocation, standing.reference[order])
+
+
+def _elbo(standing: Standing) -> float:
+    return elbo_of(
+        standing.counts, standing.word_concentration, standing.terms, standing.allocation
+    )

@@ -1,0 +1,139 @@
+"""Some documents of a memoized collection, fetched once, on which moves are tried one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics import _summary_kernels
+from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.assignments import Assignments, Patch, TopicChange, overlaid
+from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.local_step import sum_terms
+from sparsetopics.moves.standing import Standing, Tools, committed, elbo_of
+from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.statistics import DocumentTerms, added, subtracted
+
+
+class DocTopics(NamedTuple):
+    """N_dk of some documents, entry by entry."""
+
+    documents: IntArray  # (n_entries,)
+    topics: IntArray  # (n_entries,)
+    counts: FloatArray  # (n_entries,)
+    lengths: FloatArray  # (n_docs,)  tokens of each document
+
+
+class Sample(NamedTuple):
+    """Documents of several batches as one, with where they come from."""
+
+    assignments: Assignments
+    batch_ids: IntArray  # (n_docs,)
+    positions: IntArray  # (n_docs,)  in their batch
+
+    @property
+    def n_docs(self) -> int:
+        return len(self.positions)
+
+
+class Trial(NamedTuple):
+    """The whole collection while moves are tried on a sample of it."""
+
+    counts: FloatArray  # (n_words, n_topics)
+    terms: DocumentTerms
+    allocation: HDPAllocation
+    reference: FloatArray  # (n_topics,)  α_k of the terms
+    found: Responsibilities  # of the sample
+    new_topics: IntArray  # (topics before,)  -1 for those that are gone
+    elbo: float
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.reference)
+
+    @property
+    def tail(self) -> float:
+        return float(self.allocation.sticks.doc_concentration - self.reference.sum())
+
+
+def doc_topics(assignments: Assignments, n_topics: int) -> DocTopics:
+    """The topic counts of every document."""
+    batch, found = assignments
+    counts = batch.word_counts.astype(np.float64)
+    starts, topics, masses = _summary_kernels.doc_topic_counts(
+        batch.indptr, counts, *found, n_topics
+    )
+    documents = np.repeat(np.arange(batch.n_docs), np.diff(starts))
+    lengths = np.bincount(documents, masses, minlength=batch.n_docs)
+    return DocTopics(documents, topics.astype(np.int64), masses, lengths)
+
+
+def gather(standing: Standing, wanted: Mapping[int, IntArray]) -> Sample:
+    """Fetch documents, given by batch and position; at least one."""
+    parts, batch_ids, positions = [], [], []
+    for batch_id, assignments in standing.assignments():
+        chosen = wanted.get(batch_id, np.zeros(0, np.int64))
+        if len(chosen) > 0:
+            parts.append(assignments.take(chosen))
+            batch_ids.append(np.full(len(chosen), batch_id))
+            positions.append(chosen)
+    documents = _joined_documents([part.documents for part in parts])
+    found = Responsibilities.joined([part.responsibilities for part in parts])
+    return Sample(
+        Assignments(documents, found), np.concatenate(batch_ids), np.concatenate(positions)
+    )
+
+
+def _joined_documents(parts: list[DocumentBatch]) -> DocumentBatch:
+    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+    return DocumentBatch(
+        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        np.concatenate([part.word_ids for part in parts]),
+        np.concatenate([part.word_counts for part in parts]),
+    )
+
+
+def first_trial(standing: Standing, sample: Sample) -> Trial:
+    """The collection as it stands."""
+    terms, allocation = standing.terms, standing.allocation
+    return Trial(
+        standing.counts,
+        terms,
+        allocation,
+        standing.reference,
+        sample.assignments.responsibilities,
+        np.arange(standing.n_topics),
+        elbo_of(standing.counts, standing.word_concentration, terms, allocation),
+    )
+
+
+def commit(standing: Standing, trial: Trial, sample: Sample, tools: Tools) -> Standing:
+    """Make what ``trial`` has become the standing; only the sample's documents have changed."""
+    before = {batch_id: kept.terms for batch_id, kept in standing.state.per_batch.items()}
+    terms = {
+        batch_id: old.renumbered(trial.new_topics, trial.n_topics)
+        for batch_id, old in before.items()
+    }
+    patches = {}
+    for batch_id in np.unique(sample.batch_ids).tolist():
+        chosen = np.flatnonzero(sample.batch_ids == batch_id)
+        old = sample.assignments.take(chosen)
+        new = sample.assignments._replace(responsibilities=trial.found).take(chosen)
+        left = subtracted(
+            before[batch_id], sum_terms(*old, standing.reference, standing.tail, tools.executor)
+        ).renumbered(trial.new_topics, trial.n_topics)
+        put = sum_terms(*new, trial.reference, trial.tail, tools.executor)
+        terms[batch_id] = added(left, put)
+        patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
+    change = TopicChange(trial.new_topics, patches, trial.n_topics)
+    return committed(standing, change, trial.counts, terms, trial.allocation, trial.reference)
+
+
+def with_documents(
+    trial: Trial, sample: Sample, documents: IntArray, found: Responsibilities
+) -> Responsibilities:
+    """The sample's responsibilities with those of ``documents`` replaced."""
+    indptr = sample.assignments.documents.indptr
+    return overlaid(trial.found, indptr, [Patch(documents, found)])

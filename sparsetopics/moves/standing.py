@@ -1,0 +1,135 @@
+"""What moves work on: a memoized collection and the parameters that fit it, taken as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.assignments import Assignments, TopicChange
+from sparsetopics.batches import FloatArray
+from sparsetopics.executors import Executor
+from sparsetopics.learners.memoized import MemoizedState, assignments_of
+from sparsetopics.likelihoods import words
+from sparsetopics.local_step import TopicGlobals, sum_terms
+from sparsetopics.moves.ledger import Ledger
+from sparsetopics.options import LocalOptions
+from sparsetopics.statistics import DocumentTerms, Statistics, added
+
+
+class Tools(NamedTuple):
+    """What moves are made with."""
+
+    local: LocalOptions
+    executor: Executor
+    rng: np.random.Generator
+
+
+class MoveTally(NamedTuple):
+    """How often a move was tried, and how often it was made."""
+
+    proposed: int
+    accepted: int
+
+
+class Standing(NamedTuple):
+    """Every move takes one and returns one, or the same; nothing is changed in place.
+
+    All documents' terms are those of the prior ``reference``: what a move takes out of them is then
+    known without keeping anything per document. The bound holds for any (``allocations.documents``).
+    """
+
+    state: MemoizedState
+    allocation: HDPAllocation
+    word_concentration: float
+    reference: FloatArray  # (n_topics,)  α_k of the terms
+    ledger: Ledger
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.reference)
+
+    @property
+    def counts(self) -> FloatArray:
+        """S, (n_words, n_topics)."""
+        return self.state.total.word_topic_counts
+
+    @property
+    def terms(self) -> DocumentTerms:
+        return self.state.total.terms
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Tokens of each topic, (n_topics,)."""
+        sizes: FloatArray = self.counts.sum(axis=0)
+        return sizes
+
+    @property
+    def tail(self) -> float:
+        return tail_of(self.allocation, self.reference)
+
+    @property
+    def current(self) -> TopicGlobals:
+        return TopicGlobals(self.counts, self.sizes, self.allocation, self.word_concentration)
+
+    def assignments(self) -> Iterator[tuple[int, Assignments]]:
+        """Batch after batch, as they are now."""
+        for batch_id in sorted(self.state.per_batch):
+            yield batch_id, assignments_of(self.state, batch_id)
+
+
+def tail_of(allocation: HDPAllocation, reference: FloatArray) -> float:
+    """What ``reference`` leaves of the total concentration."""
+    return float(allocation.sticks.doc_concentration - reference.sum())
+
+
+def elbo_of(counts: FloatArray, word_concentration: float, terms: DocumentTerms,
+            allocation: HDPAllocation) -> float:
+    """Whole-data ELBO in nats."""
+    return words.log_marginal(counts, word_concentration) + allocation.elbo(terms)
+
+
+def refreshed(standing: Standing, tools: Tools) -> Standing:
+    """All documents' θ_d at their optimum for the weights as they are: this never lowers the bound."""
+    reference = standing.allocation.doc_concentration
+    terms = {
+        batch_id: sum_terms(*assignments, reference, standing.allocation.tail, tools.executor)
+        for batch_id, assignments in standing.assignments()
+    }
+    state = with_terms(standing.state, terms, standing.counts)
+    allocation = standing.allocation.updated(state.total.terms)
+    return standing._replace(state=state, reference=reference, allocation=allocation)
+
+
+def with_terms(
+    state: MemoizedState, terms: Mapping[int, DocumentTerms], counts: FloatArray
+) -> MemoizedState:
+    """New terms of all batches, and the collection's word counts."""
+    per_batch = {
+        batch_id: kept._replace(terms=terms[batch_id])
+        for batch_id, kept in state.per_batch.items()
+    }
+    total = DocumentTerms.zeros(counts.shape[1])
+    for batch_id in sorted(terms):
+        total = added(total, terms[batch_id])
+    return state._replace(per_batch=per_batch, total=Statistics(counts, total))
+
+
+def committed(
+    standing: Standing,
+    change: TopicChange,
+    counts: FloatArray,
+    terms: Mapping[int, DocumentTerms],
+    allocation: HDPAllocation,
+    reference: FloatArray,
+) -> Standing:
+    """The standing after ``change``, with what follows from it for the statistics."""
+    state = with_terms(standing.state, terms, counts)
+    return standing._replace(
+        state=state._replace(changes=(*state.changes, change)),
+        allocation=allocation,
+        reference=reference,
+        ledger=standing.ledger.renumbered(change.new_topics, change.n_topics),
+    )
