@@ -75,8 +75,12 @@ def test_jobs_do_not_change_the_result(counts, fitted, changes):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
 @pytest.mark.parametrize("local_update", ["mean-field", "collapsed"])
-def test_every_learner_predicts_better_than_word_frequencies(counts, learner, local_update, seed):
-    model = LDA(
+@pytest.mark.parametrize("kind", [LDA, HDP])
+def test_every_learner_predicts_better_than_word_frequencies(
+    counts, learner, local_update, kind, seed
+):
+    """The HDP makes its moves where the learner is memoized."""
+    model = kind(
         4, max_iter=10, n_batches=2, learner=learner, local_update=local_update, random_state=seed
     ).fit(counts)
 
@@ -114,11 +118,22 @@ def test_an_hdp_learns_topics_and_their_weights(fitted_hdp):
     assert [entry["n_topics"] for entry in fitted_hdp.trace_][-1] == 4
 
 
-def test_an_hdp_predicts_better_than_word_frequencies(counts, fitted_hdp):
-    frequencies = counts.sum(axis=0) / counts.sum()
-    unigram = float((counts @ np.log(np.maximum(frequencies, 1e-12))).sum() / counts.sum())
+@pytest.mark.parametrize("seed", range(4))
+def test_an_hdp_finds_topics_from_one(counts, seed):
+    model = HDP(1, max_iter=12, n_batches=2, random_state=seed).fit(counts)
 
-    assert fitted_hdp.score(draw(60, seed=2)) > unigram + 0.1
+    assert model.n_components_ == len(model.components_) == model.trace_[-1]["n_topics"] > 1
+    assert sum(entry["births_accepted"] for entry in model.trace_) > 0
+    assert model.transform(counts).shape == (80, model.n_components_)
+
+
+def test_an_hdp_learns_its_concentrations(counts):
+    model = HDP(4, max_iter=6, moves=(), learn_hyperparameters=True, top_concentration=50.0)
+
+    model.fit(counts)
+
+    assert model.model_.sticks.top_concentration != 50.0
+    assert model.model_.word_concentration != 0.1
 
 
 def test_proportions_of_an_hdp_add_up_to_one(counts, fitted_hdp):
