@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -318,17 +319,20 @@ def test_the_enumeration_equals_sampling_from_the_model():
 
 
 def draw_weight_terms(rng, n_topics, n_docs, alpha=0.5):
-    """Sums of documents that could be: topics are in few of them, in none, or in all."""
-    active = np.floor(rng.uniform(0, n_docs + 1, n_topics) ** rng.uniform(0, 1, n_topics))
-    active *= rng.random(n_topics) < 0.8
-    counts = rng.gamma(1.0, 10.0, n_topics) + 0.1
-    return sticks.WeightTerms(n_docs, active, active * psi(counts + alpha / (n_topics + 1)))
+    """Sums of documents of some 30 tokens; each uses a topic at least, a topic may have none."""
+    n_docs = int(n_docs)
+    popularity = rng.dirichlet(np.full(n_topics, 0.4))
+    active = rng.random((n_docs, n_topics)) < popularity * rng.uniform(0, 3)
+    active[np.arange(n_docs), rng.choice(n_topics, n_docs, p=popularity)] = True
+    theta = rng.gamma(0.7, 40.0, active.shape) + 0.5 + alpha / (n_topics + 1)
+    digammas = np.where(active, psi(theta), 0.0).sum(axis=0)
+    return sticks.WeightTerms(float(n_docs), active.sum(axis=0).astype(float), digammas)
 
 
 stick_problems = {
     "seed": SEEDS,
     "n_topics": st.integers(1, 7),
-    "n_docs": st.sampled_from([1.0, 37.0, 5000.0]),
+    "n_docs": st.sampled_from([1.0, 37.0, 3000.0]),
     "alpha": st.sampled_from([0.05, 0.5, 5.0]),
     "gamma": st.sampled_from([0.3, 1.0, 10.0]),
 }
@@ -370,7 +374,48 @@ def test_optimized_sticks_are_no_worse_and_stand_still(seed, n_topics, n_docs, a
     _, by_mean, by_concentration = sticks.objective(found, terms)
     by_logit = by_mean * found.means * (1.0 - found.means) / n_docs
     by_log = by_concentration * found.concentrations / n_docs
-    assert max(np.abs(by_logit).max(), np.abs(by_log).max()) < 1e-2
+    assert max(np.abs(by_logit).max(), np.abs(by_log).max()) < 1e-3
+
+
+@settings(max_examples=20)
+@given(**stick_problems)
+def test_the_optimum_does_not_depend_on_the_start(seed, n_topics, n_docs, alpha, gamma):
+    rng = np.random.default_rng(seed)
+    terms = draw_weight_terms(rng, n_topics, n_docs, alpha)
+    starts = [HDPAllocation.even(n_topics, n_docs, gamma, alpha).sticks]
+    starts += [draw_sticks(rng, n_topics, gamma, alpha) for _ in range(2)]
+
+    found = [sticks.objective(sticks.optimized(each, terms), terms)[0] for each in starts]
+
+    assert max(found) - min(found) < 1e-4 * n_docs
+
+
+DIGITS_LOST = pytest.mark.xfail(reason="lnB and a E[log u] cancel: see the docstring", strict=True)
+
+
+@pytest.mark.parametrize("mean", [1e-6, 0.01, 0.5, 0.999])
+@pytest.mark.parametrize(
+    "exponent", [1, 3, 5, 7, *(pytest.param(n, marks=DIGITS_LOST) for n in (11, 13, 15))]
+)
+def test_the_part_of_the_sticks_equals_mpmath(mean, exponent):
+    """Topics of few documents get ω of the order of D / ρ_k: no digits may be lost there.
+
+    With e(x) = lnΓ(x) − xψ(x) + x, for large x by its series ½ log(2πe / x) + 1/(6x) − …, the sum
+    lnB(a, b) − a E[log u] − b E[log(1 − u)] is e(a) + e(b) − e(ω), of which nothing cancels.
+    """
+    concentration, n_docs, gamma, alpha = 10.0**exponent, 1000.0, 10.0, 0.5
+    given = Sticks(np.array([mean]), np.array([concentration]), gamma, alpha)
+
+    found = sticks.elbo_sticks(given, n_docs)
+
+    with mpmath.workdps(60):
+        omega = mpmath.mpf(concentration)
+        a, b = mpmath.mpf(mean) * omega, (1 - mpmath.mpf(mean)) * omega
+        taken, left = (mpmath.psi(0, x) - mpmath.psi(0, omega) for x in (a, b))
+        expected = mpmath.loggamma(a) + mpmath.loggamma(b) - mpmath.loggamma(omega)
+        expected += (1 + n_docs - a) * taken + (gamma + n_docs - b) * left
+        expected += mpmath.log(gamma) + n_docs * mpmath.log(alpha)
+    assert found == pytest.approx(float(expected), rel=1e-9, abs=1e-6)
 
 
 @settings(max_examples=20)
