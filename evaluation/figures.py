@@ -69,6 +69,8 @@ def trace_figure(series: Sequence[Series], label: str) -> str:
         axes.set_ylabel(label)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.ticklabel_format(axis="y", useOffset=False)
+        if all(isinstance(value, int) for line in series for value in line.values):
+            axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         return _svg(figure)
 
 

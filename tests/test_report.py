@@ -11,6 +11,7 @@ from heldout_documents import HeldoutDocuments
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import OutputError
 from sparsetopics.evaluation.candidates import open_candidate, run_candidate
+from sparsetopics.evaluation.figures import Series, trace_figure
 from sparsetopics.evaluation.report import Setting, render_report, write_report
 from sparsetopics.evaluation.scorecard import score_candidate
 from sparsetopics.runs import load_run
@@ -111,6 +112,12 @@ def test_an_hdp_shows_how_it_came_to_its_number_of_topics(card, hdp_folder, trai
     both = " ".join(parsed(render_report([card, hdp_card], SETTING)).text)
     for shown in ("LDA", "HDP", "-3.7000", "-3.2000"):
         assert shown in both
+
+
+def test_topics_are_counted_in_whole_numbers():
+    figure = trace_figure([Series("run", [1, 2, 3], [3, 5, 4])], "number of topics")
+
+    assert set(re.findall(r">([\d.]+)</text>", figure)) == {"1", "2", "3", "4", "5"}
 
 
 def test_a_number_that_never_changes_is_not_drawn(card):
