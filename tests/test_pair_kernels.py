@@ -1,0 +1,132 @@
+"""What merging two topics changes, against brute force over all pairs."""
+
+import itertools
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import gammaln, psi
+
+from reference_lda import log_beta
+from sparse_worlds import worlds
+from sparsetopics._pair_kernels import (
+    add_assignment_pair_gains,
+    add_document_pair_gains,
+    log_gamma,
+    word_evidence,
+    word_pair_gains,
+)
+from sparsetopics._summary_kernels import doc_topic_counts
+
+counts_of_words = st.builds(
+    lambda seed, n_words, n_topics, share: sparse_counts(seed, n_words, n_topics, share),
+    st.integers(0, 10_000),
+    st.integers(1, 9),
+    st.integers(1, 7),
+    st.sampled_from([0.0, 0.3, 1.0]),
+)
+concentrations = st.sampled_from([1e-6, 0.1, 7.0])
+
+
+def sparse_counts(seed, n_words, n_topics, share):
+    rng = np.random.default_rng(seed)
+    counts = rng.gamma(0.5, 20.0, (n_words, n_topics))
+    return counts * (rng.random(counts.shape) < share)
+
+
+def evidence_of(counts, eta):
+    """log M of each column."""
+    return log_beta(counts.T + eta, axis=1) - log_beta(np.full(len(counts), eta))
+
+
+def merged(values, a, b):
+    """Column a takes b's, which goes."""
+    together = values.copy()
+    together[:, a] += together[:, b]
+    return np.delete(together, b, axis=1)
+
+
+def assert_gains(found, expected_of_pair):
+    """Every entry above the diagonal, and nothing elsewhere."""
+    n_topics = len(found)
+    assert not np.tril(found).any()
+    for a, b in itertools.combinations(range(n_topics), 2):
+        assert found[a, b] == pytest.approx(expected_of_pair(a, b), rel=1e-8, abs=1e-8), (a, b)
+
+
+def test_log_gamma_equals_mpmath():
+    with mpmath.workdps(40):
+        for x in [*10.0 ** np.linspace(-8, 12, 201), 1.0, 2.0, 6.999, 7.0, 1.46163]:
+            expected = float(mpmath.loggamma(mpmath.mpf(float(x))))
+            assert log_gamma(float(x)) == pytest.approx(expected, rel=1e-13, abs=1e-13), x
+
+
+@given(counts=counts_of_words, eta=concentrations)
+def test_word_evidence_is_the_normalizers_ratio(counts, eta):
+    np.testing.assert_allclose(
+        word_evidence(counts, eta), evidence_of(counts, eta), rtol=1e-10, atol=1e-8
+    )
+
+
+@given(counts=counts_of_words, eta=concentrations)
+def test_word_gains_equal_those_of_all_pairs(counts, eta):
+    whole = evidence_of(counts, eta).sum()
+
+    assert_gains(
+        word_pair_gains(counts, eta),
+        lambda a, b: evidence_of(merged(counts, a, b), eta).sum() - whole,
+    )
+
+
+def entropy_of(world, dense):
+    logs = np.log(np.where(dense > 0, dense, 1.0))
+    return -(world.counts[:, None] * dense * logs).sum()
+
+
+@given(world=worlds)
+def test_assignment_gains_equal_those_of_all_pairs(world):
+    gains = np.zeros((world.n_topics, world.n_topics))
+    whole = entropy_of(world, world.dense)
+
+    add_assignment_pair_gains(world.counts, *world.sparse, gains)
+
+    scale = max(1.0, world.counts.sum())
+    assert_gains(
+        gains / scale,
+        lambda a, b: (entropy_of(world, merged(world.dense, a, b)) - whole) / scale,
+    )
+    assert (gains <= 1e-12 * scale).all()  # the entropy of a coarser choice is never the larger
+
+
+@given(world=worlds)
+def test_document_gains_equal_those_of_all_pairs(world):
+    gains = np.zeros((world.n_topics, world.n_topics))
+    shared = np.zeros_like(gains)
+    in_documents = doc_topic_counts(world.batch.indptr, world.counts, *world.sparse, world.n_topics)
+
+    add_document_pair_gains(*in_documents, world.prior, gains, shared)
+
+    mass, prior = world.doc_topic_counts(), world.prior
+
+    def expected(a, b):
+        both = (mass[:, a] > 0) & (mass[:, b] > 0)
+        first, second = mass[both, a] + prior[a], mass[both, b] + prior[b]
+        change = gammaln(first + second) - gammaln(first) - gammaln(second)
+        return (change - prior[b] * psi(first) - prior[a] * psi(second)).sum()
+
+    scale = max(1.0, np.abs(gains).max())
+    assert_gains(gains / scale, lambda a, b: expected(a, b) / scale)
+    assert_gains(shared, lambda a, b: ((mass[:, a] > 0) & (mass[:, b] > 0)).sum())
+
+
+@given(world=worlds)
+def test_gains_are_added_to_what_is_there(world):
+    once, twice = (np.zeros((world.n_topics, world.n_topics)) for _ in range(2))
+
+    add_assignment_pair_gains(world.counts, *world.sparse, once)
+    for _ in range(2):
+        add_assignment_pair_gains(world.counts, *world.sparse, twice)
+
+    np.testing.assert_allclose(twice, 2 * once, rtol=1e-12)
