@@ -42,6 +42,19 @@ def test_matching_undoes_a_permutation():
     assert match(topics[:9], topics).tolist() == [0.0] * 9 + [1.0]
 
 
+@pytest.mark.parametrize("n_topics", [1, 40])
+@pytest.mark.parametrize("seed", range(2))
+def test_with_moves_the_bars_are_found_from_any_number_of_topics(tmp_path, n_topics, seed):
+    """A third of the collection, so that it is quick: topics are the less exact."""
+    bars = ten_bars(np.random.default_rng(seed), n_docs=300)
+    options = TrainingOptions(n_topics, 10, model="hdp", start="random")
+
+    model = train(bars.source(5), options, tmp_path, SerialExecutor(), np.random.default_rng(seed))
+
+    assert model.n_topics == 10, f"seed {seed}"
+    assert match(model.topic_word_mean, bars.topics).max() < 0.15, f"seed {seed}"
+
+
 def test_without_moves_there_remain_more_topics_than_bars(tmp_path):
     """What moves are for: from 50 topics the weights alone do not come down to 10."""
     source = ten_bars(np.random.default_rng(1), n_docs=300).source(5)

@@ -135,6 +135,19 @@ def test_sums_by_word_conserve_mass(world):
 
 
 @given(world=worlds)
+def test_rows_list_the_pairs_of_each_word_in_their_order(world):
+    rows = number_rows(world.batch, world.n_words)
+
+    words = world.batch.word_ids
+    np.testing.assert_array_equal(rows.words, np.unique(words))
+    np.testing.assert_array_equal(rows.words[rows.row_of_pair], words)
+    np.testing.assert_array_equal(rows.pairs, np.argsort(words, kind="stable"))
+    np.testing.assert_array_equal(
+        np.diff(rows.pair_starts), np.unique(words, return_counts=True)[1]
+    )
+
+
+@given(world=worlds)
 def test_doc_topic_counts_are_sums_over_documents(world):
     starts, topics, counts = doc_topic_counts(
         world.batch.indptr, world.counts, *world.sparse, world.n_topics
