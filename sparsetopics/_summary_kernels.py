@@ -10,7 +10,6 @@ import math
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsetopics._kernels import Float32Array, TopicIds, digamma
 from sparsetopics.batches import FloatArray, IntArray

@@ -67,3 +67,18 @@ def add_sparse_rows(
     for i in range(rows.shape[0]):
         for j in range(starts[i], starts[i + 1]):
             out[rows[i], topics[j]] += scale * values[j]
+
+
+@numba.njit(cache=True, nogil=True)
+def group_pairs(
+    row_of_pair: Rows,  # (n_pairs,)
+    starts: IntArray,  # (n_rows + 1,)  where each row's pairs begin
+) -> IntArray:
+    """Positions of the pairs of each row, row after row, rising within a row, (n_pairs,)."""
+    pairs = np.empty(row_of_pair.shape[0], np.int64)
+    place = starts[:-1].copy()
+    for pair in range(row_of_pair.shape[0]):
+        row = row_of_pair[pair]
+        pairs[place[row]] = pair
+        place[row] += 1
+    return pairs

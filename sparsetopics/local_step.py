@@ -162,7 +162,7 @@ def number_rows(batch: DocumentBatch, n_words: int) -> BatchRows:
     row_of_word[present] = np.arange(len(present), dtype=np.uint32)
     row_of_pair = row_of_word[batch.word_ids]
     starts = np.concatenate(([0], np.cumsum(frequency[present]))).astype(np.int64)
-    pairs = np.argsort(row_of_pair, kind="stable").astype(np.int64)
+    pairs = _word_kernels.group_pairs(row_of_pair, starts)
     return BatchRows(present.astype(np.uint32), row_of_pair, starts, pairs)
 
 

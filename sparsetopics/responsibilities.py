@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sparsetopics import _summary_kernels
 from sparsetopics._kernels import Float32Array, TopicIds
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.batches import IntArray
 
 
 class Responsibilities(NamedTuple):

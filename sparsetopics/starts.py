@@ -39,20 +39,16 @@ def distant_documents(
     return _mix(sample[seeds], background, seed_share, source.n_tokens)
 
 
-def seed_counts(
-    documents: DocumentBatch,
-    n_words: int,
-    n_topics: int,
-    seed_share: float,
-    rng: np.random.Generator,
+def distant_shares(
+    documents: DocumentBatch, n_words: int, n_topics: int, rng: np.random.Generator
 ) -> FloatArray:
-    """The same for the ``documents`` alone; counts (n_words, n_topics)."""
+    """Word shares of documents far from each other, (n_words, n_topics); columns add up to one."""
     rows = _rows(documents, n_words)
-    chosen = rows[np.sort(rng.permutation(rows.shape[0])[:SAMPLE_DOCUMENTS])]
     background = np.asarray(rows.sum(axis=0)).ravel()
     background /= background.sum()
-    seeds = _distant_seeds(chosen, background, n_topics, rng)
-    return _mix(chosen[seeds], background, seed_share, documents.n_tokens)
+    seeds = rows[_distant_seeds(rows, background, n_topics, rng)]
+    shares: FloatArray = seeds.multiply(1.0 / np.asarray(seeds.sum(axis=1)).reshape(-1, 1))
+    return np.ascontiguousarray(shares.toarray().T)
 
 
 def _distant_seeds(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,24 +14,23 @@ import numpy as np
 from sparsetopics.allocations.allocation import Allocation
 from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.allocations.lda import LDAAllocation
-from sparsetopics.batches import BatchSource, FloatArray, IntArray
+from sparsetopics.batches import BatchSource, FloatArray
 from sparsetopics.bounds import elbo
 from sparsetopics.errors import OptionError
 from sparsetopics.executors import Executor
-from sparsetopics.hyperparameters import learn_word_concentration
+from sparsetopics.laps import Laps, LapTally, OnDocuments, Prior
 from sparsetopics.learners.full import FullLearner
-from sparsetopics.learners.learner import Learner, Visit
+from sparsetopics.learners.learner import Learner
 from sparsetopics.learners.memoized import MemoizedLearner
 from sparsetopics.learners.stochastic import StochasticLearner
-from sparsetopics.local_step import LocalInfo, TopicGlobals, fit_documents
+from sparsetopics.local_step import TopicGlobals
 from sparsetopics.memo import Memo
 from sparsetopics.model import TopicModel
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.phase import MOVES, make_moves
-from sparsetopics.moves.standing import MoveTally, Tools
+from sparsetopics.moves.standing import MoveTally, Standing, Tools
 from sparsetopics.options import TrainingOptions
 from sparsetopics.starts import SEED_SHARES, distant_documents, random_documents
-from sparsetopics.statistics import DocumentTerms, Statistics
 
 
 class LapInfo(NamedTuple):
@@ -57,12 +56,16 @@ class LapInfo(NamedTuple):
     word_concentration: float  # η
     top_concentration: float | None  # γ, of the HDP
 
+    @property
+    def moved(self) -> bool:
+        """Whether the number of topics was changed."""
+        return self.merges_accepted + self.deletes_accepted + self.births_accepted > 0
+
 
 OnLap = Callable[[LapInfo, Callable[[], TopicModel]], None]
-OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, of all
-
-
-FIRST_MOVES = 4  # lap
+FIRST_MOVES = 4  # lap: topics must have formed
+QUIET_LAPS = 3
+QUIET_GAIN = 1e-3  # nats per token
 
 
 class Hooks(NamedTuple):
@@ -90,58 +93,42 @@ def train(
     """
     counts, prior = _start(source, options, rng, start)
     learner = _learner(source, options, scratch, executor)
+    laps = Laps(source, learner, options.local, executor, hooks.on_documents)
+    tools, ledger = Tools(laps, rng), Ledger.new(options.n_topics)
     state = learner.init(counts)
-    ledger = Ledger.new(options.n_topics)
     began = time.perf_counter()
+    course: list[LapInfo] = []
     for lap in range(1, options.n_laps + 1):
-        state = learner.start_lap(state)
-        tally = _Tally(np.zeros(3, np.int64), 0)
-        for batch_ids in learner.rounds(state, source.n_batches, rng):
-            current = prior.with_counts(learner.word_topic_counts(state))
-            visits = _local_steps(source, batch_ids, current, options, executor, tally, hooks)
-            state, info = learner.step(state, visits, current)
-            prior = prior.updated(learner.document_terms(state))
-            tally.kept_old += info.kept_old
-        state = learner.end_lap(state)
-        prior = prior.updated(learner.document_terms(state))
-        tallies = {}
+        state, prior, tally = laps.run(state, prior, rng)
+        tallies: Mapping[str, MoveTally] = {}
         if lap >= FIRST_MOVES and options.active_moves.names:
-            tools = Tools(options.local, executor, rng)
-            moved = make_moves(
-                state, prior.allocation, prior.word_concentration, ledger._replace(lap=lap),
-                options.active_moves.names, tools,
-            )  # fmt: skip
-            state, ledger, tallies = moved.state, moved.ledger, moved.tallies
-            prior = prior._replace(allocation=moved.allocation)
+            standing = Standing.of(state, prior, ledger._replace(lap=lap))
+            standing, tallies = make_moves(standing, options.active_moves.names, tools)
+            state, ledger = standing.state, standing.ledger
+            prior = prior._replace(allocation=standing.allocation)
         if options.learn_hyperparameters:
             prior = prior.learned(learner.statistics(state))
         current = prior.with_counts(learner.word_topic_counts(state))
         bound = elbo(learner.statistics(state), current) / source.n_tokens
-        report = _report(lap, time.perf_counter() - began, bound, current, tally, source.n_docs, tallies)
-        hooks.on_lap(report, partial(make_model, current))
+        seconds = time.perf_counter() - began
+        course.append(_report(lap, seconds, bound, current, tally, tallies, source.n_docs))
+        hooks.on_lap(course[-1], partial(make_model, current))
+        if options.model == "hdp" and has_settled(course, options):
+            break
     return make_model(current)
 
 
-class Prior(NamedTuple):
-    """Global parameters beside the topics, as they stand."""
+def has_settled(course: list[LapInfo], options: TrainingOptions) -> bool:
+    """Whether the last laps changed so little that more would not pay.
 
-    allocation: Allocation
-    word_concentration: float
-
-    def with_counts(self, counts: FloatArray) -> TopicGlobals:
-        return TopicGlobals(counts, counts.sum(axis=0), *self)
-
-    def updated(self, terms: DocumentTerms | None) -> Prior:
-        """With topic weights at their optimum, unless no documents speak for them yet."""
-        if terms is None:
-            return self
-        return self._replace(allocation=self.allocation.updated(terms))
-
-    def learned(self, statistics: Statistics) -> Prior:
-        return Prior(
-            self.allocation.learned(statistics.terms),
-            learn_word_concentration(self.word_concentration, statistics.word_topic_counts),
-        )
+    For ``QUIET_LAPS`` laps no move was made and each raised the ELBO by less than ``QUIET_GAIN``
+    nats per token; where births are made, one was tried meanwhile or before, in vain.
+    """
+    quiet = course[-QUIET_LAPS:]
+    if len(course) < FIRST_MOVES + QUIET_LAPS:
+        return False
+    gains = [after.elbo_per_token - before.elbo_per_token for before, after in pairwise(quiet)]
+    return all(not info.moved for info in quiet) and all(gain < QUIET_GAIN for gain in gains)
 
 
 def make_model(current: TopicGlobals) -> TopicModel:
@@ -157,15 +144,6 @@ def make_model(current: TopicGlobals) -> TopicModel:
         current.word_concentration,
         sticks,
     )
-
-
-@dataclass(slots=True)
-class _Tally:
-    """Sums over a lap for its report."""
-
-    local: IntArray  # the fields of LocalInfo
-    kept_old: int
-    n_docs: float = 0.0
 
 
 def _learner(
@@ -213,42 +191,28 @@ def _allocation(source: BatchSource, options: TrainingOptions) -> Allocation:
     return HDPAllocation.even(options.n_topics, source.n_docs, options.prior.gamma, alpha)
 
 
-def _local_steps(
-    source: BatchSource,
-    batch_ids: IntArray,
-    current: TopicGlobals,
-    options: TrainingOptions,
-    executor: Executor,
-    tally: _Tally,
-    hooks: Hooks,
-) -> Iterator[Visit]:
-    """The batches of a round, local steps made when each is asked for."""
-    for batch_id in batch_ids.tolist():
-        documents = source.read(batch_id)
-        found = fit_documents(documents, current, options.local, executor)
-        tally.local += np.array(found.info)
-        tally.n_docs += documents.n_docs
-        hooks.on_documents(tally.n_docs, source.n_docs)
-        yield Visit(batch_id, found.summary, documents, found.responsibilities)
-
-
 def _report(
-    lap: int, seconds: float, bound: float, current: TopicGlobals, tally: _Tally, n_docs: int,
-    tallies: Mapping[str, MoveTally],
+    lap: int,
+    seconds: float,
+    bound: float,
+    current: TopicGlobals,
+    tally: LapTally,
+    moves: Mapping[str, MoveTally],
+    n_docs: int,
 ) -> LapInfo:
-    local = LocalInfo(*tally.local.tolist())
     none = MoveTally(0, 0)
-    merges, deletes, births, reorders = (tallies.get(name, none) for name in MOVES)
+    merges, deletes, births, reorders = (moves.get(name, none) for name in MOVES)
+    sticks = current.allocation.sticks if isinstance(current.allocation, HDPAllocation) else None
     return LapInfo(
         lap=lap,
         seconds=seconds,
         elbo_per_token=bound,
         n_topics=len(current.topic_counts),
         active_topics=int(np.sum(current.topic_counts >= 1.0)),
-        restarts_proposed=local.restarts_proposed,
-        restarts_accepted=local.restarts_accepted,
+        restarts_proposed=tally.local.restarts_proposed,
+        restarts_accepted=tally.local.restarts_accepted,
         batches_kept_old=tally.kept_old,
-        local_iterations_per_document=local.iterations / n_docs,
+        local_iterations_per_document=tally.local.iterations / n_docs,
         merges_proposed=merges.proposed,
         merges_accepted=merges.accepted,
         deletes_proposed=deletes.proposed,
@@ -258,5 +222,5 @@ def _report(
         reorders_accepted=reorders.accepted,
         doc_concentration=float(current.doc_concentration.sum()),
         word_concentration=current.word_concentration,
-        top_concentration=None,
+        top_concentration=None if sticks is None else sticks.top_concentration,
     )

@@ -78,12 +78,10 @@ class HDPAllocation:
         weights *= 1.0 + self.weights[topic] / weights.sum()
         return self._of(weights, np.delete(self._concentrations, topic))
 
-    def split(self, topic: int, shares: FloatArray) -> HDPAllocation:
-        """New topics at the end take ``shares`` (n_new,) of a topic's weight, in all below one."""
-        weights = np.append(self.weights, self.weights[topic] * shares)
-        weights[topic] *= 1.0 - shares.sum()
-        typical = np.full(len(shares), np.median(self._concentrations))
-        return self._of(weights, np.append(self._concentrations, typical))
+    def branched(self, parents: IntArray) -> HDPAllocation:
+        """Children share the weight of their parent, ``parents`` (n_children,) in rising order."""
+        n_siblings = np.bincount(parents)[parents]
+        return self._of(self.weights[parents] / n_siblings, self._concentrations[parents])
 
     def _of(self, weights: FloatArray, concentrations: FloatArray) -> HDPAllocation:
         return HDPAllocation(sticks.reweighted(weights, concentrations, self.sticks))

@@ -40,7 +40,7 @@ def delete_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally
         if shorter.elbo > trial.elbo:
             trial, accepted = shorter, accepted + 1
         else:
-            ledger = ledger.refused(NAME, topic, float(standing.sizes[topic]))
+            ledger = ledger.refused(NAME, float(standing.sizes[topic]), topic)
     standing = standing._replace(ledger=ledger)
     if accepted:
         standing = commit(standing, trial, sample, tools)
@@ -70,9 +70,7 @@ def plan(standing: Standing) -> Plan:
     return Plan(smallest[:n_targets], documents)
 
 
-def _tried(
-    trial: Trial, sample: Sample, topic: int, standing: Standing, tools: Tools
-) -> Trial:
+def _tried(trial: Trial, sample: Sample, topic: int, standing: Standing, tools: Tools) -> Trial:
     new_topics = np.arange(trial.n_topics)
     new_topics[topic + 1 :] -= 1
     new_topics[topic] = -1

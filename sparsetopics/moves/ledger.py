@@ -14,12 +14,15 @@ LONGEST_PAUSE = 32
 GROWN = 0.2  # relative change of size that makes a topic worth another try at once
 
 
+WHOLE = -1  # stands for the topics as a whole where a move is about all of them
+
+
 class Failure(NamedTuple):
-    """The last refusals of one move on one topic."""
+    """The last refusals of one move."""
 
     lap: int
     n_refusals: int
-    size: float  # tokens of the topic at the time
+    size: float  # tokens of the topic, or number of topics, at the time
 
 
 class Ledger(NamedTuple):
@@ -31,8 +34,12 @@ class Ledger(NamedTuple):
     failures: Mapping[tuple[str, int], Failure]  # by move and topic id
 
     @classmethod
-    def new(cls, n_topics: int) -> Ledger:
-        return cls(np.arange(n_topics), n_topics, 0, {})
+    def new(cls, n_topics: int, before: Ledger | None = None) -> Ledger:
+        """All topics new; ``before`` is the ledger of others that came before them."""
+        if before is None:
+            return cls(np.arange(n_topics), n_topics, 0, {})
+        ids = np.arange(before.next_id, before.next_id + n_topics)
+        return before._replace(ids=ids, next_id=before.next_id + n_topics)
 
     def renumbered(self, new_topics: IntArray, n_topics: int) -> Ledger:
         """Topics as ``new_topics`` says, the first of equals living on; new ones fill the rest."""
@@ -43,22 +50,23 @@ class Ledger(NamedTuple):
         ids[born] = np.arange(self.next_id, self.next_id + len(born))
         return self._replace(ids=ids, next_id=self.next_id + len(born))
 
-    def refused(self, move: str, topic: int, size: float) -> Ledger:
-        key = (move, int(self.ids[topic]))
+    def refused(self, move: str, size: float, topic: int | None = None) -> Ledger:
+        """Note that ``move`` was in vain, on ``topic`` or on the whole."""
+        key = (move, WHOLE if topic is None else int(self.ids[topic]))
         before = self.failures.get(key)
         failure = Failure(self.lap, 1 + (before.n_refusals if before else 0), size)
         return self._replace(failures={**self.failures, key: failure})
 
-    def eligible(self, move: str, sizes: FloatArray) -> IntArray:
-        """Topics that the move may be tried on, (n_eligible,), for ``sizes`` (n_topics,)."""
-        return np.array(
-            [k for k in range(len(self.ids)) if self._may_try(move, k, float(sizes[k]))], np.int64
-        )
-
-    def _may_try(self, move: str, topic: int, size: float) -> bool:
-        failure = self.failures.get((move, int(self.ids[topic])))
+    def may_try(self, move: str, size: float, topic: int | None = None) -> bool:
+        """Whether it is time to try again, or the ``size`` is another."""
+        failure = self.failures.get((move, WHOLE if topic is None else int(self.ids[topic])))
         if failure is None:
             return True
         pause = min(FIRST_PAUSE * 2 ** (failure.n_refusals - 1), LONGEST_PAUSE)
         waited = self.lap - failure.lap > pause
         return waited or abs(size - failure.size) > GROWN * failure.size
+
+    def eligible(self, move: str, sizes: FloatArray) -> IntArray:
+        """Topics that ``move`` may be tried on, (n_eligible,), for ``sizes`` (n_topics,)."""
+        topics = range(len(self.ids))
+        return np.array([k for k in topics if self.may_try(move, float(sizes[k]), k)], np.int64)

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
-from sparsetopics.allocations.hdp import HDPAllocation
-from sparsetopics.learners.memoized import MemoizedState
 from sparsetopics.moves.birth import bear_topics
 from sparsetopics.moves.delete import delete_topics
-from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.merge import merge_topics
 from sparsetopics.moves.reorder import reorder_topics
 from sparsetopics.moves.standing import MoveTally, Standing, Tools, refreshed
@@ -22,29 +18,21 @@ MOVES: Mapping[str, Move] = {
     "birth": bear_topics,
     "reorder": reorder_topics,
 }
-
-
-class PhaseResult(NamedTuple):
-    state: MemoizedState
-    allocation: HDPAllocation
-    ledger: Ledger
-    tallies: Mapping[str, MoveTally]
+SETTLED_SHARE = 0.95  # of the topics before merges and deletes
 
 
 def make_moves(
-    state: MemoizedState,
-    allocation: HDPAllocation,
-    word_concentration: float,
-    ledger: Ledger,
-    names: tuple[str, ...],
-    tools: Tools,
-) -> PhaseResult:
-    """Make the moves of ``names`` in the family's order; topics are put in order last."""
-    reference = allocation.doc_concentration
-    standing = Standing(state, allocation, word_concentration, reference, ledger)
+    standing: Standing, names: tuple[str, ...], tools: Tools
+) -> tuple[Standing, Mapping[str, MoveTally]]:
+    """Make the moves of ``names`` in the family's order; topics are put in order last.
+
+    Births wait for a lap in which merges and deletes leave nearly all topics in place.
+    """
     standing = refreshed(standing, tools)
+    n_before = standing.n_topics
     tallies = {}
     for name, move in MOVES.items():
-        if name in names or name == "reorder":
+        settled = standing.n_topics >= SETTLED_SHARE * n_before
+        if name == "reorder" or (name in names and (settled or name != "birth")):
             standing, tallies[name] = move(standing, tools)
-    return PhaseResult(standing.state, standing.allocation, standing.ledger, tallies)
+    return standing, tallies

@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsetopics.assignments import TopicChange
 from sparsetopics.batches import IntArray
-from sparsetopics.moves.standing import MoveTally, Standing, Tools, committed, elbo_of
+from sparsetopics.moves.standing import MoveTally, Standing, Tools, committed
 
 
 def reorder_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]:
@@ -15,7 +15,7 @@ def reorder_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTall
     if np.array_equal(order, np.arange(standing.n_topics)):
         return standing, MoveTally(0, 0)
     sorted_standing = _sorted(standing, order)
-    if _elbo(sorted_standing) > _elbo(standing):
+    if sorted_standing.elbo > standing.elbo:
         return sorted_standing, MoveTally(1, 1)
     return standing, MoveTally(1, 0)
 
@@ -32,9 +32,3 @@ def _sorted(standing: Standing, order: IntArray) -> Standing:
     counts = np.ascontiguousarray(standing.counts[:, order])
     change = TopicChange(new_topics, {}, n_topics)
     return committed(standing, change, counts, terms, allocation, standing.reference[order])
-
-
-def _elbo(standing: Standing) -> float:
-    return elbo_of(
-        standing.counts, standing.word_concentration, standing.terms, standing.allocation
-    )

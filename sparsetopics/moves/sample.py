@@ -79,14 +79,14 @@ def gather(standing: Standing, wanted: Mapping[int, IntArray]) -> Sample:
             parts.append(assignments.take(chosen))
             batch_ids.append(np.full(len(chosen), batch_id))
             positions.append(chosen)
-    documents = _joined_documents([part.documents for part in parts])
+    documents = joined_documents([part.documents for part in parts])
     found = Responsibilities.joined([part.responsibilities for part in parts])
     return Sample(
         Assignments(documents, found), np.concatenate(batch_ids), np.concatenate(positions)
     )
 
 
-def _joined_documents(parts: list[DocumentBatch]) -> DocumentBatch:
+def joined_documents(parts: list[DocumentBatch]) -> DocumentBatch:
     lengths = np.concatenate([np.diff(part.indptr) for part in parts])
     return DocumentBatch(
         np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),

@@ -11,6 +11,7 @@ from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.assignments import Assignments, TopicChange
 from sparsetopics.batches import FloatArray
 from sparsetopics.executors import Executor
+from sparsetopics.laps import Laps, Prior
 from sparsetopics.learners.memoized import MemoizedState, assignments_of
 from sparsetopics.likelihoods import words
 from sparsetopics.local_step import TopicGlobals, sum_terms
@@ -22,9 +23,16 @@ from sparsetopics.statistics import DocumentTerms, Statistics, added
 class Tools(NamedTuple):
     """What moves are made with."""
 
-    local: LocalOptions
-    executor: Executor
+    laps: Laps
     rng: np.random.Generator
+
+    @property
+    def local(self) -> LocalOptions:
+        return self.laps.local
+
+    @property
+    def executor(self) -> Executor:
+        return self.laps.executor
 
 
 class MoveTally(NamedTuple):
@@ -47,9 +55,23 @@ class Standing(NamedTuple):
     reference: FloatArray  # (n_topics,)  α_k of the terms
     ledger: Ledger
 
+    @classmethod
+    def of(cls, state: MemoizedState, prior: Prior, ledger: Ledger) -> Standing:
+        """A collection after a lap; its terms are not yet those of one prior (``refreshed``)."""
+        allocation = prior.allocation
+        assert isinstance(allocation, HDPAllocation), "moves are for the HDP"
+        return cls(
+            state, allocation, prior.word_concentration, allocation.doc_concentration, ledger
+        )
+
     @property
     def n_topics(self) -> int:
         return len(self.reference)
+
+    @property
+    def elbo(self) -> float:
+        """Whole-data ELBO in nats."""
+        return elbo_of(self.counts, self.word_concentration, self.terms, self.allocation)
 
     @property
     def counts(self) -> FloatArray:
@@ -85,9 +107,13 @@ def tail_of(allocation: HDPAllocation, reference: FloatArray) -> float:
     return float(allocation.sticks.doc_concentration - reference.sum())
 
 
-def elbo_of(counts: FloatArray, word_concentration: float, terms: DocumentTerms,
-            allocation: HDPAllocation) -> float:
-    """Whole-data ELBO in nats."""
+def elbo_of(
+    counts: FloatArray,
+    word_concentration: float,
+    terms: DocumentTerms,
+    allocation: HDPAllocation,
+) -> float:
+    """Whole-data ELBO in nats of statistics and weights."""
     return words.log_marginal(counts, word_concentration) + allocation.elbo(terms)
 
 
@@ -108,8 +134,7 @@ def with_terms(
 ) -> MemoizedState:
     """New terms of all batches, and the collection's word counts."""
     per_batch = {
-        batch_id: kept._replace(terms=terms[batch_id])
-        for batch_id, kept in state.per_batch.items()
+        batch_id: kept._replace(terms=terms[batch_id]) for batch_id, kept in state.per_batch.items()
     }
     total = DocumentTerms.zeros(counts.shape[1])
     for batch_id in sorted(terms):

@@ -1,0 +1,98 @@
+"""One pass over the batches of a collection: local steps, the learner's steps, the global steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetopics.allocations.allocation import Allocation
+from sparsetopics.batches import BatchSource, FloatArray, IntArray
+from sparsetopics.executors import Executor
+from sparsetopics.hyperparameters import learn_word_concentration
+from sparsetopics.learners.learner import Learner, Visit
+from sparsetopics.local_step import LocalInfo, TopicGlobals, fit_documents
+from sparsetopics.options import LocalOptions
+from sparsetopics.statistics import DocumentTerms, Statistics
+
+OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, of all
+
+
+class Prior(NamedTuple):
+    """Global parameters beside the topics, as they stand."""
+
+    allocation: Allocation
+    word_concentration: float
+
+    def with_counts(self, counts: FloatArray) -> TopicGlobals:
+        return TopicGlobals(counts, counts.sum(axis=0), *self)
+
+    def updated(self, terms: DocumentTerms | None) -> Prior:
+        """With topic weights at their optimum, unless no documents speak for them yet."""
+        if terms is None:
+            return self
+        return self._replace(allocation=self.allocation.updated(terms))
+
+    def learned(self, statistics: Statistics) -> Prior:
+        """With the concentrations of the priors themselves at their optimum."""
+        return Prior(
+            self.allocation.learned(statistics.terms),
+            learn_word_concentration(self.word_concentration, statistics.word_topic_counts),
+        )
+
+
+class LapTally(NamedTuple):
+    """What happened in a lap."""
+
+    local: LocalInfo
+    kept_old: int  # steps that kept the former responsibilities
+
+
+@dataclass(frozen=True, slots=True)
+class Laps:
+    """What every lap of a training run has in common."""
+
+    source: BatchSource
+    learner: Learner[Any]
+    local: LocalOptions
+    executor: Executor
+    on_documents: OnDocuments
+
+    def run(
+        self, state: Any, prior: Prior, rng: np.random.Generator
+    ) -> tuple[Any, Prior, LapTally]:
+        """Visit every batch once; the learner's state and the parameters after it."""
+        learner, progress = self.learner, _Progress()
+        kept_old = 0
+        state = learner.start_lap(state)
+        for batch_ids in learner.rounds(state, self.source.n_batches, rng):
+            current = prior.with_counts(learner.word_topic_counts(state))
+            visits = self._visits(batch_ids, current, progress)
+            state, info = learner.step(state, visits, current)
+            prior = prior.updated(learner.document_terms(state))
+            kept_old += info.kept_old
+        state = learner.end_lap(state)
+        prior = prior.updated(learner.document_terms(state))
+        return state, prior, LapTally(LocalInfo(*progress.local.tolist()), kept_old)
+
+    def _visits(
+        self, batch_ids: IntArray, current: TopicGlobals, progress: _Progress
+    ) -> Iterator[Visit]:
+        """The batches of a round, local steps made when each is asked for."""
+        for batch_id in batch_ids.tolist():
+            documents = self.source.read(batch_id)
+            found = fit_documents(documents, current, self.local, self.executor)
+            progress.local += np.array(found.info)
+            progress.n_docs += documents.n_docs
+            self.on_documents(progress.n_docs, self.source.n_docs)
+            yield Visit(batch_id, found.summary, documents, found.responsibilities)
+
+
+class _Progress:
+    """Sums over the visits of a lap."""
+
+    def __init__(self) -> None:
+        self.local = np.zeros(len(LocalInfo._fields), np.int64)
+        self.n_docs = 0
