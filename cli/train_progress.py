@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sparsetopics.trained_runs import RunHooks
 
 Entry = dict[str, Any]
-MOVES = ("merges", "deletes", "births")  # a birth may make several topics
+MOVES = {"merges": "−{} merged", "deletes": "−{} deleted", "births": "+{} born"}
 
 
 @contextmanager
@@ -55,8 +55,9 @@ def _measured(entry: Entry) -> Iterator[str]:
 
 
 def _accepted_moves(entry: Entry) -> str:
-    """`` (merges 3, births 4)``; nothing where the lap made no move."""
-    made = [f"{move} {number}" for move in MOVES if (number := entry[f"{move}_accepted"])]
+    """`` (−3 merged, +4 born)``, in topics; nothing where the lap made no move."""
+    accepted = {text: entry[f"{move}_accepted"] for move, text in MOVES.items()}
+    made = [text.format(number) for text, number in accepted.items() if number]
     return f" ({', '.join(made)})" if made else ""
 
 

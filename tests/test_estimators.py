@@ -123,7 +123,11 @@ def test_an_hdp_finds_topics_from_one(counts, seed):
     model = HDP(1, max_iter=12, n_batches=2, random_state=seed).fit(counts)
 
     assert model.n_components_ == len(model.components_) == model.trace_[-1]["n_topics"] > 1
-    assert sum(entry["births_accepted"] for entry in model.trace_) > 0
+    gained = sum(
+        entry["births_accepted"] - entry["merges_accepted"] - entry["deletes_accepted"]
+        for entry in model.trace_
+    )
+    assert gained == model.n_components_ - 1
     assert model.transform(counts).shape == (80, model.n_components_)
 
 

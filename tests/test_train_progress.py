@@ -29,9 +29,9 @@ ENTRY = {
         ({}, "lap 7/100  12.3 s  ELBO -8.1235  K 57"),
         (
             {"merges_accepted": 3, "deletes_accepted": 1, "births_accepted": 4},
-            "lap 7/100  12.3 s  ELBO -8.1235  K 57 (merges 3, deletes 1, births 4)",
+            "lap 7/100  12.3 s  ELBO -8.1235  K 57 (−3 merged, −1 deleted, +4 born)",
         ),
-        ({"births_accepted": 4}, "lap 7/100  12.3 s  ELBO -8.1235  K 57 (births 4)"),
+        ({"births_accepted": 4}, "lap 7/100  12.3 s  ELBO -8.1235  K 57 (+4 born)"),
         ({"active_topics": 50}, "lap 7/100  12.3 s  ELBO -8.1235  K 57  50 active"),
         (
             {"criterion_per_token": -8.0, "heldout_log_likelihood_per_token": -7.9},
