@@ -83,6 +83,29 @@ def assert_sums(learner, state):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-6)
 
 
+def assert_terms(state, total_concentration):
+    """All terms are those of the assignments under one reference, which the terms themselves tell.
+
+    Σ_d (N_dk − θ_dk) ψ(θ_dk) is −reference_k times Σ_d ψ(θ_dk). Shares are float32, and those of
+    merged topics are added up in another order when a batch is read: each may be off by 1e-7.
+    """
+    terms = state.total.terms
+    rounding = 1e-7 * terms.n_tokens
+    used = terms.active_documents > 0
+    reference = np.full(len(used), 1e-3)
+    reference[used] = -terms.frozen_slack[used] / terms.summed_digamma[used]
+    tail = total_concentration - reference.sum()
+    expected = DocumentTerms.zeros(len(used))
+    for batch_id in sorted(state.per_batch):
+        own = sum_terms(*assignments_of(state, batch_id), reference, tail, SerialExecutor())
+        kept = state.per_batch[batch_id].terms
+        for found, wanted in zip(kept, own, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=rounding)
+        expected = added(expected, own)
+    for found, wanted in zip(terms, expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=rounding)
+
+
 def phase(state, allocation, names, local, seed=0, ledger=None):
     n_topics = state.total.word_topic_counts.shape[1]
     tools = Tools(local, SerialExecutor(), np.random.default_rng(seed))
@@ -112,6 +135,7 @@ def test_a_phase_raises_the_bound_and_keeps_the_sums(tmp_path, world, names, upd
     after = bound_of(moved.state, moved.allocation)
     assert after >= before - 1e-8 * abs(before)
     assert_sums(learner, moved.state)
+    assert_terms(moved.state, 0.5)
     assert moved.state.total.word_topic_counts.sum() == pytest.approx(source.n_tokens, rel=1e-6)
     n_after = moved.state.total.word_topic_counts.shape[1]
     assert len(moved.allocation.weights) == len(moved.ledger.ids) == n_after
@@ -217,6 +241,7 @@ def test_many_phases_between_visits_are_replayed(tmp_path):
         state, allocation = moved.state, moved.allocation
         ledger = moved.ledger._replace(lap=moved.ledger.lap + 1)
         assert_sums(learner, state)
+        assert_terms(state, 0.5)
         counts = learner.word_topic_counts(state)
         current = TopicGlobals(counts, counts.sum(axis=0), allocation, ETA)
         state, _ = learner.step(
