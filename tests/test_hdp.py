@@ -512,10 +512,10 @@ def test_moves_of_weights_lose_none(seed, n_topics):
     before = HDPAllocation(draw_sticks(rng, n_topics))
     kept, absorbed = rng.choice(n_topics, 2, replace=False)
     order = rng.permutation(n_topics)
-    shares = rng.dirichlet(np.ones(3))[:2]
+    parents = np.sort(np.append(np.arange(n_topics), rng.integers(n_topics, size=4)))
 
     merged, without = before.merged(kept, absorbed), before.without(absorbed)
-    split, reordered = before.split(kept, shares), before.reordered(order)
+    branched, reordered = before.branched(parents), before.reordered(order)
 
     weights = before.weights
     expected = weights.copy()
@@ -526,13 +526,15 @@ def test_moves_of_weights_lose_none(seed, n_topics):
         np.delete(weights, absorbed) * weights.sum() / (weights.sum() - weights[absorbed]),
         rtol=1e-6,
     )
-    np.testing.assert_allclose(split.weights[-2:], weights[kept] * shares, rtol=1e-6)
-    assert split.weights[kept] == pytest.approx(weights[kept] * (1 - shares.sum()), rel=1e-6)
+    np.testing.assert_allclose(
+        branched.weights, (weights / np.bincount(parents))[parents], rtol=1e-6
+    )
+    np.testing.assert_allclose(np.bincount(parents, branched.weights), weights, rtol=1e-6)
     np.testing.assert_allclose(reordered.weights, weights[order], rtol=1e-6)
     np.testing.assert_array_equal(
         reordered.sticks.concentrations, before.sticks.concentrations[order]
     )
-    for after in (merged, without, split, reordered):
+    for after in (merged, without, branched, reordered):
         assert after.tail == pytest.approx(before.tail, rel=1e-5)
         assert (after.sticks.means > 0).all()
         assert (after.sticks.means < 1).all()
@@ -543,8 +545,8 @@ def test_merging_identical_topics_and_splitting_them_restores_the_bound():
     rng = np.random.default_rng(8)
     batch, eta = simulate(rng, n_docs=12), 0.1
     shares = draw_shares(rng, batch, 4, n_used=3)
-    twins = np.column_stack([shares, shares[:, 1] / 2])
-    twins[:, 1] /= 2
+    parents = np.array([0, 1, 1, 2, 3])
+    twins = shares[:, parents] / np.bincount(parents)[parents]
     allocation = HDPAllocation(draw_sticks(rng, 5))
 
     def settled(dense, allocation):
@@ -559,8 +561,8 @@ def test_merging_identical_topics_and_splitting_them_restores_the_bound():
         return bound, allocation
 
     before, allocation = settled(twins, allocation)
-    merged, after_merge = settled(shares, allocation.merged(1, 4))
-    restored, _ = settled(twins, after_merge.split(1, np.array([0.5])))
+    merged, after_merge = settled(shares, allocation.merged(1, 2))
+    restored, _ = settled(twins, after_merge.branched(parents))
 
     assert merged > before + 1.0
     assert restored == pytest.approx(before, rel=1e-6)

@@ -11,16 +11,18 @@ import pytest
 import reference_hdp
 from bars import ten_bars
 from dense_responsibilities import dense_of, memoized, visit_of
-from reference_hdp import Prior
 from simulated_documents import as_source, simulate
 from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.executors import SerialExecutor
+from sparsetopics.laps import Laps, Prior
 from sparsetopics.learners.memoized import assignments_of
 from sparsetopics.local_step import TopicGlobals, sum_terms
+from sparsetopics.moves import merge
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.phase import make_moves
 from sparsetopics.moves.standing import Standing, Tools, elbo_of, refreshed
 from sparsetopics.options import LocalOptions
+from sparsetopics.spread import Spread
 from sparsetopics.statistics import DocumentTerms, Statistics, added
 
 ETA = 0.1
@@ -61,14 +63,10 @@ def twin_bound(state, allocation, n_words, reference):
         visits.append(visit._replace(doc_topic_posterior=theta))
         active.append(counts[:, :-1] > 0)
     words = sum(reference_hdp.reference_lda.word_counts(visit, n_words) for visit in visits)
-    prior = Prior(sticks.top_concentration, sticks.doc_concentration, ETA)
+    prior = reference_hdp.Prior(sticks.top_concentration, sticks.doc_concentration, ETA)
     return reference_hdp.elbo_following_tangents(
         visits, active, words + ETA, (sticks.means, sticks.concentrations), prior
     )
-
-
-def bound_of(state, allocation):
-    return elbo_of(state.total.word_topic_counts, ETA, state.total.terms, allocation)
 
 
 def assert_sums(learner, state):
@@ -83,34 +81,31 @@ def assert_sums(learner, state):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-6)
 
 
-def assert_terms(state, total_concentration):
-    """All terms are those of the assignments under one reference, which the terms themselves tell.
+def assert_terms(standing):
+    """All terms are those of the assignments under one reference.
 
-    Σ_d (N_dk − θ_dk) ψ(θ_dk) is −reference_k times Σ_d ψ(θ_dk). Shares are float32, and those of
-    merged topics are added up in another order when a batch is read: each may be off by 1e-7.
+    Shares are float32, and those of merged topics are added up in another order when a batch is
+    read: each may be off by 1e-7.
     """
-    terms = state.total.terms
-    rounding = 1e-7 * terms.n_tokens
-    used = terms.active_documents > 0
-    reference = np.full(len(used), 1e-3)
-    reference[used] = -terms.frozen_slack[used] / terms.summed_digamma[used]
-    tail = total_concentration - reference.sum()
-    expected = DocumentTerms.zeros(len(used))
-    for batch_id in sorted(state.per_batch):
-        own = sum_terms(*assignments_of(state, batch_id), reference, tail, SerialExecutor())
-        kept = state.per_batch[batch_id].terms
+    rounding = 1e-7 * standing.terms.n_tokens
+    expected = DocumentTerms.zeros(standing.n_topics)
+    for batch_id, assignments in standing.assignments():
+        own = sum_terms(*assignments, standing.reference, standing.tail, SerialExecutor())
+        kept = standing.state.per_batch[batch_id].terms
         for found, wanted in zip(kept, own, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=rounding)
         expected = added(expected, own)
-    for found, wanted in zip(terms, expected, strict=True):
+    for found, wanted in zip(standing.terms, expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=rounding)
 
 
-def phase(state, allocation, names, local, seed=0, ledger=None):
-    n_topics = state.total.word_topic_counts.shape[1]
-    tools = Tools(local, SerialExecutor(), np.random.default_rng(seed))
-    ledger = Ledger.new(n_topics) if ledger is None else ledger
-    return make_moves(state, allocation, ETA, ledger, names, tools)
+def make_tools(source, learner, local, seed=0, criterion="bound"):
+    laps = Laps(source, learner, local, SerialExecutor(), lambda n_done, n_docs: None)
+    return Tools(laps, np.random.default_rng(seed), criterion)
+
+
+def standing_of(state, allocation):
+    return Standing.of(state, Prior(allocation, ETA), Ledger.new(len(allocation.weights)))
 
 
 WORLDS = {
@@ -119,84 +114,134 @@ WORLDS = {
 }
 
 
+# Whether a share gets too small depends on the case (test_spread.test_tiny_shares_are_no_harm).
+TINY_SHARES = pytest.mark.xfail(raises=ZeroDivisionError, strict=False, reason="1 − r is 1")
+
+
 @pytest.mark.parametrize("world", WORLDS)
 @PHASES
 @UPDATES
-@pytest.mark.parametrize("sparsity", [None, 2, 40])
-def test_a_phase_raises_the_bound_and_keeps_the_sums(tmp_path, world, names, update, sparsity):
-    """To 1e-7 of plain numpy: shares and word counts are float32, sums are in double precision."""
+@pytest.mark.parametrize(
+    ("sparsity", "criterion"),
+    [
+        (None, "bound"),
+        (2, "bound"),
+        (40, "bound"),
+        pytest.param(None, "collapsed", marks=TINY_SHARES),
+    ],
+)
+def test_a_phase_raises_the_score_and_keeps_the_sums(
+    tmp_path, world, names, update, sparsity, criterion
+):
     source, local = WORLDS[world](), LocalOptions(update, sparsity)
     n_topics = 1 if names == ("birth",) else 12
     learner, state, allocation = trained(tmp_path, source, n_topics, local, seed=2)
-    before = bound_of(state, allocation)
+    tools = make_tools(source, learner, local, criterion=criterion)
+    before = refreshed(standing_of(state, allocation), tools)
 
-    moved = phase(state, allocation, names, local)
+    moved, tallies = make_moves(before, names, tools)
 
-    after = bound_of(moved.state, moved.allocation)
-    assert after >= before - 1e-8 * abs(before)
+    assert moved.score >= before.score - 1e-8 * abs(before.score)
     assert_sums(learner, moved.state)
-    assert_terms(moved.state, 0.5)
-    assert moved.state.total.word_topic_counts.sum() == pytest.approx(source.n_tokens, rel=1e-6)
-    n_after = moved.state.total.word_topic_counts.shape[1]
-    assert len(moved.allocation.weights) == len(moved.ledger.ids) == n_after
-    assert len(set(moved.ledger.ids.tolist())) == n_after
-    accepted = sum(tally.accepted for name, tally in moved.tallies.items() if name != "reorder")
-    assert accepted > 0 or n_after == n_topics
+    assert_terms(moved)
+    assert moved.counts.sum() == pytest.approx(source.n_tokens, rel=1e-6)
+    assert len(moved.allocation.weights) == len(moved.ledger.ids) == moved.counts.shape[1]
+    assert len(set(moved.ledger.ids.tolist())) == moved.n_topics
+    accepted = sum(tally.accepted for name, tally in tallies.items() if name != "reorder")
+    assert accepted > 0 or moved.n_topics == n_topics
+    assert (moved.spread is None) == (criterion == "bound")
+    if moved.spread is not None:
+        fresh = Spread.zeros(*moved.counts.shape)
+        for _, assignments in moved.assignments():
+            fresh.add(assignments, moved.reference)
+        expected = fresh.corrections(moved.counts, ETA)
+        np.testing.assert_allclose(moved.corrections, expected, rtol=1e-5, atol=1e-2)
+        assert expected.min() > -1e-3  # lnΓ is convex
 
 
 @PHASES
 @UPDATES
 @pytest.mark.parametrize("seed", range(2))
 def test_the_bound_after_a_phase_is_that_of_plain_numpy(tmp_path, names, update, seed):
-    """Once with θ under the weights as they are, once under others, to 1e-7 for float32's sake."""
+    """To 1e-7, for float32's sake; once under the weights of θ, once under others."""
     source, local = WORLDS["bars"](), LocalOptions(update)
-    _, state, allocation = trained(tmp_path, source, 1 if names == ("birth",) else 12, local, seed)
-    moved = phase(state, allocation, names, local, seed)
-    tools = Tools(local, SerialExecutor(), np.random.default_rng(0))
-    weights = moved.allocation.doc_concentration
-    standing = Standing(moved.state, moved.allocation, ETA, weights, moved.ledger)
-    after = bound_of(moved.state, moved.allocation)
+    n_topics = 1 if names == ("birth",) else 12
+    learner, state, allocation = trained(tmp_path, source, n_topics, local, seed)
+    tools = make_tools(source, learner, local, seed)
 
-    fresh = refreshed(standing, tools)
+    moved, tallies = make_moves(standing_of(state, allocation), names, tools)
 
-    assert sum(tally.accepted for tally in moved.tallies.values()) > 0
-    for each in (moved.allocation, fresh.allocation):
-        found = bound_of(fresh.state, each)
-        expected = twin_bound(fresh.state, each, source.n_words, fresh.reference)
-        assert found == pytest.approx(expected, rel=1e-7)
-        assert found >= after - 1e-8 * abs(after)
+    assert sum(tally.accepted for tally in tallies.values()) > 0
+    for standing in (moved, refreshed(moved, tools)):
+        expected = twin_bound(
+            standing.state, standing.allocation, source.n_words, standing.reference
+        )
+        assert standing.elbo == pytest.approx(expected, rel=1e-7)
+        assert standing.elbo >= moved.elbo
 
 
 @UPDATES
 def test_merges_find_identical_topics(tmp_path, update):
     """Every topic of a good fit is cut into two halves that share all tokens: all pairs merge."""
     source, local = WORLDS["bars"](), LocalOptions(update)
-    _, state, allocation = trained(tmp_path, source, 12, local, seed=3, laps=4)
-    state, allocation, *_ = phase(state, allocation, ("merge", "delete"), local)
-    n_topics = state.total.word_topic_counts.shape[1]
-    halves = halved(state, allocation)
+    learner, state, allocation = trained(tmp_path, source, 12, local, seed=3, laps=4)
+    tools = make_tools(source, learner, local)
+    whole, _ = make_moves(standing_of(state, allocation), ("merge", "delete"), tools)
+    halves = standing_of(*halved(whole.state, whole.allocation))
 
-    moved = phase(*halves, ("merge",), local)
+    moved, tallies = make_moves(halves, ("merge",), tools)
 
-    assert halves[0].total.word_topic_counts.shape[1] == 2 * n_topics
-    assert moved.state.total.word_topic_counts.shape[1] <= n_topics
-    assert moved.tallies["merge"].accepted >= n_topics
-    whole = bound_of(state, allocation)
-    assert bound_of(*halves) < whole
-    assert bound_of(moved.state, moved.allocation) >= whole - 1e-6 * abs(whole)
+    assert halves.n_topics == 2 * whole.n_topics
+    assert moved.n_topics <= whole.n_topics
+    assert tallies["merge"].accepted >= whole.n_topics
+    assert halves.elbo < whole.elbo
+    assert moved.elbo >= whole.elbo - 1e-6 * abs(whole.elbo)
+
+
+@UPDATES
+def test_planned_gains_are_near_the_exact_ones(tmp_path, update):
+    """Within some nats for every pair, at the sticks as they are: merges are planned by them."""
+    source, local = WORLDS["bars"](), LocalOptions(update)
+    learner, state, allocation = trained(tmp_path, source, 12, local, seed=2, laps=3)
+    tools = make_tools(source, learner, local)
+    standing = refreshed(refreshed(standing_of(state, allocation), tools), tools)
+
+    gains = merge.pair_gains(standing)
+
+    assert not np.tril(gains).any()
+    exact = np.zeros_like(gains)
+    for pair in itertools.combinations(range(standing.n_topics), 2):
+        exact[pair] = merged_elbo(standing, *pair) - standing.elbo
+    np.testing.assert_allclose(gains, exact, atol=5.0)
+    assert np.abs(exact).max() > 100.0
+
+
+def merged_elbo(standing, kept, absorbed):
+    """The bound with two topics as one and nothing else changed, from the assignments."""
+    number = np.arange(standing.n_topics)
+    number[absorbed] = kept
+    number = number - (number > absorbed)
+    allocation = standing.allocation.merged(kept, absorbed)
+    reference = np.bincount(number, standing.reference)
+    terms = DocumentTerms.zeros(len(reference))
+    for _, (batch, found) in standing.assignments():
+        own = sum_terms(batch, found.renumbered(number), reference, standing.tail, SerialExecutor())
+        terms = added(terms, own)
+    counts = np.delete(standing.counts, absorbed, axis=1)
+    counts[:, number[kept]] += standing.counts[:, absorbed]
+    return elbo_of(counts, ETA, terms, allocation)
 
 
 def halved(state, allocation):
-    """Every topic as two equal ones, k and K + k; each document's words use both alike."""
+    """Every topic as two equal ones beside each other; each document's words use both alike."""
     n_topics = state.total.word_topic_counts.shape[1]
-    for topic in range(n_topics):
-        allocation = allocation.split(topic, np.array([0.5]))
+    allocation = allocation.branched(np.repeat(np.arange(n_topics), 2))
     per_batch, total = {}, DocumentTerms.zeros(2 * n_topics)
     for batch_id in sorted(state.per_batch):
         batch, found = assignments_of(state, batch_id)
         twice = found._replace(
             starts=2 * found.starts,
-            topics=np.stack([found.topics, found.topics + np.uint32(n_topics)], 1).ravel(),
+            topics=np.stack([2 * found.topics, 2 * found.topics + 1], 1).ravel().astype(np.uint32),
             shares=np.repeat(found.shares / 2, 2),
         )
         terms = sum_terms(
@@ -208,7 +253,7 @@ def halved(state, allocation):
             stored=_Stored(arrays), terms=terms, n_changes=len(state.changes)
         )
         total = added(total, terms)
-    counts = np.tile(state.total.word_topic_counts / 2, 2)
+    counts = np.repeat(state.total.word_topic_counts / 2, 2, axis=1)
     return state._replace(per_batch=per_batch, total=Statistics(counts, total)), allocation
 
 
@@ -235,18 +280,15 @@ def test_many_phases_between_visits_are_replayed(tmp_path):
     """Batches that were last visited long ago say the same as if each phase had touched them."""
     source, local = WORLDS["bars"](), LocalOptions()
     learner, state, allocation = trained(tmp_path, source, 15, local, seed=4)
-    ledger = None
+    tools, ledger = make_tools(source, learner, local), Ledger.new(15)
     for lap in range(4):
-        moved = phase(state, allocation, ("merge", "delete", "birth"), local, lap, ledger)
-        state, allocation = moved.state, moved.allocation
-        ledger = moved.ledger._replace(lap=moved.ledger.lap + 1)
-        assert_sums(learner, state)
-        assert_terms(state, 0.5)
-        counts = learner.word_topic_counts(state)
-        current = TopicGlobals(counts, counts.sum(axis=0), allocation, ETA)
-        state, _ = learner.step(
-            state, [visit_of(lap % 4, source.read(lap % 4), current, local)], current
-        )
+        standing = Standing.of(state, Prior(allocation, ETA), ledger._replace(lap=lap))
+        standing, _ = make_moves(standing, ("merge", "delete", "birth"), tools)
+        assert_sums(learner, standing.state)
+        assert_terms(standing)
+        allocation, ledger = standing.allocation, standing.ledger
+        visit = visit_of(lap % 4, source.read(lap % 4), standing.current, local)
+        state, _ = learner.step(standing.state, [visit], standing.current)
         assert_sums(learner, state)
 
     resummed = learner.end_lap(state)
@@ -282,10 +324,10 @@ def test_a_refused_topic_is_left_alone_for_ever_longer():
         ledger = ledger._replace(lap=lap)
         if len(ledger.eligible("delete", np.array([50.0]))):
             tried.append(lap)
-            ledger = ledger.refused("delete", 0, 50.0)
-        assert len(ledger.eligible("birth", np.array([50.0]))) == 1
+            ledger = ledger.refused("delete", 50.0, 0)
+        assert ledger.may_try("birth", 1.0)
 
-    pauses = np.diff(tried)
-    assert (np.diff(pauses) > 0).all()
-    assert len(tried) < 8
+    assert (np.diff(np.diff(tried)) > 0).all()
+    assert 3 <= len(tried) < 8
     assert len(ledger.eligible("delete", np.array([70.0]))) == 1  # it has grown
+    assert ledger.may_try("delete", 50.0)  # the whole is another matter
