@@ -156,6 +156,19 @@ def test_options_of_the_hdp_reach_the_run(train, tmp_path):
     assert settings["top_concentration"] == 3.0
 
 
+@pytest.mark.parametrize("criterion", ["bound", "collapsed"])
+def test_what_moves_had_to_raise_is_told_by_trace_and_evaluate(
+    train, prepared, tmp_path, criterion
+):
+    train("--criterion", criterion, "--laps", 5, "--quiet", model="hdp")
+
+    last = trace_of(tmp_path / "run")[-1]
+    (record,) = json.loads(run("evaluate", tmp_path / "run", prepared / "heldout", "--json").stdout)
+    assert record["elbo_per_token"] == last["elbo_per_token"]
+    assert record["criterion_per_token"] == last["criterion_per_token"]
+    assert (last["criterion_per_token"] is None) == (criterion == "bound")
+
+
 def test_without_moves_an_hdp_keeps_its_number_of_topics(train, tmp_path):
     train("--moves", "none", model="hdp")
 
