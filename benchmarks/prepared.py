@@ -23,6 +23,8 @@ SOURCES = {
         "nips/docword.nips.train.txt.gz,nips/docword.nips.test.txt.gz",
         "nips/vocab.nips.txt",
     ],
+    "reuters": ["jsonl", "reuters21578/reuters21578.jsonl.gz"],
+    "kos": ["uci", "kos/docword.kos.txt.gz", "kos/vocab.kos.txt"],
     "synth": ["synth"],
 }
 

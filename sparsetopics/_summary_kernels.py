@@ -53,6 +53,7 @@ def renumber(
     new_starts = np.zeros(n_pairs + 1, np.int64)
     row_topics = np.empty(topics.shape[0], np.uint32)
     values = np.empty(topics.shape[0], np.float32)
+    sums = np.zeros(topics.shape[0])  # of the row's entries: rounded once, when complete
     filled = 0
     for u in range(n_pairs):
         first = filled
@@ -63,12 +64,13 @@ def renumber(
             place = first
             while place < filled and row_topics[place] != k:
                 place += 1
-            if place < filled:
-                values[place] += shares[i]
-            else:
+            if place == filled:
                 row_topics[filled] = k
-                values[filled] = shares[i]
+                sums[place] = 0.0
                 filled += 1
+            sums[place] += shares[i]
+        for place in range(first, filled):
+            values[place] = sums[place]
         new_starts[u + 1] = filled
     return new_starts, row_topics[:filled].copy(), values[:filled].copy()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -27,8 +27,8 @@ from sparsetopics.local_step import TopicGlobals
 from sparsetopics.memo import Memo
 from sparsetopics.model import TopicModel
 from sparsetopics.moves.ledger import Ledger
-from sparsetopics.moves.phase import MOVES, make_moves
-from sparsetopics.moves.standing import MoveTally, Standing, Tools
+from sparsetopics.moves.mover import Moved, Mover
+from sparsetopics.moves.standing import MoveTally
 from sparsetopics.options import TrainingOptions
 from sparsetopics.starts import SEED_SHARES, distant_documents, random_documents
 
@@ -39,6 +39,7 @@ class LapInfo(NamedTuple):
     lap: int  # from 1
     seconds: float  # since training began
     elbo_per_token: float  # whole data, nats
+    criterion_per_token: float | None  # the collapsed criterion, where moves follow it
     n_topics: int
     active_topics: int  # holding at least one token
     restarts_proposed: int
@@ -55,11 +56,6 @@ class LapInfo(NamedTuple):
     doc_concentration: float  # total α
     word_concentration: float  # η
     top_concentration: float | None  # γ, of the HDP
-
-    @property
-    def moved(self) -> bool:
-        """Whether the number of topics was changed."""
-        return self.merges_accepted + self.deletes_accepted + self.births_accepted > 0
 
 
 OnLap = Callable[[LapInfo, Callable[[], TopicModel]], None]
@@ -94,41 +90,41 @@ def train(
     counts, prior = _start(source, options, rng, start)
     learner = _learner(source, options, scratch, executor)
     laps = Laps(source, learner, options.local, executor, hooks.on_documents)
-    tools, ledger = Tools(laps, rng), Ledger.new(options.n_topics)
+    mover = Mover(laps, options.active_moves, Ledger.new(options.n_topics))
     state = learner.init(counts)
     began = time.perf_counter()
     course: list[LapInfo] = []
     for lap in range(1, options.n_laps + 1):
         state, prior, tally = laps.run(state, prior, rng)
-        tallies: Mapping[str, MoveTally] = {}
+        moved = Moved(state, prior, {}, None)
         if lap >= FIRST_MOVES and options.active_moves.names:
-            standing = Standing.of(state, prior, ledger._replace(lap=lap))
-            standing, tallies = make_moves(standing, options.active_moves.names, tools)
-            state, ledger = standing.state, standing.ledger
-            prior = prior._replace(allocation=standing.allocation)
+            moved = mover.move(state, prior, lap, rng)
+            state, prior = moved.state, moved.prior
         if options.learn_hyperparameters:
             prior = prior.learned(learner.statistics(state))
         current = prior.with_counts(learner.word_topic_counts(state))
         bound = elbo(learner.statistics(state), current) / source.n_tokens
         seconds = time.perf_counter() - began
-        course.append(_report(lap, seconds, bound, current, tally, tallies, source.n_docs))
+        course.append(_report(lap, seconds, bound, current, tally, moved, source))
         hooks.on_lap(course[-1], partial(make_model, current))
-        if options.model == "hdp" and has_settled(course, options):
+        if options.model == "hdp" and mover.is_exhausted and has_settled(course):
             break
     return make_model(current)
 
 
-def has_settled(course: list[LapInfo], options: TrainingOptions) -> bool:
-    """Whether the last laps changed so little that more would not pay.
+def has_settled(course: list[LapInfo]) -> bool:
+    """Whether in each of the last ``QUIET_LAPS`` laps the topics stayed and the ELBO hardly moved.
 
-    For ``QUIET_LAPS`` laps no move was made and each raised the ELBO by less than ``QUIET_GAIN``
-    nats per token; where births are made, one was tried meanwhile or before, in vain.
+    Hardly is by less than ``QUIET_GAIN`` nats per token, up or down.
     """
-    quiet = course[-QUIET_LAPS:]
-    if len(course) < FIRST_MOVES + QUIET_LAPS:
+    last = course[-QUIET_LAPS - 1 :]
+    if len(last) <= QUIET_LAPS:
         return False
-    gains = [after.elbo_per_token - before.elbo_per_token for before, after in pairwise(quiet)]
-    return all(not info.moved for info in quiet) and all(gain < QUIET_GAIN for gain in gains)
+    return all(
+        after.n_topics == before.n_topics
+        and abs(after.elbo_per_token - before.elbo_per_token) < QUIET_GAIN
+        for before, after in pairwise(last)
+    )
 
 
 def make_model(current: TopicGlobals) -> TopicModel:
@@ -197,26 +193,29 @@ def _report(
     bound: float,
     current: TopicGlobals,
     tally: LapTally,
-    moves: Mapping[str, MoveTally],
-    n_docs: int,
+    moved: Moved,
+    source: BatchSource,
 ) -> LapInfo:
     none = MoveTally(0, 0)
-    merges, deletes, births, reorders = (moves.get(name, none) for name in MOVES)
+    merges, deletes, births, culls, reorders = (
+        moved.tallies.get(name, none) for name in ("merge", "delete", "birth", "cull", "reorder")
+    )
     sticks = current.allocation.sticks if isinstance(current.allocation, HDPAllocation) else None
     return LapInfo(
         lap=lap,
         seconds=seconds,
         elbo_per_token=bound,
+        criterion_per_token=None if moved.score is None else moved.score / source.n_tokens,
         n_topics=len(current.topic_counts),
         active_topics=int(np.sum(current.topic_counts >= 1.0)),
         restarts_proposed=tally.local.restarts_proposed,
         restarts_accepted=tally.local.restarts_accepted,
         batches_kept_old=tally.kept_old,
-        local_iterations_per_document=tally.local.iterations / n_docs,
+        local_iterations_per_document=tally.local.iterations / source.n_docs,
         merges_proposed=merges.proposed,
         merges_accepted=merges.accepted,
-        deletes_proposed=deletes.proposed,
-        deletes_accepted=deletes.accepted,
+        deletes_proposed=deletes.proposed + culls.proposed,
+        deletes_accepted=deletes.accepted + culls.accepted,
         births_proposed=births.proposed,
         births_accepted=births.accepted,
         reorders_accepted=reorders.accepted,

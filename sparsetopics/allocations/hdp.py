@@ -78,6 +78,12 @@ class HDPAllocation:
         weights *= 1.0 + self.weights[topic] / weights.sum()
         return self._of(weights, np.delete(self._concentrations, topic))
 
+    def restricted(self, kept: IntArray) -> HDPAllocation:
+        """Some topics only, ``kept`` rising; the weight of the others falls to them."""
+        weights = self.weights[kept]
+        weights *= self.weights.sum() / weights.sum()
+        return self._of(weights, self._concentrations[kept])
+
     def branched(self, parents: IntArray) -> HDPAllocation:
         """Children share the weight of their parent, ``parents`` (n_children,) in rising order."""
         n_siblings = np.bincount(parents)[parents]

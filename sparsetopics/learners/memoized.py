@@ -120,7 +120,7 @@ class MemoizedLearner:
         recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
         shape = state.total.word_topic_counts.shape
         total = Statistics.sum((summary for summary in recalled if summary is not None), *shape)
-        return state._replace(start=None, total=total)
+        return _without_seen_changes(state._replace(start=None, total=total))
 
     def word_topic_counts(self, state: MemoizedState) -> FloatArray:
         """Counts of the documents seen and, in the first lap, of the start for the rest."""
@@ -135,6 +135,16 @@ class MemoizedLearner:
 
     def statistics(self, state: MemoizedState) -> Statistics:
         return state.total
+
+
+def _without_seen_changes(state: MemoizedState) -> MemoizedState:
+    """Forget the changes that all batches have taken."""
+    seen = min((kept.n_changes for kept in state.per_batch.values()), default=0)
+    per_batch = {
+        batch_id: kept._replace(n_changes=kept.n_changes - seen)
+        for batch_id, kept in state.per_batch.items()
+    }
+    return state._replace(per_batch=per_batch, changes=state.changes[seen:])
 
 
 def assignments_of(state: MemoizedState, batch_id: int) -> Assignments:

@@ -3,10 +3,8 @@
 Plan: topics that enough documents use, the largest first. Creation: of each, a sample of documents
 is taken with the topic's share of their words; distant ones among them are the seeds of its children,
 each of which is the parent tilted towards its seed, as topics are at the start of training.
-Adoption: a few laps over all documents, in which children compete as equals and the parents' counts
-stand for documents not yet visited (the extra mass of MEMO13, section 3.1). Then laps with merges and
-deletes. Accept: if there are more topics than before and the whole-data ELBO is higher; otherwise
-all is as it was.
+Adoption: laps over all documents, in which children compete as equals, then laps with merges and
+deletes too (``rival``). Accept: if there are more topics and the whole-data ELBO is higher.
 
 A child that is born small beside grown topics is hardly used, and a split judged on the topic's own
 words in a sample hardly ever pays: that is why whole families are adopted, by all documents.
@@ -14,18 +12,13 @@ words in a sample hardly ever pays: that is why whole families are adopted, by a
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sparsetopics.assignments import Assignments
-from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.laps import Prior
-from sparsetopics.moves.delete import delete_topics
-from sparsetopics.moves.ledger import Ledger
-from sparsetopics.moves.merge import merge_topics
+from sparsetopics.batches import DocumentBatch, IntArray
+from sparsetopics.moves.rival import Candidate
 from sparsetopics.moves.sample import doc_topics, joined_documents
-from sparsetopics.moves.standing import MoveTally, Standing, Tools, refreshed
+from sparsetopics.moves.standing import Standing, Tools
 from sparsetopics.starts import distant_shares
 
 NAME = "birth"
@@ -36,32 +29,9 @@ SAMPLED_DOCUMENTS = 300  # of a topic
 FEWEST_TOKENS = 5.0  # of a topic in a document that may be a seed
 FEWEST_SEEDS = 2  # documents for each child
 SEED_SHARE = 1 / 7
-MATURING_LAPS = 3
-CLEANING_LAPS = 3
 
 
-class Families(NamedTuple):
-    """Topics to begin the adoption with."""
-
-    counts: FloatArray  # (n_words, n_children)
-    parents: IntArray  # (n_children,)  rising
-
-
-def bear_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]:
-    """Split topics, let the children grow, and keep them if the collection is better off."""
-    if not standing.ledger.may_try(NAME, standing.n_topics):
-        return standing, MoveTally(0, 0)
-    families = plan(standing, tools)
-    n_born = len(families.parents) - standing.n_topics
-    grown = adopted(standing, families, tools) if n_born > 0 else None
-    if grown is None:
-        ledger = standing.ledger.refused(NAME, standing.n_topics)
-        return standing._replace(ledger=ledger), MoveTally(n_born, 0)
-    discard(standing)
-    return grown, MoveTally(n_born, grown.n_topics - standing.n_topics)
-
-
-def plan(standing: Standing, tools: Tools) -> Families:
+def plan_birth(standing: Standing, tools: Tools) -> Candidate | None:
     """Every topic's children, or itself alone where it is not split."""
     n_topics = standing.n_topics
     n_children = max(CHILDREN, -(-FEWEST_TOPICS // n_topics))
@@ -78,7 +48,10 @@ def plan(standing: Standing, tools: Tools) -> Families:
             mine = ((1.0 - SEED_SHARE) * mine + SEED_SHARE * size * seeds) / n_children
         counts.append(mine)
         parents.append(np.full(mine.shape[1], topic))
-    return Families(np.hstack(counts), np.concatenate(parents))
+    if sum(len(family) for family in parents) == n_topics:
+        return None
+    allocation = standing.allocation.branched(np.concatenate(parents))
+    return Candidate(np.hstack(counts), allocation, lambda n_left: n_left > n_topics)
 
 
 def _sample(
@@ -107,33 +80,3 @@ def words_of_topic(assignments: Assignments, topic: int) -> DocumentBatch:
     indptr = np.searchsorted(pairs[kept], batch.indptr).astype(np.int64)
     own = DocumentBatch(indptr, batch.word_ids[pairs[kept]], counts[kept])
     return own.take(np.flatnonzero(np.diff(indptr) > 0))
-
-
-def adopted(standing: Standing, families: Families, tools: Tools) -> Standing | None:
-    """The collection with the children that were worth it; None if it is not better off."""
-    laps = tools.laps
-    before = standing.elbo
-    prior = Prior(standing.allocation.branched(families.parents), standing.word_concentration)
-    state = laps.learner.init(families.counts)
-    for _ in range(MATURING_LAPS):
-        state, prior, _ = laps.run(state, prior, tools.rng)
-    ledger = Ledger.new(len(families.parents), standing.ledger)
-    for _ in range(CLEANING_LAPS):
-        state, prior, _ = laps.run(state, prior, tools.rng)
-        grown = refreshed(Standing.of(state, prior, ledger), tools)
-        grown, _ = merge_topics(grown, tools)
-        grown, _ = delete_topics(grown, tools)
-        state, ledger = grown.state, grown.ledger
-        prior = prior._replace(allocation=grown.allocation)
-        if grown.n_topics <= standing.n_topics:
-            break
-        if grown.elbo > before:
-            return grown
-    discard(grown)
-    return None
-
-
-def discard(standing: Standing) -> None:
-    """Give back what the memo keeps of a collection that is not needed any more."""
-    for kept in standing.state.per_batch.values():
-        kept.stored.discard()

@@ -37,7 +37,7 @@ def delete_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally
     trial, accepted, ledger = first_trial(standing, sample), 0, standing.ledger
     for topic in chosen.targets.tolist():
         shorter = _tried(trial, sample, int(trial.new_topics[topic]), standing, tools)
-        if shorter.elbo > trial.elbo:
+        if shorter.score > trial.score:
             trial, accepted = shorter, accepted + 1
         else:
             ledger = ledger.refused(NAME, float(standing.sizes[topic]), topic)

@@ -32,14 +32,13 @@ class Ledger(NamedTuple):
     next_id: int
     lap: int
     failures: Mapping[tuple[str, int], Failure]  # by move and topic id
+    preferred: str = ""  # the move about the whole that was last right
 
     @classmethod
     def new(cls, n_topics: int, before: Ledger | None = None) -> Ledger:
         """All topics new; ``before`` is the ledger of others that came before them."""
-        if before is None:
-            return cls(np.arange(n_topics), n_topics, 0, {})
-        ids = np.arange(before.next_id, before.next_id + n_topics)
-        return before._replace(ids=ids, next_id=before.next_id + n_topics)
+        first, lap = (0, 0) if before is None else (before.next_id, before.lap)
+        return cls(np.arange(first, first + n_topics), first + n_topics, lap, {})
 
     def renumbered(self, new_topics: IntArray, n_topics: int) -> Ledger:
         """Topics as ``new_topics`` says, the first of equals living on; new ones fill the rest."""
@@ -56,6 +55,14 @@ class Ledger(NamedTuple):
         before = self.failures.get(key)
         failure = Failure(self.lap, 1 + (before.n_refusals if before else 0), size)
         return self._replace(failures={**self.failures, key: failure})
+
+    def preferring(self, move: str) -> Ledger:
+        return self._replace(preferred=move)
+
+    def n_refusals(self, move: str) -> int:
+        """How often ``move`` was in vain on the whole since it last was not."""
+        failure = self.failures.get((move, WHOLE))
+        return failure.n_refusals if failure else 0
 
     def may_try(self, move: str, size: float, topic: int | None = None) -> bool:
         """Whether it is time to try again, or the ``size`` is another."""

@@ -8,6 +8,7 @@ the state that the ones before have left, with the sticks re-optimised (HDP15, M
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,8 @@ from sparsetopics.assignments import Assignments, TopicChange
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.likelihoods import words
 from sparsetopics.local_step import sum_terms
-from sparsetopics.moves.standing import MoveTally, Standing, Tools, committed
+from sparsetopics.moves.standing import MoveTally, Standing, Tools, committed, corrections_of
+from sparsetopics.spread import Spread
 from sparsetopics.statistics import TERMS_BY_TOPIC, DocumentTerms
 
 ROUNDS = 4  # a lap
@@ -92,27 +94,29 @@ def _prior_gains(terms: DocumentTerms, prior: FloatArray, shared: FloatArray) ->
 class _Merged(NamedTuple):
     """Where a round stands: all that the ELBO needs, by topic."""
 
-    evidence: FloatArray  # (n_topics,)  log M(S_k)
+    evidence: FloatArray  # (n_topics,)  log M(S_k), and what the criterion adds
     terms: DocumentTerms
     allocation: HDPAllocation
-    elbo: float
+    score: float
 
 
 def _merge_round(standing: Standing, pairs: IntArray, tools: Tools) -> Standing:
+    spread = None if standing.spread is None else Spread.zeros(len(standing.counts), len(pairs))
     by_batch = {
-        batch_id: _terms_of_pairs(assignments, pairs, standing, tools)
+        batch_id: _terms_of_pairs(assignments, pairs, standing, spread, tools)
         for batch_id, assignments in standing.assignments()
     }
     columns = sum(by_batch.values(), np.zeros((len(TERMS_BY_TOPIC), len(pairs))))
     joint = standing.counts[:, pairs[:, 0]] + standing.counts[:, pairs[:, 1]]
     evidence = words.evidence_by_topic(joint, standing.word_concentration)
+    evidence += corrections_of(spread, joint, standing.word_concentration)
     merged = _start(standing)
     number = np.arange(standing.n_topics)
     made = []
     for p, (kept, absorbed) in enumerate(pairs.tolist()):
         a, b = int(number[kept]), int(number[absorbed])
         trial = _tried(merged, a, b, evidence[p], columns[:, p])
-        if trial.elbo > merged.elbo:
+        if trial.score > merged.score:
             merged = trial
             made.append(p)
             number[number > b] -= 1
@@ -120,13 +124,17 @@ def _merge_round(standing: Standing, pairs: IntArray, tools: Tools) -> Standing:
     if not made:
         return standing
     merged = merged._replace(allocation=merged.allocation.updated(merged.terms))
-    return _commit(standing, merged, number, pairs[made], made, by_batch)
+    by_batch = {batch_id: found[:, made] for batch_id, found in by_batch.items()}
+    if spread is not None:
+        spread = spread.take(made)
+    return _commit(standing, merged, number, pairs[made], by_batch, spread)
 
 
 def _start(standing: Standing) -> _Merged:
     evidence = words.evidence_by_topic(standing.counts, standing.word_concentration)
-    elbo = float(evidence.sum()) + standing.allocation.elbo(standing.terms)
-    return _Merged(evidence, standing.terms, standing.allocation, elbo)
+    evidence += standing.corrections
+    score = float(evidence.sum()) + standing.allocation.elbo(standing.terms)
+    return _Merged(evidence, standing.terms, standing.allocation, score)
 
 
 def _tried(
@@ -138,11 +146,11 @@ def _tried(
     by_topic = np.delete(by_topic, absorbed)
     terms = with_merged_column(before.terms, kept, absorbed, column)
     allocation = before.allocation.merged(kept, absorbed)
-    elbo = float(by_topic.sum()) + allocation.elbo(terms)
-    if before.elbo - 2.0 * HOPE < elbo <= before.elbo:
+    score = float(by_topic.sum()) + allocation.elbo(terms)
+    if before.score - 2.0 * HOPE < score <= before.score:
         allocation = allocation.updated(terms)
-        elbo = float(by_topic.sum()) + allocation.elbo(terms)
-    return _Merged(by_topic, terms, allocation, elbo)
+        score = float(by_topic.sum()) + allocation.elbo(terms)
+    return _Merged(by_topic, terms, allocation, score)
 
 
 def with_merged_column(
@@ -155,13 +163,22 @@ def with_merged_column(
 
 
 def _terms_of_pairs(
-    assignments: Assignments, pairs: IntArray, standing: Standing, tools: Tools
+    assignments: Assignments,
+    pairs: IntArray,
+    standing: Standing,
+    spread: Spread | None,
+    tools: Tools,
 ) -> FloatArray:
-    """Sums over one batch's documents as if every pair were merged, (5, n_pairs)."""
+    """Sums over one batch's documents as if every pair were merged, (5, n_pairs).
+
+    The same documents are put into ``spread``.
+    """
     number = np.full(standing.n_topics, -1)
     number[pairs[:, 0]] = number[pairs[:, 1]] = np.arange(len(pairs))
     found = assignments.responsibilities.renumbered(number)
     prior = standing.reference[pairs].sum(axis=1)
+    if spread is not None:
+        spread.add(assignments._replace(responsibilities=found), prior)
     terms = sum_terms(assignments.documents, found, prior, 0.0, tools.executor)
     return terms.by_topic
 
@@ -171,8 +188,8 @@ def _commit(
     merged: _Merged,
     number: IntArray,
     pairs: IntArray,
-    made: list[int],
-    by_batch: dict[int, FloatArray],
+    by_batch: Mapping[int, FloatArray],  # (5, n_pairs) of each batch
+    of_pairs: Spread | None,
 ) -> Standing:
     counts = np.zeros((len(standing.counts), len(merged.evidence)))
     kept = np.setdiff1d(np.arange(standing.n_topics), pairs[:, 1])
@@ -182,7 +199,13 @@ def _commit(
     terms = {}
     for batch_id, memoized in standing.state.per_batch.items():
         columns = memoized.terms.by_topic
-        columns[:, pairs[:, 0]] = by_batch[batch_id][:, made]
+        columns[:, pairs[:, 0]] = by_batch[batch_id]
         terms[batch_id] = memoized.terms.with_topics(columns[:, kept])
     change = TopicChange(number, {}, len(merged.evidence))
-    return committed(standing, change, counts, terms, merged.allocation, reference)
+    spread = None
+    if standing.spread is not None and of_pairs is not None:
+        apart = number.copy()
+        apart[pairs] = -1
+        spread = standing.spread.renumbered(apart, len(reference))
+        spread.put(number[pairs[:, 0]], of_pairs)
+    return committed(standing, change, counts, terms, merged.allocation, reference, spread)

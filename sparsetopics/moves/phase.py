@@ -1,38 +1,78 @@
-"""A phase of moves, after a lap: merges, deletes, births, and the order of topics."""
+"""A phase of moves, after a lap: merges, deletes, rivals with births or culls, the order of topics."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
-from sparsetopics.moves.birth import bear_topics
+from sparsetopics.moves import birth, cull
 from sparsetopics.moves.delete import delete_topics
+from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.merge import merge_topics
 from sparsetopics.moves.reorder import reorder_topics
+from sparsetopics.moves.rival import Candidate, Rival, advanced, entered
 from sparsetopics.moves.standing import MoveTally, Standing, Tools, refreshed
 
-Move = Callable[[Standing, Tools], tuple[Standing, MoveTally]]
+SETTLED_SHARE = 0.95  # of the topics before merges and deletes must be left to try others
 
-MOVES: Mapping[str, Move] = {
-    "merge": merge_topics,
-    "delete": delete_topics,
-    "birth": bear_topics,
-    "reorder": reorder_topics,
-}
-SETTLED_SHARE = 0.95  # of the topics before merges and deletes
+Plan = Callable[[Standing, Tools], Candidate | None]
+PLANS: Mapping[str, Plan] = {birth.NAME: birth.plan_birth, cull.NAME: cull.plan_cull}
+OPTION_OF = {birth.NAME: "birth", cull.NAME: "delete"}  # a cull is a delete of many
+MOST_REFUSALS = {birth.NAME: 1, cull.NAME: len(cull.SHARES)}
+
+
+class Phase(NamedTuple):
+    """Where a phase of moves has left the collection."""
+
+    standing: Standing
+    rival: Rival | None
+    tallies: Mapping[str, MoveTally]
 
 
 def make_moves(
-    standing: Standing, names: tuple[str, ...], tools: Tools
-) -> tuple[Standing, Mapping[str, MoveTally]]:
-    """Make the moves of ``names`` in the family's order; topics are put in order last.
-
-    Births wait for a lap in which merges and deletes leave nearly all topics in place.
-    """
+    standing: Standing, rival: Rival | None, names: tuple[str, ...], tools: Tools
+) -> Phase:
+    """Make the moves of ``names``; ``rival`` is one that was grown in an earlier phase."""
     standing = refreshed(standing, tools)
     n_before = standing.n_topics
     tallies = {}
-    for name, move in MOVES.items():
-        settled = standing.n_topics >= SETTLED_SHARE * n_before
-        if name == "reorder" or (name in names and (settled or name != "birth")):
-            standing, tallies[name] = move(standing, tools)
-    return standing, tallies
+    if "merge" in names:
+        standing, tallies["merge"] = merge_topics(standing, tools)
+    if "delete" in names:
+        standing, tallies["delete"] = delete_topics(standing, tools)
+    if rival is None and standing.n_topics >= SETTLED_SHARE * n_before:
+        if standing.n_topics < n_before:
+            standing = standing._replace(ledger=standing.ledger.preferring(cull.NAME))
+        standing, rival = _challenged(standing, names, tools)
+    if rival is not None:
+        n_topics, move = standing.n_topics, rival.move
+        standing, rival, replaced = advanced(standing, rival, tools)
+        if replaced:
+            standing = standing._replace(ledger=standing.ledger.preferring(move))
+        if rival is None:
+            change = abs(standing.n_topics - n_topics)
+            tallies[move] = MoveTally(max(change, 1), change if replaced else 0)
+    standing, tallies["reorder"] = reorder_topics(standing, tools)
+    return Phase(standing, rival, tallies)
+
+
+def is_exhausted(ledger: Ledger, names: tuple[str, ...]) -> bool:
+    """Whether every kind of rival has been refused since the topics were last replaced."""
+    return all(
+        ledger.n_refusals(kind) >= MOST_REFUSALS[kind] for kind in PLANS if OPTION_OF[kind] in names
+    )
+
+
+def _challenged(
+    standing: Standing, names: tuple[str, ...], tools: Tools
+) -> tuple[Standing, Rival | None]:
+    """Enter a rival of the kind that was last right, or of the other if that was refused."""
+    ledger = standing.ledger
+    for kind, plan in sorted(PLANS.items(), key=lambda item: item[0] != ledger.preferred):
+        if OPTION_OF[kind] not in names or ledger.n_refusals(kind) >= MOST_REFUSALS[kind]:
+            continue
+        candidate = plan(standing, tools)
+        if candidate is not None:
+            return standing, entered(standing, kind, candidate, tools)
+        return standing._replace(ledger=ledger.refused(kind, standing.n_topics)), None
+    return standing, None

@@ -15,7 +15,8 @@ from sparsetopics.assignments import Assignments
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.local_step import TopicGlobals, fit_documents, sum_terms, sum_words
 from sparsetopics.moves.sample import Sample, Trial, with_documents
-from sparsetopics.moves.standing import Tools, elbo_of
+from sparsetopics.moves.standing import Tools, corrections_of, elbo_of
+from sparsetopics.spread import Spread
 from sparsetopics.statistics import DocumentTerms, added, subtracted
 
 
@@ -26,6 +27,7 @@ class Rest(NamedTuple):
     batch: DocumentBatch  # those left out
     counts: FloatArray  # (n_words, n_topics)
     terms: DocumentTerms
+    spread: Spread | None
 
 
 class Proposal(NamedTuple):
@@ -46,7 +48,11 @@ def without_documents(trial: Trial, sample: Sample, documents: IntArray, tools: 
     sum_words(batch, found, shape, tools.executor).add_to(counts, -1.0)
     np.maximum(counts, 0.0, out=counts)
     terms = sum_terms(batch, found, trial.reference, trial.tail, tools.executor)
-    return Rest(documents, batch, counts, subtracted(trial.terms, terms))
+    spread = None
+    if trial.spread is not None:
+        spread = trial.spread.copy()
+        spread.add(Assignments(batch, found), trial.reference, -1.0)
+    return Rest(documents, batch, counts, subtracted(trial.terms, terms), spread)
 
 
 def refitted(
@@ -76,6 +82,11 @@ def refitted(
         terms = sum_terms(rest.batch, found, proposal.reference, tail, tools.executor)
         terms = added(rest_terms, terms)
         allocation = allocation.updated(terms)
+    spread = None
+    if rest.spread is not None:
+        spread = rest.spread.renumbered(proposal.new_topics, n_topics)
+        spread.add(Assignments(rest.batch, found), proposal.reference)
+    added_by_criterion = corrections_of(spread, counts, word_concentration).sum()
     everywhere = trial.found.renumbered(proposal.new_topics)
     renumbered = trial._replace(found=everywhere)
     return Trial(
@@ -85,7 +96,8 @@ def refitted(
         proposal.reference,
         with_documents(renumbered, sample, rest.documents, found),
         _composed(trial.new_topics, proposal.new_topics),
-        elbo_of(counts, word_concentration, terms, allocation),
+        spread,
+        elbo_of(counts, word_concentration, terms, allocation) + float(added_by_criterion),
     )
 
 

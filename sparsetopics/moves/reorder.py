@@ -15,7 +15,7 @@ def reorder_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTall
     if np.array_equal(order, np.arange(standing.n_topics)):
         return standing, MoveTally(0, 0)
     sorted_standing = _sorted(standing, order)
-    if sorted_standing.elbo > standing.elbo:
+    if sorted_standing.score > standing.score:
         return sorted_standing, MoveTally(1, 1)
     return standing, MoveTally(1, 0)
 
@@ -31,4 +31,6 @@ def _sorted(standing: Standing, order: IntArray) -> Standing:
     allocation = allocation.updated(standing.terms.renumbered(new_topics, n_topics))
     counts = np.ascontiguousarray(standing.counts[:, order])
     change = TopicChange(new_topics, {}, n_topics)
-    return committed(standing, change, counts, terms, allocation, standing.reference[order])
+    spread = standing.spread.renumbered(new_topics, n_topics) if standing.spread else None
+    reference = standing.reference[order]
+    return committed(standing, change, counts, terms, allocation, reference, spread)

@@ -12,8 +12,9 @@ from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.assignments import Assignments, Patch, TopicChange, overlaid
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.local_step import sum_terms
-from sparsetopics.moves.standing import Standing, Tools, committed, elbo_of
+from sparsetopics.moves.standing import Standing, Tools, committed
 from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.spread import Spread
 from sparsetopics.statistics import DocumentTerms, added, subtracted
 
 
@@ -47,7 +48,8 @@ class Trial(NamedTuple):
     reference: FloatArray  # (n_topics,)  α_k of the terms
     found: Responsibilities  # of the sample
     new_topics: IntArray  # (topics before,)  -1 for those that are gone
-    elbo: float
+    spread: Spread | None
+    score: float
 
     @property
     def n_topics(self) -> int:
@@ -97,15 +99,15 @@ def joined_documents(parts: list[DocumentBatch]) -> DocumentBatch:
 
 def first_trial(standing: Standing, sample: Sample) -> Trial:
     """The collection as it stands."""
-    terms, allocation = standing.terms, standing.allocation
     return Trial(
         standing.counts,
-        terms,
-        allocation,
+        standing.terms,
+        standing.allocation,
         standing.reference,
         sample.assignments.responsibilities,
         np.arange(standing.n_topics),
-        elbo_of(standing.counts, standing.word_concentration, terms, allocation),
+        standing.spread,
+        standing.score,
     )
 
 
@@ -128,7 +130,9 @@ def commit(standing: Standing, trial: Trial, sample: Sample, tools: Tools) -> St
         terms[batch_id] = added(left, put)
         patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
     change = TopicChange(trial.new_topics, patches, trial.n_topics)
-    return committed(standing, change, trial.counts, terms, trial.allocation, trial.reference)
+    return committed(
+        standing, change, trial.counts, terms, trial.allocation, trial.reference, trial.spread
+    )
 
 
 def with_documents(

@@ -16,7 +16,8 @@ from sparsetopics.learners.memoized import MemoizedState, assignments_of
 from sparsetopics.likelihoods import words
 from sparsetopics.local_step import TopicGlobals, sum_terms
 from sparsetopics.moves.ledger import Ledger
-from sparsetopics.options import LocalOptions
+from sparsetopics.options import Criterion, LocalOptions
+from sparsetopics.spread import Spread
 from sparsetopics.statistics import DocumentTerms, Statistics, added
 
 
@@ -25,6 +26,7 @@ class Tools(NamedTuple):
 
     laps: Laps
     rng: np.random.Generator
+    criterion: Criterion
 
     @property
     def local(self) -> LocalOptions:
@@ -54,6 +56,7 @@ class Standing(NamedTuple):
     word_concentration: float
     reference: FloatArray  # (n_topics,)  α_k of the terms
     ledger: Ledger
+    spread: Spread | None = None  # with the collapsed criterion, once ``refreshed``
 
     @classmethod
     def of(cls, state: MemoizedState, prior: Prior, ledger: Ledger) -> Standing:
@@ -72,6 +75,16 @@ class Standing(NamedTuple):
     def elbo(self) -> float:
         """Whole-data ELBO in nats."""
         return elbo_of(self.counts, self.word_concentration, self.terms, self.allocation)
+
+    @property
+    def score(self) -> float:
+        """What moves must raise, in nats: the ELBO or the collapsed criterion."""
+        return self.elbo + float(self.corrections.sum())
+
+    @property
+    def corrections(self) -> FloatArray:
+        """What the criterion adds to the ELBO for each topic, (n_topics,)."""
+        return corrections_of(self.spread, self.counts, self.word_concentration)
 
     @property
     def counts(self) -> FloatArray:
@@ -117,6 +130,15 @@ def elbo_of(
     return words.log_marginal(counts, word_concentration) + allocation.elbo(terms)
 
 
+def corrections_of(
+    spread: Spread | None, counts: FloatArray, word_concentration: float
+) -> FloatArray:
+    """What the criterion adds to the ELBO for each topic, (n_topics,); nothing for the bound."""
+    if spread is None:
+        return np.zeros(counts.shape[1])
+    return spread.corrections(counts, word_concentration)
+
+
 def refreshed(standing: Standing, tools: Tools) -> Standing:
     """All documents' θ_d at their optimum for the weights as they are: this never lowers the bound."""
     reference = standing.allocation.doc_concentration
@@ -126,7 +148,12 @@ def refreshed(standing: Standing, tools: Tools) -> Standing:
     }
     state = with_terms(standing.state, terms, standing.counts)
     allocation = standing.allocation.updated(state.total.terms)
-    return standing._replace(state=state, reference=reference, allocation=allocation)
+    spread = None
+    if tools.criterion == "collapsed":
+        spread = Spread.zeros(*standing.counts.shape)
+        for _, assignments in standing.assignments():
+            spread.add(assignments, reference)
+    return standing._replace(state=state, reference=reference, allocation=allocation, spread=spread)
 
 
 def with_terms(
@@ -149,6 +176,7 @@ def committed(
     terms: Mapping[int, DocumentTerms],
     allocation: HDPAllocation,
     reference: FloatArray,
+    spread: Spread | None,
 ) -> Standing:
     """The standing after ``change``, with what follows from it for the statistics."""
     state = with_terms(standing.state, terms, counts)
@@ -156,5 +184,6 @@ def committed(
         state=state._replace(changes=(*state.changes, change)),
         allocation=allocation,
         reference=reference,
+        spread=spread,
         ledger=standing.ledger.renumbered(change.new_topics, change.n_topics),
     )

@@ -1,0 +1,51 @@
+"""What the training loop carries along for moves: the ledger and a rival."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.laps import Laps, Prior
+from sparsetopics.learners.memoized import MemoizedState
+from sparsetopics.moves.ledger import Ledger
+from sparsetopics.moves.phase import is_exhausted, make_moves
+from sparsetopics.moves.rival import Rival
+from sparsetopics.moves.standing import MoveTally, Standing, Tools
+from sparsetopics.options import MoveOptions
+
+
+class Moved(NamedTuple):
+    """A collection after a phase of moves."""
+
+    state: MemoizedState
+    prior: Prior
+    tallies: Mapping[str, MoveTally]
+    score: float | None  # the collapsed criterion in nats, where it is used
+
+
+@dataclass(slots=True)
+class Mover:
+    """Makes moves after laps and remembers what they need to know of each other."""
+
+    laps: Laps
+    options: MoveOptions
+    ledger: Ledger
+    rival: Rival | None = None
+
+    def move(self, state: MemoizedState, prior: Prior, lap: int, rng: np.random.Generator) -> Moved:
+        """One phase."""
+        standing = Standing.of(state, prior, self.ledger._replace(lap=lap))
+        tools = Tools(self.laps, rng, self.options.criterion)
+        phase = make_moves(standing, self.rival, self.options.names, tools)
+        standing, self.rival, self.ledger = phase.standing, phase.rival, phase.standing.ledger
+        score = None if standing.spread is None else standing.score
+        prior = prior._replace(allocation=standing.allocation)
+        return Moved(standing.state, prior, phase.tallies, score)
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no kind of rival is left to try."""
+        return self.rival is None and is_exhausted(self.ledger, self.options.names)

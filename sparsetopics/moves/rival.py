@@ -1,0 +1,108 @@
+"""Rivals: another set of topics for the whole collection, which grows beside the one in use.
+
+A change that takes several laps to pay, such as many births at once, is made on a copy. Each lap of
+training is followed by one of the rival. In its first lap the topics' counts stand for documents not
+yet visited (the extra mass of MEMO13, section 3.1). Once its topics have formed, it takes the place of
+the collection as soon as its score is higher after as many laps; it is given up when it would not
+catch up in ``REACH`` laps at the present pace of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.batches import FloatArray
+from sparsetopics.laps import Prior
+from sparsetopics.learners.memoized import MemoizedState
+from sparsetopics.moves.delete import delete_topics
+from sparsetopics.moves.ledger import Ledger
+from sparsetopics.moves.merge import merge_topics
+from sparsetopics.moves.standing import Standing, Tools, refreshed
+
+MATURING_LAPS = 3  # without moves: topics must have formed
+FEWEST_LAPS = 5  # before the first comparison
+REACH = 6
+
+
+class Candidate(NamedTuple):
+    """Topics that a rival begins with."""
+
+    counts: FloatArray  # (n_words, n_tried)
+    allocation: HDPAllocation
+    is_wanted: Callable[[int], bool]  # whether so many topics still are what was meant
+
+
+class Rival(NamedTuple):
+    """A rival that has not been decided on."""
+
+    move: str  # that proposed it
+    is_wanted: Callable[[int], bool]
+    state: MemoizedState
+    prior: Prior
+    ledger: Ledger
+    n_laps: int
+    score: float  # after its last lap, in nats
+    opponent: float  # the collection's then
+
+
+class Verdict(NamedTuple):
+    """The collection to go on with, and the rival if it is not decided."""
+
+    standing: Standing
+    rival: Rival | None
+    replaced: bool
+
+
+def entered(standing: Standing, move: str, candidate: Candidate, tools: Tools) -> Rival:
+    """A rival before its first lap."""
+    counts = candidate.counts * (standing.sizes.sum() / candidate.counts.sum())
+    return Rival(
+        move,
+        candidate.is_wanted,
+        tools.laps.learner.init(counts),
+        Prior(candidate.allocation, standing.word_concentration),
+        Ledger.new(counts.shape[1], standing.ledger),
+        0,
+        standing.score,
+        standing.score,
+    )
+
+
+def advanced(standing: Standing, rival: Rival, tools: Tools) -> Verdict:
+    """One more lap of the rival, and the comparison if it is time."""
+    lap, n_laps = standing.ledger.lap, rival.n_laps + 1
+    state, prior, _ = tools.laps.run(rival.state, rival.prior, tools.rng)
+    grown = refreshed(Standing.of(state, prior, rival.ledger._replace(lap=lap)), tools)
+    if n_laps > MATURING_LAPS:
+        grown, _ = merge_topics(grown, tools)
+        grown, _ = delete_topics(grown, tools)
+        if not rival.is_wanted(grown.n_topics):
+            return _given_up(standing, rival, grown)
+    score, opponent = grown.score, standing.score
+    if n_laps >= FEWEST_LAPS:
+        if score > opponent:
+            discard(standing)
+            return Verdict(grown, None, True)
+        closing = (score - rival.score) - (opponent - rival.opponent)
+        if REACH * closing < opponent - score:
+            return _given_up(standing, rival, grown)
+    prior = prior._replace(allocation=grown.allocation)
+    rival = rival._replace(
+        state=grown.state, prior=prior, ledger=grown.ledger,
+        n_laps=n_laps, score=score, opponent=opponent,
+    )  # fmt: skip
+    return Verdict(standing, rival, False)
+
+
+def _given_up(standing: Standing, rival: Rival, grown: Standing) -> Verdict:
+    discard(grown)
+    ledger = standing.ledger.refused(rival.move, standing.n_topics)
+    return Verdict(standing._replace(ledger=ledger), None, False)
+
+
+def discard(standing: Standing) -> None:
+    """Give back what the memo keeps of a collection that is not needed any more."""
+    for kept in standing.state.per_batch.values():
+        kept.stored.discard()
