@@ -38,7 +38,7 @@ class Mover:
     def move(self, state: MemoizedState, prior: Prior, lap: int, rng: np.random.Generator) -> Moved:
         """One phase."""
         standing = Standing.of(state, prior, self.ledger._replace(lap=lap))
-        tools = Tools(self.laps, rng, self.options.criterion)
+        tools = Tools(self.laps, rng, self.options.criterion, self.options.verify)
         phase = make_moves(standing, self.rival, self.options.names, tools)
         standing, self.rival, self.ledger = phase.standing, phase.rival, phase.standing.ledger
         score = None if standing.spread is None else standing.score

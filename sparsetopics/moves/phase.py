@@ -12,10 +12,13 @@ from sparsetopics.moves.merge import merge_topics
 from sparsetopics.moves.reorder import reorder_topics
 from sparsetopics.moves.rival import Candidate, Rival, advanced, entered
 from sparsetopics.moves.standing import MoveTally, Standing, Tools, refreshed
+from sparsetopics.moves.verify import verify_move
 
 SETTLED_SHARE = 0.95  # of the topics before merges and deletes must be left to try others
 
+Move = Callable[[Standing, Tools], tuple[Standing, MoveTally]]
 Plan = Callable[[Standing, Tools], Candidate | None]
+MOVES: Mapping[str, Move] = {"merge": merge_topics, "delete": delete_topics}
 PLANS: Mapping[str, Plan] = {birth.NAME: birth.plan_birth, cull.NAME: cull.plan_cull}
 OPTION_OF = {birth.NAME: "birth", cull.NAME: "delete"}  # a cull is a delete of many
 MOST_REFUSALS = {birth.NAME: 1, cull.NAME: len(cull.SHARES)}
@@ -35,25 +38,39 @@ def make_moves(
     """Make the moves of ``names``; ``rival`` is one that was grown in an earlier phase."""
     standing = refreshed(standing, tools)
     n_before = standing.n_topics
-    tallies = {}
-    if "merge" in names:
-        standing, tallies["merge"] = merge_topics(standing, tools)
-    if "delete" in names:
-        standing, tallies["delete"] = delete_topics(standing, tools)
+    tallies: dict[str, MoveTally] = {}
+    for name, move in MOVES.items():
+        if name in names:
+            standing, tallies[name] = _made(name, move, standing, tools)
     if rival is None and standing.n_topics >= SETTLED_SHARE * n_before:
         if standing.n_topics < n_before:
             standing = standing._replace(ledger=standing.ledger.preferring(cull.NAME))
         standing, rival = _challenged(standing, names, tools)
     if rival is not None:
-        n_topics, move = standing.n_topics, rival.move
-        standing, rival, replaced = advanced(standing, rival, tools)
-        if replaced:
-            standing = standing._replace(ledger=standing.ledger.preferring(move))
+        kind, n_topics = rival.move, standing.n_topics
+        standing, rival = _advanced(standing, rival, tools)
         if rival is None:
             change = abs(standing.n_topics - n_topics)
-            tallies[move] = MoveTally(max(change, 1), change if replaced else 0)
-    standing, tallies["reorder"] = reorder_topics(standing, tools)
+            tallies[kind] = MoveTally(max(change, 1), change)
+    standing, tallies["reorder"] = _made("reorder", reorder_topics, standing, tools)
     return Phase(standing, rival, tallies)
+
+
+def _made(name: str, move: Move, standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]:
+    after, tally = move(standing, tools)
+    if tools.verify:
+        verify_move(name, standing, after, tools)
+    return after, tally
+
+
+def _advanced(standing: Standing, rival: Rival, tools: Tools) -> tuple[Standing, Rival | None]:
+    verdict = advanced(standing, rival, tools)
+    if not verdict.replaced:
+        return verdict.standing, verdict.rival
+    if tools.verify:
+        verify_move(rival.move, standing, verdict.standing, tools)
+    ledger = verdict.standing.ledger.preferring(rival.move)
+    return verdict.standing._replace(ledger=ledger), None
 
 
 def is_exhausted(ledger: Ledger, names: tuple[str, ...]) -> bool:

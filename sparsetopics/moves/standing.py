@@ -27,6 +27,7 @@ class Tools(NamedTuple):
     laps: Laps
     rng: np.random.Generator
     criterion: Criterion
+    verify: bool = False  # recompute everything after each move
 
     @property
     def local(self) -> LocalOptions:

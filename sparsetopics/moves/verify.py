@@ -1,0 +1,43 @@
+"""Verification: after a move, everything is computed anew from the assignments and compared."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsetopics.local_step import sum_terms, sum_words
+from sparsetopics.moves.standing import Standing, Tools, corrections_of, elbo_of
+from sparsetopics.spread import Spread
+from sparsetopics.statistics import DocumentTerms, added
+
+TOLERANCE = 1e-8  # relative
+
+
+def verify_move(name: str, before: Standing, after: Standing, tools: Tools) -> None:
+    """Raise AssertionError unless the move ``name`` kept its promises.
+
+    The score of the statistics is that of the assignments, and if topics have changed the score is
+    higher than it was.
+    """
+    exact = recomputed_score(after, tools)
+    if abs(after.score - exact) > TOLERANCE * abs(exact):
+        raise AssertionError(f"{name}: score {after.score!r} of the statistics, {exact!r} exactly")
+    if after is not before and after.n_topics != before.n_topics and after.score <= before.score:
+        raise AssertionError(f"{name}: score {before.score!r} before, {after.score!r} after")
+
+
+def recomputed_score(standing: Standing, tools: Tools) -> float:
+    """ELBO or collapsed criterion in nats, from the assignments of all batches."""
+    counts = np.zeros_like(standing.counts)
+    terms = DocumentTerms.zeros(standing.n_topics)
+    spread = None if standing.spread is None else Spread.zeros(*counts.shape)
+    shape = (counts.shape[0], counts.shape[1])
+    for _, assignments in standing.assignments():
+        if spread is not None:
+            spread.add(assignments, standing.reference)
+        sum_words(*assignments, shape, tools.executor).add_to(counts)
+        terms = added(
+            terms, sum_terms(*assignments, standing.reference, standing.tail, tools.executor)
+        )
+    corrections = corrections_of(spread, counts, standing.word_concentration)
+    elbo = elbo_of(counts, standing.word_concentration, terms, standing.allocation)
+    return elbo + float(corrections.sum())
