@@ -86,10 +86,8 @@ def _move_names(
 @click.option(
     "--criterion",
     type=click.Choice(get_args(Criterion)),
-    default=DEFAULT_CRITERION,
-    show_default=True,
-    help="What a move must raise: the ELBO, or the collapsed criterion, which is no bound, keeps "
-    "more topics and predicts better.",
+    help="What a move must raise: the ELBO (bound), or the collapsed criterion, which is no bound "
+    f"but finds more topics and predicts better. Default: {DEFAULT_CRITERION}.",
 )
 @click.option(
     "--laps",
@@ -155,7 +153,7 @@ def command(
     local_update: LocalUpdate,
     sparsity: int | None,
     moves: tuple[MoveName, ...] | None,
-    criterion: Criterion,
+    criterion: Criterion | None,
     laps: int | None,
     batches: int | None,
     start: str | None,

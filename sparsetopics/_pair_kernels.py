@@ -15,7 +15,7 @@ HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 @numba.njit(cache=True, nogil=True)
 def log_gamma(x: float) -> float:
-    """lnΓ(x) for x > 0: recurrence up to 7, then Stirling's series (error below 1e-13 |lnΓ| + 1e-14).
+    """lnΓ(x) for x > 0: recurrence up to 7, then Stirling's series (error below 1e-12 relative).
 
     Several times faster than the C library's in a loop.
     """
@@ -122,7 +122,7 @@ def add_document_pair_gains(
     gains: FloatArray,  # (n_topics, n_topics)  added to, above the diagonal
     shared: FloatArray,  # (n_topics, n_topics)  likewise: documents that use both
 ) -> None:
-    """Of documents that use a and b, lnΓ(θ_a + θ_b) − lnΓ(θ_a) − lnΓ(θ_b) − α_b ψ(θ_a) − α_a ψ(θ_b).
+    """lnΓ(θ_a + θ_b) − lnΓ(θ_a) − lnΓ(θ_b) − α_b ψ(θ_a) − α_a ψ(θ_b) of documents that use both.
 
     The last two take back what ``moves.merge`` counts for all documents that use one of them.
     """

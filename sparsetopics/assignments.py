@@ -24,11 +24,15 @@ class Assignments(NamedTuple):
 
     def to_arrays(self) -> Arrays:
         batch = self.documents
+        starts, topics, shares = self.responsibilities
         return {
             "indptr": batch.indptr,
             "word_ids": batch.word_ids,
             "word_counts": batch.word_counts,
-        } | self.responsibilities._asdict()
+            "starts": starts,
+            "topics": topics,
+            "shares": shares,
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Assignments:

@@ -11,7 +11,6 @@ from sparsetopics.batches import FloatArray
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.model import TopicModel
 from sparsetopics.options import (
-    DEFAULT_CRITERION,
     DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
     Criterion,
@@ -145,7 +144,7 @@ class HDP:
         word_concentration: float = 0.1,
         learn_hyperparameters: bool = False,
         moves: Sequence[MoveName] | None = None,
-        criterion: Criterion = DEFAULT_CRITERION,
+        criterion: Criterion | None = None,
         start: StartName | None = None,
         restarts: int | None = None,
         n_jobs: int = 1,
@@ -162,7 +161,7 @@ class HDP:
         self.word_concentration = word_concentration
         self.learn_hyperparameters = learn_hyperparameters
         self.moves = moves
-        self.criterion: Criterion = criterion
+        self.criterion: Criterion | None = criterion
         self.start: StartName | None = start
         self.restarts = restarts
         self.n_jobs = n_jobs

@@ -15,7 +15,7 @@ from sparsetopics.hyperparameters import learn_word_concentration
 from sparsetopics.learners.learner import Learner, Visit
 from sparsetopics.local_step import LocalInfo, TopicGlobals, fit_documents
 from sparsetopics.options import LocalOptions
-from sparsetopics.statistics import DocumentTerms, Statistics
+from sparsetopics.statistics import DocumentLengths, DocumentTerms, Statistics
 
 OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, of all
 
@@ -35,10 +35,10 @@ class Prior(NamedTuple):
             return self
         return self._replace(allocation=self.allocation.updated(terms))
 
-    def learned(self, statistics: Statistics) -> Prior:
+    def learned(self, statistics: Statistics, lengths: DocumentLengths) -> Prior:
         """With the concentrations of the priors themselves at their optimum."""
         return Prior(
-            self.allocation.learned(statistics.terms),
+            self.allocation.learned(statistics.terms, lengths),
             learn_word_concentration(self.word_concentration, statistics.word_topic_counts),
         )
 
@@ -48,6 +48,7 @@ class LapTally(NamedTuple):
 
     local: LocalInfo
     kept_old: int  # steps that kept the former responsibilities
+    lengths: DocumentLengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ class Laps:
             kept_old += info.kept_old
         state = learner.end_lap(state)
         prior = prior.updated(learner.document_terms(state))
-        return state, prior, LapTally(LocalInfo(*progress.local.tolist()), kept_old)
+        tally = LapTally(LocalInfo(*progress.local.tolist()), kept_old, progress.lengths)
+        return state, prior, tally
 
     def _visits(
         self, batch_ids: IntArray, current: TopicGlobals, progress: _Progress
@@ -86,6 +88,7 @@ class Laps:
             found = fit_documents(documents, current, self.local, self.executor)
             progress.local += np.array(found.info)
             progress.n_docs += documents.n_docs
+            progress.lengths = progress.lengths.plus(DocumentLengths.of([documents]))
             self.on_documents(progress.n_docs, self.source.n_docs)
             yield Visit(batch_id, found.summary, documents, found.responsibilities)
 
@@ -96,3 +99,4 @@ class _Progress:
     def __init__(self) -> None:
         self.local = np.zeros(len(LocalInfo._fields), np.int64)
         self.n_docs = 0
+        self.lengths = DocumentLengths.of([])

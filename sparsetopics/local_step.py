@@ -117,7 +117,7 @@ def sum_terms(
         (sums for sums, _ in blocks), np.zeros((len(TERMS_BY_TOPIC), len(doc_concentration)))
     )
     totals = sum((totals for _, totals in blocks), np.zeros(3))
-    return DocumentTerms(float(batch.n_docs), float(counts.sum()), *by_topic, totals)
+    return DocumentTerms._make((float(batch.n_docs), float(counts.sum()), *by_topic, totals))
 
 
 def sum_words(

@@ -39,7 +39,7 @@ class Memo:
         self._written += 1
         path = self._folder / f"memo-{self._written:08d}.npz"
         with path.open("wb") as file:
-            np.savez(file, **arrays)
+            np.savez(file, **arrays)  # type: ignore[arg-type]  # its last option is no array
         return _OnDisk(path)
 
     def release(self, size: int) -> None:

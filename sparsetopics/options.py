@@ -23,7 +23,7 @@ DEFAULT_START: StartName = "distant"  # ahead of random documents under both upd
 DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100}  # HDP stops when it has settled
 DEFAULT_TOP_CONCENTRATION = 10.0
 DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
-DEFAULT_CRITERION: Criterion = "bound"
+DEFAULT_CRITERION: Criterion = "collapsed"  # finds more topics, and better ones held out
 
 
 def _check_name(option: str, found: str, names: tuple[str, ...]) -> None:
@@ -132,7 +132,7 @@ class MoveOptions:
     """Which moves change the number of topics, and what they must raise."""
 
     names: tuple[MoveName, ...] = DEFAULT_MOVES
-    criterion: Criterion = DEFAULT_CRITERION
+    criterion: Criterion | None = None  # None: collapsed
     verify: bool = False  # recompute everything after each accepted move; slow, for tests
 
     def __post_init__(self) -> None:
@@ -140,7 +140,16 @@ class MoveOptions:
             _check_name("moves", name, get_args(MoveName))
         if len(set(self.names)) < len(self.names):
             _refuse("moves", ",".join(self.names), "each move once")
+        if self.criterion is None:
+            return
         _check_name("criterion", self.criterion, get_args(Criterion))
+        if not self.names:
+            _refuse("criterion", f"{self.criterion} without moves", "moves that follow it")
+
+    @property
+    def score(self) -> Criterion:
+        """What moves must raise."""
+        return DEFAULT_CRITERION if self.criterion is None else self.criterion
 
 
 @dataclass(frozen=True, slots=True)

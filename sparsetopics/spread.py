@@ -1,11 +1,11 @@
 """The collapsed criterion beside the ELBO: what the spread of counts adds to it.
 
 At the best q(φ) and q(π_d) the ELBO is the collapsed evidence with every E[lnΓ(a + n)] replaced by
-lnΓ(a + E[n]), which is smaller, and the more so the more topics share a token. Collapsed variational
-inference keeps the difference to second order (Teh, Newman & Welling 2006; for the HDP Teh, Kurihara
-& Welling 2008). Counts are taken as sums of independent assignments: of a word in a topic (a = η) and
-of a topic in a document (a = α_k); totals are not corrected. The criterion is an approximation to the
-evidence and no bound.
+lnΓ(a + E[n]), which is smaller, and the more so the more topics share a token. Collapsed
+variational inference keeps the difference to second order (Teh, Newman & Welling 2006; for the HDP
+Teh, Kurihara & Welling 2008). Counts are taken as sums of independent assignments: of a word in a
+topic (a = η) and of a topic in a document (a = α_k); totals are not corrected. The criterion is an
+approximation to the evidence and no bound.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ class Spread(NamedTuple):
 
     @classmethod
     def zeros(cls, n_words: int, n_topics: int) -> Spread:
-        return cls(
-            np.zeros((n_words, n_topics)), np.zeros((n_words, n_topics)), np.zeros(n_topics)
-        )
+        return cls(np.zeros((n_words, n_topics)), np.zeros((n_words, n_topics)), np.zeros(n_topics))
 
     def copy(self) -> Spread:
         return Spread(*(array.copy() for array in self))

@@ -47,8 +47,9 @@ def distant_shares(
     background = np.asarray(rows.sum(axis=0)).ravel()
     background /= background.sum()
     seeds = rows[_distant_seeds(rows, background, n_topics, rng)]
-    shares: FloatArray = seeds.multiply(1.0 / np.asarray(seeds.sum(axis=1)).reshape(-1, 1))
-    return np.ascontiguousarray(shares.toarray().T)
+    scaled = seeds.multiply(1.0 / np.asarray(seeds.sum(axis=1)).reshape(-1, 1))
+    shares: FloatArray = np.ascontiguousarray(scaled.toarray().T)
+    return shares
 
 
 def _distant_seeds(

@@ -11,10 +11,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import gammaln
 
 from sparsetopics import _word_kernels
 from sparsetopics._word_kernels import Float32Array, Rows, TopicIds
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 
 
 class SparseCounts(NamedTuple):
@@ -55,12 +56,14 @@ class DocumentTerms(NamedTuple):
 
     @classmethod
     def zeros(cls, n_topics: int) -> DocumentTerms:
-        return cls(0.0, 0.0, *(np.zeros(n_topics) for _ in range(5)), np.zeros(3))
+        a, b, c, d, e = (np.zeros(n_topics) for _ in range(5))
+        return cls(0.0, 0.0, a, b, c, d, e, np.zeros(3))
 
     @property
     def summed_expected_log_doc_topic(self) -> FloatArray:
         """Σ_d E[log π_dk], (n_topics,), for topics that count as active in every document."""
-        return self.summed_digamma - self.totals[0]
+        summed: FloatArray = self.summed_digamma - self.totals[0]
+        return summed
 
     def with_tail(self) -> DocumentTerms:
         """One topic more, which no document uses."""
@@ -94,6 +97,37 @@ TERMS_BY_TOPIC = (
     "summed_log_gamma",
     "frozen_slack",
 )
+
+
+class DocumentLengths(NamedTuple):
+    """How many documents have how many tokens."""
+
+    tokens: FloatArray  # (n_lengths,)  rising
+    n_docs: FloatArray  # (n_lengths,)
+
+    @classmethod
+    def of(cls, batches: Iterable[DocumentBatch]) -> DocumentLengths:
+        lengths = [
+            np.bincount(
+                np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr)),
+                batch.word_counts,
+                minlength=batch.n_docs,
+            )
+            for batch in batches
+        ]
+        tokens, n_docs = np.unique(np.concatenate([np.zeros(0), *lengths]), return_counts=True)
+        return cls(tokens, n_docs.astype(np.float64))
+
+    def plus(self, other: DocumentLengths) -> DocumentLengths:
+        """Those of two disjoint sets of documents."""
+        both = np.concatenate((self.tokens, other.tokens))
+        tokens, place = np.unique(both, return_inverse=True)
+        n_docs = np.bincount(place, np.concatenate((self.n_docs, other.n_docs)))
+        return DocumentLengths(tokens, n_docs.astype(np.float64))
+
+    def log_gamma_sum(self, concentration: float) -> float:
+        """Σ_d lnΓ(N_d + α)."""
+        return float(np.dot(self.n_docs, gammaln(self.tokens + concentration)))
 
 
 class Summary(NamedTuple):
@@ -143,4 +177,4 @@ def subtracted(left: DocumentTerms, right: DocumentTerms) -> DocumentTerms:
 
 
 def scaled(terms: DocumentTerms, factor: float) -> DocumentTerms:
-    return DocumentTerms(*(factor * value for value in terms))
+    return DocumentTerms._make(factor * value for value in terms)

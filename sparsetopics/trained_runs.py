@@ -21,7 +21,6 @@ from sparsetopics.evaluation.completion import document_completion, unigram_prob
 from sparsetopics.executors import open_executor
 from sparsetopics.model import TopicModel
 from sparsetopics.options import (
-    DEFAULT_CRITERION,
     DEFAULT_MOVES,
     Criterion,
     MoveName,
@@ -152,9 +151,11 @@ def _check_same_words(heldout: Corpus, corpus: Corpus, plan: RunPlan) -> None:
         )
 
 
-def move_options(names: Sequence[MoveName] | None, criterion: Criterion) -> MoveOptions | None:
+def move_options(
+    names: Sequence[MoveName] | None, criterion: Criterion | None
+) -> MoveOptions | None:
     """The moves a user asks for; None, the default of model and learner, if nothing is asked."""
-    if names is None and criterion == DEFAULT_CRITERION:
+    if names is None and criterion is None:
         return None
     return MoveOptions(DEFAULT_MOVES if names is None else tuple(names), criterion)
 
@@ -162,6 +163,8 @@ def move_options(names: Sequence[MoveName] | None, criterion: Criterion) -> Move
 def option_record(options: TrainingOptions) -> dict[str, Any]:
     """Options as model.json keeps them, with what the model decides by default filled in."""
     moves = options.active_moves if options.model == "hdp" else None
+    if moves is not None and moves.names:
+        moves = replace(moves, criterion=moves.score)
     return asdict(replace(options, laps=options.n_laps, moves=moves))
 
 

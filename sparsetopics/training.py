@@ -101,7 +101,7 @@ def train(
             moved = mover.move(state, prior, lap, rng)
             state, prior = moved.state, moved.prior
         if options.learn_hyperparameters:
-            prior = prior.learned(learner.statistics(state))
+            prior = prior.learned(learner.statistics(state), tally.lengths)
         current = prior.with_counts(learner.word_topic_counts(state))
         bound = elbo(learner.statistics(state), current) / source.n_tokens
         seconds = time.perf_counter() - began
@@ -200,7 +200,6 @@ def _report(
     merges, deletes, births, culls, reorders = (
         moved.tallies.get(name, none) for name in ("merge", "delete", "birth", "cull", "reorder")
     )
-    sticks = current.allocation.sticks if isinstance(current.allocation, HDPAllocation) else None
     return LapInfo(
         lap=lap,
         seconds=seconds,
@@ -219,7 +218,7 @@ def _report(
         births_proposed=births.proposed,
         births_accepted=births.accepted,
         reorders_accepted=reorders.accepted,
-        doc_concentration=float(current.doc_concentration.sum()),
+        doc_concentration=current.allocation.total_concentration,
         word_concentration=current.word_concentration,
-        top_concentration=None if sticks is None else sticks.top_concentration,
+        top_concentration=current.allocation.top_concentration,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol, Self
 
 from sparsetopics.batches import FloatArray, IntArray
-from sparsetopics.statistics import DocumentTerms
+from sparsetopics.statistics import DocumentLengths, DocumentTerms
 
 
 class Allocation(Protocol):
@@ -21,6 +21,16 @@ class Allocation(Protocol):
         """What is left of the total concentration for topics that no document uses."""
         ...
 
+    @property
+    def total_concentration(self) -> float:
+        """α, in total."""
+        ...
+
+    @property
+    def top_concentration(self) -> float | None:
+        """γ, where there are sticks."""
+        ...
+
     def complete(self, terms: DocumentTerms) -> DocumentTerms:
         """``terms`` with what a learner has to keep of these parameters."""
         ...
@@ -33,7 +43,7 @@ class Allocation(Protocol):
         """The global step: the weights at their optimum for ``terms``."""
         ...
 
-    def learned(self, terms: DocumentTerms) -> Self:
+    def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> Self:
         """The prior's own concentrations at their optimum for ``terms``."""
         ...
 

@@ -6,13 +6,15 @@ normaliser is
     lnB(θ_d) + Σ_k (N_dk + c_k − θ_dk) E[log π_dk].
 
 It is a bound for every θ_d, and the best one is θ_dk = N_dk + c_k, where it is
-Σ_k lnΓ(N_dk + c_k) − lnΓ(N_d + c). Memoized sums keep the θ_d of the time of the visit while c moves
-on; written out per topic with E[log π_dk] = ψ(θ_dk) − ψ(θ_d), θ_d = Σ_k θ_dk, every topic contributes
+Σ_k lnΓ(N_dk + c_k) − lnΓ(N_d + c). Memoized sums keep the θ_d of the time of the visit while c
+moves on; written out per topic, E[log π_dk] = ψ(θ_dk) − ψ(θ_d), θ_d = Σ_k θ_dk, each contributes
 
     lnΓ(θ_dk) + (N_dk − θ_dk) ψ(θ_dk)   (frozen)   +   c_k ψ(θ_dk)   (live)
 
 and the total the same with the sign turned. Where a topic is not active in a document, θ_dk = c_k
-needs no memory: it can follow c, and contributes lnΓ(c_k).
+needs no memory: it can follow c, and contributes lnΓ(c_k). Frozen and followed θ_dk need not add up
+to N_d + c for this to be a bound: lnΓ is convex, so each topic's tangent lies below it, and the
+total is exact as long as c, in total, stays as it was.
 """
 
 from __future__ import annotations

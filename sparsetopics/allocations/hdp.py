@@ -9,11 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import gammaln
 
 from sparsetopics.allocations import documents, sticks
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.model import Sticks
-from sparsetopics.statistics import DocumentTerms
+from sparsetopics.statistics import DocumentLengths, DocumentTerms
+
+CONCENTRATION_RANGE = (1e-3, 1e4)  # of learned α and γ
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,6 +25,9 @@ class HDPAllocation:
     """Topic weights shared by all documents."""
 
     sticks: Sticks
+    # Only where α is learned: Σ_d lnΓ(N_d + α) then follows α, while ``DocumentTerms`` keeps it for
+    # the α of the visit. In all documents' terms the sum is the same for any responsibilities.
+    lengths: DocumentLengths | None = None
 
     @classmethod
     def even(cls, n_topics: int, n_docs: float, gamma: float, alpha: float) -> HDPAllocation:
@@ -46,6 +53,14 @@ class HDPAllocation:
         """E[β_k], (n_topics,)."""
         return self.sticks.global_topic_weights
 
+    @property
+    def total_concentration(self) -> float:
+        return self.sticks.doc_concentration
+
+    @property
+    def top_concentration(self) -> float:
+        return self.sticks.top_concentration
+
     def complete(self, terms: DocumentTerms) -> DocumentTerms:
         """Active topics are enough: elsewhere θ_dk = αE[β_k] follows the weights."""
         return terms
@@ -58,13 +73,19 @@ class HDPAllocation:
         concentration = sticks.concentrations_with_tail(self.sticks)
         return float(
             documents.bound_by_topic(terms.with_tail(), concentration).sum()
-            + documents.bound_of_totals(terms, self.sticks.doc_concentration)
+            + self._bound_of_totals(terms)
             + sticks.elbo_sticks(self.sticks, terms.n_docs)
         )
 
+    def _bound_of_totals(self, terms: DocumentTerms) -> float:
+        alpha = self.sticks.doc_concentration
+        if self.lengths is None:
+            return documents.bound_of_totals(terms, alpha)
+        return -self.lengths.log_gamma_sum(alpha)
+
     def updated(self, terms: DocumentTerms) -> HDPAllocation:
         """The global step: (ρ, ω) at their optimum, warm from where they are."""
-        return HDPAllocation(sticks.optimized(self.sticks, weight_terms(terms)))
+        return HDPAllocation(sticks.optimized(self.sticks, weight_terms(terms)), self.lengths)
 
     def merged(self, kept: int, absorbed: int) -> HDPAllocation:
         """Topic ``kept`` takes the weight of ``absorbed``, which goes."""
@@ -90,17 +111,32 @@ class HDPAllocation:
         return self._of(self.weights[parents] / n_siblings, self._concentrations[parents])
 
     def _of(self, weights: FloatArray, concentrations: FloatArray) -> HDPAllocation:
-        return HDPAllocation(sticks.reweighted(weights, concentrations, self.sticks))
+        reweighted = sticks.reweighted(weights, concentrations, self.sticks)
+        return HDPAllocation(reweighted, self.lengths)
 
     @property
     def _concentrations(self) -> FloatArray:
         return self.sticks.concentrations
 
-    def learned(self, terms: DocumentTerms) -> HDPAllocation:
-        """With γ at its optimum: K / −Σ_k E[log(1 − u_k)]."""
+    def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> HDPAllocation:
+        """With γ = K / −Σ_k E[log(1 − u_k)] and α at their optimum, one after the other."""
         _, left = sticks.expected_logs(self.sticks)
-        gamma = float(np.clip(-len(left) / left.sum(), 1e-3, 1e4))
-        return HDPAllocation(self.sticks._replace(top_concentration=gamma))
+        gamma = float(np.clip(-len(left) / left.sum(), *CONCENTRATION_RANGE))
+        shares = sticks.concentrations_with_tail(self.sticks) / self.sticks.doc_concentration
+        with_tail = terms.with_tail()
+        inactive = terms.n_docs - with_tail.active_documents
+
+        def negative(log_alpha: float) -> float:
+            alpha = np.exp(log_alpha)
+            of_documents = np.dot(alpha * shares, with_tail.summed_digamma)
+            of_documents += np.dot(inactive, gammaln(alpha * shares))
+            of_documents -= lengths.log_gamma_sum(alpha)
+            return -float(of_documents + terms.n_docs * len(left) * log_alpha)
+
+        bounds = np.log(CONCENTRATION_RANGE)
+        alpha = float(np.exp(minimize_scalar(negative, bounds=bounds, method="bounded").x))
+        learned = self.sticks._replace(top_concentration=gamma, doc_concentration=alpha)
+        return HDPAllocation(learned, lengths)
 
     def reordered(self, order: IntArray) -> HDPAllocation:
         """The same topic weights in another order."""

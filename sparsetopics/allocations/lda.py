@@ -13,7 +13,7 @@ from scipy.special import gammaln
 from sparsetopics.allocations import documents
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.hyperparameters import learn_doc_concentration
-from sparsetopics.statistics import DocumentTerms
+from sparsetopics.statistics import DocumentLengths, DocumentTerms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,6 +29,14 @@ class LDAAllocation:
     @property
     def tail(self) -> float:
         return 0.0
+
+    @property
+    def total_concentration(self) -> float:
+        return float(self.doc_concentration.sum())
+
+    @property
+    def top_concentration(self) -> None:
+        return None
 
     def complete(self, terms: DocumentTerms) -> DocumentTerms:
         """Write down what documents owe to this α, which may be learned later."""
@@ -50,7 +58,7 @@ class LDAAllocation:
         """LDA shares no weights between documents: nothing follows from the statistics."""
         return self
 
-    def learned(self, terms: DocumentTerms) -> LDAAllocation:
+    def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> LDAAllocation:
         """With α at its optimum for ``terms``."""
         return LDAAllocation(learn_doc_concentration(self.doc_concentration, terms))
 

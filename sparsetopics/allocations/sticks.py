@@ -5,10 +5,10 @@ With c_k = αE[β_k] and c_{K+1} = αE[β_{>K}], the terms of the ELBO that cont
     Σ_k { lnB(a_k, b_k) + (1 + D − a_k) E[log u_k] + (γ + D (K + 1 − k) − b_k) E[log(1 − u_k)] }
     + Σ_{k≤K} [ c_k Σ_{d: k active} ψ(θ_dk) + (D − D_k) lnΓ(c_k) ] + D lnΓ(c_{K+1}),
 
-a_k = ρ_k ω_k, b_k = (1 − ρ_k) ω_k (HDP15, with θ_dk = c_k followed exactly where k is not active: see
-``documents``; the paper freezes it there, which ties β to its former value). The gradient is O(K):
-∂c_l/∂ρ_k is c_k/ρ_k for l = k and −c_l/(1 − ρ_k) for l > k, so one reversed cumulative sum serves
-all k.
+a_k = ρ_k ω_k, b_k = (1 − ρ_k) ω_k (HDP15, with θ_dk = c_k followed exactly where k is not active:
+see ``documents``; the paper freezes it there, which ties β to its former value). The gradient is
+O(K): ∂c_l/∂ρ_k is c_k/ρ_k for l = k and −c_l/(1 − ρ_k) for l > k, so one reversed cumulative sum
+serves all k.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def from_weights(weights: FloatArray, like: Sticks, n_docs: float) -> Sticks:
 
     Concentrations are those the optimum would have without the documents' linear terms.
     """
-    after = np.arange(len(weights), 0, -1)
-    concentrations = 1.0 + like.top_concentration + n_docs * (1.0 + after)
+    after = np.arange(len(weights), 0.0, -1.0)
+    concentrations: FloatArray = 1.0 + like.top_concentration + n_docs * (1.0 + after)
     return reweighted(weights, concentrations, like)
 
 

@@ -1,8 +1,9 @@
 """Births: topics are split along their documents, and what is not worth it is merged again.
 
 Plan: topics that enough documents use, the largest first. Creation: of each, a sample of documents
-is taken with the topic's share of their words; distant ones among them are the seeds of its children,
-each of which is the parent tilted towards its seed, as topics are at the start of training.
+is taken with the topic's share of their words; distant ones among them are the seeds of its
+children, each of which is the parent tilted towards its seed, as topics are at the start of
+training.
 Adoption: laps over all documents, in which children compete as equals, then laps with merges and
 deletes too (``rival``). Accept: if there are more topics and the whole-data ELBO is higher.
 
@@ -29,6 +30,7 @@ SAMPLED_DOCUMENTS = 300  # of a topic
 FEWEST_TOKENS = 5.0  # of a topic in a document that may be a seed
 FEWEST_SEEDS = 2  # documents for each child
 SEED_SHARE = 1 / 7
+MATURING_LAPS = 3
 
 
 def plan_birth(standing: Standing, tools: Tools) -> Candidate | None:
@@ -51,7 +53,7 @@ def plan_birth(standing: Standing, tools: Tools) -> Candidate | None:
     if sum(len(family) for family in parents) == n_topics:
         return None
     allocation = standing.allocation.branched(np.concatenate(parents))
-    return Candidate(np.hstack(counts), allocation, lambda n_left: n_left > n_topics)
+    return Candidate(np.hstack(counts), allocation, lambda n_left: n_left > n_topics, MATURING_LAPS)
 
 
 def _sample(

@@ -1,8 +1,8 @@
 """Culls: the smallest topics go together, and all documents find other topics for their words.
 
 Topics that share their documents hold each other up: none of them can be deleted or merged alone,
-though the collection is better off with half of them, once the rest has taken over their words. So a
-good share of the topics is dropped at once, and the rest grows as a rival.
+though the collection is better off with half of them, once the rest has taken over their words. So
+a good share of the topics is dropped at once, and the rest grows as a rival.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from sparsetopics.moves.standing import Standing, Tools
 
 NAME = "cull"
 SHARES = (0.5, 0.25)  # of the topics: after a refusal the next
+MATURING_LAPS = 1
 
 
 def plan_cull(standing: Standing, tools: Tools) -> Candidate | None:
@@ -28,4 +29,5 @@ def plan_cull(standing: Standing, tools: Tools) -> Candidate | None:
         np.ascontiguousarray(standing.counts[:, kept]),
         standing.allocation.restricted(kept),
         lambda n_left: n_left < n_topics,
+        MATURING_LAPS,
     )

@@ -2,7 +2,7 @@
 
 Plan: the smallest topics that have not just refused, as long as the documents that use them hold a
 tenth of the collection's tokens at most. Propose: those documents are fitted anew without the topic.
-Accept: if the whole-data ELBO rises. Documents that do not use the topic are not touched.
+Accept: if the score rises. Documents that do not use the topic are not touched.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ NAME = "delete"
 MOST_TARGETS = 8  # a lap
 LARGEST_SHARE = 0.1  # of the collection's tokens, in documents that are fitted anew
 FEWEST_TOKENS = 20_000.0  # that may always be
+LARGEST_SINGLE_SHARE = 0.3  # if it is one topic
 ROUNDS = 2  # of local steps for a target's documents
 
 
@@ -65,7 +66,9 @@ def plan(standing: Standing) -> Plan:
         users[batch_id] = first
         costs += np.bincount(first, entries.lengths, minlength=len(costs))
     budget = max(LARGEST_SHARE * standing.terms.n_tokens, FEWEST_TOKENS)
-    n_targets = max(1, int(np.searchsorted(np.cumsum(costs[:-1]), budget, side="right")))
+    n_targets = int(np.searchsorted(np.cumsum(costs[:-1]), budget, side="right"))
+    if n_targets == 0 and costs[0] <= LARGEST_SINGLE_SHARE * standing.terms.n_tokens:
+        n_targets = 1
     documents = {batch_id: np.flatnonzero(first < n_targets) for batch_id, first in users.items()}
     return Plan(smallest[:n_targets], documents)
 

@@ -2,8 +2,8 @@
 
 Plan: the gain of every pair at once, exact in its words and entropies, to first order in the small
 prior of documents that use only one of the two. Propose: the best pairs, each topic in one of them;
-one pass over the assignments gives the exact terms of all. Accept: one after the other, each against
-the state that the ones before have left, with the sticks re-optimised (HDP15, MEMO13).
+one pass over the assignments gives the exact terms of all. Accept: one after the other, each
+against the state that the ones before have left, sticks re-optimised (HDP15, MEMO13).
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ def _commit(
     kept = np.setdiff1d(np.arange(standing.n_topics), pairs[:, 1])
     counts[:, number[kept]] = standing.counts[:, kept]
     counts[:, number[pairs[:, 0]]] += standing.counts[:, pairs[:, 1]]
-    reference = np.bincount(number, standing.reference)
+    reference: FloatArray = np.bincount(number, standing.reference).astype(np.float64)
     terms = {}
     for batch_id, memoized in standing.state.per_batch.items():
         columns = memoized.terms.by_topic

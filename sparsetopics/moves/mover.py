@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +38,8 @@ class Mover:
     def move(self, state: MemoizedState, prior: Prior, lap: int, rng: np.random.Generator) -> Moved:
         """One phase."""
         standing = Standing.of(state, prior, self.ledger._replace(lap=lap))
-        tools = Tools(self.laps, rng, self.options.criterion, self.options.verify)
+        quiet = replace(self.laps, on_documents=lambda n_done, n_docs: None)  # a rival's
+        tools = Tools(quiet, rng, self.options.score, self.options.verify)
         phase = make_moves(standing, self.rival, self.options.names, tools)
         standing, self.rival, self.ledger = phase.standing, phase.rival, phase.standing.ledger
         score = None if standing.spread is None else standing.score

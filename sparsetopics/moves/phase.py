@@ -1,4 +1,4 @@
-"""A phase of moves, after a lap: merges, deletes, rivals with births or culls, the order of topics."""
+"""A phase of moves, after a lap: merges, deletes, a rival with births or culls, the order."""
 
 from __future__ import annotations
 

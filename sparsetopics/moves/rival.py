@@ -1,10 +1,10 @@
 """Rivals: another set of topics for the whole collection, which grows beside the one in use.
 
 A change that takes several laps to pay, such as many births at once, is made on a copy. Each lap of
-training is followed by one of the rival. In its first lap the topics' counts stand for documents not
-yet visited (the extra mass of MEMO13, section 3.1). Once its topics have formed, it takes the place of
-the collection as soon as its score is higher after as many laps; it is given up when it would not
-catch up in ``REACH`` laps at the present pace of both.
+training is followed by one of the rival. In its first lap the topics' counts stand for documents
+not yet visited (the extra mass of MEMO13, section 3.1). Once its topics have formed, it takes the
+place of the collection as soon as its score is higher after as many laps; it is given up when it
+would not catch up in ``REACH`` laps at the present pace of both.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.merge import merge_topics
 from sparsetopics.moves.standing import Standing, Tools, refreshed
 
-MATURING_LAPS = 3  # without moves: topics must have formed
-FEWEST_LAPS = 5  # before the first comparison
+CLEANING_LAPS = 2  # with merges and deletes, before the first comparison
 REACH = 6
 
 
@@ -32,13 +31,14 @@ class Candidate(NamedTuple):
     counts: FloatArray  # (n_words, n_tried)
     allocation: HDPAllocation
     is_wanted: Callable[[int], bool]  # whether so many topics still are what was meant
+    maturing_laps: int  # first laps without moves, in which topics form
 
 
 class Rival(NamedTuple):
     """A rival that has not been decided on."""
 
     move: str  # that proposed it
-    is_wanted: Callable[[int], bool]
+    candidate: Candidate
     state: MemoizedState
     prior: Prior
     ledger: Ledger
@@ -60,7 +60,7 @@ def entered(standing: Standing, move: str, candidate: Candidate, tools: Tools) -
     counts = candidate.counts * (standing.sizes.sum() / candidate.counts.sum())
     return Rival(
         move,
-        candidate.is_wanted,
+        candidate,
         tools.laps.learner.init(counts),
         Prior(candidate.allocation, standing.word_concentration),
         Ledger.new(counts.shape[1], standing.ledger),
@@ -75,13 +75,13 @@ def advanced(standing: Standing, rival: Rival, tools: Tools) -> Verdict:
     lap, n_laps = standing.ledger.lap, rival.n_laps + 1
     state, prior, _ = tools.laps.run(rival.state, rival.prior, tools.rng)
     grown = refreshed(Standing.of(state, prior, rival.ledger._replace(lap=lap)), tools)
-    if n_laps > MATURING_LAPS:
+    if n_laps > rival.candidate.maturing_laps:
         grown, _ = merge_topics(grown, tools)
         grown, _ = delete_topics(grown, tools)
-        if not rival.is_wanted(grown.n_topics):
+        if not rival.candidate.is_wanted(grown.n_topics):
             return _given_up(standing, rival, grown)
     score, opponent = grown.score, standing.score
-    if n_laps >= FEWEST_LAPS:
+    if n_laps >= rival.candidate.maturing_laps + CLEANING_LAPS:
         if score > opponent:
             discard(standing)
             return Verdict(grown, None, True)

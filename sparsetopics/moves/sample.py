@@ -68,7 +68,7 @@ def doc_topics(assignments: Assignments, n_topics: int) -> DocTopics:
         batch.indptr, counts, *found, n_topics
     )
     documents = np.repeat(np.arange(batch.n_docs), np.diff(starts))
-    lengths = np.bincount(documents, masses, minlength=batch.n_docs)
+    lengths: FloatArray = np.bincount(documents, masses, minlength=batch.n_docs).astype(np.float64)
     return DocTopics(documents, topics.astype(np.int64), masses, lengths)
 
 

@@ -49,7 +49,7 @@ class Standing(NamedTuple):
     """Every move takes one and returns one, or the same; nothing is changed in place.
 
     All documents' terms are those of the prior ``reference``: what a move takes out of them is then
-    known without keeping anything per document. The bound holds for any (``allocations.documents``).
+    known without keeping anything per document. It is a bound for any (``allocations.documents``).
     """
 
     state: MemoizedState
@@ -141,7 +141,7 @@ def corrections_of(
 
 
 def refreshed(standing: Standing, tools: Tools) -> Standing:
-    """All documents' θ_d at their optimum for the weights as they are: this never lowers the bound."""
+    """All documents' θ_d at their optimum for the weights; this never lowers the bound."""
     reference = standing.allocation.doc_concentration
     terms = {
         batch_id: sum_terms(*assignments, reference, standing.allocation.tail, tools.executor)
