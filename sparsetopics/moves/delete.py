@@ -1,8 +1,9 @@
 """Deletes: a topic goes, and its documents find other topics for their words.
 
-Plan: the smallest topics that have not just refused, as long as the documents that use them hold a
-tenth of the collection's tokens at most. Propose: those documents are fitted anew without the topic.
-Accept: if the score rises. Documents that do not use the topic are not touched.
+Plan: the smallest topics that have not just refused. Propose: the documents that use one of them
+are fitted anew without it. Accept: if the score rises. Documents that do not use the topic are not
+touched. Refusals end it for this lap when they have cost as much as fitting a tenth of the
+collection; a topic that too much of the collection uses is not tried at all.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.batches import IntArray
+from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.moves.refit import Proposal, refitted, without_documents
 from sparsetopics.moves.sample import Sample, Trial, commit, doc_topics, first_trial, gather
 from sparsetopics.moves.standing import MoveTally, Standing, Tools
 
 NAME = "delete"
-MOST_TARGETS = 8  # a lap
-LARGEST_SHARE = 0.1  # of the collection's tokens, in documents that are fitted anew
-FEWEST_TOKENS = 20_000.0  # that may always be
-LARGEST_SINGLE_SHARE = 0.3  # if it is one topic
+MOST_TARGETS = 16  # a lap
+LARGEST_TARGET = 0.3  # of the collection's tokens, in documents that use it
+FETCHED_SHARE = 0.1  # of the collection's tokens, in the documents of all targets,
+FETCHED_TOKENS = 2e6  # or so many
+REFUSED_SHARE = 0.1  # of the collection's tokens, in documents of targets that refused
 ROUNDS = 2  # of local steps for a target's documents
 
 
@@ -36,44 +38,52 @@ def delete_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally
         return standing, MoveTally(0, 0)
     sample = gather(standing, chosen.documents)
     trial, accepted, ledger = first_trial(standing, sample), 0, standing.ledger
+    refused, n_tried = 0.0, 0
     for topic in chosen.targets.tolist():
-        shorter = _tried(trial, sample, int(trial.new_topics[topic]), standing, tools)
+        if refused > REFUSED_SHARE * standing.terms.n_tokens:
+            break
+        shorter, cost = _tried(trial, sample, int(trial.new_topics[topic]), standing, tools)
+        n_tried += 1
         if shorter.score > trial.score:
             trial, accepted = shorter, accepted + 1
         else:
+            refused += cost
             ledger = ledger.refused(NAME, float(standing.sizes[topic]), topic)
     standing = standing._replace(ledger=ledger)
     if accepted:
         standing = commit(standing, trial, sample, tools)
-    return standing, MoveTally(len(chosen.targets), accepted)
+    return standing, MoveTally(n_tried, accepted)
 
 
 def plan(standing: Standing) -> Plan:
     """Which topics to try, and their documents."""
-    sizes = standing.sizes
-    eligible = standing.ledger.eligible(NAME, sizes)
-    if standing.n_topics < 2 or len(eligible) == 0:
-        return Plan(np.zeros(0, np.int64), {})
-    smallest = eligible[np.argsort(sizes[eligible], kind="stable")][:MOST_TARGETS]
-    smallest = smallest[: standing.n_topics - 1]
-    rank = np.full(standing.n_topics, len(smallest))
-    rank[smallest] = np.arange(len(smallest))
-    users, costs = {}, np.zeros(len(smallest) + 1)
+    used = np.zeros(standing.n_topics)  # tokens of the documents that use a topic
+    for _, assignments in standing.assignments():
+        entries = doc_topics(assignments, standing.n_topics)
+        lengths = entries.lengths[entries.documents]
+        used += np.bincount(entries.topics, lengths, minlength=len(used))
+    targets = _targets(standing, used)
+    documents = {}
     for batch_id, assignments in standing.assignments():
         entries = doc_topics(assignments, standing.n_topics)
-        first = np.full(len(entries.lengths), len(smallest))  # the best-ranked target of each
-        np.minimum.at(first, entries.documents, rank[entries.topics])
-        users[batch_id] = first
-        costs += np.bincount(first, entries.lengths, minlength=len(costs))
-    budget = max(LARGEST_SHARE * standing.terms.n_tokens, FEWEST_TOKENS)
-    n_targets = int(np.searchsorted(np.cumsum(costs[:-1]), budget, side="right"))
-    if n_targets == 0 and costs[0] <= LARGEST_SINGLE_SHARE * standing.terms.n_tokens:
-        n_targets = 1
-    documents = {batch_id: np.flatnonzero(first < n_targets) for batch_id, first in users.items()}
-    return Plan(smallest[:n_targets], documents)
+        documents[batch_id] = np.unique(entries.documents[np.isin(entries.topics, targets)])
+    return Plan(targets, documents)
 
 
-def _tried(trial: Trial, sample: Sample, topic: int, standing: Standing, tools: Tools) -> Trial:
+def _targets(standing: Standing, used: FloatArray) -> IntArray:
+    sizes, n_tokens = standing.sizes, standing.terms.n_tokens
+    eligible = standing.ledger.eligible(NAME, sizes)
+    eligible = eligible[used[eligible] <= LARGEST_TARGET * n_tokens]
+    targets = eligible[np.argsort(sizes[eligible], kind="stable")]
+    targets = targets[: min(MOST_TARGETS, standing.n_topics - 1)]
+    room = max(FETCHED_SHARE * n_tokens, FETCHED_TOKENS)
+    return targets[np.cumsum(used[targets]) <= room]
+
+
+def _tried(
+    trial: Trial, sample: Sample, topic: int, standing: Standing, tools: Tools
+) -> tuple[Trial, float]:
+    """The collection without ``topic``, and the tokens of the documents fitted for that."""
     new_topics = np.arange(trial.n_topics)
     new_topics[topic + 1 :] -= 1
     new_topics[topic] = -1
@@ -86,6 +96,7 @@ def _tried(trial: Trial, sample: Sample, topic: int, standing: Standing, tools: 
     entries = doc_topics(sample.assignments._replace(responsibilities=trial.found), trial.n_topics)
     users = np.unique(entries.documents[entries.topics == topic])
     rest = without_documents(trial, sample, users, tools)
-    return refitted(
+    shorter = refitted(
         trial, sample, rest, proposal, standing.word_concentration, tools, rounds=ROUNDS
     )
+    return shorter, rest.batch.n_tokens
