@@ -8,22 +8,10 @@ import numba
 import numpy as np
 
 from sparsetopics._kernels import Float32Array, TopicIds
-from sparsetopics._pair_kernels import log_gamma
+from sparsetopics._special_kernels import log_gamma, trigamma
 from sparsetopics.batches import FloatArray, IntArray, WordIds
 
 LARGEST_SHARE = 1.0 - 1e-12  # of a token that is surely in a topic: log(1 − r) stays finite
-
-
-@numba.njit(cache=True, nogil=True)
-def trigamma(x: float) -> float:
-    """ψ'(x) for x > 0: recurrence up to 8, then the asymptotic series (relative error 1e-13)."""
-    shift = 0.0
-    while x < 8.0:
-        shift += 1.0 / (x * x)
-        x += 1.0
-    y = 1.0 / (x * x)
-    tail = 1 / 6 - y * (1 / 30 - y * (1 / 42 - y * (1 / 30 - y * (5 / 66 - y * 691 / 2730))))
-    return shift + 1.0 / x + 0.5 * y + y / x * tail
 
 
 @numba.njit(cache=True, nogil=True)

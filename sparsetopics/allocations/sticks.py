@@ -17,12 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, gammaln, logit, polygamma, psi
+from scipy.special import expit, logit, psi
 
+from sparsetopics import _stick_kernels
 from sparsetopics.batches import FloatArray
 from sparsetopics.model import Sticks
 
-SERIES_FROM = 30.0
 SMALLEST = 1e-8  # distance of a stick mean from 0 and 1
 ITERATIONS = 200
 
@@ -67,29 +67,11 @@ def elbo_sticks(sticks: Sticks, n_docs: float) -> float:
     lnΓ(1 + x) − log x, and lnΓ(1 + x), convex and zero at 0, is superadditive.
     """
     n_topics = len(sticks.means)
-    a, b = sticks.means * sticks.concentrations, (1.0 - sticks.means) * sticks.concentrations
-    taken, left = expected_logs(sticks)
-    after = n_docs * np.arange(n_topics, 0, -1)
     gamma, alpha = sticks.top_concentration, sticks.doc_concentration
-    of_sticks = (1.0 + n_docs) * taken + (gamma + after) * left
-    of_sticks += _own_terms(a) + _own_terms(b) - _own_terms(sticks.concentrations)
-    return float(of_sticks.sum() + n_topics * (np.log(gamma) + n_docs * np.log(alpha)))
-
-
-def _own_terms(x: FloatArray) -> FloatArray:
-    """lnΓ(x) − x ψ(x) + x, by its series where the three would cancel.
-
-    lnB(a, b) − a E[log u] − b E[log(1 − u)] is the value at a, plus that at b, minus that at a + b.
-    """
-    large = np.maximum(x, SERIES_FROM)
-    y = 1.0 / (large * large)
-    series = 1 / 6 - y * (1 / 90 - y * (1 / 210 - y / 210))
-    expanded = 0.5 + 0.5 * np.log(2.0 * np.pi / large) + series / large
-    small = np.minimum(x, SERIES_FROM)
-    terms: FloatArray = np.where(
-        x > SERIES_FROM, expanded, gammaln(small) - small * psi(small) + small
+    of_sticks = _stick_kernels.stick_terms(
+        sticks.means, sticks.concentrations, n_docs, gamma, np.empty(n_topics), np.empty(n_topics)
     )
-    return terms
+    return float(of_sticks + n_topics * (np.log(gamma) + n_docs * np.log(alpha)))
 
 
 def concentrations_with_tail(sticks: Sticks) -> FloatArray:
@@ -99,23 +81,17 @@ def concentrations_with_tail(sticks: Sticks) -> FloatArray:
 
 
 def objective(sticks: Sticks, terms: WeightTerms) -> tuple[float, FloatArray, FloatArray]:
-    """The terms above in nats, and their gradients by ρ and ω, (n_topics,) each."""
-    n_docs, rho, omega = terms.n_docs, sticks.means, sticks.concentrations
-    c = concentrations_with_tail(sticks)
-    inactive = np.append(n_docs - terms.active_documents, n_docs)
-    linear = np.append(terms.summed_digamma, 0.0)
-    value = elbo_sticks(sticks, n_docs) + float(np.sum(c * linear + inactive * gammaln(c)))
-
-    a, b = rho * omega, (1.0 - rho) * omega
-    after = n_docs * np.arange(len(rho), 0, -1)
-    surplus_a, surplus_b = 1.0 + n_docs - a, sticks.top_concentration + after - b
-    shared = (surplus_a + surplus_b) * polygamma(1, omega)
-    by_a, by_b = surplus_a * polygamma(1, a) - shared, surplus_b * polygamma(1, b) - shared
-    pull = c * (linear + inactive * psi(c))
-    pull_after = np.cumsum(pull[::-1])[::-1][1:]
-    by_rho = omega * (by_a - by_b) + pull[:-1] / rho - pull_after / (1.0 - rho)
-    by_omega = rho * by_a + (1.0 - rho) * by_b
-    return value, by_rho, by_omega
+    """The terms above in nats, up to a constant, and their gradients by ρ and ω, (n_topics,)."""
+    by_mean, by_concentration = np.empty_like(sticks.means), np.empty_like(sticks.means)
+    value = _stick_kernels.stick_terms(
+        sticks.means, sticks.concentrations, terms.n_docs, sticks.top_concentration,
+        by_mean, by_concentration,
+    )  # fmt: skip
+    value += _stick_kernels.add_weight_terms(
+        sticks.means, terms.n_docs, sticks.doc_concentration,
+        terms.active_documents, terms.summed_digamma, by_mean,
+    )  # fmt: skip
+    return value, by_mean, by_concentration
 
 
 def optimized(start: Sticks, terms: WeightTerms, iterations: int = ITERATIONS) -> Sticks:
