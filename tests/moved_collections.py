@@ -1,0 +1,151 @@
+"""Memoized collections after some laps, for tests of moves, and what must hold of them after each."""
+
+import numpy as np
+
+import reference_hdp
+from bars import ten_bars
+from dense_responsibilities import dense_of, memoized, visit_of
+from simulated_documents import as_source, simulate
+from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.executors import SerialExecutor
+from sparsetopics.laps import Laps, Prior
+from sparsetopics.learners.memoized import assignments_of
+from sparsetopics.local_step import TopicGlobals, sum_terms
+from sparsetopics.moves.ledger import Ledger
+from sparsetopics.moves.standing import Standing, Tools, refreshed
+from sparsetopics.options import LocalOptions
+from sparsetopics.spread import Spread
+from sparsetopics.statistics import DocumentTerms, Statistics, added
+
+ETA = 0.1
+
+WORLDS = {
+    "simulated": lambda seed=1: as_source(simulate(np.random.default_rng(seed), n_docs=150), 30, 4),
+    "bars": lambda seed=1: ten_bars(np.random.default_rng(seed), n_docs=150).source(4),
+}
+
+
+def trained(folder, source, n_topics, local, seed, laps=2, *, budget=None):
+    """A learner and its state after some memoized laps; the weights follow."""
+    rng = np.random.default_rng(seed)
+    learner = memoized(folder, False, budget=budget, whole_first_lap=True, keep_assignments=True)
+    state = learner.init(rng.gamma(0.3, 10.0, (source.n_words, n_topics)))
+    allocation = HDPAllocation.even(n_topics, source.n_docs, 10.0, 0.5)
+    for _ in range(laps):
+        for batch_ids in learner.rounds(state, source.n_batches, rng):
+            counts = learner.word_topic_counts(state)
+            current = TopicGlobals(counts, counts.sum(axis=0), allocation, ETA)
+            visits = [visit_of(n, source.read(n), current, local) for n in batch_ids.tolist()]
+            state, _ = learner.step(state, visits, current)
+        state = learner.end_lap(state)
+        allocation = allocation.updated(learner.document_terms(state))
+    return learner, state, allocation
+
+
+def make_tools(source, learner, local, seed=0, criterion="bound"):
+    laps = Laps(source, learner, local, SerialExecutor(), lambda n_done, n_docs: None)
+    return Tools(laps, np.random.default_rng(seed), criterion)
+
+
+def standing_of(state, allocation):
+    return Standing.of(state, Prior(allocation, ETA), Ledger.new(len(allocation.weights)))
+
+
+def grown(
+    folder, source, n_topics, local=None, *, seed=2, laps=2, criterion="bound", budget=None
+):
+    """A collection after some laps, its terms those of one prior, and the tools of moves."""
+    local = local or LocalOptions()
+    learner, state, allocation = trained(folder, source, n_topics, local, seed, laps, budget=budget)
+    tools = make_tools(source, learner, local, seed, criterion)
+    return refreshed(standing_of(state, allocation), tools), tools
+
+
+def next_lap(standing, tools):
+    """Another lap of training, without moves."""
+    prior = Prior(standing.allocation, standing.word_concentration)
+    state, prior, _ = tools.laps.run(standing.state, prior, tools.rng)
+    ledger = standing.ledger._replace(lap=standing.ledger.lap + 1)
+    return refreshed(Standing.of(state, prior, ledger), tools)
+
+
+def twin_bound(standing):
+    """The ELBO of plain numpy, from the assignments, with active θ frozen under the reference."""
+    visits, active = [], []
+    sticks, reference = standing.allocation.sticks, standing.reference
+    for _, (batch, found) in standing.assignments():
+        dense = dense_of(found, len(reference))
+        dense /= dense.sum(axis=1, keepdims=True)
+        visit = reference_hdp.Visit(batch, dense, None)
+        counts = reference_hdp.doc_topic_counts(visit)
+        theta = counts + np.append(reference, 1.0)  # the tail's is not read
+        visits.append(visit._replace(doc_topic_posterior=theta))
+        active.append(counts[:, :-1] > 0)
+    n_words = len(standing.counts)
+    words = sum(reference_hdp.reference_lda.word_counts(visit, n_words) for visit in visits)
+    prior = reference_hdp.Prior(sticks.top_concentration, sticks.doc_concentration, ETA)
+    return reference_hdp.elbo_following_tangents(
+        visits, active, words + ETA, (sticks.means, sticks.concentrations), prior
+    )
+
+
+def assert_sums(learner, state):
+    """The total is the sum of the batches, and each batch's counts are those of its assignments."""
+    n_words, n_topics = state.total.word_topic_counts.shape
+    recalled = [learner.recall(state, batch_id) for batch_id in sorted(state.per_batch)]
+    total = Statistics.sum(recalled, n_words, n_topics)
+    np.testing.assert_allclose(
+        state.total.word_topic_counts, total.word_topic_counts, rtol=1e-5, atol=1e-4
+    )
+    for found, expected in zip(state.total.terms, total.terms, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-6)
+
+
+def assert_terms(standing):
+    """All terms are those of the assignments under one reference.
+
+    Shares are float32, and those of merged topics are added up in another order when a batch is
+    read: each may be off by 1e-7.
+    """
+    rounding = 1e-7 * standing.terms.n_tokens
+    expected = DocumentTerms.zeros(standing.n_topics)
+    for batch_id, assignments in standing.assignments():
+        own = sum_terms(*assignments, standing.reference, standing.tail, SerialExecutor())
+        kept = standing.state.per_batch[batch_id].terms
+        for found, wanted in zip(kept, own, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=rounding)
+        expected = added(expected, own)
+    for found, wanted in zip(standing.terms, expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=rounding)
+
+
+def assert_spread(standing):
+    """What the criterion adds is that of the assignments."""
+    fresh = Spread.zeros(*standing.counts.shape)
+    for _, assignments in standing.assignments():
+        fresh.add(assignments, standing.reference)
+    expected = fresh.corrections(standing.counts, ETA)
+    np.testing.assert_allclose(standing.corrections, expected, rtol=1e-5, atol=1e-2)
+    assert expected.min() > -1e-3  # lnΓ is convex
+
+
+def assert_sound(standing, tools):
+    """All of the above, every token once, and as many names as topics."""
+    assert_sums(tools.laps.learner, standing.state)
+    assert_terms(standing)
+    if standing.spread is not None:
+        assert_spread(standing)
+    np.testing.assert_allclose(standing.counts.sum(), tools.laps.source.n_tokens, rtol=1e-6)
+    assert len(standing.allocation.weights) == len(standing.ledger.ids) == standing.n_topics
+    assert standing.counts.shape[1] == standing.n_topics
+    assert len(set(standing.ledger.ids.tolist())) == standing.n_topics
+
+
+def bytes_of(standing):
+    """All that a collection is but its ledger, as it is now."""
+    arrays = [*standing.terms, standing.counts, standing.reference]
+    arrays += [standing.allocation.sticks.means, standing.allocation.sticks.concentrations]
+    for batch_id in sorted(standing.state.per_batch):
+        arrays += list(standing.state.per_batch[batch_id].terms)
+        arrays += assignments_of(standing.state, batch_id).to_arrays().values()
+    return [np.asarray(array).tobytes() for array in arrays]

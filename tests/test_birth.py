@@ -1,0 +1,129 @@
+"""Births: every topic's children share its words and its weight."""
+
+import numpy as np
+import pytest
+
+from dense_responsibilities import dense_of
+from moved_collections import WORLDS, grown
+from sparse_worlds import make_world
+from sparsetopics.assignments import Assignments
+from sparsetopics.moves import birth
+from sparsetopics.moves.birth import plan_birth, words_of_topic
+
+
+def planned(standing, tools, seed=0):
+    return plan_birth(standing, tools._replace(rng=np.random.default_rng(seed)))
+
+
+def parents_of(candidate, standing):
+    """The topic that each candidate comes from, by the weights that it shares."""
+    expected = np.cumsum(standing.allocation.weights)
+    found = np.cumsum(candidate.allocation.weights)
+    return np.searchsorted(expected * (1 + 1e-6), found)
+
+
+@pytest.mark.parametrize(("n_topics", "n_children"), [(1, 10), (2, 5), (3, 4), (5, 4)])
+def test_children_have_the_tokens_and_the_weight_of_their_parent(tmp_path, n_topics, n_children):
+    standing, tools = grown(tmp_path, WORLDS["bars"](), n_topics)
+
+    candidate = planned(standing, tools)
+
+    parents = parents_of(candidate, standing)
+    np.testing.assert_array_equal(parents, np.repeat(np.arange(n_topics), n_children))
+    tokens = np.bincount(parents, candidate.counts.sum(axis=0))
+    np.testing.assert_allclose(tokens, standing.sizes, rtol=1e-9)
+    weights = np.bincount(parents, candidate.allocation.weights)
+    np.testing.assert_allclose(weights, standing.allocation.weights, rtol=1e-6)
+    assert (candidate.counts >= 0).all()
+
+
+def test_children_are_their_parent_tilted_towards_different_documents(tmp_path):
+    standing, tools = grown(tmp_path, WORLDS["bars"](), 2)
+
+    counts = planned(standing, tools).counts
+
+    parents = np.repeat(np.arange(2), 5)
+    rest = counts - (1 - birth.SEED_SHARE) * standing.counts[:, parents] / 5
+    assert (rest >= -1e-9).all()
+    assert not standing.counts[:, 0].all() or rest.min() >= 0
+    for family in (rest[:, :5], rest[:, 5:]):
+        shares = family / family.sum(axis=0)
+        distances = 0.5 * np.abs(shares[:, :, None] - shares[:, None, :]).sum(axis=0)
+        assert distances[np.triu_indices(5, 1)].min() > 0.1
+
+
+def test_the_same_draws_give_the_same_children(tmp_path):
+    standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
+
+    first, second, other = (planned(standing, tools, seed).counts for seed in (0, 0, 1))
+
+    assert first.tobytes() == second.tobytes()
+    assert first.tobytes() != other.tobytes()
+
+
+def test_the_largest_topics_are_split_where_there_are_too_many(tmp_path, monkeypatch):
+    monkeypatch.setattr(birth, "MOST_BORN", 7)
+    standing, tools = grown(tmp_path, WORLDS["bars"](), 12)
+
+    candidate = planned(standing, tools)
+
+    n_children = np.bincount(parents_of(candidate, standing))
+    largest = np.argsort(-standing.sizes, kind="stable")[:2]
+    assert (n_children[largest] == birth.CHILDREN).all()
+    assert n_children.sum() == 12 + 2 * (birth.CHILDREN - 1)
+    alone = np.flatnonzero(n_children == 1)
+    first = np.cumsum(n_children) - n_children
+    np.testing.assert_array_equal(candidate.counts[:, first[alone]], standing.counts[:, alone])
+
+
+def test_topics_of_too_few_documents_are_not_split(tmp_path, monkeypatch):
+    standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
+    monkeypatch.setattr(birth, "FEWEST_TOKENS", 1e9)
+
+    assert planned(standing, tools) is None
+
+
+def test_a_rival_of_more_topics_is_wanted(tmp_path):
+    standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
+
+    is_wanted = planned(standing, tools).is_wanted
+
+    assert [n for n in range(1, 9) if is_wanted(n)] == [4, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_words_of_a_topic_are_its_expected_counts(seed):
+    world = make_world(seed, lengths=(5, 0, 8, 1, 6))
+    expected = world.counts[:, None] * world.dense
+    indptr = world.batch.indptr
+    for topic in range(world.n_topics):
+        own = words_of_topic(Assignments(world.batch, world.sparse), topic)
+
+        rows = [
+            (world.batch.word_ids[lo:hi][mine], expected[lo:hi, topic][mine])
+            for lo, hi in zip(indptr[:-1], indptr[1:], strict=True)
+            if (mine := expected[lo:hi, topic] > 0).any()
+        ]
+        assert own.n_docs == len(rows)
+        for document, (word_ids, counts) in enumerate(rows):
+            of_document = slice(own.indptr[document], own.indptr[document + 1])
+            np.testing.assert_array_equal(own.word_ids[of_document], word_ids)
+            np.testing.assert_allclose(own.word_counts[of_document], counts, rtol=1e-6)
+
+
+def test_only_documents_that_use_a_topic_are_sampled(tmp_path, monkeypatch):
+    monkeypatch.setattr(birth, "SAMPLED_DOCUMENTS", 24)
+    standing, _ = grown(tmp_path, WORLDS["simulated"](), 4, laps=4)
+
+    samples = birth._sample(standing, np.array([2, 0]), np.random.default_rng(0))
+
+    assert samples.keys() == {0, 2}
+    for topic, own in samples.items():
+        tokens = np.add.reduceat(own.word_counts, own.indptr[:-1])
+        assert own.n_docs <= 24
+        assert tokens.min() >= birth.FEWEST_TOKENS * (1 - 1e-6)
+        users = sum(
+            (batch.word_counts[:, None] * dense_of(found, 4))[:, topic].sum() > 0
+            for _, (batch, found) in standing.assignments()
+        )
+        assert users > 0

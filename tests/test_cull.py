@@ -1,0 +1,38 @@
+"""Culls: the collection without its smallest topics."""
+
+import numpy as np
+import pytest
+
+from moved_collections import WORLDS, grown
+from sparsetopics.moves.cull import NAME, plan_cull
+
+
+@pytest.mark.parametrize(
+    ("n_topics", "n_refusals", "n_left"),
+    [(12, 0, 6), (12, 1, 9), (12, 2, 9), (7, 0, 4), (7, 1, 6), (2, 0, 1)],
+)
+def test_half_then_a_quarter_of_the_topics_go_the_smallest(tmp_path, n_topics, n_refusals, n_left):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), n_topics)
+    ledger = standing.ledger
+    for _ in range(n_refusals):
+        ledger = ledger.refused(NAME, n_topics)
+
+    candidate = plan_cull(standing._replace(ledger=ledger), tools)
+
+    kept = np.sort(np.argsort(-standing.sizes, kind="stable")[:n_left])
+    np.testing.assert_array_equal(candidate.counts, standing.counts[:, kept])
+    weights = standing.allocation.weights
+    expected = weights[kept] * weights.sum() / weights[kept].sum()
+    np.testing.assert_allclose(candidate.allocation.weights, expected, rtol=1e-6)
+    assert candidate.allocation.tail == pytest.approx(standing.allocation.tail, rel=1e-5)
+    assert [n for n in range(1, 15) if candidate.is_wanted(n)] == list(range(1, n_topics))
+
+
+@pytest.mark.parametrize(("n_topics", "n_refusals"), [(1, 0), (3, 1)])
+def test_where_no_topic_would_go_there_is_no_plan(tmp_path, n_topics, n_refusals):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), n_topics)
+    ledger = standing.ledger
+    for _ in range(n_refusals):
+        ledger = ledger.refused(NAME, n_topics)
+
+    assert plan_cull(standing._replace(ledger=ledger), tools) is None

@@ -1,0 +1,179 @@
+"""Deletes: the smallest topics are tried, and documents that do not use them are not touched."""
+
+import numpy as np
+import pytest
+
+from dense_responsibilities import dense_of
+from moved_collections import WORLDS, assert_sound, bytes_of, grown
+from simulated_documents import as_source, simulate
+from sparsetopics.moves import delete
+from sparsetopics.moves.delete import delete_topics
+from sparsetopics.moves.sample import doc_topics
+from sparsetopics.options import LocalOptions
+
+UPDATES = pytest.mark.parametrize("update", ["collapsed", "mean-field"])
+
+
+def users_of(standing, topics):
+    """Documents that use one of ``topics``, by batch."""
+    users = {}
+    for batch_id, assignments in standing.assignments():
+        entries = doc_topics(assignments, standing.n_topics)
+        users[batch_id] = np.unique(entries.documents[np.isin(entries.topics, topics)])
+    return users
+
+
+def assert_same_documents(found, expected):
+    assert found.keys() == expected.keys()
+    for batch_id, documents in expected.items():
+        np.testing.assert_array_equal(found[batch_id], documents)
+
+
+@pytest.fixture
+def without_limits(monkeypatch):
+    """Topics may be tried whatever it costs."""
+    monkeypatch.setattr(delete, "LARGEST_TARGET", 1.0)
+    monkeypatch.setattr(delete, "REFUSED_SHARE", 1e9)
+
+
+def tokens_of_users(standing):
+    """Tokens of the documents that use each topic, (n_topics,)."""
+    tokens = np.zeros(standing.n_topics)
+    for _, assignments in standing.assignments():
+        dense = dense_of(assignments.responsibilities, standing.n_topics)
+        batch = assignments.documents
+        for lo, hi in zip(batch.indptr[:-1], batch.indptr[1:], strict=True):
+            tokens += batch.word_counts[lo:hi].sum() * (dense[lo:hi].sum(axis=0) > 0)
+    return tokens
+
+
+@pytest.mark.usefixtures("without_limits")
+def test_the_smallest_topics_are_planned_with_their_documents(tmp_path):
+    standing, _ = grown(tmp_path, WORLDS["simulated"](), 25)
+
+    plan = delete.plan(standing)
+
+    smallest = np.argsort(standing.sizes, kind="stable")
+    np.testing.assert_array_equal(plan.targets, smallest[: delete.MOST_TARGETS])
+    assert_same_documents(plan.documents, users_of(standing, plan.targets))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.4])
+def test_a_topic_that_too_many_documents_use_is_not_planned(tmp_path, monkeypatch, share):
+    monkeypatch.setattr(delete, "LARGEST_TARGET", share)
+    standing, _ = grown(tmp_path, WORLDS["simulated"](), 16, laps=4)
+
+    targets = delete.plan(standing).targets
+
+    small_enough = tokens_of_users(standing) <= share * standing.terms.n_tokens
+    assert 0 < small_enough.sum() < 16
+    np.testing.assert_array_equal(np.sort(targets), np.flatnonzero(small_enough))
+
+
+def test_no_more_documents_are_fetched_than_there_is_room_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(delete, "LARGEST_TARGET", 1.0)
+    monkeypatch.setattr(delete, "FETCHED_TOKENS", 0.0)
+    standing, _ = grown(tmp_path, WORLDS["simulated"](), 16, laps=4)
+    tokens, n_targets = tokens_of_users(standing), []
+    for share in (0.1, 0.5, 2.0, 20.0):
+        monkeypatch.setattr(delete, "FETCHED_SHARE", share)
+
+        targets = delete.plan(standing).targets
+
+        assert tokens[targets].sum() <= share * standing.terms.n_tokens
+        n_targets.append(len(targets))
+    assert n_targets == sorted(set(n_targets))
+    assert n_targets[-1] == 15
+
+
+@pytest.mark.usefixtures("without_limits")
+def test_refused_topics_are_not_planned(tmp_path):
+    standing, _ = grown(tmp_path, WORLDS["simulated"](), 6)
+    smallest = np.argsort(standing.sizes, kind="stable")
+    ledger = standing.ledger
+    for topic in smallest[:2].tolist():
+        ledger = ledger.refused(delete.NAME, float(standing.sizes[topic]), topic)
+
+    plan = delete.plan(standing._replace(ledger=ledger))
+
+    assert not np.isin(smallest[:2], plan.targets).any()
+    assert plan.targets[0] == smallest[2]
+
+
+@pytest.mark.usefixtures("without_limits")
+@pytest.mark.parametrize("n_topics", [1, 2])
+def test_a_topic_always_remains(tmp_path, n_topics):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), n_topics)
+
+    assert len(delete.plan(standing).targets) == n_topics - 1
+    after, _ = delete_topics(standing, tools)
+    assert after.n_topics >= 1
+
+
+@pytest.mark.usefixtures("without_limits")
+@UPDATES
+@pytest.mark.parametrize("criterion", ["bound", "collapsed"])
+def test_other_documents_are_left_alone(tmp_path, monkeypatch, update, criterion):
+    monkeypatch.setattr(delete, "MOST_TARGETS", 1)
+    standing, tools = grown(
+        tmp_path, WORLDS["bars"](), 12, LocalOptions(update), laps=2, criterion=criterion
+    )
+    plan = delete.plan(standing)
+
+    after, tally = delete_topics(standing, tools)
+
+    assert tally.proposed == len(plan.targets)
+    assert standing.n_topics - after.n_topics == tally.accepted > 0
+    assert after.score > standing.score
+    assert_sound(after, tools)
+    survivors = np.isin(standing.ledger.ids, after.ledger.ids)
+    assert set(np.flatnonzero(~survivors)) <= set(plan.targets.tolist())
+    befores, afters = dict(standing.assignments()), dict(after.assignments())
+    n_untouched = 0
+    for batch_id, before in befores.items():
+        others = np.setdiff1d(np.arange(before.documents.n_docs), plan.documents[batch_id])
+        n_untouched += len(others)
+        was, now = (each[batch_id].take(others).responsibilities for each in (befores, afters))
+        expected = dense_of(was, standing.n_topics)[:, survivors]
+        np.testing.assert_array_equal(dense_of(now, after.n_topics), expected)
+    assert n_untouched > 0
+
+
+@pytest.mark.usefixtures("without_limits")
+def test_a_topic_that_is_needed_stays_and_is_left_alone_for_some_laps(tmp_path):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 3, laps=6)
+    before = bytes_of(standing)
+
+    after, tally = delete_topics(standing, tools)
+
+    assert tally.proposed == 2
+    assert tally.accepted == 0
+    assert bytes_of(after) == before
+    assert len(after.ledger.failures) == 2
+    assert delete.plan(after).targets.tolist() == [int(np.argmax(standing.sizes))]
+
+
+def test_refusals_end_the_trials_of_a_lap(tmp_path, monkeypatch):
+    monkeypatch.setattr(delete, "LARGEST_TARGET", 1.0)
+    monkeypatch.setattr(delete, "REFUSED_SHARE", 0.0)
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 3, laps=6)
+
+    after, tally = delete_topics(standing, tools)
+
+    assert tally == (1, 0)
+    assert len(after.ledger.failures) == 1
+
+
+@pytest.mark.xfail(raises=ValueError, reason="no document to gather", strict=True)
+def test_topics_that_no_document_uses_are_deleted(tmp_path):
+    """More of them than are tried at a time."""
+    source = as_source(simulate(np.random.default_rng(0), n_docs=10, n_tokens=15), 30, 2)
+    standing, tools = grown(tmp_path, source, 60, laps=4)
+    n_empty = int((standing.sizes == 0.0).sum())
+
+    after, tally = delete_topics(standing, tools)
+
+    assert n_empty > delete.MOST_TARGETS
+    assert tally.accepted == 60 - after.n_topics == delete.MOST_TARGETS
+    assert after.score > standing.score
+    assert_sound(after, tools)

@@ -1,0 +1,180 @@
+"""Merges: what they plan, which pairs they find, and that a split undoes them."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from moved_collections import ETA, WORLDS, assert_sound, bytes_of, grown, standing_of
+from sparsetopics.executors import SerialExecutor
+from sparsetopics.learners.memoized import assignments_of
+from sparsetopics.local_step import sum_terms
+from sparsetopics.moves import merge
+from sparsetopics.moves.merge import merge_topics
+from sparsetopics.moves.standing import elbo_of, refreshed
+from sparsetopics.options import LocalOptions
+from sparsetopics.statistics import DocumentTerms, Statistics, added
+
+UPDATES = pytest.mark.parametrize("update", ["collapsed", "mean-field"])
+CRITERIA = pytest.mark.parametrize("criterion", ["bound", "collapsed"])
+
+
+def whole_and_halves(folder, update, criterion="bound"):
+    """A good fit, the same with every topic cut into two equal halves, and the tools of moves."""
+    whole, tools = grown(
+        folder, WORLDS["bars"](), 12, LocalOptions(update), seed=3, laps=4, criterion=criterion
+    )
+    for _ in range(3):
+        whole, _ = merge_topics(settled(whole, tools), tools)
+    return whole, refreshed(halved(whole), tools), tools
+
+
+def settled(standing, tools, rounds=30):
+    """Weights and θ at their optimum."""
+    for _ in range(rounds):
+        standing = refreshed(standing, tools)
+    return standing
+
+
+def halved(standing):
+    """Every topic as two equal ones beside each other; each document's words use both alike."""
+    state, n_topics = standing.state, standing.n_topics
+    allocation = standing.allocation.branched(np.repeat(np.arange(n_topics), 2))
+    per_batch, total = {}, DocumentTerms.zeros(2 * n_topics)
+    for batch_id in sorted(state.per_batch):
+        batch, found = assignments_of(state, batch_id)
+        twice = found._replace(
+            starts=2 * found.starts,
+            topics=np.stack([2 * found.topics, 2 * found.topics + 1], 1).ravel().astype(np.uint32),
+            shares=np.repeat(found.shares / 2, 2),
+        )
+        terms = sum_terms(
+            batch, twice, allocation.doc_concentration, allocation.tail, SerialExecutor()
+        )
+        kept = state.per_batch[batch_id]
+        arrays = {**kept.stored.load(), **twice._asdict(), **batch_arrays(batch)}
+        per_batch[batch_id] = kept._replace(
+            stored=_Stored(arrays), terms=terms, n_changes=len(state.changes)
+        )
+        total = added(total, terms)
+    counts = np.repeat(standing.counts / 2, 2, axis=1)
+    state = state._replace(per_batch=per_batch, total=Statistics(counts, total))
+    return standing_of(state, allocation)
+
+
+def batch_arrays(batch):
+    return {
+        "indptr": batch.indptr,
+        "word_ids": batch.word_ids,
+        "word_counts": batch.word_counts,
+    }
+
+
+class _Stored:
+    def __init__(self, arrays):
+        self.arrays = arrays
+
+    def load(self):
+        return self.arrays
+
+    def discard(self):
+        pass
+
+
+@UPDATES
+@CRITERIA
+def test_identical_topics_are_merged(tmp_path, update, criterion):
+    """All tokens are shared by two halves: every pair becomes one again."""
+    whole, halves, tools = whole_and_halves(tmp_path, update, criterion)
+
+    merged, tally = merge_topics(halves, tools)
+
+    assert halves.n_topics == 2 * whole.n_topics
+    assert merged.n_topics <= whole.n_topics
+    assert tally.accepted == halves.n_topics - merged.n_topics
+    assert halves.score < whole.score
+    assert merged.score >= whole.score - 1e-6 * abs(whole.score)
+    assert_sound(merged, tools)
+
+
+@UPDATES
+def test_splitting_merged_topics_restores_the_bound(tmp_path, update):
+    _, halves, tools = whole_and_halves(tmp_path, update)
+    halves = settled(halves, tools)
+    merged, _ = merge_topics(halves, tools)
+
+    again = settled(refreshed(halved(merged), tools), tools)
+
+    assert merged.n_topics == halves.n_topics // 2
+    assert merged.elbo > halves.elbo + 100.0
+    assert again.elbo == pytest.approx(halves.elbo, rel=1e-6)
+
+
+@UPDATES
+@CRITERIA
+def test_topics_that_differ_are_left_alone(tmp_path, update, criterion):
+    """Merged until nothing is better: another call proposes at most, and changes nothing."""
+    whole, _, tools = whole_and_halves(tmp_path, update, criterion)
+    whole, _ = merge_topics(whole, tools)
+    before = bytes_of(whole)
+
+    after, tally = merge_topics(whole, tools)
+
+    assert after is whole
+    assert tally.accepted == 0
+    assert bytes_of(after) == before
+
+
+def test_plans_are_disjoint_pairs_the_best_first(tmp_path):
+    _, halves, _ = whole_and_halves(tmp_path, "collapsed")
+
+    pairs = merge.plan(halves)
+
+    gains = merge.pair_gains(halves)
+    of_pairs = gains[pairs[:, 0], pairs[:, 1]]
+    assert (pairs[:, 0] < pairs[:, 1]).all()
+    assert len(np.unique(pairs)) == pairs.size
+    assert (np.diff(of_pairs) <= 0).all()
+    assert of_pairs[0] == gains[np.triu_indices(halves.n_topics, 1)].max()
+    assert of_pairs.min() > -merge.HOPE
+
+
+@UPDATES
+def test_planned_gains_are_near_the_exact_ones(tmp_path, update):
+    """Within some nats for every pair, at the sticks as they are: merges are planned by them."""
+    standing, tools = grown(tmp_path, WORLDS["bars"](), 12, LocalOptions(update), laps=3)
+    standing = refreshed(standing, tools)
+
+    gains = merge.pair_gains(standing)
+
+    assert not np.tril(gains).any()
+    exact = np.zeros_like(gains)
+    for pair in itertools.combinations(range(standing.n_topics), 2):
+        exact[pair] = merged_elbo(standing, *pair) - standing.elbo
+    np.testing.assert_allclose(gains, exact, atol=5.0)
+    assert np.abs(exact).max() > 100.0
+
+
+def merged_elbo(standing, kept, absorbed):
+    """The bound with two topics as one and nothing else changed, from the assignments."""
+    number = np.arange(standing.n_topics)
+    number[absorbed] = kept
+    number = number - (number > absorbed)
+    allocation = standing.allocation.merged(kept, absorbed)
+    reference = np.bincount(number, standing.reference)
+    terms = DocumentTerms.zeros(len(reference))
+    for _, (batch, found) in standing.assignments():
+        own = sum_terms(batch, found.renumbered(number), reference, standing.tail, SerialExecutor())
+        terms = added(terms, own)
+    counts = np.delete(standing.counts, absorbed, axis=1)
+    counts[:, number[kept]] += standing.counts[:, absorbed]
+    return elbo_of(counts, ETA, terms, allocation)
+
+
+def test_the_last_topic_has_nothing_to_merge_with(tmp_path):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 1)
+
+    after, tally = merge_topics(standing, tools)
+
+    assert after is standing
+    assert tally == (0, 0)

@@ -1,0 +1,47 @@
+"""Reorder: topics in falling order of weight, and nothing else changed."""
+
+import numpy as np
+import pytest
+
+from moved_collections import WORLDS, assert_sound, bytes_of, grown
+from sparsetopics.moves import reorder
+from sparsetopics.moves.reorder import reorder_topics
+from sparsetopics.moves.standing import MoveTally
+
+
+@pytest.mark.parametrize("criterion", ["bound", "collapsed"])
+def test_topics_are_sorted_by_weight(tmp_path, criterion):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 7, criterion=criterion)
+    order = np.argsort(-standing.allocation.weights)
+
+    after, tally = reorder_topics(standing, tools)
+
+    assert not np.array_equal(order, np.arange(7))
+    assert tally == MoveTally(1, 1)
+    assert after.score > standing.score
+    np.testing.assert_array_equal(after.counts, standing.counts[:, order])
+    np.testing.assert_array_equal(after.ledger.ids, order)
+    assert np.corrcoef(after.allocation.weights, standing.allocation.weights[order])[0, 1] > 0.99
+    assert_sound(after, tools)
+
+
+def test_sorted_topics_stay(tmp_path):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 7)
+    for _ in range(5):
+        standing, tally = reorder_topics(standing, tools)
+
+    assert tally == MoveTally(0, 0)
+
+
+def test_an_order_that_is_no_better_is_refused(tmp_path, monkeypatch):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 7)
+    worst = reorder._sorted(standing, np.argsort(standing.allocation.weights))
+    before = bytes_of(standing)
+    monkeypatch.setattr(reorder, "_sorted", lambda standing, order: worst)
+
+    after, tally = reorder_topics(standing, tools)
+
+    assert worst.score < standing.score
+    assert tally == MoveTally(1, 0)
+    assert after is standing
+    assert bytes_of(after) == before
