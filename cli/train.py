@@ -120,7 +120,7 @@ def _move_names(
     f"Default: {DEFAULT_TOP_CONCENTRATION:g}.",
 )
 @click.option("--eta", type=float, default=0.1, show_default=True, help="η of each word.")
-@click.option("--learn-hyperparameters", is_flag=True, help="Learn η, α of LDA and γ of the HDP.")
+@click.option("--learn-hyperparameters", is_flag=True, help="Learn η, α and, of the HDP, γ.")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
