@@ -51,9 +51,7 @@ def standing_of(state, allocation):
     return Standing.of(state, Prior(allocation, ETA), Ledger.new(len(allocation.weights)))
 
 
-def grown(
-    folder, source, n_topics, local=None, *, seed=2, laps=2, criterion="bound", budget=None
-):
+def grown(folder, source, n_topics, local=None, *, seed=2, laps=2, criterion="bound", budget=None):
     """A collection after some laps, its terms those of one prior, and the tools of moves."""
     local = local or LocalOptions()
     learner, state, allocation = trained(folder, source, n_topics, local, seed, laps, budget=budget)

@@ -47,7 +47,7 @@ def test_matching_undoes_a_permutation():
 def test_with_moves_the_bars_are_found_from_any_number_of_topics(tmp_path, n_topics, seed):
     """A third of the collection, so that it is quick: topics are the less exact."""
     bars = ten_bars(np.random.default_rng(seed), n_docs=300)
-    options = TrainingOptions(n_topics, 10, model="hdp", start="random")
+    options = TrainingOptions(n_topics, 40, model="hdp", start="random")
 
     model = train(bars.source(5), options, tmp_path, SerialExecutor(), np.random.default_rng(seed))
 

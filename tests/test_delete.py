@@ -9,6 +9,7 @@ from simulated_documents import as_source, simulate
 from sparsetopics.moves import delete
 from sparsetopics.moves.delete import delete_topics
 from sparsetopics.moves.sample import doc_topics
+from sparsetopics.moves.verify import recomputed_score
 from sparsetopics.options import LocalOptions
 
 UPDATES = pytest.mark.parametrize("update", ["collapsed", "mean-field"])
@@ -177,3 +178,15 @@ def test_topics_that_no_document_uses_are_deleted(tmp_path):
     assert tally.accepted == 60 - after.n_topics == delete.MOST_TARGETS
     assert after.score > standing.score
     assert_sound(after, tools)
+
+
+@pytest.mark.xfail(reason="float32 sums go out of the counts and others come in", strict=True)
+def test_after_deletes_the_score_is_still_exact(tmp_path, monkeypatch):
+    """To 1e-8, as after any move, though the counts have lost and gained documents many times."""
+    monkeypatch.setattr(delete, "LARGEST_TARGET", 1.0)
+    standing, tools = grown(tmp_path, WORLDS["bars"](), 12, LocalOptions("mean-field"))
+
+    after, tally = delete_topics(standing, tools)
+
+    assert tally.accepted > 5
+    assert after.score == pytest.approx(recomputed_score(after, tools), rel=1e-8)

@@ -51,7 +51,7 @@ def test_a_phase_raises_the_score_and_keeps_the_sums(
     local = LocalOptions(update, sparsity)
     before, tools = grown(tmp_path, WORLDS[world](), 12, local, criterion=criterion)
 
-    moved, _, tallies = make_moves(before, None, names, tools._replace(verify=True))
+    moved, _, tallies = make_moves(before, None, names, tools)
 
     assert moved.score >= before.score
     assert_sound(moved, tools)

@@ -1,0 +1,94 @@
+"""The mover remembers names, refusals and a rival from lap to lap."""
+
+import numpy as np
+import pytest
+
+from moved_collections import ETA, WORLDS, make_tools, trained
+from sparsetopics.bounds import elbo
+from sparsetopics.laps import Prior
+from sparsetopics.moves.ledger import Ledger
+from sparsetopics.moves.mover import Mover
+from sparsetopics.options import LocalOptions, MoveOptions
+
+
+def mover_of(folder, n_topics, options, seed=2):
+    """A mover before its first phase, with the collection that it is to move."""
+    source, local = WORLDS["bars"](), LocalOptions()
+    learner, state, allocation = trained(folder, source, n_topics, local, seed)
+    mover = Mover(make_tools(source, learner, local).laps, options, Ledger.new(n_topics))
+    return mover, state, Prior(allocation, ETA)
+
+
+def moved_laps(mover, state, prior, n_laps, seed=0):
+    """Laps of training, each followed by a phase: what each phase has left."""
+    rng = np.random.default_rng(seed)
+    for lap in range(1, n_laps + 1):
+        moved = mover.move(state, prior, lap, rng)
+        yield moved
+        state, prior, _ = mover.laps.run(moved.state, moved.prior, rng)
+
+
+@pytest.mark.parametrize("criterion", ["bound", "collapsed"])
+def test_names_last_from_phase_to_phase(tmp_path, criterion):
+    mover, state, prior = mover_of(tmp_path, 2, MoveOptions(criterion=criterion))
+    gone, last, sizes = set(), {0, 1}, []
+    for lap, moved in enumerate(moved_laps(mover, state, prior, 16), start=1):
+        n_topics = moved.state.total.word_topic_counts.shape[1]
+        ids = set(mover.ledger.ids.tolist())
+        assert len(ids) == len(mover.ledger.ids) == n_topics == moved.prior.allocation.n_topics
+        assert mover.ledger.lap == lap
+        gone |= last - ids
+        assert not ids & gone
+        last = ids
+        sizes.append(n_topics)
+    assert sizes[-1] > 5
+
+
+def test_a_rival_grows_from_phase_to_phase(tmp_path):
+    mover, state, prior = mover_of(tmp_path, 2, MoveOptions(names=("birth",)))
+    n_laps = []
+    for moved in moved_laps(mover, state, prior, 20):
+        if mover.rival is None:
+            break
+        n_laps.append(mover.rival.n_laps)
+        assert moved.tallies.keys() == {"reorder"}
+
+    assert n_laps == list(range(1, len(n_laps) + 1))
+    assert len(n_laps) >= 3
+    assert moved.tallies["birth"].accepted > 0
+
+
+def test_it_is_exhausted_only_without_a_rival(tmp_path):
+    mover, state, prior = mover_of(tmp_path, 4, MoveOptions(names=("birth",)))
+    assert not mover.is_exhausted
+
+    for _ in moved_laps(mover, state, prior, 1):
+        assert mover.rival is not None
+    mover.ledger = mover.ledger.refused("birth", 4.0)
+
+    assert not mover.is_exhausted
+    mover.rival = None
+    assert mover.is_exhausted
+
+
+@pytest.mark.parametrize(("criterion", "told"), [("bound", False), ("collapsed", True)])
+def test_the_score_is_told_where_it_is_not_the_bound(tmp_path, criterion, told):
+    mover, state, prior = mover_of(tmp_path, 8, MoveOptions(("merge",), criterion))
+
+    moved = next(moved_laps(mover, state, prior, 1))
+
+    assert (moved.score is not None) == told
+    if told:
+        current = moved.prior.with_counts(moved.state.total.word_topic_counts)
+        assert moved.score > elbo(moved.state.total, current)
+
+
+def test_progress_of_a_rival_is_not_told(tmp_path):
+    mover, state, prior = mover_of(tmp_path, 2, MoveOptions(names=("birth",)))
+    told = []
+    object.__setattr__(mover.laps, "on_documents", lambda n_done, n_docs: told.append(n_done))
+
+    mover.move(state, prior, 1, np.random.default_rng(0))
+
+    assert mover.rival.n_laps == 1
+    assert told == []

@@ -1,0 +1,110 @@
+"""Verification notices when statistics and assignments part, and when a score has fallen."""
+
+import numpy as np
+import pytest
+
+from moved_collections import WORLDS, grown, twin_bound
+from sparsetopics.moves import phase
+from sparsetopics.moves.merge import merge_topics
+from sparsetopics.moves.phase import make_moves
+from sparsetopics.moves.standing import MoveTally
+from sparsetopics.moves.verify import recomputed_score, verify_move
+
+CRITERIA = pytest.mark.parametrize("criterion", ["bound", "collapsed"])
+
+
+@CRITERIA
+def test_a_sound_move_passes(tmp_path, criterion):
+    standing, tools = grown(tmp_path, WORLDS["bars"](), 12, criterion=criterion)
+    merged, tally = merge_topics(standing, tools)
+
+    verify_move("merge", standing, merged, tools)
+    verify_move("merge", merged, merged, tools)
+
+    assert tally.accepted > 0
+
+
+def test_the_recomputed_score_is_that_of_plain_numpy(tmp_path):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 6)
+
+    assert recomputed_score(standing, tools) == pytest.approx(twin_bound(standing), rel=1e-7)
+
+
+@CRITERIA
+def test_the_recomputed_score_reads_no_statistics(tmp_path, criterion):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 6, criterion=criterion)
+    total = standing.state.total
+    nonsense = standing.state._replace(
+        total=total._replace(word_topic_counts=np.ones_like(standing.counts))
+    )
+
+    found = recomputed_score(standing._replace(state=nonsense), tools)
+
+    assert found == recomputed_score(standing, tools)
+
+
+def with_counts(standing, counts):
+    total = standing.state.total._replace(word_topic_counts=counts)
+    return standing._replace(state=standing.state._replace(total=total))
+
+
+def with_term(standing, name):
+    total = standing.state.total
+    terms = total.terms._replace(**{name: 1.00001 * getattr(total.terms, name)})
+    return standing._replace(state=standing.state._replace(total=total._replace(terms=terms)))
+
+
+TAMPERED = {
+    "a token too many": lambda standing: with_counts(standing, standing.counts + 1e-4),
+    "words exchanged": lambda standing: with_counts(
+        standing, np.vstack([standing.counts[:9, ::-1], standing.counts[9:]])
+    ),
+    "another reference": lambda standing: standing._replace(reference=2.0 * standing.reference),
+    "entropy": lambda standing: with_term(standing, "assignment_entropy"),
+    "digammas": lambda standing: with_term(standing, "summed_digamma"),
+}
+
+
+@CRITERIA
+@pytest.mark.parametrize("tamper", TAMPERED.values(), ids=TAMPERED.keys())
+def test_statistics_that_are_not_those_of_the_assignments_are_noticed(tmp_path, criterion, tamper):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 6, criterion=criterion)
+    verify_move("merge", standing, standing, tools)
+
+    with pytest.raises(AssertionError, match="merge: score .* of the statistics"):
+        verify_move("merge", standing, tamper(standing), tools)
+
+
+def test_a_wrong_spread_is_noticed(tmp_path):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 6, criterion="collapsed")
+    spread = standing.spread._replace(variances=1.001 * standing.spread.variances)
+
+    with pytest.raises(AssertionError, match="of the statistics"):
+        verify_move("merge", standing, standing._replace(spread=spread), tools)
+
+
+@CRITERIA
+def test_a_move_that_lowers_the_score_is_noticed(tmp_path, criterion):
+    """A merge backwards."""
+    standing, tools = grown(tmp_path, WORLDS["bars"](), 12, criterion=criterion)
+    merged, _ = merge_topics(standing, tools)
+
+    with pytest.raises(AssertionError, match="before, .* after"):
+        verify_move("birth", merged, standing, tools)
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_phase_verifies_if_asked(tmp_path, monkeypatch, verify):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 6)
+
+    def spoil(standing, tools):
+        return with_counts(standing, standing.counts + 1e-3), MoveTally(1, 1)
+
+    monkeypatch.setattr(phase, "MOVES", {"merge": spoil})
+    tools = tools._replace(verify=verify)
+    if not verify:
+        make_moves(standing, None, ("merge",), tools)
+        return
+
+    with pytest.raises(AssertionError, match="merge"):
+        make_moves(standing, None, ("merge",), tools)
