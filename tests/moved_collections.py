@@ -1,4 +1,4 @@
-"""Memoized collections after some laps, for tests of moves, and what must hold of them after each."""
+"""Memoized collections after some laps, for tests of moves, and what must hold after each."""
 
 import numpy as np
 

@@ -1,5 +1,7 @@
 """Births: every topic's children share its words and its weight."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -101,7 +103,7 @@ def test_the_words_of_a_topic_are_its_expected_counts(seed):
 
         rows = [
             (world.batch.word_ids[lo:hi][mine], expected[lo:hi, topic][mine])
-            for lo, hi in zip(indptr[:-1], indptr[1:], strict=True)
+            for lo, hi in itertools.pairwise(indptr)
             if (mine := expected[lo:hi, topic] > 0).any()
         ]
         assert own.n_docs == len(rows)

@@ -56,7 +56,7 @@ def test_a_refused_topic_is_left_alone_for_ever_longer():
 
 
 @pytest.mark.parametrize(
-    ("size", "again"), [(50.0, False), (59.0, False), (61.0, True), (39, True)]
+    ("size", "again"), [(50.0, False), (59.0, False), (61.0, True), (39.0, True)]
 )
 def test_a_topic_of_another_size_may_be_tried_at_once(size, again):
     ledger = Ledger.new(2)._replace(lap=1).refused("delete", 50.0, 1)

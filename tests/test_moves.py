@@ -60,7 +60,7 @@ def accepted(trace, move):
     return sum(getattr(info, f"{move}s_accepted") for info in trace)
 
 
-# --- every accepted move raises the exactly recomputed score (``verify``) --------------------------
+# --- every accepted move raises the exactly recomputed score (``verify``) ------------------------
 
 
 @pytest.mark.parametrize("world", WORLDS)

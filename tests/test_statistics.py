@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import gammaln
 
-from simulated_documents import read_only
+from simulated_documents import as_source, batch_of_counts, read_only
 from sparsetopics.statistics import (
     TERMS_BY_TOPIC,
+    DocumentLengths,
     DocumentTerms,
     SparseCounts,
     Statistics,
@@ -147,3 +149,24 @@ def test_the_tail_is_a_topic_that_no_document_uses():
     assert {name for name in terms._fields if np.shape(getattr(terms, name)) == (N_TOPICS,)} == set(
         TERMS_BY_TOPIC
     )
+
+
+@given(seed=SEEDS, n_batches=st.integers(1, 4))
+def test_lengths_of_batches_add_up(seed, n_batches):
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(0.7, (9, N_WORDS))
+    counts[0] = 0  # a document may be empty
+    source = as_source(batch_of_counts(counts), N_WORDS, n_batches)
+    batches = [source.read(batch_id) for batch_id in range(n_batches)]
+
+    whole = DocumentLengths.of(batches)
+    summed = DocumentLengths.of([])
+    for batch in batches:
+        summed = summed.plus(DocumentLengths.of([batch]))
+
+    tokens = counts.sum(axis=1)
+    expected = np.unique(tokens, return_counts=True)
+    for found in (whole, summed):
+        np.testing.assert_array_equal(found.tokens, expected[0])
+        np.testing.assert_array_equal(found.n_docs, expected[1])
+        assert found.log_gamma_sum(0.3) == pytest.approx(gammaln(tokens + 0.3).sum())

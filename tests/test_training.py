@@ -16,7 +16,7 @@ from sparsetopics.executors import SerialExecutor, open_executor
 from sparsetopics.local_step import fit_documents
 from sparsetopics.model import TopicModel
 from sparsetopics.options import LocalOptions, TopicPrior, TrainingOptions
-from sparsetopics.training import Hooks, train
+from sparsetopics.training import QUIET_GAIN, QUIET_LAPS, Hooks, LapInfo, has_settled, train
 
 N_WORDS = 30
 
@@ -239,6 +239,41 @@ def test_the_trace_tells_how_it_went(fit, source):
     assert all(0 <= info.batches_kept_old <= 3 for info in trace)
     assert trace[0].seconds <= trace[-1].seconds
     assert trace[-1].doc_concentration == pytest.approx(model.doc_concentration.sum())
+
+
+def course_of(bounds, n_topics):
+    """A trace that says no more than the rule of stopping reads."""
+    rest = dict.fromkeys(LapInfo._fields, 0)
+    return [
+        LapInfo(**{**rest, "elbo_per_token": bound, "n_topics": n})
+        for bound, n in zip(bounds, n_topics, strict=True)
+    ]
+
+
+LITTLE, MUCH = 0.9 * QUIET_GAIN, 1.1 * QUIET_GAIN
+
+
+@pytest.mark.parametrize(
+    ("changes", "n_topics", "settled"),
+    [
+        ([LITTLE] * QUIET_LAPS, 5, True),
+        ([-LITTLE] * QUIET_LAPS, 5, True),
+        ([0.0] * (QUIET_LAPS - 1), 5, False),
+        ([], 5, False),
+        ([MUCH] + [LITTLE] * QUIET_LAPS, 5, True),
+        ([LITTLE] * QUIET_LAPS + [MUCH], 5, False),
+        ([LITTLE] * QUIET_LAPS + [-MUCH], 5, False),
+        ([MUCH] + [LITTLE] * (QUIET_LAPS - 1), 5, False),
+        ([0.0] * QUIET_LAPS, [5] * QUIET_LAPS + [6], False),
+        ([0.0] * QUIET_LAPS, [6] + [5] * QUIET_LAPS, False),
+        ([0.0] * (QUIET_LAPS + 1), [6] + [5] * (QUIET_LAPS + 1), True),
+    ],
+)
+def test_training_has_settled_after_some_quiet_laps(changes, n_topics, settled):
+    bounds = -7.0 + np.cumsum([0.0, *changes])
+    sizes = n_topics if isinstance(n_topics, list) else [n_topics] * len(bounds)
+
+    assert has_settled(course_of(bounds, sizes)) == settled
 
 
 def test_documents_are_reported_as_they_are_done(tmp_path, source):

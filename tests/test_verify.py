@@ -71,7 +71,7 @@ def test_statistics_that_are_not_those_of_the_assignments_are_noticed(tmp_path, 
     standing, tools = grown(tmp_path, WORLDS["simulated"](), 6, criterion=criterion)
     verify_move("merge", standing, standing, tools)
 
-    with pytest.raises(AssertionError, match="merge: score .* of the statistics"):
+    with pytest.raises(AssertionError, match=r"merge: score .* of the statistics"):
         verify_move("merge", standing, tamper(standing), tools)
 
 
@@ -89,7 +89,7 @@ def test_a_move_that_lowers_the_score_is_noticed(tmp_path, criterion):
     standing, tools = grown(tmp_path, WORLDS["bars"](), 12, criterion=criterion)
     merged, _ = merge_topics(standing, tools)
 
-    with pytest.raises(AssertionError, match="before, .* after"):
+    with pytest.raises(AssertionError, match=r"before, .* after"):
         verify_move("birth", merged, standing, tools)
 
 
