@@ -35,42 +35,53 @@ def word_evidence(
 
 
 @numba.njit(cache=True, nogil=True)
-def word_pair_gains(
+def word_gamma_sums(
     counts: FloatArray,  # (n_words, n_topics)
     word_concentration: float,
 ) -> FloatArray:
-    """log M(S_a + S_b) − log M(S_a) − log M(S_b) above the diagonal, (n_topics, n_topics).
+    """Σ_v lnΓ(S_kv + η) − lnΓ(η) of each topic, (n_topics,)."""
+    n_words, n_topics = counts.shape
+    sums = np.zeros(n_topics)
+    nothing = log_gamma(word_concentration)
+    for v in range(n_words):
+        for k in range(n_topics):
+            if counts[v, k] != 0.0:
+                sums[k] += log_gamma(counts[v, k] + word_concentration) - nothing
+    return sums
+
+
+@numba.njit(cache=True, nogil=True)
+def word_pair_gains(
+    topic_counts: FloatArray,  # (n_topics, n_words)
+    pairs: IntArray,  # (n_pairs, 2)
+    word_concentration: float,
+) -> FloatArray:
+    """log M(S_a + S_b) − log M(S_a) − log M(S_b) of each pair, (n_pairs,).
 
     A word changes something only where both topics have it.
     """
-    n_words, n_topics = counts.shape
-    gains = np.zeros((n_topics, n_topics))
+    n_topics, n_words = topic_counts.shape
+    gains = np.zeros(pairs.shape[0])
+    alone = np.zeros((n_topics, n_words))
     totals = np.zeros(n_topics)
-    present = np.zeros(n_topics, np.int64)
-    alone = np.zeros(n_topics)
     nothing = log_gamma(word_concentration)
-    for v in range(n_words):
-        n_present = 0
-        for k in range(n_topics):
-            count = counts[v, k]
-            if count > 0.0:
-                totals[k] += count
-                present[n_present] = k
-                alone[k] = log_gamma(count + word_concentration) - nothing
-                n_present += 1
-        for i in range(n_present):
-            a = present[i]
-            for j in range(i + 1, n_present):
-                b = present[j]
-                both = log_gamma(counts[v, a] + counts[v, b] + word_concentration) - nothing
-                gains[a, b] += both - alone[a] - alone[b]
+    for k in range(n_topics):
+        for v in range(n_words):
+            if topic_counts[k, v] > 0.0:
+                totals[k] += topic_counts[k, v]
+                alone[k, v] = log_gamma(topic_counts[k, v] + word_concentration) - nothing
     prior = n_words * word_concentration
-    for a in range(n_topics):
-        alone[a] = log_gamma(totals[a] + prior) - log_gamma(prior)
-    for a in range(n_topics):
-        for b in range(a + 1, n_topics):
-            both = log_gamma(totals[a] + totals[b] + prior) - log_gamma(prior)
-            gains[a, b] -= both - alone[a] - alone[b]
+    empty = log_gamma(prior)
+    for p in range(pairs.shape[0]):
+        a, b = pairs[p, 0], pairs[p, 1]
+        gain = log_gamma(totals[a] + prior) + log_gamma(totals[b] + prior)
+        gain -= log_gamma(totals[a] + totals[b] + prior) + empty
+        for v in range(n_words):
+            if topic_counts[a, v] > 0.0 and topic_counts[b, v] > 0.0:
+                both = topic_counts[a, v] + topic_counts[b, v]
+                gain += log_gamma(both + word_concentration) - nothing
+                gain -= alone[a, v] + alone[b, v]
+        gains[p] = gain
     return gains
 
 

@@ -35,6 +35,12 @@ class TopicGlobals(NamedTuple):
     topic_counts: FloatArray  # (n_topics,)  its sums
     allocation: Allocation
     word_concentration: float  # η
+    vocabulary_size: int = 0  # where the counts are of some words only
+
+    @property
+    def n_words(self) -> int:
+        """Words that a topic may use."""
+        return self.vocabulary_size or len(self.word_topic_counts)
 
     @property
     def doc_concentration(self) -> FloatArray:
@@ -222,12 +228,13 @@ def _word_weights(
     word_ids: Rows, current: TopicGlobals, update: str, executor: Executor
 ) -> Float32Array:
     weigh = words.collapsed_weights if update == "collapsed" else words.mean_field_weights
-    n_words, n_topics = current.word_topic_counts.shape
-    weights = np.empty((len(word_ids), n_topics), np.float32)
+    weights = np.empty((len(word_ids), len(current.topic_counts)), np.float32)
 
     def fill(part: slice) -> None:
         counts = current.word_topic_counts[word_ids[part]]
-        weights[part] = weigh(counts, current.topic_counts, n_words, current.word_concentration)
+        weights[part] = weigh(
+            counts, current.topic_counts, current.n_words, current.word_concentration
+        )
 
     executor.map(fill, _slices(len(word_ids), BLOCK_ROWS))
     return weights

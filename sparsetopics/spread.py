@@ -43,11 +43,19 @@ class Spread(NamedTuple):
 
     def renumbered(self, new_topics: IntArray, n_topics: int) -> Spread:
         """Topic k becomes ``new_topics[k]``, -1 leaves it out; numbers must not meet."""
-        moved = Spread.zeros(len(self.variances), n_topics)
-        kept = new_topics >= 0
-        for old, new in zip(self, moved, strict=True):
-            new[..., new_topics[kept]] = old[..., kept]
+        source = np.full(n_topics, -1)
+        kept = np.flatnonzero(new_topics >= 0)
+        source[new_topics[kept]] = kept
+        moved = Spread(*(array.take(np.maximum(source, 0), axis=-1) for array in self))
+        for array in moved:
+            array[..., source < 0] = 0.0
         return moved
+
+    def rows(self, words: IntArray) -> Spread:
+        """Some words alone; a copy, with nothing of documents."""
+        return Spread(
+            self.variances[words], self.log_absent[words], np.zeros_like(self.doc_corrections)
+        )
 
     def take(self, topics: list[int]) -> Spread:
         """The chosen topics alone."""
@@ -58,9 +66,9 @@ class Spread(NamedTuple):
         for array, values in zip(self, other, strict=True):
             array[..., topics] = values
 
-    def corrections(self, counts: FloatArray, word_concentration: float) -> FloatArray:
-        """What the criterion adds to the ELBO for each topic, (n_topics,), in nats."""
-        of_words: FloatArray = _spread_kernels.word_corrections(
+    def word_corrections(self, counts: FloatArray, word_concentration: float) -> FloatArray:
+        """What the criterion adds to the ELBO for the words of each topic, (n_topics,), nats."""
+        corrections: FloatArray = _spread_kernels.word_corrections(
             counts, self.variances, self.log_absent, word_concentration
         )
-        return of_words + self.doc_corrections
+        return corrections

@@ -11,7 +11,7 @@ from scipy.special import psi
 
 from sparsetopics import _pair_kernels, _word_kernels
 from sparsetopics._word_kernels import Float32Array
-from sparsetopics.batches import FloatArray
+from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.statistics import SparseCounts
 
 
@@ -82,7 +82,14 @@ def evidence_by_topic(counts: FloatArray, word_concentration: float) -> FloatArr
     return evidence
 
 
-def merge_gains(counts: FloatArray, word_concentration: float) -> FloatArray:
-    """log M(S_a + S_b) − log M(S_a) − log M(S_b) for a < b, (n_topics, n_topics)."""
-    gains: FloatArray = _pair_kernels.word_pair_gains(counts, word_concentration)
+def gamma_sums(counts: FloatArray, word_concentration: float) -> FloatArray:
+    """Σ_v lnΓ(S_kv + η) − lnΓ(η), (n_topics,), the part of log M(S_k) that is a sum over words."""
+    sums: FloatArray = _pair_kernels.word_gamma_sums(counts, word_concentration)
+    return sums
+
+
+def merge_gains(counts: FloatArray, pairs: IntArray, word_concentration: float) -> FloatArray:
+    """log M(S_a + S_b) − log M(S_a) − log M(S_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
+    by_topic = np.ascontiguousarray(counts.T)
+    gains: FloatArray = _pair_kernels.word_pair_gains(by_topic, pairs, word_concentration)
     return gains

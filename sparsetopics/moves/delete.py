@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.batches import FloatArray, IntArray
-from sparsetopics.moves.refit import Proposal, refitted, without_documents
-from sparsetopics.moves.sample import Sample, Trial, commit, doc_topics, first_trial, gather
+from sparsetopics.moves.refit import accepted, refit_without
+from sparsetopics.moves.sample import commit, doc_topics, first_trial, gather
 from sparsetopics.moves.standing import MoveTally, Standing, Tools
 
 NAME = "delete"
@@ -37,22 +37,27 @@ def delete_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally
     if len(chosen.targets) == 0:
         return standing, MoveTally(0, 0)
     sample = gather(standing, chosen.documents)
-    trial, accepted, ledger = first_trial(standing, sample), 0, standing.ledger
-    refused, n_tried = 0.0, 0
+    trial, ledger = first_trial(standing, sample), standing.ledger
+    refused, n_tried, n_made = 0.0, 0, 0
     for topic in chosen.targets.tolist():
         if refused > REFUSED_SHARE * standing.terms.n_tokens:
             break
-        shorter, cost = _tried(trial, sample, int(trial.new_topics[topic]), standing, tools)
-        n_tried += 1
-        if shorter.score > trial.score:
-            trial, accepted = shorter, accepted + 1
+        current, n_tried = int(trial.new_topics[topic]), n_tried + 1
+        whole = sample.assignments._replace(responsibilities=trial.found)
+        entries = doc_topics(whole, trial.n_topics)
+        users = np.unique(entries.documents[entries.topics == current])
+        refit = refit_without(
+            trial, sample, current, users, standing.word_concentration, tools, rounds=ROUNDS
+        )
+        if refit.score > trial.score:
+            trial, n_made = accepted(trial, sample, current, users, refit), n_made + 1
         else:
-            refused += cost
+            refused += entries.lengths[users].sum()
             ledger = ledger.refused(NAME, float(standing.sizes[topic]), topic)
     standing = standing._replace(ledger=ledger)
-    if accepted:
+    if n_made:
         standing = commit(standing, trial, sample, tools)
-    return standing, MoveTally(n_tried, accepted)
+    return standing, MoveTally(n_tried, n_made)
 
 
 def plan(standing: Standing) -> Plan:
@@ -78,25 +83,3 @@ def _targets(standing: Standing, used: FloatArray) -> IntArray:
     targets = targets[: min(MOST_TARGETS, standing.n_topics - 1)]
     room = max(FETCHED_SHARE * n_tokens, FETCHED_TOKENS)
     return targets[np.cumsum(used[targets]) <= room]
-
-
-def _tried(
-    trial: Trial, sample: Sample, topic: int, standing: Standing, tools: Tools
-) -> tuple[Trial, float]:
-    """The collection without ``topic``, and the tokens of the documents fitted for that."""
-    new_topics = np.arange(trial.n_topics)
-    new_topics[topic + 1 :] -= 1
-    new_topics[topic] = -1
-    proposal = Proposal(
-        np.delete(trial.counts, topic, axis=1),
-        trial.allocation.without(topic),
-        np.delete(trial.reference, topic),
-        new_topics,
-    )
-    entries = doc_topics(sample.assignments._replace(responsibilities=trial.found), trial.n_topics)
-    users = np.unique(entries.documents[entries.topics == topic])
-    rest = without_documents(trial, sample, users, tools)
-    shorter = refitted(
-        trial, sample, rest, proposal, standing.word_concentration, tools, rounds=ROUNDS
-    )
-    return shorter, rest.batch.n_tokens

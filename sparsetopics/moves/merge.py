@@ -1,7 +1,7 @@
 """Merges: two topics become one, r_m = r_a + r_b.
 
-Plan: the gain of every pair at once, exact in its words and entropies, to first order in the small
-prior of documents that use only one of the two. Propose: the best pairs, each topic in one of them;
+Plan: the gain of all pairs of neighbours, exact in its words and entropies, to first order in the
+small prior of documents that use only one of the two. Propose: the best pairs, each topic in one of them;
 one pass over the assignments gives the exact terms of all. Accept: one after the other, each
 against the state that the ones before have left, sticks re-optimised (HDP15, MEMO13).
 """
@@ -20,11 +20,13 @@ from sparsetopics.assignments import Assignments, TopicChange
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.likelihoods import words
 from sparsetopics.local_step import sum_terms
-from sparsetopics.moves.standing import MoveTally, Standing, Tools, committed, corrections_of
+from sparsetopics.moves.standing import MoveTally, Standing, Tools, committed
+from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.spread import Spread
 from sparsetopics.statistics import TERMS_BY_TOPIC, DocumentTerms
 
 ROUNDS = 4  # a lap
+NEIGHBOURS = 12  # of a topic in words, and as many in documents
 HOPE = 20.0  # nats that the first-order gain may lack: sticks and θ_d adapt
 
 
@@ -59,16 +61,39 @@ def plan(standing: Standing) -> IntArray:
 
 
 def pair_gains(standing: Standing) -> FloatArray:
-    """What merging topics a < b would add to the ELBO at the sticks as they are, (K, K)."""
+    """What merging topics a < b would add to the ELBO at the sticks as they are, (K, K).
+
+    Minus infinity for pairs that are neither alike in words nor used together.
+    """
     n_topics, prior = standing.n_topics, standing.reference
-    gains = words.merge_gains(standing.counts, standing.word_concentration)
-    shared = np.zeros((n_topics, n_topics))
+    gains, shared = np.zeros((n_topics, n_topics)), np.zeros((n_topics, n_topics))
     for _, (batch, found) in standing.assignments():
         counts = batch.word_counts.astype(np.float64)
         _pair_kernels.add_assignment_pair_gains(counts, *found, gains)
         in_documents = _summary_kernels.doc_topic_counts(batch.indptr, counts, *found, n_topics)
         _pair_kernels.add_document_pair_gains(*in_documents, prior, gains, shared)
-    return np.triu(gains + _prior_gains(standing.terms, prior, shared), 1)
+    pairs = _neighbours(standing, shared)
+    of_words = np.full((n_topics, n_topics), -np.inf)
+    of_words[pairs[:, 0], pairs[:, 1]] = words.merge_gains(
+        standing.counts, pairs, standing.word_concentration
+    )
+    return of_words + gains + _prior_gains(standing.terms, prior, shared)
+
+
+def _neighbours(standing: Standing, shared: FloatArray) -> IntArray:
+    """Pairs a < b of topics of which one is among the nearest of the other, (n_pairs, 2)."""
+    n_topics = standing.n_topics
+    by_topic = np.sqrt(standing.counts.T.astype(np.float32))
+    by_topic /= np.maximum(np.linalg.norm(by_topic, axis=1, keepdims=True), 1e-30)
+    active = np.maximum(standing.terms.active_documents, 1.0)
+    together = (shared + shared.T) / np.sqrt(active[:, None] * active[None, :])
+    near = np.zeros((n_topics, n_topics), bool)
+    for likeness in (by_topic @ by_topic.T, together):
+        np.fill_diagonal(likeness, -1.0)
+        nearest = np.argsort(-likeness, axis=1, kind="stable")[:, :NEIGHBOURS]
+        near[np.arange(n_topics)[:, None], nearest] = True
+    pairs: IntArray = np.argwhere(np.triu(near | near.T, 1))
+    return pairs
 
 
 def _prior_gains(terms: DocumentTerms, prior: FloatArray, shared: FloatArray) -> FloatArray:
@@ -92,30 +117,30 @@ def _prior_gains(terms: DocumentTerms, prior: FloatArray, shared: FloatArray) ->
 
 
 class _Merged(NamedTuple):
-    """Where a round stands: all that the ELBO needs, by topic."""
+    """Where a round stands: all that the score needs, by topic."""
 
-    evidence: FloatArray  # (n_topics,)  log M(S_k), and what the criterion adds
+    by_topic: FloatArray  # (n_topics,)  of words, and what the criterion adds
     terms: DocumentTerms
     allocation: HDPAllocation
     score: float
 
 
 def _merge_round(standing: Standing, pairs: IntArray, tools: Tools) -> Standing:
-    spread = None if standing.spread is None else Spread.zeros(len(standing.counts), len(pairs))
+    spread = None if standing.spread is None else Spread.zeros(standing.n_words, len(pairs))
     by_batch = {
         batch_id: _terms_of_pairs(assignments, pairs, standing, spread, tools)
         for batch_id, assignments in standing.assignments()
     }
     columns = sum(by_batch.values(), np.zeros((len(TERMS_BY_TOPIC), len(pairs))))
     joint = standing.counts[:, pairs[:, 0]] + standing.counts[:, pairs[:, 1]]
-    evidence = words.evidence_by_topic(joint, standing.word_concentration)
-    evidence += corrections_of(spread, joint, standing.word_concentration)
+    scores = WordScores.of(joint, spread, standing.word_concentration)
+    by_pair = _by_topic(scores, spread, standing)
     merged = _start(standing)
     number = np.arange(standing.n_topics)
     made = []
     for p, (kept, absorbed) in enumerate(pairs.tolist()):
         a, b = int(number[kept]), int(number[absorbed])
-        trial = _tried(merged, a, b, evidence[p], columns[:, p])
+        trial = _tried(merged, a, b, by_pair[p], columns[:, p])
         if trial.score > merged.score:
             merged = trial
             made.append(p)
@@ -123,26 +148,30 @@ def _merge_round(standing: Standing, pairs: IntArray, tools: Tools) -> Standing:
             number[absorbed] = a
     if not made:
         return standing
-    merged = merged._replace(allocation=merged.allocation.updated(merged.terms))
-    by_batch = {batch_id: found[:, made] for batch_id, found in by_batch.items()}
-    if spread is not None:
-        spread = spread.take(made)
-    return _commit(standing, merged, number, pairs[made], by_batch, spread)
+    joined = _Joined(
+        pairs[made],
+        {batch_id: found[:, made] for batch_id, found in by_batch.items()},
+        scores.take(np.array(made)),
+        None if spread is None else spread.take(made),
+    )
+    return _commit(standing, merged.allocation.updated(merged.terms), number, joined)
+
+
+def _by_topic(scores: WordScores, spread: Spread | None, standing: Standing) -> FloatArray:
+    of_words = scores.by_topic(standing.n_words, standing.word_concentration)
+    return of_words if spread is None else of_words + spread.doc_corrections
 
 
 def _start(standing: Standing) -> _Merged:
-    evidence = words.evidence_by_topic(standing.counts, standing.word_concentration)
-    evidence += standing.corrections
-    score = float(evidence.sum()) + standing.allocation.elbo(standing.terms)
-    return _Merged(evidence, standing.terms, standing.allocation, score)
+    by_topic = _by_topic(standing.word_scores, standing.spread, standing)
+    score = float(by_topic.sum()) + standing.allocation.elbo(standing.terms)
+    return _Merged(by_topic, standing.terms, standing.allocation, score)
 
 
-def _tried(
-    before: _Merged, kept: int, absorbed: int, evidence: float, column: FloatArray
-) -> _Merged:
+def _tried(before: _Merged, kept: int, absorbed: int, joint: float, column: FloatArray) -> _Merged:
     """With two topics merged, sticks re-optimised only if that can decide."""
-    by_topic = before.evidence.copy()
-    by_topic[kept] = evidence
+    by_topic = before.by_topic.copy()
+    by_topic[kept] = joint
     by_topic = np.delete(by_topic, absorbed)
     terms = with_merged_column(before.terms, kept, absorbed, column)
     allocation = before.allocation.merged(kept, absorbed)
@@ -183,29 +212,33 @@ def _terms_of_pairs(
     return terms.by_topic
 
 
+class _Joined(NamedTuple):
+    """The pairs of a round that are merged."""
+
+    pairs: IntArray  # (n_made, 2)  kept, absorbed
+    by_batch: Mapping[int, FloatArray]  # (5, n_made) of each batch
+    scores: WordScores
+    spread: Spread | None
+
+
 def _commit(
-    standing: Standing,
-    merged: _Merged,
-    number: IntArray,
-    pairs: IntArray,
-    by_batch: Mapping[int, FloatArray],  # (5, n_pairs) of each batch
-    of_pairs: Spread | None,
+    standing: Standing, allocation: HDPAllocation, number: IntArray, joined: _Joined
 ) -> Standing:
-    counts = np.zeros((len(standing.counts), len(merged.evidence)))
-    kept = np.setdiff1d(np.arange(standing.n_topics), pairs[:, 1])
-    counts[:, number[kept]] = standing.counts[:, kept]
-    counts[:, number[pairs[:, 0]]] += standing.counts[:, pairs[:, 1]]
+    kept_of_pair, absorbed = joined.pairs.T
+    kept = np.setdiff1d(np.arange(standing.n_topics), absorbed)
+    places = number[kept_of_pair]
+    counts = np.ascontiguousarray(standing.counts[:, kept])
+    counts[:, places] += standing.counts[:, absorbed]
     reference: FloatArray = np.bincount(number, standing.reference).astype(np.float64)
     terms = {}
     for batch_id, memoized in standing.state.per_batch.items():
         columns = memoized.terms.by_topic
-        columns[:, pairs[:, 0]] = by_batch[batch_id]
+        columns[:, kept_of_pair] = joined.by_batch[batch_id]
         terms[batch_id] = memoized.terms.with_topics(columns[:, kept])
-    change = TopicChange(number, {}, len(merged.evidence))
     spread = None
-    if standing.spread is not None and of_pairs is not None:
-        apart = number.copy()
-        apart[pairs] = -1
-        spread = standing.spread.renumbered(apart, len(reference))
-        spread.put(number[pairs[:, 0]], of_pairs)
-    return committed(standing, change, counts, terms, merged.allocation, reference, spread)
+    if standing.spread is not None and joined.spread is not None:
+        spread = standing.spread.take(kept.tolist())
+        spread.put(places, joined.spread)
+    scores = standing.word_scores.take(kept).put(places, joined.scores)
+    change = TopicChange(number, {}, len(kept))
+    return committed(standing, change, counts, terms, allocation, reference, spread, scores)

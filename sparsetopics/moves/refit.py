@@ -1,7 +1,8 @@
-"""Another set of topics, tried on those documents of a sample that it is about.
+"""The collection without one topic, tried on the documents of a sample that use it.
 
-All else of the collection stays as it is, so the whole-data ELBO of the trial is exact: the
-documents' old contributions go out of the statistics, their new ones come in.
+All else stays as it is, so the score of the trial is exact: the documents' old contributions go out
+of the statistics, their new ones come in. Only rows of words that the documents have are touched; the
+whole tables are written once, when the trial is accepted.
 """
 
 from __future__ import annotations
@@ -15,91 +16,127 @@ from sparsetopics.assignments import Assignments
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.local_step import TopicGlobals, fit_documents, sum_terms, sum_words
 from sparsetopics.moves.sample import Sample, Trial, with_documents
-from sparsetopics.moves.standing import Tools, corrections_of, elbo_of
+from sparsetopics.moves.standing import Tools, score_of
+from sparsetopics.moves.word_scores import WordScores
+from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.spread import Spread
 from sparsetopics.statistics import DocumentTerms, added, subtracted
 
 
 class Rest(NamedTuple):
-    """The collection without some documents of the sample."""
+    """The collection without some documents, in the rows of their words, and without the topic."""
 
-    documents: IntArray  # (n_docs,)  the positions in the sample of those left out
-    batch: DocumentBatch  # those left out
-    counts: FloatArray  # (n_words, n_topics)
+    batch: DocumentBatch  # the documents left out, their words numbered from 0
+    words: IntArray  # (n_rows,)  the words' ids
+    counts: FloatArray  # (n_rows, n_topics)
+    sizes: FloatArray  # (n_topics,)  of all words
     terms: DocumentTerms
-    spread: Spread | None
+    spread: Spread | None  # its documents' part is that of the whole rest
+    scores: WordScores  # of all other words
 
 
-class Proposal(NamedTuple):
-    """Topics to begin with."""
+class Refit(NamedTuple):
+    """The collection with the documents fitted anew; tables in the rows of their words."""
 
-    counts: FloatArray  # (n_words, n_topics)
+    words: IntArray  # (n_rows,)
+    counts: FloatArray  # (n_rows, n_topics)
+    terms: DocumentTerms
     allocation: HDPAllocation
-    reference: FloatArray  # (n_topics,)
-    new_topics: IntArray  # (topics of the trial,)  -1 for those that go
+    found: Responsibilities  # of the documents
+    spread: Spread | None
+    scores: WordScores  # of all words
+    score: float
 
 
-def without_documents(trial: Trial, sample: Sample, documents: IntArray, tools: Tools) -> Rest:
-    """Take what ``documents`` contribute out of the trial's statistics."""
-    whole = Assignments(sample.assignments.documents, trial.found)
-    batch, found = whole.take(documents)
-    shape = (trial.counts.shape[0], trial.n_topics)
-    counts = trial.counts.copy()
-    sum_words(batch, found, shape, tools.executor).add_to(counts, -1.0)
-    np.maximum(counts, 0.0, out=counts)
-    terms = sum_terms(batch, found, trial.reference, trial.tail, tools.executor)
-    spread = None
-    if trial.spread is not None:
-        spread = trial.spread.copy()
-        spread.add(Assignments(batch, found), trial.reference, -1.0)
-    return Rest(documents, batch, counts, subtracted(trial.terms, terms), spread)
-
-
-def refitted(
+def refit_without(
     trial: Trial,
     sample: Sample,
-    rest: Rest,
-    proposal: Proposal,
+    topic: int,
+    documents: IntArray,  # (n_docs,)  positions in the sample of those that use it
     word_concentration: float,
     tools: Tools,
     *,
     rounds: int,
-) -> Trial:
-    """Local steps of the documents left out of ``rest``, and the global step after each round."""
-    n_topics = len(proposal.reference)
-    tail = float(proposal.allocation.sticks.doc_concentration - proposal.reference.sum())
-    others = np.zeros((len(rest.counts), n_topics))
-    kept = proposal.new_topics >= 0
-    others[:, proposal.new_topics[kept]] = rest.counts[:, kept]
-    rest_terms = rest.terms.renumbered(proposal.new_topics, n_topics)
-    counts, allocation = proposal.counts, proposal.allocation
+) -> Refit:
+    """Local steps of the documents without the topic, and a global step, ``rounds`` times."""
+    rest = _without(trial, sample, topic, documents, word_concentration, tools)
+    allocation = trial.allocation.without(topic)
+    reference = np.delete(trial.reference, topic)
+    tail = float(allocation.sticks.doc_concentration - reference.sum())
+    counts = np.delete(trial.counts[rest.words], topic, axis=1)
+    sizes, n_words = rest.sizes, len(trial.counts)
     for _ in range(rounds):
-        current = TopicGlobals(counts, counts.sum(axis=0), allocation, word_concentration)
-        fit = fit_documents(rest.batch, current, tools.local, tools.executor)
-        counts = others.copy()
-        fit.summary.word_counts.add_to(counts)
-        found = fit.responsibilities
-        terms = sum_terms(rest.batch, found, proposal.reference, tail, tools.executor)
-        terms = added(rest_terms, terms)
+        current = TopicGlobals(counts, sizes, allocation, word_concentration, n_words)
+        found = fit_documents(rest.batch, current, tools.local, tools.executor).responsibilities
+        counts = rest.counts.copy()
+        sum_words(rest.batch, found, counts.shape, tools.executor).add_to(counts)
+        sizes = rest.sizes + counts.sum(axis=0) - rest.counts.sum(axis=0)
+        terms = sum_terms(rest.batch, found, reference, tail, tools.executor)
+        terms = added(rest.terms, terms)
         allocation = allocation.updated(terms)
+    spread = rest.spread
+    if spread is not None:
+        spread.add(Assignments(rest.batch, found), reference)
+    scores = rest.scores.plus(WordScores.of(counts, spread, word_concentration))
+    score = score_of(scores, n_words, word_concentration, terms, allocation, spread)
+    return Refit(rest.words, counts, terms, allocation, found, spread, scores, score)
+
+
+def _without(
+    trial: Trial,
+    sample: Sample,
+    topic: int,
+    documents: IntArray,
+    word_concentration: float,
+    tools: Tools,
+) -> Rest:
+    whole = Assignments(sample.assignments.documents, trial.found)
+    batch, found = whole.take(documents)
+    words, numbered = np.unique(batch.word_ids.astype(np.int64), return_inverse=True)
+    batch = DocumentBatch(batch.indptr, numbered.astype(np.int32), batch.word_counts)
+    before = trial.counts[words]
+    spread = None if trial.spread is None else trial.spread.rows(words)
+    scores = trial.word_scores.minus(WordScores.of(before, spread, word_concentration))
+    counts = before.copy()
+    shape = (len(words), trial.n_topics)
+    sum_words(batch, found, shape, tools.executor).add_to(counts, -1.0)
+    np.maximum(counts, 0.0, out=counts)
+    terms = sum_terms(batch, found, trial.reference, trial.tail, tools.executor)
+    kept = np.delete(np.arange(trial.n_topics), topic)
+    if spread is not None and trial.spread is not None:
+        spread = spread._replace(doc_corrections=trial.spread.doc_corrections.copy())
+        spread.add(Assignments(batch, found), trial.reference, -1.0)
+        spread = spread.take(kept.tolist())
+    sizes = trial.word_scores.sizes - (before - counts).sum(axis=0)
+    by_topic = subtracted(trial.terms, terms)
+    return Rest(
+        batch, words, counts[:, kept], sizes[kept],
+        by_topic.with_topics(by_topic.by_topic[:, kept]), spread, scores.take(kept),
+    )  # fmt: skip
+
+
+def accepted(trial: Trial, sample: Sample, topic: int, documents: IntArray, refit: Refit) -> Trial:
+    """The trial with the refit written into the tables of the whole collection."""
+    new_topics = np.arange(trial.n_topics)
+    new_topics[topic + 1 :] -= 1
+    new_topics[topic] = -1
+    counts = np.delete(trial.counts, topic, axis=1)
+    counts[refit.words] = refit.counts
     spread = None
-    if rest.spread is not None:
-        spread = rest.spread.renumbered(proposal.new_topics, n_topics)
-        spread.add(Assignments(rest.batch, found), proposal.reference)
-    added_by_criterion = corrections_of(spread, counts, word_concentration).sum()
-    everywhere = trial.found.renumbered(proposal.new_topics)
-    renumbered = trial._replace(found=everywhere)
+    if trial.spread is not None and refit.spread is not None:
+        spread = trial.spread.renumbered(new_topics, trial.n_topics - 1)
+        spread = spread._replace(doc_corrections=refit.spread.doc_corrections)
+        spread.variances[refit.words] = refit.spread.variances
+        spread.log_absent[refit.words] = refit.spread.log_absent
+    renumbered = trial._replace(found=trial.found.renumbered(new_topics))
     return Trial(
         counts,
-        terms,
-        allocation,
-        proposal.reference,
-        with_documents(renumbered, sample, rest.documents, found),
-        _composed(trial.new_topics, proposal.new_topics),
+        refit.terms,
+        refit.allocation,
+        np.delete(trial.reference, topic),
+        with_documents(renumbered, sample, documents, refit.found),
+        np.where(trial.new_topics >= 0, new_topics[trial.new_topics], -1),
         spread,
-        elbo_of(counts, word_concentration, terms, allocation) + float(added_by_criterion),
+        refit.scores,
+        refit.score,
     )
-
-
-def _composed(first: IntArray, second: IntArray) -> IntArray:
-    return np.where(first >= 0, second[first], -1)

@@ -33,4 +33,5 @@ def _sorted(standing: Standing, order: IntArray) -> Standing:
     change = TopicChange(new_topics, {}, n_topics)
     spread = standing.spread.renumbered(new_topics, n_topics) if standing.spread else None
     reference = standing.reference[order]
-    return committed(standing, change, counts, terms, allocation, reference, spread)
+    scores = standing.word_scores.take(order)
+    return committed(standing, change, counts, terms, allocation, reference, spread, scores)

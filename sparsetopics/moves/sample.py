@@ -13,6 +13,7 @@ from sparsetopics.assignments import Assignments, Patch, TopicChange, overlaid
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.local_step import sum_terms
 from sparsetopics.moves.standing import Standing, Tools, committed
+from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.spread import Spread
 from sparsetopics.statistics import DocumentTerms, added, subtracted
@@ -49,6 +50,7 @@ class Trial(NamedTuple):
     found: Responsibilities  # of the sample
     new_topics: IntArray  # (topics before,)  -1 for those that are gone
     spread: Spread | None
+    word_scores: WordScores
     score: float
 
     @property
@@ -107,6 +109,7 @@ def first_trial(standing: Standing, sample: Sample) -> Trial:
         sample.assignments.responsibilities,
         np.arange(standing.n_topics),
         standing.spread,
+        standing.word_scores,
         standing.score,
     )
 
@@ -131,8 +134,9 @@ def commit(standing: Standing, trial: Trial, sample: Sample, tools: Tools) -> St
         patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
     change = TopicChange(trial.new_topics, patches, trial.n_topics)
     return committed(
-        standing, change, trial.counts, terms, trial.allocation, trial.reference, trial.spread
-    )
+        standing, change, trial.counts, terms,
+        trial.allocation, trial.reference, trial.spread, trial.word_scores,
+    )  # fmt: skip
 
 
 def with_documents(

@@ -16,6 +16,7 @@ from sparsetopics.learners.memoized import MemoizedState, assignments_of
 from sparsetopics.likelihoods import words
 from sparsetopics.local_step import TopicGlobals, sum_terms
 from sparsetopics.moves.ledger import Ledger
+from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.options import Criterion, LocalOptions
 from sparsetopics.spread import Spread
 from sparsetopics.statistics import DocumentTerms, Statistics, added
@@ -58,6 +59,7 @@ class Standing(NamedTuple):
     reference: FloatArray  # (n_topics,)  α_k of the terms
     ledger: Ledger
     spread: Spread | None = None  # with the collapsed criterion, once ``refreshed``
+    known_scores: WordScores | None = None  # of the counts and their spread, once ``refreshed``
 
     @classmethod
     def of(cls, state: MemoizedState, prior: Prior, ledger: Ledger) -> Standing:
@@ -78,14 +80,23 @@ class Standing(NamedTuple):
         return elbo_of(self.counts, self.word_concentration, self.terms, self.allocation)
 
     @property
-    def score(self) -> float:
-        """What moves must raise, in nats: the ELBO or the collapsed criterion."""
-        return self.elbo + float(self.corrections.sum())
+    def word_scores(self) -> WordScores:
+        """What words contribute to the score."""
+        if self.known_scores is not None:
+            return self.known_scores
+        return WordScores.of(self.counts, self.spread, self.word_concentration)
 
     @property
-    def corrections(self) -> FloatArray:
-        """What the criterion adds to the ELBO for each topic, (n_topics,)."""
-        return corrections_of(self.spread, self.counts, self.word_concentration)
+    def score(self) -> float:
+        """What moves must raise, in nats: the ELBO or the collapsed criterion."""
+        return score_of(
+            self.word_scores, self.n_words, self.word_concentration,
+            self.terms, self.allocation, self.spread,
+        )  # fmt: skip
+
+    @property
+    def n_words(self) -> int:
+        return len(self.counts)
 
     @property
     def counts(self) -> FloatArray:
@@ -131,13 +142,18 @@ def elbo_of(
     return words.log_marginal(counts, word_concentration) + allocation.elbo(terms)
 
 
-def corrections_of(
-    spread: Spread | None, counts: FloatArray, word_concentration: float
-) -> FloatArray:
-    """What the criterion adds to the ELBO for each topic, (n_topics,); nothing for the bound."""
-    if spread is None:
-        return np.zeros(counts.shape[1])
-    return spread.corrections(counts, word_concentration)
+def score_of(
+    scores: WordScores,
+    n_words: int,
+    word_concentration: float,
+    terms: DocumentTerms,
+    allocation: HDPAllocation,
+    spread: Spread | None,
+) -> float:
+    """The ELBO or the collapsed criterion in nats."""
+    of_documents = 0.0 if spread is None else float(spread.doc_corrections.sum())
+    of_words = float(scores.by_topic(n_words, word_concentration).sum())
+    return of_words + of_documents + allocation.elbo(terms)
 
 
 def refreshed(standing: Standing, tools: Tools) -> Standing:
@@ -154,7 +170,10 @@ def refreshed(standing: Standing, tools: Tools) -> Standing:
         spread = Spread.zeros(*standing.counts.shape)
         for _, assignments in standing.assignments():
             spread.add(assignments, reference)
-    return standing._replace(state=state, reference=reference, allocation=allocation, spread=spread)
+    scores = WordScores.of(standing.counts, spread, standing.word_concentration)
+    return standing._replace(
+        state=state, reference=reference, allocation=allocation, spread=spread, known_scores=scores
+    )
 
 
 def with_terms(
@@ -178,6 +197,7 @@ def committed(
     allocation: HDPAllocation,
     reference: FloatArray,
     spread: Spread | None,
+    scores: WordScores,
 ) -> Standing:
     """The standing after ``change``, with what follows from it for the statistics."""
     state = with_terms(standing.state, terms, counts)
@@ -186,5 +206,6 @@ def committed(
         allocation=allocation,
         reference=reference,
         spread=spread,
+        known_scores=scores,
         ledger=standing.ledger.renumbered(change.new_topics, change.n_topics),
     )

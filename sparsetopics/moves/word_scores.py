@@ -1,0 +1,53 @@
+"""What words contribute to the score, kept as sums that a few rows can be taken out of."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.likelihoods import words
+from sparsetopics.spread import Spread
+
+
+class WordScores(NamedTuple):
+    """Sums over words, so that the words of a few documents can be exchanged; (n_topics,) each."""
+
+    sizes: FloatArray  # Σ_v S_kv
+    sums: FloatArray  # Σ_v lnΓ(S_kv + η) − lnΓ(η)
+    corrections: FloatArray  # of the collapsed criterion, else nothing
+
+    @classmethod
+    def of(cls, counts: FloatArray, spread: Spread | None, word_concentration: float) -> WordScores:
+        """For ``counts`` (n_rows, n_topics) of some or all words, and their spread."""
+        none = np.zeros(counts.shape[1])
+        return cls(
+            counts.sum(axis=0),
+            words.gamma_sums(counts, word_concentration),
+            none if spread is None else spread.word_corrections(counts, word_concentration),
+        )
+
+    def plus(self, other: WordScores) -> WordScores:
+        return WordScores(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def minus(self, other: WordScores) -> WordScores:
+        return WordScores(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+
+    def take(self, topics: IntArray) -> WordScores:
+        return WordScores(*(array[topics] for array in self))
+
+    def put(self, topics: IntArray, other: WordScores) -> WordScores:
+        """With ``other`` in the place of ``topics``."""
+        changed = WordScores(*(array.copy() for array in self))
+        for mine, theirs in zip(changed, other, strict=True):
+            mine[topics] = theirs
+        return changed
+
+    def by_topic(self, n_words: int, word_concentration: float) -> FloatArray:
+        """log M(S_k) and what the criterion adds for words, (n_topics,), in nats."""
+        prior = n_words * word_concentration
+        totals = gammaln(self.sizes + prior) - gammaln(prior)
+        scores: FloatArray = self.sums - totals + self.corrections
+        return scores
