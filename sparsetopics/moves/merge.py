@@ -26,12 +26,13 @@ from sparsetopics.spread import Spread
 from sparsetopics.statistics import TERMS_BY_TOPIC, DocumentTerms
 
 ROUNDS = 4  # a lap
+WORTH_ANOTHER = 0.25  # of a round's proposals must be accepted to make another
 NEIGHBOURS = 12  # of a topic in words, and as many in documents
 HOPE = 20.0  # nats that the first-order gain may lack: sticks and θ_d adapt
 
 
 def merge_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]:
-    """Merge until no pair of topics is better as one, ``ROUNDS`` times at most."""
+    """Merge the best pairs; again as long as that is of use, ``ROUNDS`` times at most."""
     proposed = accepted = 0
     for _ in range(ROUNDS):
         pairs = plan(standing)
@@ -40,8 +41,9 @@ def merge_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]
         proposed += len(pairs)
         n_before = standing.n_topics
         standing = _merge_round(standing, pairs, tools)
-        accepted += n_before - standing.n_topics
-        if standing.n_topics == n_before:
+        n_made = n_before - standing.n_topics
+        accepted += n_made
+        if n_made < WORTH_ANOTHER * len(pairs):
             break
     return standing, MoveTally(proposed, accepted)
 
