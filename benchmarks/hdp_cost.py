@@ -118,6 +118,8 @@ def print_ratios(clock: Clock) -> None:
     """Averaged over the laps in which moves are made, by their CPU seconds."""
     _, own, whole, rivals, plain = zip(*clock.rows[3:], strict=True)
     sampled = [(lap, without) for lap, without in zip(own, plain, strict=True) if without]
+    if not sampled:
+        raise click.ClickException("no lap without moves was made; give a smaller --every")
     keeping = sum(lap for lap, _ in sampled) / sum(without for _, without in sampled)
     of_moves = (sum(whole) - sum(rivals)) / sum(own)
     with_rivals = sum(whole) / sum(own)
