@@ -1,8 +1,8 @@
 """Merges: two topics become one, r_m = r_a + r_b.
 
 Plan: the gain of all pairs of neighbours, exact in its words and entropies, to first order in the
-small prior of documents that use only one of the two. Propose: the best pairs, each topic in one of them;
-one pass over the assignments gives the exact terms of all. Accept: one after the other, each
+small prior of documents that use only one of the two. Propose: the best pairs, each topic in one of
+them; one pass over the assignments gives the exact terms of all. Accept: one after the other, each
 against the state that the ones before have left, sticks re-optimised (HDP15, MEMO13).
 """
 

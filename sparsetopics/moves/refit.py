@@ -1,8 +1,8 @@
 """The collection without one topic, tried on the documents of a sample that use it.
 
 All else stays as it is, so the score of the trial is exact: the documents' old contributions go out
-of the statistics, their new ones come in. Only rows of words that the documents have are touched; the
-whole tables are written once, when the trial is accepted.
+of the statistics, their new ones come in. Only rows of words that the documents have are touched;
+the whole tables are written once, when the trial is accepted.
 """
 
 from __future__ import annotations

@@ -75,8 +75,9 @@ def doc_topics(assignments: Assignments, n_topics: int) -> DocTopics:
 
 
 def gather(standing: Standing, wanted: Mapping[int, IntArray]) -> Sample:
-    """Fetch documents, given by batch and position; at least one."""
-    parts, batch_ids, positions = [], [], []
+    """Fetch documents, given by batch and position."""
+    parts: list[Assignments] = []
+    batch_ids, positions = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for batch_id, assignments in standing.assignments():
         chosen = wanted.get(batch_id, np.zeros(0, np.int64))
         if len(chosen) > 0:
@@ -91,6 +92,9 @@ def gather(standing: Standing, wanted: Mapping[int, IntArray]) -> Sample:
 
 
 def joined_documents(parts: list[DocumentBatch]) -> DocumentBatch:
+    """One after the other."""
+    if not parts:
+        return DocumentBatch(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint32))
     lengths = np.concatenate([np.diff(part.indptr) for part in parts])
     return DocumentBatch(
         np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
