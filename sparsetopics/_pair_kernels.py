@@ -13,28 +13,6 @@ from sparsetopics.batches import FloatArray, IntArray
 
 
 @numba.njit(cache=True, nogil=True)
-def word_evidence(
-    counts: FloatArray,  # (n_words, n_topics)
-    word_concentration: float,
-) -> FloatArray:
-    """log M(S_k) = lnB(S_k + η) − lnB(η1) of each topic, (n_topics,)."""
-    n_words, n_topics = counts.shape
-    totals = np.zeros(n_topics)
-    evidence = np.zeros(n_topics)
-    nothing = log_gamma(word_concentration)
-    for v in range(n_words):
-        for k in range(n_topics):
-            count = counts[v, k]
-            if count != 0.0:
-                totals[k] += count
-                evidence[k] += log_gamma(count + word_concentration) - nothing
-    prior = n_words * word_concentration
-    for k in range(n_topics):
-        evidence[k] -= log_gamma(totals[k] + prior) - log_gamma(prior)
-    return evidence
-
-
-@numba.njit(cache=True, nogil=True)
 def word_gamma_sums(
     counts: FloatArray,  # (n_words, n_topics)
     word_concentration: float,

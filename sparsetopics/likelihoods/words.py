@@ -7,7 +7,7 @@ is λ = S + η throughout: after every global update it is at its optimum for th
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import psi
+from scipy.special import gammaln, psi
 
 from sparsetopics import _pair_kernels, _word_kernels
 from sparsetopics._word_kernels import Float32Array
@@ -78,14 +78,26 @@ def log_marginal(counts: FloatArray, word_concentration: float) -> float:
 
 def evidence_by_topic(counts: FloatArray, word_concentration: float) -> FloatArray:
     """log M(S_k), (n_topics,): the log probability of a topic's expected counts, φ_k integrated."""
-    evidence: FloatArray = _pair_kernels.word_evidence(counts, word_concentration)
-    return evidence
+    sums = gamma_sums(counts, word_concentration)
+    return evidence_of_sums(sums, counts.sum(axis=0), len(counts), word_concentration)
 
 
 def gamma_sums(counts: FloatArray, word_concentration: float) -> FloatArray:
     """Σ_v lnΓ(S_kv + η) − lnΓ(η), (n_topics,), the part of log M(S_k) that is a sum over words."""
     sums: FloatArray = _pair_kernels.word_gamma_sums(counts, word_concentration)
     return sums
+
+
+def evidence_of_sums(
+    sums: FloatArray,  # (n_topics,)  of ``gamma_sums`` over all words
+    topic_counts: FloatArray,  # (n_topics,)
+    n_words: int,
+    word_concentration: float,
+) -> FloatArray:
+    """log M(S_k), (n_topics,)."""
+    prior = n_words * word_concentration
+    evidence: FloatArray = sums - gammaln(topic_counts + prior) + gammaln(prior)
+    return evidence
 
 
 def merge_gains(counts: FloatArray, pairs: IntArray, word_concentration: float) -> FloatArray:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.likelihoods import words
@@ -47,7 +46,5 @@ class WordScores(NamedTuple):
 
     def by_topic(self, n_words: int, word_concentration: float) -> FloatArray:
         """log M(S_k) and what the criterion adds for words, (n_topics,), in nats."""
-        prior = n_words * word_concentration
-        totals = gammaln(self.sizes + prior) - gammaln(prior)
-        scores: FloatArray = self.sums - totals + self.corrections
-        return scores
+        evidence = words.evidence_of_sums(self.sums, self.sizes, n_words, word_concentration)
+        return evidence + self.corrections
