@@ -14,7 +14,7 @@ from sparsetopics.executors import Executor
 from sparsetopics.laps import Laps, Prior
 from sparsetopics.learners.memoized import MemoizedState, assignments_of
 from sparsetopics.likelihoods import words
-from sparsetopics.local_step import TopicGlobals, sum_terms
+from sparsetopics.local_step import sum_terms
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.options import Criterion, LocalOptions
@@ -115,21 +115,13 @@ class Standing(NamedTuple):
 
     @property
     def tail(self) -> float:
-        return tail_of(self.allocation, self.reference)
-
-    @property
-    def current(self) -> TopicGlobals:
-        return TopicGlobals(self.counts, self.sizes, self.allocation, self.word_concentration)
+        """What ``reference`` leaves of the total concentration."""
+        return float(self.allocation.sticks.doc_concentration - self.reference.sum())
 
     def assignments(self) -> Iterator[tuple[int, Assignments]]:
         """Batch after batch, as they are now."""
         for batch_id in sorted(self.state.per_batch):
             yield batch_id, assignments_of(self.state, batch_id)
-
-
-def tail_of(allocation: HDPAllocation, reference: FloatArray) -> float:
-    """What ``reference`` leaves of the total concentration."""
-    return float(allocation.sticks.doc_concentration - reference.sum())
 
 
 def elbo_of(
