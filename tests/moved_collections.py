@@ -122,9 +122,12 @@ def assert_spread(standing):
     fresh = Spread.zeros(*standing.counts.shape)
     for _, assignments in standing.assignments():
         fresh.add(assignments, standing.reference)
-    expected = fresh.corrections(standing.counts, ETA)
-    np.testing.assert_allclose(standing.corrections, expected, rtol=1e-5, atol=1e-2)
-    assert expected.min() > -1e-3  # lnΓ is convex
+    expected = fresh.word_corrections(standing.counts, ETA)
+    np.testing.assert_allclose(standing.word_scores.corrections, expected, rtol=1e-5, atol=1e-2)
+    np.testing.assert_allclose(
+        standing.spread.doc_corrections, fresh.doc_corrections, rtol=1e-5, atol=1e-2
+    )
+    assert (expected + fresh.doc_corrections).min() > -1e-3  # lnΓ is convex
 
 
 def assert_sound(standing, tools):

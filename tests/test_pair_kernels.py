@@ -14,11 +14,11 @@ from sparse_worlds import worlds
 from sparsetopics._pair_kernels import (
     add_assignment_pair_gains,
     add_document_pair_gains,
-    log_gamma,
-    word_evidence,
     word_pair_gains,
 )
+from sparsetopics._special_kernels import log_gamma
 from sparsetopics._summary_kernels import doc_topic_counts
+from sparsetopics.likelihoods.words import evidence_by_topic
 
 counts_of_words = st.builds(
     lambda seed, n_words, n_topics, share: sparse_counts(seed, n_words, n_topics, share),
@@ -64,18 +64,23 @@ def test_log_gamma_equals_mpmath():
 
 
 @given(counts=counts_of_words, eta=concentrations)
-def test_word_evidence_is_the_normalizers_ratio(counts, eta):
+def test_evidence_of_topics_is_the_normalizers_ratio(counts, eta):
     np.testing.assert_allclose(
-        word_evidence(counts, eta), evidence_of(counts, eta), rtol=1e-10, atol=1e-8
+        evidence_by_topic(counts, eta), evidence_of(counts, eta), rtol=1e-10, atol=1e-8
     )
 
 
 @given(counts=counts_of_words, eta=concentrations)
 def test_word_gains_equal_those_of_all_pairs(counts, eta):
     whole = evidence_of(counts, eta).sum()
+    n_topics = counts.shape[1]
+    pairs = np.array(list(itertools.combinations(range(n_topics), 2)), np.int64).reshape(-1, 2)
+    gains = np.zeros((n_topics, n_topics))
+
+    gains[pairs[:, 0], pairs[:, 1]] = word_pair_gains(np.ascontiguousarray(counts.T), pairs, eta)
 
     assert_gains(
-        word_pair_gains(counts, eta),
+        gains,
         lambda a, b: evidence_of(merged(counts, a, b), eta).sum() - whole,
     )
 

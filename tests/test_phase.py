@@ -87,8 +87,9 @@ def test_many_phases_between_visits_are_replayed(tmp_path):
         assert_sums(learner, standing.state)
         assert_terms(standing)
         allocation, ledger = standing.allocation, standing.ledger
-        visit = visit_of(lap % 4, source.read(lap % 4), standing.current, local)
-        state, _ = learner.step(standing.state, [visit], standing.current)
+        current = Prior(allocation, ETA).with_counts(standing.counts)
+        visit = visit_of(lap % 4, source.read(lap % 4), current, local)
+        state, _ = learner.step(standing.state, [visit], current)
         assert_sums(learner, state)
 
     resummed = learner.end_lap(state)

@@ -107,7 +107,7 @@ def test_corrections_are_those_of_words_and_documents(world):
     counts = np.zeros((world.n_words, world.n_topics))
     np.add.at(counts, world.batch.word_ids, world.counts[:, None] * world.dense)
 
-    found = spread.corrections(counts, 0.1)
+    found = spread.word_corrections(counts, 0.1) + spread.doc_corrections
 
     expected = spread.doc_corrections.copy()
     for v, k in zip(*np.nonzero(counts), strict=True):

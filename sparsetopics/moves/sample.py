@@ -12,7 +12,7 @@ from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.assignments import Assignments, Patch, TopicChange, overlaid
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.local_step import sum_terms
-from sparsetopics.moves.standing import Standing, Tools, committed
+from sparsetopics.moves.standing import Standing, Tools, committed, resummed
 from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.spread import Spread
@@ -137,10 +137,11 @@ def commit(standing: Standing, trial: Trial, sample: Sample, tools: Tools) -> St
         terms[batch_id] = added(left, put)
         patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
     change = TopicChange(trial.new_topics, patches, trial.n_topics)
-    return committed(
+    after = committed(
         standing, change, trial.counts, terms,
         trial.allocation, trial.reference, trial.spread, trial.word_scores,
     )  # fmt: skip
+    return resummed(after, tools)
 
 
 def with_documents(

@@ -14,7 +14,7 @@ from sparsetopics.executors import Executor
 from sparsetopics.laps import Laps, Prior
 from sparsetopics.learners.memoized import MemoizedState, assignments_of
 from sparsetopics.likelihoods import words
-from sparsetopics.local_step import sum_terms
+from sparsetopics.local_step import sum_terms, sum_words
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.options import Criterion, LocalOptions
@@ -166,6 +166,20 @@ def refreshed(standing: Standing, tools: Tools) -> Standing:
     return standing._replace(
         state=state, reference=reference, allocation=allocation, spread=spread, known_scores=scores
     )
+
+
+def resummed(standing: Standing, tools: Tools) -> Standing:
+    """Word counts summed anew from the assignments, free of what exchanging documents leaves.
+
+    A batch's sums are rounded to float32, so parts that go out do not cancel what went in.
+    """
+    counts = np.zeros_like(standing.counts)
+    shape = (counts.shape[0], counts.shape[1])
+    for _, assignments in standing.assignments():
+        sum_words(*assignments, shape, tools.executor).add_to(counts)
+    total = standing.state.total._replace(word_topic_counts=counts)
+    scores = WordScores.of(counts, standing.spread, standing.word_concentration)
+    return standing._replace(state=standing.state._replace(total=total), known_scores=scores)
 
 
 def with_terms(
