@@ -46,17 +46,20 @@ class Assignments(NamedTuple):
         return Assignments(self.documents.take(documents), self.responsibilities.take(pairs))
 
     def changed(self, changes: Sequence[TopicChange], batch_id: int) -> Assignments:
-        """As they are after ``changes``, in their order."""
+        """As they are after ``changes``, in their order.
+
+        One after the other, because shares that are added are rounded each time.
+        """
         if not changes:
             return self
-        later = np.arange(changes[-1].n_topics)  # from a change's numbers to the last ones
-        patches = []
-        for change in reversed(changes):
-            if batch_id in change.patches:
-                patches.append(change.patches[batch_id].renumbered(later))
-            later = np.where(change.new_topics >= 0, later[change.new_topics], -1)
-        found = self.responsibilities.renumbered(later)
-        return self._replace(responsibilities=overlaid(found, self.documents.indptr, patches))
+        found = self.responsibilities
+        for change in changes:
+            if not np.array_equal(change.new_topics, np.arange(change.n_topics)):
+                found = found.renumbered(change.new_topics)
+            patch = change.patches.get(batch_id)
+            if patch is not None:
+                found = overlaid(found, self.documents.indptr, patch)
+        return self._replace(responsibilities=found)
 
 
 class Patch(NamedTuple):
@@ -64,9 +67,6 @@ class Patch(NamedTuple):
 
     documents: IntArray  # (n_patched,)  positions in the batch
     responsibilities: Responsibilities  # of their pairs, document after document
-
-    def renumbered(self, new_topics: IntArray) -> Patch:
-        return Patch(self.documents, self.responsibilities.renumbered(new_topics))
 
 
 class TopicChange(NamedTuple):
@@ -77,19 +77,12 @@ class TopicChange(NamedTuple):
     n_topics: int  # afterwards
 
 
-def overlaid(
-    found: Responsibilities, indptr: IntArray, patches: Sequence[Patch]
-) -> Responsibilities:
-    """``found`` with documents replaced; of several patches of a document the first counts."""
-    if not patches:
-        return found
+def overlaid(found: Responsibilities, indptr: IntArray, patch: Patch) -> Responsibilities:
+    """``found`` with the documents of the patch replaced."""
     lengths = np.diff(indptr)
-    joined = Responsibilities.joined([found, *(patch.responsibilities for patch in patches)])
+    joined = Responsibilities.joined([found, patch.responsibilities])
+    sizes = lengths[patch.documents]
     place = indptr[:-1].copy()  # where a document's pairs begin in ``joined``
-    end = indptr[-1] + sum(int(lengths[patch.documents].sum()) for patch in patches)
-    for patch in reversed(patches):
-        sizes = lengths[patch.documents]
-        end -= int(sizes.sum())
-        place[patch.documents] = end + np.cumsum(sizes) - sizes
+    place[patch.documents] = indptr[-1] + np.cumsum(sizes) - sizes
     pairs = np.arange(indptr[-1]) + np.repeat(place - indptr[:-1], lengths)
     return joined.take(pairs)

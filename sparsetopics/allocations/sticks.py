@@ -24,6 +24,7 @@ from sparsetopics.batches import FloatArray
 from sparsetopics.model import Sticks
 
 SMALLEST = 1e-8  # distance of a stick mean from 0 and 1
+LOG_CONCENTRATION_RANGE = (-20.0, 60.0)  # a line search may ask for anything
 ITERATIONS = 200
 
 
@@ -101,7 +102,8 @@ def optimized(start: Sticks, terms: WeightTerms, iterations: int = ITERATIONS) -
 
     def unpack(x: FloatArray) -> Sticks:
         rho = np.clip(expit(x[:n_topics]), SMALLEST, 1.0 - SMALLEST)
-        return start._replace(means=rho, concentrations=np.exp(x[n_topics:]))
+        concentrations = np.exp(np.clip(x[n_topics:], *LOG_CONCENTRATION_RANGE))
+        return start._replace(means=rho, concentrations=concentrations)
 
     def negative(x: FloatArray) -> tuple[float, FloatArray]:
         sticks = unpack(x)

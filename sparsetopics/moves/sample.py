@@ -149,4 +149,4 @@ def with_documents(
 ) -> Responsibilities:
     """The sample's responsibilities with those of ``documents`` replaced."""
     indptr = sample.assignments.documents.indptr
-    return overlaid(trial.found, indptr, [Patch(documents, found)])
+    return overlaid(trial.found, indptr, Patch(documents, found))
