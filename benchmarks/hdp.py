@@ -37,12 +37,13 @@ def one_run(data: Prepared, run: Run, laps: int | None) -> Run:
     rng = np.random.default_rng(run["seed"])
     source = plan_batches(Corpus.from_csr(data.train, data.words), None, rng)
     names = tuple(run["moves"].split(",")) if run["moves"] else ()
+    is_hdp = run["model"] == "hdp"
     options = TrainingOptions(
         run["start"],
         laps,
         local=LocalOptions(run["update"]),
         model=run["model"],
-        moves=MoveOptions(names, run["criterion"]) if run["model"] == "hdp" else None,
+        moves=MoveOptions(names, run["criterion"] if names else None) if is_hdp else None,
     )
     course: list[LapInfo] = []
     click.echo(f"{run}", err=True)

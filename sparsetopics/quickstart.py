@@ -25,7 +25,7 @@ from sparsetopics.trained_runs import RunHooks, RunPlan, train_run
 
 HELD_OUT_SHARE = 0.1
 SEED = 0
-TRAINING = TrainingOptions(n_topics=20, model="hdp")
+TRAINING = TrainingOptions(n_topics=20, laps=12, model="hdp")  # to be done in a minute
 
 
 class Quickstart(NamedTuple):
