@@ -109,8 +109,12 @@ def test_verbose_may_follow_a_sub_command(command_that):
 
 def test_an_interrupt_ends_as_one_line_with_130(command_that):
     command_that(lambda: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 
-    result = CliRunner().invoke(main, ["try"])
+    try:
+        result = CliRunner().invoke(main, ["try"])
+    finally:
+        signal.signal(signal.SIGINT, before)
 
     assert (result.exit_code, result.stderr) == (130, "Error: interrupted.\n")
 
