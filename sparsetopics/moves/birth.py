@@ -5,7 +5,7 @@ is taken with the topic's share of their words; distant ones among them are the 
 children, each of which is the parent tilted towards its seed, as topics are at the start of
 training.
 Adoption: laps over all documents, in which children compete as equals, then laps with merges and
-deletes too (``rival``). Accept: if there are more topics and the whole-data ELBO is higher.
+deletes too (``rival``). Accept: if there are more topics and the whole-data score is higher.
 
 A child that is born small beside grown topics is hardly used, and a split judged on the topic's own
 words in a sample hardly ever pays: that is why whole families are adopted, by all documents.

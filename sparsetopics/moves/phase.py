@@ -35,7 +35,7 @@ class Phase(NamedTuple):
 def make_moves(
     standing: Standing, rival: Rival | None, names: tuple[str, ...], tools: Tools
 ) -> Phase:
-    """Make the moves of ``names``; ``rival`` is one that was grown in an earlier phase."""
+    """Make the moves of ``names``; ``rival`` is one that an earlier phase has entered."""
     standing = refreshed(standing, tools)
     n_before = standing.n_topics
     tallies: dict[str, MoveTally] = {}
