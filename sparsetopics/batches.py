@@ -1,4 +1,4 @@
-"""What the engine reads: batches of documents as three arrays."""
+"""What the engine reads: batches of documents as three arrays, batches of vectors as one."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 WordIds = NDArray[np.int32]
+Vectors = NDArray[np.float32]
 WordCounts = NDArray[np.uint32] | NDArray[np.float32]
 
 
@@ -62,3 +63,33 @@ class BatchSource(Protocol):
     def n_words(self) -> int: ...
 
     def read(self, batch_id: int) -> DocumentBatch: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorBatch:
+    """Items as rows of numbers, all finite: promised by ingest, not checked again."""
+
+    values: Vectors  # (n_items, n_columns)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.values)
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.values.shape[1])
+
+
+class VectorSource(Protocol):
+    """A fixed division of a collection of vectors into batches, read in any order."""
+
+    @property
+    def n_batches(self) -> int: ...
+
+    @property
+    def n_items(self) -> int: ...
+
+    @property
+    def n_columns(self) -> int: ...
+
+    def read(self, batch_id: int) -> VectorBatch: ...
