@@ -55,7 +55,7 @@ def test_the_smallest_topics_are_planned_with_their_documents(tmp_path):
     plan = delete.plan(standing)
 
     smallest = np.argsort(standing.sizes, kind="stable")
-    np.testing.assert_array_equal(plan.targets, smallest[: delete.MOST_TARGETS])
+    np.testing.assert_array_equal(plan.targets, smallest[: delete.FEWEST_TARGETS])
     assert_same_documents(plan.documents, users_of(standing, plan.targets))
 
 
@@ -115,7 +115,8 @@ def test_a_topic_always_remains(tmp_path, n_topics):
 @UPDATES
 @pytest.mark.parametrize("criterion", ["bound", "collapsed"])
 def test_other_documents_are_left_alone(tmp_path, monkeypatch, update, criterion):
-    monkeypatch.setattr(delete, "MOST_TARGETS", 1)
+    monkeypatch.setattr(delete, "FEWEST_TARGETS", 1)
+    monkeypatch.setattr(delete, "LARGEST_SHARE", 0.0)
     standing, tools = grown(
         tmp_path, WORLDS["bars"](), 12, LocalOptions(update), laps=2, criterion=criterion
     )
@@ -173,8 +174,8 @@ def test_topics_that_no_document_uses_are_deleted(tmp_path):
 
     after, tally = delete_topics(standing, tools)
 
-    assert n_empty > delete.MOST_TARGETS
-    assert tally.accepted == 60 - after.n_topics == delete.MOST_TARGETS
+    assert n_empty > delete.FEWEST_TARGETS
+    assert tally.accepted == 60 - after.n_topics == 60 * delete.LARGEST_SHARE
     assert after.score > standing.score
     assert_sound(after, tools)
 
@@ -188,3 +189,40 @@ def test_after_deletes_the_score_is_still_exact(tmp_path, monkeypatch):
 
     assert tally.accepted > 5
     assert after.score == pytest.approx(recomputed_score(after, tools), rel=1e-8)
+
+
+@pytest.mark.usefixtures("without_limits")
+@pytest.mark.parametrize(
+    ("refusing", "sizes"),
+    [
+        ((), [1, 2, 4, 8]),  # twice as many after each success
+        ((0,), [1, 1, 2, 4, 7]),
+        ((4,), [1, 2, 4, 1, 2, 1, 1, 2, 4, 3]),  # one by one after a refusal
+        (tuple(range(15)), [1] * 15),
+    ],
+)
+def test_more_topics_are_tried_at_once_as_long_as_they_can_go(
+    tmp_path, monkeypatch, refusing, sizes
+):
+    """``refusing`` counts from the smallest topic."""
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 16)
+    order = np.argsort(standing.sizes, kind="stable")
+    needed, found = set(order[list(refusing)].tolist()), []
+    refit = delete.refit_without
+
+    def scripted(trial, sample, kept, documents, *others, **options):
+        before = {topic: int(trial.new_topics[topic]) for topic in range(16)}
+        gone = {t for t, now in before.items() if now >= 0 and now not in kept}
+        found.append(len(gone))
+        result = refit(trial, sample, kept, documents, *others, **options)
+        return result._replace(score=trial.score + (-1.0 if gone & needed else 1.0))
+
+    monkeypatch.setattr(delete, "refit_without", scripted)
+
+    after, tally = delete_topics(standing, tools)
+
+    assert found == sizes
+    assert tally == (15, 15 - len(refusing))
+    assert after.n_topics == 1 + len(refusing)
+    assert set(after.ledger.ids.tolist()) == needed | {int(order[15])}
+    assert {topic for _, topic in after.ledger.failures} == needed

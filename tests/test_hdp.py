@@ -534,7 +534,8 @@ def test_moves_of_weights_lose_none(seed, n_topics):
     order = rng.permutation(n_topics)
     parents = np.sort(np.append(np.arange(n_topics), rng.integers(n_topics, size=4)))
 
-    merged, without = before.merged(kept, absorbed), before.without(absorbed)
+    merged = before.merged(kept, absorbed)
+    without = before.restricted(np.delete(np.arange(n_topics), absorbed))
     branched, reordered = before.branched(parents), before.reordered(order)
 
     weights = before.weights

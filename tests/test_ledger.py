@@ -85,12 +85,26 @@ def test_refusals_of_the_whole_are_counted():
     assert len(ledger.eligible("cull", np.full(3, 3.0))) == 3  # topics are another matter
 
 
+def test_a_success_ends_the_pause_of_the_whole_only():
+    ledger = Ledger.new(3)._replace(lap=1).refused("merge", 3.0).refused("merge", 5.0, 1)
+    assert not ledger.may_try("merge", 3.0)
+
+    after = ledger.refused("delete", 3.0).succeeded("merge")
+
+    assert after.may_try("merge", 3.0)
+    assert not after.may_try("delete", 3.0)
+    assert not after.may_try("merge", 5.0, 1)
+
+
 def test_nothing_is_changed_in_place():
     ledger = Ledger.new(3)
 
     ledger.refused("delete", 5.0, 1)
     ledger.preferring("birth")
+    refused = ledger.refused("merge", 3.0)
+    refused.succeeded("merge")
 
+    assert not refused.may_try("merge", 3.0)
     assert ledger.failures == {}
     assert ledger.preferred == ""
     assert ledger.preferring("birth").preferred == "birth"

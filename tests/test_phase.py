@@ -20,7 +20,7 @@ from moved_collections import (
     twin_bound,
 )
 from sparsetopics.laps import Prior
-from sparsetopics.moves import phase
+from sparsetopics.moves import phase, trimming
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.phase import is_exhausted, make_moves
 from sparsetopics.moves.rival import Candidate, Rival, Verdict
@@ -125,7 +125,7 @@ def scene(tmp_path, monkeypatch):
     def recorded(name):
         def move(standing, tools):
             made.append(name)
-            return standing, MoveTally(0, 0)
+            return standing, MoveTally(1, 1)
 
         return move
 
@@ -148,7 +148,8 @@ def scene(tmp_path, monkeypatch):
         ledger = standing.ledger.refused(rival.move, standing.n_topics)
         return Verdict(standing._replace(ledger=ledger), None, False)
 
-    monkeypatch.setattr(phase, "MOVES", {name: recorded(name) for name in phase.MOVES})
+    moves = {name: recorded(name) for name in trimming.MOVES}
+    monkeypatch.setattr(trimming, "MOVES", moves)
     monkeypatch.setattr(phase, "PLANS", {name: planned(name) for name in phase.PLANS})
     monkeypatch.setattr(phase, "reorder_topics", recorded("reorder"))
     monkeypatch.setattr(phase, "advanced", advanced)
@@ -176,10 +177,10 @@ class Scene:
 
     def shrink_once(self, name, n_gone):
         """The next ``name`` loses topics."""
-        moves = phase.MOVES
+        moves = trimming.MOVES
 
         def move(standing, tools):
-            self.monkeypatch.setattr(phase, "MOVES", moves)
+            self.monkeypatch.setattr(trimming, "MOVES", moves)
             kept = np.arange(standing.n_topics - n_gone)
             new_topics = np.where(np.arange(standing.n_topics) < len(kept), kept[0], -1)
             new_topics[: len(kept)] = kept
@@ -188,7 +189,7 @@ class Scene:
             fewer = standing._replace(reference=standing.reference[kept], ledger=ledger)
             return fewer, MoveTally(n_gone, n_gone)
 
-        self.monkeypatch.setattr(phase, "MOVES", {**moves, name: move})
+        self.monkeypatch.setattr(trimming, "MOVES", {**moves, name: move})
 
 
 def test_merges_come_first_then_deletes_a_rival_and_the_order(scene):

@@ -5,10 +5,10 @@ import pytest
 
 from moved_collections import WORLDS, assert_sound, bytes_of, grown, next_lap
 from sparsetopics.memo import Memo
-from sparsetopics.moves import rival as rivals
+from sparsetopics.moves import trimming
 from sparsetopics.moves.birth import plan_birth
 from sparsetopics.moves.cull import plan_cull
-from sparsetopics.moves.rival import CLEANING_LAPS, REACH, advanced, entered
+from sparsetopics.moves.rival import REACH, advanced, entered
 from sparsetopics.moves.standing import Standing
 from sparsetopics.options import LocalOptions
 
@@ -93,8 +93,7 @@ def scripted(monkeypatch, folder, own, others, maturing_laps=1, wanted=True):
     rival = rival._replace(score=own[0], opponent=others[0])
     scores = {}
     monkeypatch.setattr(Standing, "score", property(lambda self: scores[self.n_topics]))
-    for name in ("merge_topics", "delete_topics"):
-        monkeypatch.setattr(rivals, name, lambda standing, tools: (standing, None))
+    monkeypatch.setattr(trimming, "MOVES", {})
     n_laps = 0
     for scores[3], scores[5] in zip(own[1:], others[1:], strict=True):
         verdict = advanced(standing, rival, tools)
@@ -107,11 +106,11 @@ def scripted(monkeypatch, folder, own, others, maturing_laps=1, wanted=True):
     return n_laps, verdict
 
 
-FIRST = 1 + CLEANING_LAPS  # lap of the first comparison
+FIRST = 2  # lap of the first comparison, one after topics have formed
 
 
 def test_a_rival_is_adopted_at_the_first_comparison_that_it_wins(tmp_path, monkeypatch):
-    n_laps, verdict = scripted(monkeypatch, tmp_path, [0, 5, 5, 11, 12], [0, 9, 9, 10, 10])
+    n_laps, verdict = scripted(monkeypatch, tmp_path, [0, 5, 11, 12], [0, 9, 10, 10])
 
     assert n_laps == FIRST
     assert verdict.replaced
@@ -119,7 +118,7 @@ def test_a_rival_is_adopted_at_the_first_comparison_that_it_wins(tmp_path, monke
 
 
 def test_a_rival_that_is_ahead_too_early_is_not_yet_adopted(tmp_path, monkeypatch):
-    n_laps, verdict = scripted(monkeypatch, tmp_path, [0, 50, 20, 9, 9], [0, 9, 9, 10, 10])
+    n_laps, verdict = scripted(monkeypatch, tmp_path, [0, 50, 9, 9], [0, 9, 10, 10])
 
     assert n_laps == FIRST
     assert not verdict.replaced
@@ -157,7 +156,7 @@ def test_a_rival_that_would_not_catch_up_is_given_up(tmp_path, monkeypatch, pace
 def test_topics_form_before_they_are_judged(tmp_path, monkeypatch, maturing_laps):
     n_laps, verdict = scripted(monkeypatch, tmp_path, [9] * 9, [1] * 9, maturing_laps)
 
-    assert n_laps == maturing_laps + CLEANING_LAPS
+    assert n_laps == maturing_laps + 1
     assert verdict.replaced
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moved_collections import WORLDS, grown, twin_bound
-from sparsetopics.moves import phase
+from sparsetopics.moves import trimming
 from sparsetopics.moves.merge import merge_topics
 from sparsetopics.moves.phase import make_moves
 from sparsetopics.moves.standing import MoveTally
@@ -100,7 +100,7 @@ def test_a_phase_verifies_if_asked(tmp_path, monkeypatch, verify):
     def spoil(standing, tools):
         return with_counts(standing, standing.counts + 1e-3), MoveTally(1, 1)
 
-    monkeypatch.setattr(phase, "MOVES", {"merge": spoil})
+    monkeypatch.setattr(trimming, "MOVES", {"merge": spoil})
     tools = tools._replace(verify=verify)
     if not verify:
         make_moves(standing, None, ("merge",), tools)

@@ -93,12 +93,6 @@ class HDPAllocation:
         weights[kept] += weights[absorbed]
         return self._of(np.delete(weights, absorbed), np.delete(self._concentrations, absorbed))
 
-    def without(self, topic: int) -> HDPAllocation:
-        """A topic less; its weight falls to the others."""
-        weights = np.delete(self.weights, topic)
-        weights *= 1.0 + self.weights[topic] / weights.sum()
-        return self._of(weights, np.delete(self._concentrations, topic))
-
     def restricted(self, kept: IntArray) -> HDPAllocation:
         """Some topics only, ``kept`` rising; the weight of the others falls to them."""
         weights = self.weights[kept]

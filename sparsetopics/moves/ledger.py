@@ -56,6 +56,11 @@ class Ledger(NamedTuple):
         failure = Failure(self.lap, 1 + (before.n_refusals if before else 0), size)
         return self._replace(failures={**self.failures, key: failure})
 
+    def succeeded(self, move: str) -> Ledger:
+        """Note that ``move`` was not in vain on the whole: what was before is forgotten."""
+        failures = {key: failure for key, failure in self.failures.items() if key != (move, WHOLE)}
+        return self._replace(failures=failures)
+
     def preferring(self, move: str) -> Ledger:
         return self._replace(preferred=move)
 

@@ -6,19 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from sparsetopics.moves import birth, cull
-from sparsetopics.moves.delete import delete_topics
 from sparsetopics.moves.ledger import Ledger
-from sparsetopics.moves.merge import merge_topics
 from sparsetopics.moves.reorder import reorder_topics
 from sparsetopics.moves.rival import Candidate, Rival, advanced, entered
 from sparsetopics.moves.standing import MoveTally, Standing, Tools, refreshed
+from sparsetopics.moves.trimming import make_move, trim_topics
 from sparsetopics.moves.verify import verify_move
 
 SETTLED_SHARE = 0.95  # of the topics before merges and deletes must be left to try others
 
-Move = Callable[[Standing, Tools], tuple[Standing, MoveTally]]
 Plan = Callable[[Standing, Tools], Candidate | None]
-MOVES: Mapping[str, Move] = {"merge": merge_topics, "delete": delete_topics}
 PLANS: Mapping[str, Plan] = {birth.NAME: birth.plan_birth, cull.NAME: cull.plan_cull}
 OPTION_OF = {birth.NAME: "birth", cull.NAME: "delete"}  # a cull is a delete of many
 MOST_REFUSALS = {birth.NAME: 1, cull.NAME: len(cull.SHARES)}
@@ -38,10 +35,7 @@ def make_moves(
     """Make the moves of ``names``; ``rival`` is one that an earlier phase has entered."""
     standing = refreshed(standing, tools)
     n_before = standing.n_topics
-    tallies: dict[str, MoveTally] = {}
-    for name, move in MOVES.items():
-        if name in names:
-            standing, tallies[name] = _made(name, move, standing, tools)
+    standing, tallies = trim_topics(standing, names, tools)
     if rival is None and standing.n_topics >= SETTLED_SHARE * n_before:
         if standing.n_topics < n_before:
             standing = standing._replace(ledger=standing.ledger.preferring(cull.NAME))
@@ -52,15 +46,8 @@ def make_moves(
         if rival is None:
             change = abs(standing.n_topics - n_topics)
             tallies[kind] = MoveTally(max(change, 1), change)
-    standing, tallies["reorder"] = _made("reorder", reorder_topics, standing, tools)
+    standing, tallies["reorder"] = make_move("reorder", reorder_topics, standing, tools)
     return Phase(standing, rival, tallies)
-
-
-def _made(name: str, move: Move, standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]:
-    after, tally = move(standing, tools)
-    if tools.verify:
-        verify_move(name, standing, after, tools)
-    return after, tally
 
 
 def _advanced(standing: Standing, rival: Rival, tools: Tools) -> tuple[Standing, Rival | None]:

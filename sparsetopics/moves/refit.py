@@ -1,4 +1,4 @@
-"""The collection without one topic, tried on the documents of a sample that use it.
+"""The collection without some topics, tried on the documents of a sample that use them.
 
 All else stays as it is, so the score of the trial is exact: the documents' old contributions go out
 of the statistics, their new ones come in. Only rows of words that the documents have are touched;
@@ -24,7 +24,7 @@ from sparsetopics.statistics import DocumentTerms, added, subtracted
 
 
 class Rest(NamedTuple):
-    """The collection without some documents, in the rows of their words, and without the topic."""
+    """The collection without some documents, in the rows of their words, and without the topics."""
 
     batch: DocumentBatch  # the documents left out, their words numbered from 0
     words: IntArray  # (n_rows,)  the words' ids
@@ -51,19 +51,19 @@ class Refit(NamedTuple):
 def refit_without(
     trial: Trial,
     sample: Sample,
-    topic: int,
-    documents: IntArray,  # (n_docs,)  positions in the sample of those that use it
+    kept: IntArray,  # (n_kept,)  the other topics, rising
+    documents: IntArray,  # (n_docs,)  positions in the sample of those that use one that goes
     word_concentration: float,
     tools: Tools,
     *,
     rounds: int,
 ) -> Refit:
-    """Local steps of the documents without the topic, and a global step, ``rounds`` times."""
-    rest = _without(trial, sample, topic, documents, word_concentration, tools)
-    allocation = trial.allocation.without(topic)
-    reference = np.delete(trial.reference, topic)
+    """Local steps of the documents with the topics ``kept``, ``rounds`` times; new weights."""
+    rest = _without(trial, sample, kept, documents, word_concentration, tools)
+    allocation = trial.allocation.restricted(kept)
+    reference = trial.reference[kept]
     tail = float(allocation.sticks.doc_concentration - reference.sum())
-    counts = np.delete(trial.counts[rest.words], topic, axis=1)
+    counts = trial.counts[rest.words[:, None], kept]
     sizes, n_words = rest.sizes, len(trial.counts)
     for _ in range(rounds):
         current = TopicGlobals(counts, sizes, allocation, word_concentration, n_words)
@@ -71,9 +71,8 @@ def refit_without(
         counts = rest.counts.copy()
         sum_words(rest.batch, found, counts.shape, tools.executor).add_to(counts)
         sizes = rest.sizes + counts.sum(axis=0) - rest.counts.sum(axis=0)
-        terms = sum_terms(rest.batch, found, reference, tail, tools.executor)
-        terms = added(rest.terms, terms)
-        allocation = allocation.updated(terms)
+    terms = added(rest.terms, sum_terms(rest.batch, found, reference, tail, tools.executor))
+    allocation = allocation.updated(terms)
     spread = rest.spread
     if spread is not None:
         spread.add(Assignments(rest.batch, found), reference)
@@ -85,7 +84,7 @@ def refit_without(
 def _without(
     trial: Trial,
     sample: Sample,
-    topic: int,
+    kept: IntArray,
     documents: IntArray,
     word_concentration: float,
     tools: Tools,
@@ -102,7 +101,6 @@ def _without(
     sum_words(batch, found, shape, tools.executor).add_to(counts, -1.0)
     np.maximum(counts, 0.0, out=counts)
     terms = sum_terms(batch, found, trial.reference, trial.tail, tools.executor)
-    kept = np.delete(np.arange(trial.n_topics), topic)
     if spread is not None and trial.spread is not None:
         spread = spread._replace(doc_corrections=trial.spread.doc_corrections.copy())
         spread.add(Assignments(batch, found), trial.reference, -1.0)
@@ -115,16 +113,17 @@ def _without(
     )  # fmt: skip
 
 
-def accepted(trial: Trial, sample: Sample, topic: int, documents: IntArray, refit: Refit) -> Trial:
+def accepted(
+    trial: Trial, sample: Sample, kept: IntArray, documents: IntArray, refit: Refit
+) -> Trial:
     """The trial with the refit written into the tables of the whole collection."""
-    new_topics = np.arange(trial.n_topics)
-    new_topics[topic + 1 :] -= 1
-    new_topics[topic] = -1
-    counts = np.delete(trial.counts, topic, axis=1)
+    new_topics = np.full(trial.n_topics, -1)
+    new_topics[kept] = np.arange(len(kept))
+    counts = np.ascontiguousarray(trial.counts[:, kept])
     counts[refit.words] = refit.counts
     spread = None
     if trial.spread is not None and refit.spread is not None:
-        spread = trial.spread.renumbered(new_topics, trial.n_topics - 1)
+        spread = trial.spread.take(kept.tolist())
         spread = spread._replace(doc_corrections=refit.spread.doc_corrections)
         spread.variances[refit.words] = refit.spread.variances
         spread.log_absent[refit.words] = refit.spread.log_absent
@@ -133,7 +132,7 @@ def accepted(trial: Trial, sample: Sample, topic: int, documents: IntArray, refi
         counts,
         refit.terms,
         refit.allocation,
-        np.delete(trial.reference, topic),
+        trial.reference[kept],
         with_documents(renumbered, sample, documents, refit.found),
         np.where(trial.new_topics >= 0, new_topics[trial.new_topics], -1),
         spread,

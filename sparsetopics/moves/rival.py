@@ -16,13 +16,11 @@ from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.batches import FloatArray
 from sparsetopics.laps import Prior
 from sparsetopics.learners.memoized import MemoizedState
-from sparsetopics.moves.delete import delete_topics
 from sparsetopics.moves.ledger import Ledger
-from sparsetopics.moves.merge import merge_topics
 from sparsetopics.moves.standing import Standing, Tools, refreshed
+from sparsetopics.moves.trimming import MOVES, trim_topics
 
-CLEANING_LAPS = 2  # with merges and deletes, before the first comparison
-REACH = 6
+REACH = 6  # laps
 
 
 class Candidate(NamedTuple):
@@ -76,12 +74,11 @@ def advanced(standing: Standing, rival: Rival, tools: Tools) -> Verdict:
     state, prior, _ = tools.laps.run(rival.state, rival.prior, tools.rng)
     grown = refreshed(Standing.of(state, prior, rival.ledger._replace(lap=lap)), tools)
     if n_laps > rival.candidate.maturing_laps:
-        grown, _ = merge_topics(grown, tools)
-        grown, _ = delete_topics(grown, tools)
+        grown, _ = trim_topics(grown, MOVES, tools)
         if not rival.candidate.is_wanted(grown.n_topics):
             return _given_up(standing, rival, grown)
     score, opponent = grown.score, standing.score
-    if n_laps >= rival.candidate.maturing_laps + CLEANING_LAPS:
+    if n_laps > rival.candidate.maturing_laps:
         if score > opponent:
             discard(standing)
             return Verdict(grown, None, True)

@@ -1,0 +1,44 @@
+"""Merges and deletes: what is tried on the topics of a collection, or of its rival, after a lap.
+
+A move that was wholly in vain pauses for some laps, the longer the more often (``Ledger``): once
+topics have settled, laps cost hardly more than without moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from sparsetopics.moves.delete import delete_topics
+from sparsetopics.moves.merge import merge_topics
+from sparsetopics.moves.standing import MoveTally, Standing, Tools
+from sparsetopics.moves.verify import verify_move
+
+Move = Callable[[Standing, Tools], tuple[Standing, MoveTally]]
+MOVES: Mapping[str, Move] = {"merge": merge_topics, "delete": delete_topics}
+
+
+def trim_topics(
+    standing: Standing, names: Collection[str], tools: Tools
+) -> tuple[Standing, dict[str, MoveTally]]:
+    """Merges, then deletes, if they are among ``names`` and not paused."""
+    tallies = {}
+    for name, move in MOVES.items():
+        n_topics = standing.n_topics
+        if name not in names or not standing.ledger.may_try(name, n_topics):
+            continue
+        standing, tallies[name] = make_move(name, move, standing, tools)
+        ledger = standing.ledger
+        was_in_vain = tallies[name].accepted == 0
+        ledger = ledger.refused(name, n_topics) if was_in_vain else ledger.succeeded(name)
+        standing = standing._replace(ledger=ledger)
+    return standing, tallies
+
+
+def make_move(
+    name: str, move: Move, standing: Standing, tools: Tools
+) -> tuple[Standing, MoveTally]:
+    """Try a move, verified if that is wanted."""
+    after, tally = move(standing, tools)
+    if tools.verify:
+        verify_move(name, standing, after, tools)
+    return after, tally
