@@ -33,7 +33,7 @@ def info(corpus: Path, as_json: bool) -> None:
     Example:
         sparsetopics corpus info news
     """
-    from sparsetopics.corpora.manifest import Manifest
+    from sparsetopics.corpora.document_manifest import Manifest
 
     manifest = Manifest.load(corpus)
     sizes = manifest.sizes

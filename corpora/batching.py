@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from sparsetopics.batches import BatchSource, DocumentBatch, IntArray
-from sparsetopics.corpora.corpus import Corpus, RowGroup
+from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.errors import OptionError
 
 FEWEST_BATCHES = 10
@@ -70,23 +70,52 @@ class ResidentBatches:
 
 
 class Piece(NamedTuple):
-    """Documents of one row group, by their rows in it, ascending."""
+    """Rows of one row group, ascending."""
 
     group: int
     rows: IntArray
+
+
+Batch = TypeVar("Batch", covariant=True)
+
+
+class Readable(Protocol[Batch]):
+    """A row group, of documents or of vectors."""
+
+    def read(self) -> Batch: ...
+
+
+class HeldRowGroups(Generic[Batch]):
+    """Row groups that are decoded on demand, the few used last kept; safe for many threads."""
+
+    def __init__(self, groups: Sequence[Readable[Batch]]) -> None:
+        self._groups = groups
+        self._held: OrderedDict[int, Batch] = OrderedDict()
+        self._lock = Lock()
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def read(self, group: int) -> Batch:
+        """The row group, from those held if it is there."""
+        with self._lock:  # also keeps two threads from decoding the same row group
+            if group not in self._held:
+                while len(self._held) >= HELD_ROW_GROUPS:
+                    self._held.popitem(last=False)
+                self._held[group] = self._groups[group].read()
+            self._held.move_to_end(group)
+            return self._held[group]
 
 
 @dataclass(frozen=True, eq=False)
 class StreamedBatches:
     """Batches cut from row groups that are decoded on demand; safe to read from many threads."""
 
-    groups: Sequence[RowGroup]
+    _held: HeldRowGroups[DocumentBatch]
     pieces: Sequence[Piece]
     n_docs: int
     n_tokens: float
     n_words: int
-    _held: OrderedDict[int, DocumentBatch] = field(default_factory=OrderedDict)
-    _lock: Lock = field(default_factory=Lock)
 
     @property
     def n_batches(self) -> int:
@@ -94,22 +123,12 @@ class StreamedBatches:
 
     def read(self, batch_id: int) -> DocumentBatch:
         piece = self.pieces[batch_id]
-        return self._decoded(piece.group).take(piece.rows)
-
-    def _decoded(self, group: int) -> DocumentBatch:
-        """The row group, from the few used last if it is there."""
-        with self._lock:  # also keeps two threads from decoding the same row group
-            if group not in self._held:
-                while len(self._held) >= HELD_ROW_GROUPS:
-                    self._held.popitem(last=False)
-                self._held[group] = self.groups[group].read()
-            self._held.move_to_end(group)
-            return self._held[group]
+        return self._held.read(piece.group).take(piece.rows)
 
 
 def _resident(corpus: Corpus, n_batches: int, rng: np.random.Generator) -> ResidentBatches:
     whole = concatenated(list(corpus.batches()))
-    batches = [whole.take(rows) for rows in _divided(whole.n_docs, n_batches, rng)]
+    batches = [whole.take(rows) for rows in divided(whole.n_docs, n_batches, rng)]
     return ResidentBatches(tuple(batches), corpus.n_docs, float(corpus.n_tokens), corpus.n_words)
 
 
@@ -119,16 +138,16 @@ def _streamed(corpus: Corpus, n_batches: int, rng: np.random.Generator) -> Strea
     pieces = [
         Piece(index, rows)
         for index, group in enumerate(groups)
-        for rows in _divided(group.n_docs, min(n_pieces, group.n_docs), rng)
+        for rows in divided(group.n_docs, min(n_pieces, group.n_docs), rng)
     ]
     return StreamedBatches(
-        groups, tuple(pieces), corpus.n_docs, float(corpus.n_tokens), corpus.n_words
+        HeldRowGroups(groups), tuple(pieces), corpus.n_docs, float(corpus.n_tokens), corpus.n_words
     )
 
 
-def _divided(n_docs: int, n_parts: int, rng: np.random.Generator) -> list[IntArray]:
+def divided(n_rows: int, n_parts: int, rng: np.random.Generator) -> list[IntArray]:
     """A random division into parts of nearly equal size, each ascending."""
-    return [np.sort(part) for part in np.array_split(rng.permutation(n_docs), n_parts)]
+    return [np.sort(part) for part in np.array_split(rng.permutation(n_rows), n_parts)]
 
 
 def concatenated(batches: Sequence[DocumentBatch]) -> DocumentBatch:

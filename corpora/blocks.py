@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparsetopics.batches import IntArray
@@ -33,3 +34,9 @@ class CountedBlock(NamedTuple):
 
 #: A block still to be decoded; readers hand these out so that decoding can run in a worker.
 PendingBlock = Callable[[], TextBlock | CountedBlock]
+
+
+def with_running_numbers(names: pa.StringArray, first: int) -> pa.StringArray:
+    """Ids, with the running number of the row where the reader knew none."""
+    numbers = pa.array(np.arange(first, first + len(names))).cast(pa.string())
+    return pc.coalesce(names, numbers)

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sparsetopics.batches import DocumentBatch
-from sparsetopics.corpora.manifest import FileEntry, Manifest, Sizes, file_sha256, total
+from sparsetopics.corpora.document_manifest import Manifest, Sizes, total
+from sparsetopics.corpora.manifest import damaged_file
 from sparsetopics.corpora.memory_corpus import documents_of_csr, documents_of_texts
 from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.shards import StoredRowGroup, StoredShard
+from sparsetopics.corpora.shard_files import StoredShard
+from sparsetopics.corpora.shards import StoredRowGroup
 from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import CorpusFormatError
 
 DEFAULT_PRUNING = PruningOptions()
 
@@ -91,7 +92,7 @@ class Corpus:
         folder = Path(path)
         manifest = Manifest.load(folder)
         for entry in (manifest.vocabulary, *(shard.file for shard in manifest.shards)):
-            _check_size(folder, entry)
+            entry.check_size(folder)
         vocabulary = _vocabulary_of(folder, manifest)
         groups: list[RowGroup] = []
         for shard_entry in manifest.shards:
@@ -132,29 +133,12 @@ class Corpus:
 
 
 def _vocabulary_of(folder: Path, manifest: Manifest) -> Vocabulary:
-    path = folder / manifest.vocabulary.file
-    found = file_sha256(path)
-    if found != manifest.vocabulary.sha256:
-        wanted = f"{manifest.vocabulary.sha256[:12]}…"
-        raise _damaged(path, found=f"sha256 {found[:12]}…", wanted=wanted)
+    manifest.vocabulary.check_content(folder)
     vocabulary = Vocabulary.load(folder)
     if vocabulary.fingerprint != manifest.fingerprint or len(vocabulary) != manifest.n_words:
-        raise _damaged(
-            path,
+        raise damaged_file(
+            folder / manifest.vocabulary.file,
             found=f"{len(vocabulary)} words with fingerprint {vocabulary.fingerprint[:12]}",
             wanted=f"{manifest.n_words} with {manifest.fingerprint[:12]}",
         )
     return vocabulary
-
-
-def _check_size(folder: Path, entry: FileEntry) -> None:
-    path = folder / entry.file
-    n_bytes = path.stat().st_size if path.is_file() else None
-    if n_bytes != entry.n_bytes:
-        found = "no such file" if n_bytes is None else f"{n_bytes} bytes"
-        raise _damaged(path, found=found, wanted=f"{entry.n_bytes} bytes")
-
-
-def _damaged(path: Path, *, found: str, wanted: str) -> CorpusFormatError:
-    hint = "Ingest anew, or restore the file."
-    return CorpusFormatError(str(path), found=found, wanted=wanted, hint=hint)

@@ -12,8 +12,13 @@ from sparsetopics.corpora.read_csv import read_csv
 from sparsetopics.corpora.read_jsonl import read_jsonl
 from sparsetopics.corpora.read_text import read_lines, read_text
 from sparsetopics.corpora.read_uci import read_uci
-from sparsetopics.corpora.sources import ReadOptions, SourceFile, bare_suffix, find_files
-from sparsetopics.errors import OptionError, SourceError
+from sparsetopics.corpora.sources import (
+    FormatTable,
+    ReadOptions,
+    SourceFile,
+    bare_suffix,
+    find_of_one_format,
+)
 
 Reader = Callable[[Sequence[SourceFile], ReadOptions], Iterator[PendingBlock]]
 
@@ -52,24 +57,10 @@ def find_collection(sources: Iterable[str | Path], format_name: str | None) -> C
     Raises SourceError if a source is missing, of no known format or of another than the first;
     OptionError if ``format_name`` is unknown.
     """
-    if format_name is not None:
-        if format_name not in FORMATS:
-            raise OptionError(
-                "format", found=repr(format_name), wanted=f"one of {', '.join(FORMATS)}"
-            )
-        files = find_files(sources, lambda path: format_of(path) == format_name, or_all=True)
-        return Collection(files, FORMATS[format_name])
-    files = find_files(sources, lambda path: format_of(path) is not None, or_all=False)
-    names = [_known_format(file.path) for file in files]
-    for file, name in zip(files, names, strict=True):
-        if name != names[0]:
-            raise SourceError(
-                str(file.path),
-                found=f"format {name} after {names[0]} in {files[0].path}",
-                wanted="files of one format",
-                hint="Ingest them apart, or choose one with --format.",
-            )
-    return Collection(files, FORMATS[names[0]])
+    extensions = f"{', '.join(_BY_SUFFIX)} (or these with .gz) or docword.NAME.txt"
+    table = FormatTable(FORMATS, format_of, extensions)
+    files, name = find_of_one_format(sources, format_name, table)
+    return Collection(files, FORMATS[name])
 
 
 def format_of(path: Path) -> str | None:
@@ -79,16 +70,3 @@ def format_of(path: Path) -> str | None:
     if path.name.startswith("vocab.") and any(path.parent.glob("docword.*")):
         return None
     return _BY_SUFFIX.get(bare_suffix(path))
-
-
-def _known_format(path: Path) -> str:
-    name = format_of(path)
-    if name is None:
-        suffix = bare_suffix(path)
-        raise SourceError(
-            str(path),
-            found=f"extension {suffix!r}" if suffix else "no extension",
-            wanted=f"{', '.join(_BY_SUFFIX)} (or these with .gz) or docword.NAME.txt",
-            hint=f"Or name a format with --format: {', '.join(FORMATS)}.",
-        )
-    return name

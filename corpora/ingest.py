@@ -9,18 +9,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from sparsetopics.corpora.blocks import CountedBlock, PendingBlock
+from sparsetopics.corpora.blocks import CountedBlock, PendingBlock, with_running_numbers
+from sparsetopics.corpora.document_manifest import write_manifest
 from sparsetopics.corpora.encoding import EncodedBlock, encode
 from sparsetopics.corpora.formats import Collection, find_collection
-from sparsetopics.corpora.manifest import write_manifest
 from sparsetopics.corpora.ordered_map import ordered_map
 from sparsetopics.corpora.pruning import PruningOptions, prune
 from sparsetopics.corpora.shards import ShardWriter
-from sparsetopics.corpora.sources import ReadOptions
+from sparsetopics.corpora.sources import ReadOptions, names_of
 from sparsetopics.corpora.spool import Spool
 from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts, options_for
 from sparsetopics.corpora.vocabulary import Vocabulary
@@ -75,6 +73,9 @@ class Progress(NamedTuple):
     stage: str  # "reading" or "writing"
     n_documents: int
 
+    def __str__(self) -> str:
+        return f"{self.stage}: {self.n_documents:,} documents"
+
 
 def ingest(
     sources: Iterable[str | Path],
@@ -124,13 +125,8 @@ def _learn_vocabulary(
         tally.add(block)
     totals = tally.totals()
     if not totals.n_docs:
-        raise SourceError(_names_of(collection), found="no documents", wanted="at least one")
+        raise SourceError(names_of(collection.files), found="no documents", wanted="at least one")
     return prune(totals, pruning, counted=collection.format.counted)
-
-
-def _names_of(collection: Collection) -> str:
-    first, *others = collection.files
-    return f"{first.path} and {len(others)} more files" if others else str(first.path)
 
 
 def _counted_blocks(
@@ -143,10 +139,10 @@ def _counted_blocks(
     pending = collection.format.read(collection.files, options.read)
     n_documents = 0
     for block in ordered_map(partial(_count, tokenizer=tokenizer), pending, options.workers):
-        numbers = pa.array(np.arange(n_documents, n_documents + len(block.doc_ids)))
-        n_documents += len(numbers)
+        doc_ids = with_running_numbers(block.doc_ids, n_documents)
+        n_documents += len(doc_ids)
         on_progress(Progress("reading", n_documents))
-        yield block._replace(doc_ids=pc.coalesce(block.doc_ids, numbers.cast(pa.string())))
+        yield block._replace(doc_ids=doc_ids)
 
 
 def _count(pending: PendingBlock, tokenizer: TokenizerOptions | None) -> CountedBlock:

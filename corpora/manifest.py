@@ -1,29 +1,27 @@
-"""``manifest.json``: what a corpus folder holds. Written last, read first."""
+"""``manifest.json``: what a corpus folder holds, of either kind. Written last, read first."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, Protocol, TypeVar
 
-from sparsetopics.corpora.vocabulary import FILE_NAME as VOCABULARY_FILE
-from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError
 
 FILE_NAME = "manifest.json"
 FORMAT_VERSION = 1
-KIND = "documents"
+DOCUMENTS = "documents"
+VECTORS = "vectors"
+_WHAT_FOR = {  # said where a corpus of the other kind is asked for
+    DOCUMENTS: "Vectors are made by `sparsetopics ingest --kind vectors`.",
+    VECTORS: "Gaussian mixtures learn from vectors, topic models from documents.",
+}
 
-
-class Sizes(NamedTuple):
-    """How much a row group, a shard or a corpus holds."""
-
-    n_docs: int
-    n_pairs: int
-    n_tokens: int | float
+Group = TypeVar("Group")
+Content = TypeVar("Content", bound="HasTotals")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,90 +36,103 @@ class FileEntry:
     def of(cls, path: Path) -> FileEntry:
         return cls(path.name, path.stat().st_size, file_sha256(path))
 
+    def check_size(self, folder: Path) -> None:
+        """CorpusFormatError if the file is missing or of another size."""
+        path = folder / self.file
+        n_bytes = path.stat().st_size if path.is_file() else None
+        if n_bytes != self.n_bytes:
+            found = "no such file" if n_bytes is None else f"{n_bytes} bytes"
+            raise damaged_file(path, found=found, wanted=f"{self.n_bytes} bytes")
 
-@dataclass(frozen=True, slots=True)
-class ShardEntry:
-    """One Parquet file of documents."""
+    def check_content(self, folder: Path) -> None:
+        """CorpusFormatError if the file is not as it was written."""
+        found = file_sha256(folder / self.file)
+        if found != self.sha256:
+            wanted = f"{self.sha256[:12]}…"
+            raise damaged_file(folder / self.file, found=f"sha256 {found[:12]}…", wanted=wanted)
 
-    file: FileEntry
-    row_groups: tuple[Sizes, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """Files, sizes and tokeniser settings of a corpus."""
-
-    n_words: int
-    n_skipped: int  # documents left out because they hold no word of the vocabulary
-    n_unknown_tokens: int  # tokens left out because a given vocabulary does not hold them
-    vocabulary: FileEntry
-    fingerprint: str  # of the vocabulary
-    shards: tuple[ShardEntry, ...]
-    tokenizer: Mapping[str, Any] | None  # None for a collection that came as counts
-
-    @property
-    def sizes(self) -> Sizes:
-        return total(total(shard.row_groups) for shard in self.shards)
-
-    def save(self, folder: Path) -> None:
-        (folder / FILE_NAME).write_text(json.dumps(_to_json(self), indent=1) + "\n")
+    def to_json(self) -> dict[str, Any]:
+        return {"file": self.file, "bytes": self.n_bytes, "sha256": self.sha256}
 
     @classmethod
-    def load(cls, folder: Path) -> Manifest:
-        """Read the manifest of a corpus folder; CorpusFormatError if there is no sound one."""
-        path = folder / FILE_NAME
-        try:
-            content = json.loads(path.read_text())
-        except OSError as error:
-            raise CorpusFormatError(
-                str(folder),
-                found=f"no readable {FILE_NAME} ({error.strerror})",
-                wanted="a corpus folder made by `sparsetopics ingest`",
-            ) from error
-        except ValueError as error:
-            raise CorpusFormatError(
-                str(path), found=f"damaged JSON ({error})", wanted="a manifest", hint="Ingest anew."
-            ) from error
-        _check_kind(path, content)
-        try:
-            manifest = _from_json(content)
-        except (KeyError, TypeError, ValueError) as error:
-            raise CorpusFormatError(
-                str(path),
-                found=f"a missing or odd entry ({error!r})",
-                wanted=f"a manifest of format version {FORMAT_VERSION}",
-                hint="Ingest anew.",
-            ) from error
-        _check_totals(path, content, manifest)
-        return manifest
+    def from_json(cls, entry: dict[str, Any]) -> FileEntry:
+        name = entry["file"]
+        if not isinstance(name, str) or name in ("", "..") or set(name) & set("/\\"):
+            raise ValueError(f"file name {name!r}")  # never read outside the folder
+        return cls(name, size_from_json(entry["bytes"]), str(entry["sha256"]))
 
 
-def write_manifest(
-    folder: Path,
-    vocabulary: Vocabulary,
-    shards: tuple[ShardEntry, ...],
-    n_skipped: int,
-    n_unknown_tokens: int,
-) -> Manifest:
-    """Make a corpus of a folder that holds the shards: add the vocabulary, then the manifest."""
-    vocabulary.save(folder)
-    manifest = Manifest(
-        n_words=len(vocabulary),
-        n_skipped=n_skipped,
-        n_unknown_tokens=n_unknown_tokens,
-        vocabulary=FileEntry.of(folder / VOCABULARY_FILE),
-        fingerprint=vocabulary.fingerprint,
-        shards=shards,
-        tokenizer=vocabulary.tokenizer,
-    )
-    manifest.save(folder)
+@dataclass(frozen=True, slots=True)
+class ShardEntry(Generic[Group]):
+    """One Parquet file of rows, with what is known of each row group."""
+
+    file: FileEntry
+    row_groups: tuple[Group, ...]
+
+
+class HasTotals(Protocol):
+    """A manifest, of documents or of vectors."""
+
+    @property
+    def totals(self) -> dict[str, int | float]:
+        """How much the corpus holds, by the names that ``--json`` uses."""
+
+    @property
+    def sums(self) -> dict[str, int | float]:
+        """Those of the totals that are sums over the row groups."""
+
+
+def kind_of(folder: Path) -> str:
+    """``DOCUMENTS`` or ``VECTORS``; CorpusFormatError if the folder is no such corpus."""
+    content = _read_content(folder)
+    if content.get("format_version") != FORMAT_VERSION or content.get("kind") not in _WHAT_FOR:
+        raise _other_release(folder, content, wanted=" or ".join(map(repr, _WHAT_FOR)))
+    return str(content["kind"])
+
+
+def save_manifest(folder: Path, kind: str, content: dict[str, Any]) -> None:
+    """Write ``manifest.json``."""
+    content = {"format_version": FORMAT_VERSION, "kind": kind, **content}
+    (folder / FILE_NAME).write_text(json.dumps(content, indent=1) + "\n")
+
+
+def load_manifest(
+    folder: Path, kind: str, from_json: Callable[[dict[str, Any]], Content]
+) -> Content:
+    """The manifest of a corpus of this kind; CorpusFormatError if there is no sound one."""
+    path = folder / FILE_NAME
+    content = _read_content(folder)
+    _check_kind(folder, content, kind)
+    try:
+        manifest = from_json(content)
+    except (KeyError, TypeError, ValueError) as error:
+        raise CorpusFormatError(
+            str(path),
+            found=f"a missing or odd entry ({error!r})",
+            wanted=f"a manifest of format version {FORMAT_VERSION}",
+            hint="Ingest anew.",
+        ) from error
+    _check_totals(path, content, manifest)
     return manifest
 
 
-def total(parts: Any) -> Sizes:
-    """Sizes of parts added up."""
-    columns = list(zip(*parts, strict=True)) or [(), (), ()]
-    return Sizes(*map(sum, columns))
+def _read_content(folder: Path) -> dict[str, Any]:
+    path = folder / FILE_NAME
+    try:
+        content = json.loads(path.read_text())
+    except OSError as error:
+        raise CorpusFormatError(
+            str(folder),
+            found=f"no readable {FILE_NAME} ({error.strerror})",
+            wanted="a corpus folder made by `sparsetopics ingest`",
+        ) from error
+    except ValueError as error:
+        raise CorpusFormatError(
+            str(path), found=f"damaged JSON ({error})", wanted="a manifest", hint="Ingest anew."
+        ) from error
+    if not isinstance(content, dict):
+        raise CorpusFormatError(str(path), found="no JSON object", wanted="a manifest")
+    return content
 
 
 def file_sha256(path: Path) -> str:
@@ -129,97 +140,46 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _to_json(manifest: Manifest) -> dict[str, Any]:
-    return {
-        "format_version": FORMAT_VERSION,
-        "kind": KIND,
-        **_sizes_to_json(manifest.sizes),
-        "n_words": manifest.n_words,
-        "n_skipped": manifest.n_skipped,
-        "n_unknown_tokens": manifest.n_unknown_tokens,
-        "vocabulary": _file_to_json(manifest.vocabulary) | {"fingerprint": manifest.fingerprint},
-        "shards": [
-            _file_to_json(shard.file)
-            | _sizes_to_json(total(shard.row_groups))
-            | {"row_groups": shard.row_groups}
-            for shard in manifest.shards
-        ],
-        "tokenizer": manifest.tokenizer,
-        "tokenizer_hash": settings_hash(manifest.tokenizer),
-    }
-
-
-def settings_hash(settings: Mapping[str, Any] | None) -> str:
-    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-
-
-def _sizes_to_json(sizes: Sizes) -> dict[str, int | float]:
-    return {
-        "n_documents": sizes.n_docs,
-        "n_pairs": sizes.n_pairs,
-        "n_tokens": sizes.n_tokens,
-    }
-
-
-def _file_to_json(entry: FileEntry) -> dict[str, Any]:
-    return {"file": entry.file, "bytes": entry.n_bytes, "sha256": entry.sha256}
-
-
-def _from_json(content: dict[str, Any]) -> Manifest:
-    vocabulary = content["vocabulary"]
-    return Manifest(
-        n_words=_size(content["n_words"]),
-        n_skipped=_size(content["n_skipped"]),
-        n_unknown_tokens=_size(content["n_unknown_tokens"]),
-        vocabulary=_file_from_json(vocabulary),
-        fingerprint=str(vocabulary["fingerprint"]),
-        shards=tuple(
-            ShardEntry(_file_from_json(shard), tuple(map(_sizes_from_json, shard["row_groups"])))
-            for shard in content["shards"]
-        ),
-        tokenizer=content["tokenizer"],
-    )
-
-
-def _file_from_json(entry: dict[str, Any]) -> FileEntry:
-    name = entry["file"]
-    if not isinstance(name, str) or name in ("", "..") or set(name) & set("/\\"):
-        raise ValueError(f"file name {name!r}")  # never read outside the folder
-    return FileEntry(name, _size(entry["bytes"]), str(entry["sha256"]))
-
-
-def _sizes_from_json(sizes: list[Any]) -> Sizes:
-    n_docs, n_pairs, n_tokens = sizes
-    if not isinstance(n_tokens, int | float):
-        raise TypeError(f"size {n_tokens!r}")
-    return Sizes(_size(n_docs), _size(n_pairs), n_tokens)
-
-
-def _size(value: Any) -> int:
+def size_from_json(value: Any) -> int:
     if type(value) is not int or value < 0:
         raise ValueError(f"size {value!r}")
     return value
 
 
-def _check_kind(path: Path, content: Any) -> None:
-    if not isinstance(content, dict):
-        raise CorpusFormatError(str(path), found="no JSON object", wanted="a manifest")
-    version, kind = content.get("format_version"), content.get("kind")
-    if version != FORMAT_VERSION or kind != KIND:
+def _check_kind(folder: Path, content: dict[str, Any], kind: str) -> None:
+    version, found = content.get("format_version"), content.get("kind")
+    if version == FORMAT_VERSION and found != kind and found in _WHAT_FOR:
         raise CorpusFormatError(
-            str(path),
-            found=f"format version {version!r}, kind {kind!r}",
-            wanted=f"format version {FORMAT_VERSION}, kind {KIND!r}",
-            hint="Ingest anew, or use the release that wrote it.",
+            str(folder),
+            found=f"a corpus of {found} (kind {found!r})",
+            wanted=f"a corpus of {kind}",
+            hint=_WHAT_FOR[str(found)],
         )
+    if version != FORMAT_VERSION or found != kind:
+        raise _other_release(folder, content, wanted=repr(kind))
 
 
-def _check_totals(path: Path, content: dict[str, Any], manifest: Manifest) -> None:
-    written = tuple(content.get(name) for name in ("n_documents", "n_pairs", "n_tokens"))
-    if written != manifest.sizes:
+def _other_release(folder: Path, content: dict[str, Any], *, wanted: str) -> CorpusFormatError:
+    return CorpusFormatError(
+        str(folder / FILE_NAME),
+        found=f"format version {content.get('format_version')!r}, kind {content.get('kind')!r}",
+        wanted=f"format version {FORMAT_VERSION}, kind {wanted}",
+        hint="Ingest anew, or use the release that wrote it.",
+    )
+
+
+def _check_totals(path: Path, content: dict[str, Any], manifest: HasTotals) -> None:
+    written = {name: content.get(name) for name in manifest.sums}
+    if written != manifest.sums:
         raise CorpusFormatError(
             str(path),
-            found=f"totals {written}",
-            wanted=f"{tuple(manifest.sizes)}, the sum over the row groups",
+            found=f"totals {tuple(written.values())}",
+            wanted=f"{tuple(manifest.sums.values())}, the sum over the row groups",
             hint="Ingest anew.",
         )
+
+
+def damaged_file(path: Path, *, found: str, wanted: str) -> CorpusFormatError:
+    """The error for a file of a corpus that is not as it was written."""
+    hint = "Ingest anew, or restore the file."
+    return CorpusFormatError(str(path), found=found, wanted=wanted, hint=hint)

@@ -22,7 +22,7 @@ _ARROW_FILE_MAGIC = b"ARROW1"
 
 def read_parquet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     for file in files:
-        with _arrow_errors(file.path), pq.ParquetFile(_source(file.path)) as table:
+        with arrow_errors(file.path), pq.ParquetFile(open_arrow(file.path)) as table:
             names = table.schema_arrow.names
             positions = find_fields(names, options, str(file.path))
             columns = [names[position] for position in positions if position is not None]
@@ -32,11 +32,12 @@ def read_parquet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[
 
 def read_ipc(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     for file in files:
-        with _arrow_errors(file.path):
-            yield from _blocks(_ipc_batches(_source(file.path)), file.path, options)
+        with arrow_errors(file.path):
+            yield from _blocks(ipc_batches(open_arrow(file.path)), file.path, options)
 
 
-def _ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+def ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+    """The record batches of an IPC file or stream."""
     is_file = source.read(len(_ARROW_FILE_MAGIC)) == _ARROW_FILE_MAGIC
     source.seek(0)
     if is_file:
@@ -46,7 +47,7 @@ def _ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
         yield from pa.ipc.open_stream(source)
 
 
-def _source(path: Path) -> pa.NativeFile:
+def open_arrow(path: Path) -> pa.NativeFile:
     """The file as something to seek in; a .gz is unpacked in memory."""
     if path.suffix != ".gz":
         return pa.OSFile(str(path))
@@ -55,7 +56,8 @@ def _source(path: Path) -> pa.NativeFile:
 
 
 @contextmanager
-def _arrow_errors(path: Path) -> Iterator[None]:
+def arrow_errors(path: Path) -> Iterator[None]:
+    """Turn the errors of a damaged file into a SourceError."""
     with reading(path):
         try:
             yield

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import Any, NamedTuple, cast
 
@@ -14,7 +13,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sparsetopics.batches import DocumentBatch, WordCounts
-from sparsetopics.corpora.manifest import FileEntry, ShardEntry, Sizes, file_sha256
+from sparsetopics.corpora.document_manifest import Sizes
+from sparsetopics.corpora.manifest import ShardEntry
+from sparsetopics.corpora.shard_files import ShardLayout, StoredShard, TableWriter
 from sparsetopics.errors import CorpusFormatError
 
 DOCS_PER_ROW_GROUP = 8_192
@@ -28,38 +29,6 @@ class DocumentRows(NamedTuple):
     doc_ids: pa.StringArray
     labels: pa.StringArray
     batch: DocumentBatch
-
-
-class StoredShard:
-    """One shard on disk; its checksum is compared before the first read."""
-
-    def __init__(self, path: Path, sha256: str) -> None:
-        self.path = path
-        self._sha256 = sha256
-        self._verified = False
-        self._lock = Lock()  # so that one thread of many does the comparing
-
-    def columns(self, row_group: int, names: list[str]) -> pa.Table:
-        """Columns of a row group; CorpusFormatError if the file is not as it was written."""
-        try:
-            with self._lock:
-                if not self._verified:
-                    self._verify()
-            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
-                return file.read_row_group(row_group, columns=names, use_threads=False)
-        except (OSError, ValueError, IndexError, pa.ArrowException) as error:
-            raise self.damaged(str(error).splitlines()[0], "a readable shard") from error
-
-    def damaged(self, found: str, wanted: str) -> CorpusFormatError:
-        return CorpusFormatError(
-            str(self.path), found=found, wanted=wanted, hint="Ingest anew, or restore the file."
-        )
-
-    def _verify(self) -> None:
-        found = file_sha256(self.path)
-        if found != self._sha256:
-            raise self.damaged(f"sha256 {found[:12]}…", f"{self._sha256[:12]}…")
-        self._verified = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +99,8 @@ class ShardWriter:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._waiting: list[pa.Table] = []
-        self._n_waiting = 0
-        self._file: pq.ParquetWriter | None = None
-        self._row_groups: list[Sizes] = []
-        self._shards: list[ShardEntry] = []
+        layout = ShardLayout(DOCS_PER_ROW_GROUP, ROW_GROUPS_PER_SHARD, _open_shard, _sizes_of)
+        self._tables = TableWriter(folder, layout)
 
     def __enter__(self) -> ShardWriter:
         return self
@@ -146,45 +111,19 @@ class ShardWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._file is not None:
-            self._file.close()
+        self._tables.__exit__(kind, error, traceback)
 
     def append(self, rows: DocumentRows) -> None:
-        self._waiting.append(_table_of(rows))
-        self._n_waiting += len(rows.doc_ids)
-        if self._n_waiting >= DOCS_PER_ROW_GROUP:
-            waiting = pa.concat_tables(self._waiting)
-            whole = len(waiting) - len(waiting) % DOCS_PER_ROW_GROUP
-            for start in range(0, whole, DOCS_PER_ROW_GROUP):
-                self._write(waiting.slice(start, DOCS_PER_ROW_GROUP))
-            self._waiting = [waiting.slice(whole)]
-            self._n_waiting = len(waiting) - whole
+        self._tables.append(_table_of(rows))
 
-    def finish(self) -> tuple[ShardEntry, ...]:
+    def finish(self) -> tuple[ShardEntry[Sizes], ...]:
         """Write what waits, close the last shard, list all."""
-        if self._n_waiting:
-            self._write(pa.concat_tables(self._waiting))
-        self._close()
-        return tuple(self._shards)
+        return self._tables.finish()
 
-    def _write(self, table: pa.Table) -> None:
-        if self._file is None:
-            self._file = _open_shard(self._path(), table.schema)
-        self._file.write_table(table, row_group_size=DOCS_PER_ROW_GROUP)
-        counts = table["counts"].combine_chunks().flatten()
-        self._row_groups.append(Sizes(len(table), len(counts), pc.sum(counts).as_py()))
-        if len(self._row_groups) == ROW_GROUPS_PER_SHARD:
-            self._close()
 
-    def _close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-            self._shards.append(ShardEntry(FileEntry.of(self._path()), tuple(self._row_groups)))
-            self._row_groups = []
-
-    def _path(self) -> Path:
-        return self._folder / f"shard-{len(self._shards):05d}.parquet"
+def _sizes_of(table: pa.Table) -> Sizes:
+    counts = table["counts"].combine_chunks().flatten()
+    return Sizes(len(table), len(counts), pc.sum(counts).as_py())
 
 
 def _table_of(rows: DocumentRows) -> pa.Table:

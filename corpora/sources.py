@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -42,6 +42,61 @@ class ReadOptions:
 def bare_suffix(path: Path) -> str:
     """The extension that tells the format: ``.jsonl`` for both ``a.jsonl`` and ``a.JSONL.gz``."""
     return Path(path.stem if path.suffix == ".gz" else path.name).suffix.lower()
+
+
+def names_of(files: Sequence[SourceFile]) -> str:
+    """The files in few words, for a message about all of them."""
+    first, *others = files
+    return f"{first.path} and {len(others)} more files" if others else str(first.path)
+
+
+class FormatTable(NamedTuple):
+    """The formats of one kind of corpus, as far as finding files is concerned."""
+
+    names: Collection[str]
+    format_of: Callable[[Path], str | None]  # that a file name means
+    extensions: str  # those known, for a message
+
+
+def find_of_one_format(
+    sources: Iterable[str | Path], format_name: str | None, table: FormatTable
+) -> tuple[list[SourceFile], str]:
+    """The files that ``sources`` mean and their format, told by extension unless named.
+
+    Raises SourceError if a source is missing, of no known format or of another than the first;
+    OptionError if ``format_name`` is unknown.
+    """
+    if format_name is not None:
+        if format_name not in table.names:
+            raise OptionError(
+                "format", found=repr(format_name), wanted=f"one of {', '.join(table.names)}"
+            )
+        files = find_files(sources, lambda p: table.format_of(p) == format_name, or_all=True)
+        return files, format_name
+    files = find_files(sources, lambda path: table.format_of(path) is not None, or_all=False)
+    names = [_known_format(file.path, table) for file in files]
+    for file, name in zip(files, names, strict=True):
+        if name != names[0]:
+            raise SourceError(
+                str(file.path),
+                found=f"format {name} after {names[0]} in {files[0].path}",
+                wanted="files of one format",
+                hint="Ingest them apart, or choose one with --format.",
+            )
+    return files, names[0]
+
+
+def _known_format(path: Path, table: FormatTable) -> str:
+    name = table.format_of(path)
+    if name is None:
+        suffix = bare_suffix(path)
+        raise SourceError(
+            str(path),
+            found=f"extension {suffix!r}" if suffix else "no extension",
+            wanted=table.extensions,
+            hint=f"Or name a format with --format: {', '.join(table.names)}.",
+        )
+    return name
 
 
 def find_files(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sparsetopics.batches import IntArray
 from sparsetopics.corpora.corpus import Corpus, RowGroup
-from sparsetopics.corpora.manifest import Sizes, write_manifest
+from sparsetopics.corpora.document_manifest import Sizes, write_manifest
 from sparsetopics.corpora.shards import DocumentRows, ShardWriter
 from sparsetopics.errors import OptionError
 from sparsetopics.staging import check_output, staged_folder

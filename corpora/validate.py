@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.manifest import Manifest, file_sha256
+from sparsetopics.corpora.document_manifest import Manifest
+from sparsetopics.corpora.manifest import file_sha256
 from sparsetopics.corpora.shards import StoredRowGroup
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError

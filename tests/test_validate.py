@@ -8,8 +8,8 @@ import pytest
 
 from collections_on_disk import make_texts, write_jsonl
 from sparsetopics.batches import DocumentBatch
+from sparsetopics.corpora.document_manifest import write_manifest
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.manifest import write_manifest
 from sparsetopics.corpora.shards import DocumentRows, ShardWriter
 from sparsetopics.corpora.validate import validate
 from sparsetopics.corpora.vocabulary import Vocabulary

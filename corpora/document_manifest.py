@@ -1,0 +1,152 @@
+"""What the manifest of a corpus of documents says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sparsetopics.corpora.manifest import (
+    DOCUMENTS,
+    FileEntry,
+    ShardEntry,
+    load_manifest,
+    save_manifest,
+    size_from_json,
+)
+from sparsetopics.corpora.vocabulary import FILE_NAME as VOCABULARY_FILE
+from sparsetopics.corpora.vocabulary import Vocabulary
+
+
+class Sizes(NamedTuple):
+    """How much a row group, a shard or a corpus holds."""
+
+    n_docs: int
+    n_pairs: int
+    n_tokens: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Files, sizes and tokeniser settings of a corpus."""
+
+    n_words: int
+    n_skipped: int  # documents left out because they hold no word of the vocabulary
+    n_unknown_tokens: int  # tokens left out because a given vocabulary does not hold them
+    vocabulary: FileEntry
+    fingerprint: str  # of the vocabulary
+    shards: tuple[ShardEntry[Sizes], ...]
+    tokenizer: Mapping[str, Any] | None  # None for a collection that came as counts
+
+    @property
+    def sizes(self) -> Sizes:
+        return total(total(shard.row_groups) for shard in self.shards)
+
+    @property
+    def sums(self) -> dict[str, int | float]:
+        return _sizes_to_json(self.sizes)
+
+    @property
+    def totals(self) -> dict[str, int | float]:
+        """How much the corpus holds, by the names that ``--json`` uses."""
+        sizes = self.sizes
+        return {
+            "n_documents": sizes.n_docs,
+            "n_tokens": sizes.n_tokens,
+            "n_pairs": sizes.n_pairs,
+            "n_words": self.n_words,
+            "n_shards": len(self.shards),
+            "n_skipped": self.n_skipped,
+            "n_unknown_tokens": self.n_unknown_tokens,
+        }
+
+    @classmethod
+    def load(cls, folder: Path) -> Manifest:
+        """Read the manifest of a corpus folder; CorpusFormatError if there is no sound one."""
+        return load_manifest(folder, DOCUMENTS, _from_json)
+
+
+def write_manifest(
+    folder: Path,
+    vocabulary: Vocabulary,
+    shards: tuple[ShardEntry[Sizes], ...],
+    n_skipped: int,
+    n_unknown_tokens: int,
+) -> Manifest:
+    """Make a corpus of a folder that holds the shards: add the vocabulary, then the manifest."""
+    vocabulary.save(folder)
+    manifest = Manifest(
+        n_words=len(vocabulary),
+        n_skipped=n_skipped,
+        n_unknown_tokens=n_unknown_tokens,
+        vocabulary=FileEntry.of(folder / VOCABULARY_FILE),
+        fingerprint=vocabulary.fingerprint,
+        shards=shards,
+        tokenizer=vocabulary.tokenizer,
+    )
+    save_manifest(folder, DOCUMENTS, _to_json(manifest))
+    return manifest
+
+
+def total(parts: Any) -> Sizes:
+    """Sizes of parts added up."""
+    columns = list(zip(*parts, strict=True)) or [(), (), ()]
+    return Sizes(*map(sum, columns))
+
+
+def _to_json(manifest: Manifest) -> dict[str, Any]:
+    return {
+        **_sizes_to_json(manifest.sizes),
+        "n_words": manifest.n_words,
+        "n_skipped": manifest.n_skipped,
+        "n_unknown_tokens": manifest.n_unknown_tokens,
+        "vocabulary": manifest.vocabulary.to_json() | {"fingerprint": manifest.fingerprint},
+        "shards": [
+            shard.file.to_json()
+            | _sizes_to_json(total(shard.row_groups))
+            | {"row_groups": shard.row_groups}
+            for shard in manifest.shards
+        ],
+        "tokenizer": manifest.tokenizer,
+        "tokenizer_hash": settings_hash(manifest.tokenizer),
+    }
+
+
+def settings_hash(settings: Mapping[str, Any] | None) -> str:
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def _sizes_to_json(sizes: Sizes) -> dict[str, int | float]:
+    return {
+        "n_documents": sizes.n_docs,
+        "n_pairs": sizes.n_pairs,
+        "n_tokens": sizes.n_tokens,
+    }
+
+
+def _from_json(content: dict[str, Any]) -> Manifest:
+    vocabulary = content["vocabulary"]
+    return Manifest(
+        n_words=size_from_json(content["n_words"]),
+        n_skipped=size_from_json(content["n_skipped"]),
+        n_unknown_tokens=size_from_json(content["n_unknown_tokens"]),
+        vocabulary=FileEntry.from_json(vocabulary),
+        fingerprint=str(vocabulary["fingerprint"]),
+        shards=tuple(
+            ShardEntry(
+                FileEntry.from_json(shard), tuple(map(_sizes_from_json, shard["row_groups"]))
+            )
+            for shard in content["shards"]
+        ),
+        tokenizer=content["tokenizer"],
+    )
+
+
+def _sizes_from_json(sizes: list[Any]) -> Sizes:
+    n_docs, n_pairs, n_tokens = sizes
+    if not isinstance(n_tokens, int | float):
+        raise TypeError(f"size {n_tokens!r}")
+    return Sizes(size_from_json(n_docs), size_from_json(n_pairs), n_tokens)

@@ -1,0 +1,245 @@
+"""From files to a corpus of vectors, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetopics.corpora.blocks import with_running_numbers
+from sparsetopics.corpora.manifest import FileEntry
+from sparsetopics.corpora.ordered_map import ordered_map
+from sparsetopics.corpora.projection import FILE_NAME as PROJECTION_FILE
+from sparsetopics.corpora.projection import PcaOptions, Projection, fit_projection, sample_rows
+from sparsetopics.corpora.sources import names_of
+from sparsetopics.corpora.vector_blocks import PendingVectors, VectorBlock, VectorReadOptions
+from sparsetopics.corpora.vector_formats import IMAGE, VectorCollection, find_vectors
+from sparsetopics.corpora.vector_manifest import VectorManifest
+from sparsetopics.corpora.vector_shards import VectorRows, table_of, vector_writer
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.errors import OptionError, SourceError
+from sparsetopics.staging import staged_folder
+
+
+@dataclass(frozen=True, slots=True)
+class VectorOptions:
+    """How to make a corpus of vectors.
+
+    ``projection`` names a corpus of vectors whose projection is used as it is; columns and
+    patches are then those of that corpus, unless given. The result does not depend on
+    ``workers``.
+    """
+
+    format: str | None = None  # by extension if None
+    read: VectorReadOptions = field(default_factory=VectorReadOptions)
+    pca: PcaOptions | None = None
+    projection: Path | None = None
+    workers: int = 1
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise OptionError("workers", found=f"{self.workers}", wanted="1 or more")
+        if self.pca is not None and self.projection is not None:
+            raise OptionError("projection", found="a projection and pca", wanted="one or the other")
+
+
+class VectorSummary(NamedTuple):
+    """What an ingest of vectors made."""
+
+    n_items: int
+    n_columns: int
+    n_shards: int
+    n_skipped: int
+
+
+class VectorProgress(NamedTuple):
+    """How far an ingest is."""
+
+    stage: str  # "fitting" or "writing"
+    n_items: int
+
+    def __str__(self) -> str:
+        return f"{self.stage}: {self.n_items:,} items"
+
+
+OnProgress = Callable[[VectorProgress], None]
+
+
+class _Projected(NamedTuple):
+    """A projection and what the manifest says of it."""
+
+    apply: Projection
+    made: dict[str, Any]
+
+
+def ingest_vectors(
+    sources: Iterable[str | Path],
+    out: str | Path,
+    options: VectorOptions | None = None,
+    on_progress: OnProgress = lambda _: None,
+) -> VectorSummary:
+    """Make the corpus folder ``out`` of the rows of arrays and tables, or of images.
+
+    Nothing is left out: what is not a finite number, or has another number of columns than the
+    first item, is refused. Raises SourceError for input that cannot be used, OutputError if
+    ``out`` cannot be written; nothing is left behind then.
+    """
+    options = options or VectorOptions()
+    with staged_folder(Path(out), overwrite=options.overwrite) as folder:
+        given = None if options.projection is None else VectorCorpus.open(options.projection)
+        read = options.read if given is None else _like(given, options.read)
+        collection = find_vectors(sources, options.format, read)
+        projected = _projection(collection, read, options, given, on_progress)
+        blocks = _blocks(collection, read, options.workers, "writing", on_progress)
+        return _write_corpus(folder, blocks, collection, read, projected)
+
+
+def _like(given: VectorCorpus, read: VectorReadOptions) -> VectorReadOptions:
+    """The options, with columns and patches of the corpus whose projection is taken over."""
+    if given.projection is None:
+        raise OptionError(
+            "projection", found="a corpus without one", wanted="a corpus made with --pca"
+        )
+    made = given.made
+    if read.patches is None and made.get("patches") is not None:
+        read = replace(read, patches=made["patches"], stride=read.stride or made["stride"])
+    if read.columns is None and given.projection.inputs is not None:
+        read = replace(read, columns=given.projection.inputs)
+    return read
+
+
+def _projection(
+    collection: VectorCollection,
+    read: VectorReadOptions,
+    options: VectorOptions,
+    given: VectorCorpus | None,
+    on_progress: OnProgress,
+) -> _Projected | None:
+    """The one that is given, or one fitted in a pass over the sources; None if none is wanted."""
+    if given is not None:
+        assert given.projection is not None  # _like has looked
+        return _Projected(given.projection, given.made["pca"])
+    if options.pca is None:
+        return None
+    columns: list[tuple[str, ...] | None] = []
+
+    def values() -> Iterator[Any]:
+        for block in _blocks(collection, read, options.workers, "fitting", on_progress):
+            columns[:] = [block.columns]
+            yield block.values
+
+    sample = sample_rows(values(), np.random.default_rng(options.pca.seed))
+    if not len(sample):
+        raise _no_items(collection)
+    projection, explained = fit_projection(sample, options.pca, columns[0])
+    made = {
+        "n_components": projection.n_columns,
+        "whitened": options.pca.whiten,
+        "seed": options.pca.seed,
+        "n_sampled": len(sample),
+        "explained_variance": explained,
+    }
+    return _Projected(projection, made)
+
+
+def _blocks(
+    collection: VectorCollection,
+    read: VectorReadOptions,
+    n_workers: int,
+    stage: str,
+    on_progress: OnProgress,
+) -> Iterator[VectorBlock]:
+    """The items of all files in order, each with an id, all of the same columns."""
+    n_items = 0
+    first: VectorBlock | None = None
+    for block in ordered_map(_decode, collection.read(read), n_workers):
+        if not len(block.values):
+            continue
+        first = first or block
+        _check_alike(first, block)
+        item_ids = with_running_numbers(block.item_ids, n_items)
+        n_items += len(item_ids)
+        on_progress(VectorProgress(stage, n_items))
+        yield block._replace(item_ids=item_ids)
+
+
+def _decode(pending: PendingVectors) -> VectorBlock:
+    return pending()
+
+
+def _check_alike(first: VectorBlock, block: VectorBlock) -> None:
+    found, wanted = block.values.shape[1], first.values.shape[1]
+    if found != wanted:
+        raise SourceError(
+            block.source,
+            found=f"items of {found} columns",
+            wanted=f"{wanted}, as in {first.source}",
+        )
+    if block.columns != first.columns:
+        raise SourceError(
+            block.source,
+            found=f"columns {', '.join(block.columns or ())}",
+            wanted=f"{', '.join(first.columns or ())}, as in {first.source}",
+        )
+
+
+def _write_corpus(
+    folder: Path,
+    blocks: Iterator[VectorBlock],
+    collection: VectorCollection,
+    read: VectorReadOptions,
+    projected: _Projected | None,
+) -> VectorSummary:
+    """Shards, projection and, last, the manifest."""
+    first = next(blocks, None)
+    if first is None:
+        raise _no_items(collection)
+    columns = first.columns
+    n_columns = first.values.shape[1]
+    entry = None
+    made = _made(collection.format_name, read)
+    if projected is not None:
+        _check_inputs(first, projected.apply)
+        projected.apply.save(folder)
+        entry = FileEntry.of(folder / PROJECTION_FILE)
+        n_columns, columns = projected.apply.n_columns, None
+        made |= {"pca": projected.made}
+    with vector_writer(folder, n_columns) as writer:
+        for block in chain([first], blocks):
+            values = block.values if projected is None else projected.apply(block.values)
+            writer.append(table_of(VectorRows(block.item_ids, block.labels, values)))
+        shards = writer.finish()
+    manifest = VectorManifest(n_columns, columns, made, entry, shards)
+    manifest.save(folder)
+    return VectorSummary(manifest.n_items, n_columns, len(shards), 0)
+
+
+def _made(format_name: str, read: VectorReadOptions) -> dict[str, Any]:
+    """How the values were made, for the manifest."""
+    if format_name != IMAGE:
+        return {"format": format_name}
+    return {
+        "format": IMAGE,
+        "patches": read.patches,
+        "stride": read.stride or read.patches,
+        "patch_mean_removed": read.patches is not None,
+    }
+
+
+def _check_inputs(block: VectorBlock, projection: Projection) -> None:
+    n_columns = block.values.shape[1]
+    if n_columns != projection.n_inputs:
+        raise SourceError(
+            block.source,
+            found=f"items of {n_columns} columns",
+            wanted=f"{projection.n_inputs}, which the projection was fitted on",
+        )
+
+
+def _no_items(collection: VectorCollection) -> SourceError:
+    return SourceError(names_of(collection.files), found="no items", wanted="at least one")

@@ -1,0 +1,18 @@
+"""Opening a corpus folder of either kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.manifest import VECTORS, kind_of
+from sparsetopics.corpora.vectors import VectorCorpus
+
+
+def open_corpus(path: str | Path) -> Corpus | VectorCorpus:
+    """Open a corpus of documents or of vectors, as its manifest says.
+
+    Raises CorpusFormatError if the folder is no sound corpus of either kind.
+    """
+    folder = Path(path)
+    return VectorCorpus.open(folder) if kind_of(folder) == VECTORS else Corpus.open(folder)

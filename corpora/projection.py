@@ -1,0 +1,160 @@
+"""A linear projection onto the leading principal components, kept with the corpus it made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+
+from sparsetopics.batches import FloatArray, Vectors
+from sparsetopics.errors import CorpusFormatError, OptionError, SourceError
+
+FILE_NAME = "projection.safetensors"
+SAMPLE_BYTES = 256 << 20
+SAMPLE_ROWS = 100_000
+_ROWS_AT_ONCE = 8_192
+_METADATA_KEY = "projection"
+
+
+@dataclass(frozen=True, slots=True)
+class PcaOptions:
+    """How many components to keep, and whether to give each unit variance."""
+
+    n_components: int
+    whiten: bool = False
+    seed: int = 0  # of the sample of items that it is fitted on
+
+    def __post_init__(self) -> None:
+        if self.n_components < 1:
+            raise OptionError("pca", found=f"{self.n_components}", wanted="1 or more")
+        if self.seed < 0:
+            raise OptionError("seed", found=f"{self.seed}", wanted="0 or more")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """``(x − mean) · components``, over the standard deviations if whitened.
+
+    Components are orthonormal, of falling variance, each with its largest entry positive.
+    """
+
+    mean: FloatArray  # (n_inputs,)
+    components: FloatArray  # (n_columns, n_inputs)
+    variances: FloatArray  # (n_columns,) of the sample along the components
+    whitened: bool
+    inputs: tuple[str, ...] | None = None  # names of the columns that go in
+
+    @property
+    def n_inputs(self) -> int:
+        return len(self.mean)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.components)
+
+    def __call__(self, values: Vectors) -> Vectors:
+        """Project items, (n_items, n_inputs) to (n_items, n_columns)."""
+        scales = np.sqrt(self.variances) if self.whitened else np.ones(self.n_columns)
+        matrix = (self.components / scales[:, np.newaxis]).T.astype(np.float32)
+        projected: Vectors = (values - self.mean.astype(np.float32)) @ matrix
+        return projected
+
+    def save(self, folder: Path) -> None:
+        arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}
+        metadata = {_METADATA_KEY: json.dumps({"whitened": self.whitened, "inputs": self.inputs})}
+        # Bytes written here, because the library's own file mode depends on the platform.
+        (folder / FILE_NAME).write_bytes(safetensors.numpy.save(arrays, metadata))
+
+    @classmethod
+    def load(cls, folder: Path) -> Projection:
+        """Read ``projection.safetensors``; CorpusFormatError if it is missing or damaged."""
+        path = folder / FILE_NAME
+        try:
+            with safetensors.safe_open(path, "numpy") as file:
+                arrays = {name: file.get_tensor(name) for name in _ARRAYS}
+                settings = json.loads(file.metadata()[_METADATA_KEY])
+            inputs = settings["inputs"]
+            return cls(
+                **arrays,
+                whitened=bool(settings["whitened"]),
+                inputs=None if inputs is None else tuple(inputs),
+            )
+        except (OSError, KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
+            raise CorpusFormatError(
+                str(path), found=str(error).splitlines()[0], wanted="a readable projection"
+            ) from error
+
+
+_ARRAYS = ("mean", "components", "variances")
+
+
+def sample_rows(blocks: Iterable[Vectors], rng: np.random.Generator) -> Vectors:
+    """A random sample of the rows of all blocks, in random order, at most ``SAMPLE_ROWS``.
+
+    Every row draws a key, and those with the lowest keys are kept, so that the sample does not
+    depend on how the rows are cut into blocks. (0, 0) if there is no block.
+    """
+    kept = np.empty((0, 0), np.float32)
+    keys = np.empty(0)
+    for block in blocks:
+        most = min(SAMPLE_ROWS, max(1, SAMPLE_BYTES // block[:1].nbytes))
+        drawn = rng.random(len(block))
+        if len(keys) == most:  # most rows of a long stream go no further
+            low = drawn < keys[-1]
+            block, drawn = block[low], drawn[low]
+        order = np.argsort(np.concatenate((keys, drawn)), kind="stable")[:most]
+        keys = np.concatenate((keys, drawn))[order]
+        kept = (np.concatenate((kept, block)) if kept.size else block)[order]
+    return kept
+
+
+def fit_projection(
+    sample: Vectors,  # (n_sampled, n_inputs)
+    options: PcaOptions,
+    inputs: tuple[str, ...] | None = None,
+) -> tuple[Projection, float]:
+    """The leading principal components of a sample, and the share of variance they hold.
+
+    Raises OptionError for more components than columns or than items less one, or to be whitened
+    than directions in which items differ.
+    """
+    n_rows, n_inputs = sample.shape
+    n_components = options.n_components
+    if n_components > min(n_inputs, n_rows - 1):
+        raise OptionError(
+            "pca",
+            found=f"{n_components} components for {n_rows:,} items of {n_inputs} columns",
+            wanted="no more than columns, and fewer than items",
+        )
+    mean = sample.mean(axis=0, dtype=np.float64)
+    variances, vectors = np.linalg.eigh(_covariance(sample, mean))
+    total = float(variances.sum())
+    variances = np.maximum(variances[::-1][:n_components], 0.0)
+    components = vectors[:, ::-1][:, :n_components].T
+    largest = np.abs(components).argmax(axis=1)
+    components = components * np.sign(components[np.arange(n_components), largest])[:, np.newaxis]
+    if total <= 0:
+        raise SourceError("items", found="no two that differ", wanted="some variance to project")
+    rank = int((variances > variances[0] * n_inputs * np.finfo(np.float32).eps).sum())
+    if options.whiten and rank < n_components:
+        raise OptionError(
+            "pca",
+            found=f"{n_components} components to whiten",
+            wanted=f"at most {rank}, the directions in which items differ",
+        )
+    projection = Projection(mean, components, variances, options.whiten, inputs)
+    return projection, float(variances.sum() / total)
+
+
+def _covariance(sample: Vectors, mean: FloatArray) -> FloatArray:
+    """In float64, a stretch of rows at a time."""
+    total = np.zeros((len(mean), len(mean)))
+    for start in range(0, len(sample), _ROWS_AT_ONCE):
+        centred = sample[start : start + _ROWS_AT_ONCE] - mean
+        total += centred.T @ centred
+    return total / (len(sample) - 1)

@@ -1,0 +1,215 @@
+"""numpy's ``.npy`` and ``.npz``: rows of a two-dimensional array as items. Never unpickles."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sparsetopics.corpora.byte_stream import open_bytes, reading
+from sparsetopics.corpora.sources import SourceFile
+from sparsetopics.corpora.vector_blocks import (
+    BLOCK_BYTES,
+    PendingVectors,
+    VectorBlock,
+    VectorReadOptions,
+    as_names,
+    finite_vectors,
+)
+from sparsetopics.errors import SourceError
+
+_VALUES_NAME = "values"
+_LABEL_NAMES = ("labels", "label", "y")
+_ID_NAMES = ("item_ids", "ids", "id")
+
+
+class Header(NamedTuple):
+    """What the start of an ``.npy`` says."""
+
+    shape: tuple[int, ...]
+    is_fortran: bool
+    dtype: np.dtype[Any]
+
+    @property
+    def is_matrix(self) -> bool:
+        return len(self.shape) == 2 and self.shape[1] > 0 and self.dtype.kind in "fiub"
+
+    def __str__(self) -> str:
+        return f"{self.dtype} of shape {self.shape}"
+
+
+def read_npy(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterator[PendingVectors]:
+    """One array a file; no ids and no labels."""
+    for file in files:
+        where = str(file.path)
+        with reading(file.path), open_bytes(file.path) as stream:
+            header = _read_header(stream, where)
+            for first, rows in _row_blocks(stream, header, where):
+                nothing = pa.nulls(len(rows), pa.string())
+                yield partial(_decode, rows, where, first, nothing, nothing)
+
+
+def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterator[PendingVectors]:
+    """One array of values a file, with arrays of labels and ids if there are any."""
+    for file in files:
+        where = str(file.path)
+        with _zip_errors(file.path), open_bytes(file.path) as raw, zipfile.ZipFile(raw) as archive:
+            headers = _headers(archive, where)
+            name = _values_name(headers, options, where)
+            n_items = headers[name].shape[0]
+            id_name = _names_name(headers, options.id_field, _ID_NAMES, where)
+            label_name = _names_name(headers, options.label_field, _LABEL_NAMES, where)
+            item_ids = _names(archive, id_name, n_items, where)
+            labels = _names(archive, label_name, n_items, where)
+            where = f"{where}, array {name!r}"
+            with archive.open(f"{name}.npy") as stream:
+                header = _read_header(stream, where)
+                for first, rows in _row_blocks(stream, header, where):
+                    length = len(rows)
+                    named = (item_ids.slice(first, length), labels.slice(first, length))
+                    yield partial(_decode, rows, where, first, *named)
+
+
+def _decode(
+    rows: NDArray[Any], where: str, first: int, item_ids: pa.StringArray, labels: pa.StringArray
+) -> VectorBlock:
+    return VectorBlock(where, item_ids, labels, finite_vectors(rows, where, first), None)
+
+
+def _read_header(stream: IO[bytes], where: str) -> Header:
+    try:
+        version = np.lib.format.read_magic(stream)
+        if version == (1, 0):
+            return Header(*np.lib.format.read_array_header_1_0(stream))
+        if version == (2, 0):
+            return Header(*np.lib.format.read_array_header_2_0(stream))
+    except ValueError as error:
+        found = str(error).splitlines()[0]
+        raise SourceError(where, found=found, wanted="a whole .npy array") from error
+    raise SourceError(where, found=f"format version {version}", wanted="version 1.0 or 2.0")
+
+
+def _row_blocks(
+    stream: IO[bytes], header: Header, where: str
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """The rows in stretches of about ``BLOCK_BYTES``, each with the number of its first."""
+    _check_matrix(header, where)
+    n_rows, n_columns = header.shape
+    step = max(1, BLOCK_BYTES // (n_columns * max(4, header.dtype.itemsize)))
+    if header.is_fortran:  # column by column: nothing for it but to hold the whole
+        data = _read_exactly(stream, n_rows * n_columns * header.dtype.itemsize, where)
+        whole = np.frombuffer(data, header.dtype).reshape(n_columns, n_rows).T
+        yield from ((first, whole[first : first + step]) for first in range(0, n_rows, step))
+        return
+    for first in range(0, n_rows, step):
+        length = min(step, n_rows - first)
+        data = _read_exactly(stream, length * n_columns * header.dtype.itemsize, where)
+        yield first, np.frombuffer(data, header.dtype).reshape(length, n_columns)
+
+
+def _check_matrix(header: Header, where: str) -> None:
+    if header.dtype.hasobject:
+        raise SourceError(
+            where,
+            found="an array of Python objects, which is never unpickled",
+            wanted="numbers",
+            hint="Save it again with a numeric dtype.",
+        )
+    if not header.is_matrix:
+        raise SourceError(
+            where, found=str(header), wanted="real numbers of shape (n_items, n_columns)"
+        )
+
+
+def _read_exactly(stream: IO[bytes], n_bytes: int, where: str) -> bytes:
+    """In small pieces, so that a header that lies cannot ask for more memory than there is data."""
+    pieces: list[bytes] = []
+    missing = n_bytes
+    while missing:
+        piece = stream.read(min(missing, BLOCK_BYTES))
+        if not piece:
+            raise SourceError(
+                where,
+                found=f"data that ends {missing:,} bytes early",
+                wanted="a whole array",
+                hint="Copy or save it again.",
+            )
+        pieces.append(piece)
+        missing -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+@contextmanager
+def _zip_errors(path: Path) -> Iterator[None]:
+    """Turn the errors of a damaged archive into a SourceError."""
+    with reading(path):
+        try:
+            yield
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+            raise SourceError(
+                str(path),
+                found=f"damaged or truncated zip data ({error})",
+                wanted="a whole .npz file",
+                hint="Copy or save it again.",
+            ) from error
+
+
+def _headers(archive: zipfile.ZipFile, where: str) -> dict[str, Header]:
+    headers = {}
+    for name in archive.namelist():
+        if name.endswith(".npy"):
+            with archive.open(name) as stream:
+                headers[name.removesuffix(".npy")] = _read_header(stream, f"{where}, {name}")
+    return headers
+
+
+def _values_name(headers: Mapping[str, Header], options: VectorReadOptions, where: str) -> str:
+    """The array that was named, else ``values``, else the only one of two dimensions."""
+    if options.values_field is not None:
+        return _existing(headers, options.values_field, where)
+    if _VALUES_NAME in headers:
+        return _VALUES_NAME
+    matrices = [name for name, header in headers.items() if header.is_matrix]
+    if len(matrices) != 1:
+        found = ", ".join(f"{name!r} ({header})" for name, header in headers.items())
+        raise SourceError(
+            where,
+            found=f"arrays {found}" if found else "no arrays",
+            wanted=f"one array {_VALUES_NAME!r}, or one of real numbers in two dimensions",
+            hint="Name one with --values-field.",
+        )
+    return matrices[0]
+
+
+def _names_name(
+    headers: Mapping[str, Header], chosen: str | None, usual: Sequence[str], where: str
+) -> str | None:
+    if chosen is not None:
+        return _existing(headers, chosen, where)
+    return next((name for name in usual if name in headers and len(headers[name].shape) == 1), None)
+
+
+def _existing(headers: Mapping[str, Header], name: str, where: str) -> str:
+    if name not in headers:
+        found = ", ".join(map(repr, headers)) or "(none)"
+        raise SourceError(where, found=f"arrays {found}", wanted=f"an array {name!r}")
+    return name
+
+
+def _names(archive: zipfile.ZipFile, name: str | None, n_items: int, where: str) -> pa.StringArray:
+    if name is None:
+        return as_names(None, n_items, where)
+    where = f"{where}, array {name!r}"
+    with archive.open(f"{name}.npy") as stream:
+        header = _read_header(stream, where)
+        if header.dtype.hasobject or len(header.shape) != 1:
+            raise SourceError(where, found=str(header), wanted=f"{n_items} strings or numbers")
+        data = _read_exactly(stream, header.shape[0] * header.dtype.itemsize, where)
+    return as_names(np.frombuffer(data, header.dtype), n_items, where)

@@ -1,0 +1,189 @@
+"""Numeric columns of CSV, Parquet and Arrow IPC: one item per row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from sparsetopics.batches import Vectors
+from sparsetopics.corpora.byte_stream import open_bytes, reading
+from sparsetopics.corpora.fields import DEFAULT_ID_FIELD, DEFAULT_LABEL_FIELD
+from sparsetopics.corpora.read_arrow import arrow_errors, ipc_batches, open_arrow
+from sparsetopics.corpora.sources import SourceFile, bare_suffix
+from sparsetopics.corpora.vector_blocks import (
+    BLOCK_BYTES,
+    PendingVectors,
+    VectorBlock,
+    VectorReadOptions,
+    finite_vectors,
+)
+from sparsetopics.errors import SourceError
+
+_CSV_ERROR = re.compile(
+    r"(?:In CSV column #\d+: )?(?:CSV parse error: )?Row #(\d+): (.*)", re.DOTALL
+)
+
+
+class NumberFields(NamedTuple):
+    """Names of the columns; None where the table has none."""
+
+    item_id: str | None
+    label: str | None
+    values: tuple[str, ...]
+
+    @property
+    def all(self) -> list[str]:
+        names = [name for name in (self.item_id, self.label) if name is not None]
+        return list(dict.fromkeys([*names, *self.values]))
+
+
+def read_csv_numbers(
+    files: Sequence[SourceFile], options: VectorReadOptions
+) -> Iterator[PendingVectors]:
+    """With a header line; every record has as many fields. The first 8 MiB tell which columns are
+    numeric; from there on they have to be."""
+    for file in files:
+        where = str(file.path)
+        with _csv_errors(file.path), open_bytes(file.path) as stream:
+            fields = find_numbers(_open_csv(stream, file.path, {}).schema, options, where)
+        strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
+        types = strings | dict.fromkeys(fields.values, pa.float64())
+        with _csv_errors(file.path), open_bytes(file.path) as stream:
+            yield from _blocks(_open_csv(stream, file.path, types), fields, where)
+
+
+def read_parquet_numbers(
+    files: Sequence[SourceFile], options: VectorReadOptions
+) -> Iterator[PendingVectors]:
+    for file in files:
+        where = str(file.path)
+        with arrow_errors(file.path), pq.ParquetFile(open_arrow(file.path)) as table:
+            fields = find_numbers(table.schema_arrow, options, where)
+            n_rows = max(1, BLOCK_BYTES // (8 * len(fields.all)))
+            batches = table.iter_batches(n_rows, columns=fields.all, use_threads=False)
+            yield from _blocks(batches, fields, where)
+
+
+def read_ipc_numbers(
+    files: Sequence[SourceFile], options: VectorReadOptions
+) -> Iterator[PendingVectors]:
+    for file in files:
+        where = str(file.path)
+        with arrow_errors(file.path):
+            first_item = 0
+            for batch in ipc_batches(open_arrow(file.path)):
+                fields = find_numbers(batch.schema, options, where)
+                yield partial(_decode, batch, fields, where, first_item)
+                first_item += len(batch)
+
+
+def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> NumberFields:
+    """The columns that were named, else all numeric ones but id and label.
+
+    Raises SourceError if one that was named is not there or not numeric, or none is left.
+    """
+    names = schema.names
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SourceError(where, found=f"two columns {twice!r}", wanted="different names")
+    for name in (options.id_field, options.label_field, *(options.columns or ())):
+        if name is not None and name not in names:
+            found = ", ".join(map(repr, names)) or "(none)"
+            raise SourceError(where, found=f"columns {found}", wanted=f"a column {name!r}")
+    item_id = options.id_field or (DEFAULT_ID_FIELD if DEFAULT_ID_FIELD in names else None)
+    label = options.label_field or (DEFAULT_LABEL_FIELD if DEFAULT_LABEL_FIELD in names else None)
+    numeric = [name for name in names if _is_number(schema.field(name).type)]
+    if options.columns is None:
+        values = tuple(name for name in numeric if name not in (item_id, label))
+        if not values:
+            raise SourceError(where, found="no numeric columns", wanted="at least one")
+        return NumberFields(item_id, label, values)
+    for name in options.columns:
+        if name not in numeric:
+            found = f"{schema.field(name).type} in column {name!r}"
+            raise SourceError(where, found=found, wanted="numbers")
+    return NumberFields(item_id, label, options.columns)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def _open_csv(
+    stream: object, path: Path, types: dict[str, pa.DataType]
+) -> pa_csv.CSVStreamingReader:
+    """The columns of ``types``, or all to see which are numeric."""
+    delimiter = "\t" if bare_suffix(path) == ".tsv" else ","
+    return pa_csv.open_csv(
+        stream,
+        read_options=pa_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
+        parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pa_csv.ConvertOptions(
+            column_types=types, include_columns=list(types), null_values=[""]
+        ),
+    )
+
+
+@contextmanager
+def _csv_errors(path: Path) -> Iterator[None]:
+    """As ``arrow_errors``, with the number of the record, the header being 1."""
+    with reading(path):
+        try:
+            yield
+        except pa.ArrowException as error:
+            place = _CSV_ERROR.match(str(error))
+            raise SourceError(
+                f"{path}, record {place[1]}" if place else str(path),
+                found=(place[2] if place else str(error)).splitlines()[0],
+                wanted="CSV with a header line and numbers in the chosen columns",
+            ) from error
+
+
+def _blocks(
+    batches: Iterator[pa.RecordBatch], fields: NumberFields, where: str
+) -> Iterator[PendingVectors]:
+    first_item = 0
+    for batch in batches:
+        yield partial(_decode, batch, fields, where, first_item)
+        first_item += len(batch)
+
+
+def _decode(
+    batch: pa.RecordBatch, fields: NumberFields, where: str, first_item: int
+) -> VectorBlock:
+    values = finite_vectors(
+        _matrix(batch, fields, where, first_item), where, first_item, fields.values
+    )
+    item_ids, labels = (
+        pa.nulls(len(batch), pa.string()) if name is None else batch.column(name).cast(pa.string())
+        for name in (fields.item_id, fields.label)
+    )
+    return VectorBlock(where, item_ids, labels, values, fields.values)
+
+
+def _matrix(batch: pa.RecordBatch, fields: NumberFields, where: str, first_item: int) -> Vectors:
+    matrix = np.empty((len(batch), len(fields.values)), np.float32)
+    for index, name in enumerate(fields.values):
+        column = batch.column(name)
+        if column.null_count:
+            item = first_item + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+            raise SourceError(
+                f"{where}, item {item}, column {name!r}",
+                found="no value",
+                wanted="a number",
+                hint="Items are counted from 0.",
+            )
+        with np.errstate(over="ignore"):  # what overflows is found as not finite
+            matrix[:, index] = column.cast(pa.float64(), safe=False).to_numpy()
+    return matrix

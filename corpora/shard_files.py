@@ -1,0 +1,123 @@
+"""Shards as files: Parquet tables written in full row groups, read back one row group at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Generic, NamedTuple, TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sparsetopics.corpora.manifest import FileEntry, ShardEntry, file_sha256
+from sparsetopics.errors import CorpusFormatError
+
+Group = TypeVar("Group")
+
+
+class StoredShard:
+    """One shard on disk; its checksum is compared before the first read."""
+
+    def __init__(self, path: Path, sha256: str) -> None:
+        self.path = path
+        self._sha256 = sha256
+        self._verified = False
+        self._lock = Lock()  # so that one thread of many does the comparing
+
+    def columns(self, row_group: int, names: list[str]) -> pa.Table:
+        """Columns of a row group; CorpusFormatError if the file is not as it was written."""
+        try:
+            with self._lock:
+                if not self._verified:
+                    self._verify()
+            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+                return file.read_row_group(row_group, columns=names, use_threads=False)
+        except (OSError, ValueError, IndexError, pa.ArrowException) as error:
+            raise self.damaged(str(error).splitlines()[0], "a readable shard") from error
+
+    def damaged(self, found: str, wanted: str) -> CorpusFormatError:
+        return CorpusFormatError(
+            str(self.path), found=found, wanted=wanted, hint="Ingest anew, or restore the file."
+        )
+
+    def _verify(self) -> None:
+        found = file_sha256(self.path)
+        if found != self._sha256:
+            raise self.damaged(f"sha256 {found[:12]}…", f"{self._sha256[:12]}…")
+        self._verified = True
+
+
+class ShardLayout(NamedTuple, Generic[Group]):
+    """How a kind of corpus cuts its rows into files."""
+
+    rows_per_group: int
+    groups_per_shard: int
+    open: Callable[[Path, pa.Schema], pq.ParquetWriter]
+    measure: Callable[[pa.Table], Group]  # what the manifest says of a row group
+
+
+class TableWriter(Generic[Group]):
+    """Writes rows into shards of a folder, in order; row groups are always full but the last.
+
+    Use as a context manager; ``finish`` returns the list of shards.
+    """
+
+    def __init__(self, folder: Path, layout: ShardLayout[Group]) -> None:
+        self._folder = folder
+        self._layout = layout
+        self._waiting: list[pa.Table] = []
+        self._n_waiting = 0
+        self._file: pq.ParquetWriter | None = None
+        self._row_groups: list[Group] = []
+        self._shards: list[ShardEntry[Group]] = []
+
+    def __enter__(self) -> TableWriter[Group]:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def append(self, rows: pa.Table) -> None:
+        self._waiting.append(rows)
+        self._n_waiting += len(rows)
+        n_rows = self._layout.rows_per_group
+        if self._n_waiting >= n_rows:
+            waiting = pa.concat_tables(self._waiting)
+            whole = len(waiting) - len(waiting) % n_rows
+            for start in range(0, whole, n_rows):
+                self._write(waiting.slice(start, n_rows))
+            self._waiting = [waiting.slice(whole)]
+            self._n_waiting = len(waiting) - whole
+
+    def finish(self) -> tuple[ShardEntry[Group], ...]:
+        """Write what waits, close the last shard, list all."""
+        if self._n_waiting:
+            self._write(pa.concat_tables(self._waiting))
+        self._close()
+        return tuple(self._shards)
+
+    def _write(self, table: pa.Table) -> None:
+        if self._file is None:
+            self._file = self._layout.open(self._path(), table.schema)
+        self._file.write_table(table, row_group_size=self._layout.rows_per_group)
+        self._row_groups.append(self._layout.measure(table))
+        if len(self._row_groups) == self._layout.groups_per_shard:
+            self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            self._shards.append(ShardEntry(FileEntry.of(self._path()), tuple(self._row_groups)))
+            self._row_groups = []
+
+    def _path(self) -> Path:
+        return self._folder / f"shard-{len(self._shards):05d}.parquet"
