@@ -10,6 +10,7 @@ import click
 from sparsetopics.errors import CorpusFormatError
 
 _CORPUS = click.argument("corpus", type=click.Path(path_type=Path))
+_OF_A_PART = ("n_documents", "n_tokens", "n_items", "n_columns")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -33,19 +34,9 @@ def info(corpus: Path, as_json: bool) -> None:
     Example:
         sparsetopics corpus info news
     """
-    from sparsetopics.corpora.document_manifest import Manifest
+    from sparsetopics.corpora.opening import load_any_manifest
 
-    manifest = Manifest.load(corpus)
-    sizes = manifest.sizes
-    totals = {
-        "n_documents": sizes.n_docs,
-        "n_tokens": sizes.n_tokens,
-        "n_pairs": sizes.n_pairs,
-        "n_words": manifest.n_words,
-        "n_shards": len(manifest.shards),
-        "n_skipped": manifest.n_skipped,
-        "n_unknown_tokens": manifest.n_unknown_tokens,
-    }
+    totals = load_any_manifest(corpus).totals
     if as_json:
         click.echo(json.dumps(totals))
         return
@@ -57,7 +48,8 @@ def info(corpus: Path, as_json: bool) -> None:
 @_CORPUS
 @_JSON
 def validate(corpus: Path, as_json: bool) -> None:
-    """Check every file of CORPUS: checksums, totals, sorted words, positive counts.
+    """Check every file of CORPUS: checksums, totals, and what the rows hold: sorted words and
+    positive counts, or finite values.
 
     Prints one line for each problem; exit status 1 if there is any.
 
@@ -90,7 +82,7 @@ def validate(corpus: Path, as_json: bool) -> None:
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.1,
     show_default=True,
-    help="Share of the documents to hold out.",
+    help="Share of the documents or items to hold out.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the division."
@@ -108,7 +100,7 @@ def split(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Divide CORPUS at random into two corpora that share its vocabulary.
+    """Divide CORPUS at random into two corpora that share its vocabulary or projection.
 
     \b
     Example:
@@ -121,11 +113,14 @@ def split(
     rng = np.random.default_rng(seed)
     parts = split_corpus(corpus, out_train, out_heldout, share, overwrite, rng)
     rows = [
-        {"corpus": str(path), "n_documents": sizes.n_docs, "n_tokens": sizes.n_tokens}
-        for path, sizes in zip((out_train, out_heldout), parts, strict=True)
+        {"corpus": str(path)}
+        | {name: part.totals[name] for name in _OF_A_PART if name in part.totals}
+        for path, part in zip((out_train, out_heldout), parts, strict=True)
     ]
     if as_json:
         click.echo(json.dumps(rows))
         return
     for row in rows:
-        click.echo("{corpus}: {n_documents:,} documents, {n_tokens:,} tokens".format_map(row))
+        path, *sizes = row.items()
+        said = ", ".join(f"{value:,} {name.removeprefix('n_')}" for name, value in sizes)
+        click.echo(f"{path[1]}: {said}")

@@ -12,8 +12,9 @@ import click
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.ingest import Progress
+    from sparsetopics.corpora.ingest_vectors import VectorProgress
 
-    OnProgress = Callable[[Progress], None]
+    OnProgress = Callable[[Progress | VectorProgress], None]
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -35,20 +36,16 @@ def _spinner() -> Iterator[OnProgress]:
     from rich.console import Console
 
     with Console(stderr=True).status("starting") as status:
-        yield lambda progress: status.update(_line(progress))
+        yield lambda progress: status.update(str(progress))
 
 
 def _occasional_lines() -> OnProgress:
     last = time.monotonic()
 
-    def on_progress(progress: Progress) -> None:
+    def on_progress(progress: Progress | VectorProgress) -> None:
         nonlocal last
         if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            click.echo(_line(progress), err=True)
+            click.echo(str(progress), err=True)
 
     return on_progress
-
-
-def _line(progress: Progress) -> str:
-    return f"{progress.stage}: {progress.n_documents:,} documents"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -183,3 +183,14 @@ def damaged_file(path: Path, *, found: str, wanted: str) -> CorpusFormatError:
     """The error for a file of a corpus that is not as it was written."""
     hint = "Ingest anew, or restore the file."
     return CorpusFormatError(str(path), found=found, wanted=wanted, hint=hint)
+
+
+def damaged_shards(folder: Path, shards: Iterable[ShardEntry[Any]]) -> dict[Path, str]:
+    """The shards that are not as they were written, with a sentence each."""
+    problems = {}
+    for shard in shards:
+        path, wanted = folder / shard.file.file, shard.file.sha256
+        found = file_sha256(path)
+        if found != wanted:
+            problems[path] = f"{path}: found sha256 {found[:12]}…, wanted {wanted[:12]}…."
+    return problems

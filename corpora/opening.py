@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.manifest import VECTORS, kind_of
+from sparsetopics.corpora.document_manifest import Manifest
+from sparsetopics.corpora.manifest import VECTORS, HasTotals, kind_of
+from sparsetopics.corpora.vector_manifest import VectorManifest
 from sparsetopics.corpora.vectors import VectorCorpus
 
 
@@ -16,3 +18,8 @@ def open_corpus(path: str | Path) -> Corpus | VectorCorpus:
     """
     folder = Path(path)
     return VectorCorpus.open(folder) if kind_of(folder) == VECTORS else Corpus.open(folder)
+
+
+def load_any_manifest(folder: Path) -> HasTotals:
+    """The manifest of a corpus of either kind; CorpusFormatError if there is no sound one."""
+    return VectorManifest.load(folder) if kind_of(folder) == VECTORS else Manifest.load(folder)

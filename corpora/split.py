@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,13 @@ from numpy.typing import NDArray
 
 from sparsetopics.batches import IntArray
 from sparsetopics.corpora.corpus import Corpus, RowGroup
-from sparsetopics.corpora.document_manifest import Sizes, write_manifest
+from sparsetopics.corpora.document_manifest import Manifest, write_manifest
+from sparsetopics.corpora.manifest import HasTotals
+from sparsetopics.corpora.opening import open_corpus
 from sparsetopics.corpora.shards import DocumentRows, ShardWriter
+from sparsetopics.corpora.vector_manifest import VectorManifest
+from sparsetopics.corpora.vector_shards import VectorRows, table_of, vector_writer
+from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
 from sparsetopics.errors import OptionError
 from sparsetopics.staging import check_output, staged_folder
 
@@ -23,52 +29,94 @@ def split_corpus(
     share: float,
     overwrite: bool,
     rng: np.random.Generator,
-) -> tuple[Sizes, Sizes]:
-    """Write two corpora with the vocabulary of the first; sizes of the training one come first.
+) -> tuple[HasTotals, HasTotals]:
+    """Write two corpora with the vocabulary or projection of the first; the training one's
+    manifest comes first.
 
-    ``share`` of the documents, rounded, are held out; both keep the order of the corpus. Raises
-    OptionError if one side would be empty.
+    ``share`` of the documents or items, rounded, are held out; both keep the order of the corpus.
+    Raises OptionError if one side would be empty.
     """
-    corpus = Corpus.open(path)
-    n_held_out = round(share * corpus.n_docs)
-    if not 0 < n_held_out < corpus.n_docs:
+    corpus = open_corpus(path)
+    n_rows, noun = _rows_of(corpus)
+    n_held_out = round(share * n_rows)
+    if not 0 < n_held_out < n_rows:
         raise OptionError(
             "held_out",
-            found=f"{share}, {n_held_out} of {corpus.n_docs} documents",
-            wanted="a share that leaves documents on both sides",
+            found=f"{share}, {n_held_out} of {n_rows} {noun}",
+            wanted=f"a share that leaves {noun} on both sides",
         )
     if train.absolute() == held_out.absolute():
         raise OptionError("outputs", found=f"{train} twice", wanted="two different folders")
     check_output(held_out, overwrite=overwrite)
-    is_held_out = np.zeros(corpus.n_docs, np.bool_)
-    is_held_out[rng.permutation(corpus.n_docs)[:n_held_out]] = True
+    is_held_out = np.zeros(n_rows, np.bool_)
+    is_held_out[rng.permutation(n_rows)[:n_held_out]] = True
     with (
         staged_folder(train, overwrite=overwrite) as train_folder,
         staged_folder(held_out, overwrite=overwrite) as held_out_folder,
     ):
         return (
-            _write_part(corpus, ~is_held_out, train_folder),
-            _write_part(corpus, is_held_out, held_out_folder),
+            _write_part(corpus, Path(path), ~is_held_out, train_folder),
+            _write_part(corpus, Path(path), is_held_out, held_out_folder),
         )
 
 
+def _rows_of(corpus: Corpus | VectorCorpus) -> tuple[int, str]:
+    """How many rows there are, and what they are called."""
+    if isinstance(corpus, VectorCorpus):
+        return corpus.n_items, "items"
+    return corpus.n_docs, "documents"
+
+
 def _write_part(
-    corpus: Corpus,
-    chosen: NDArray[np.bool_],  # (n_docs,)
+    corpus: Corpus | VectorCorpus,
+    path: Path,
+    chosen: NDArray[np.bool_],  # (n_rows,)
     folder: Path,
-) -> Sizes:
+) -> HasTotals:
+    if isinstance(corpus, VectorCorpus):
+        return _write_vectors(corpus, path, chosen, folder)
+    return _write_documents(corpus, chosen, folder)
+
+
+def _write_documents(corpus: Corpus, chosen: NDArray[np.bool_], folder: Path) -> Manifest:
     with ShardWriter(folder) as writer:
         start = 0
         for group in corpus.row_groups:
-            writer.append(_chosen_rows(group, np.flatnonzero(chosen[start : start + group.n_docs])))
+            writer.append(_documents(group, np.flatnonzero(chosen[start : start + group.n_docs])))
             start += group.n_docs
         shards = writer.finish()
-    return write_manifest(folder, corpus.vocabulary, shards, 0, 0).sizes
+    return write_manifest(folder, corpus.vocabulary, shards, 0, 0)
 
 
-def _chosen_rows(group: RowGroup, rows: IntArray) -> DocumentRows:
+def _documents(group: RowGroup, rows: IntArray) -> DocumentRows:
     return DocumentRows(
         pa.array(group.read_doc_ids(), pa.string()).take(rows),
         pa.array(group.read_labels(), pa.string()).take(rows),
         group.read().take(rows),
+    )
+
+
+def _write_vectors(
+    corpus: VectorCorpus, path: Path, chosen: NDArray[np.bool_], folder: Path
+) -> VectorManifest:
+    whole = VectorManifest.load(path)
+    if whole.projection is not None:
+        shutil.copyfile(path / whole.projection.file, folder / whole.projection.file)
+    with vector_writer(folder, corpus.n_columns) as writer:
+        start = 0
+        for group in corpus.row_groups:
+            rows = np.flatnonzero(chosen[start : start + group.n_items])
+            writer.append(table_of(_items(group, rows)))
+            start += group.n_items
+        shards = writer.finish()
+    manifest = VectorManifest(whole.n_columns, whole.columns, whole.made, whole.projection, shards)
+    manifest.save(folder)
+    return manifest
+
+
+def _items(group: VectorGroup, rows: IntArray) -> VectorRows:
+    return VectorRows(
+        pa.array(group.read_item_ids(), pa.string()).take(rows),
+        pa.array(group.read_labels(), pa.string()).take(rows),
+        group.read().values[rows],
     )

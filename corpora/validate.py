@@ -1,4 +1,4 @@
-"""Looking at every byte of a corpus: checksums, totals and the order of words and documents."""
+"""Looking at every byte of a corpus: checksums, totals, and what is promised of the rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.document_manifest import Manifest
-from sparsetopics.corpora.manifest import file_sha256
+from sparsetopics.corpora.manifest import VECTORS, damaged_shards, kind_of
 from sparsetopics.corpora.shards import StoredRowGroup
+from sparsetopics.corpora.validate_vectors import vector_problems
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError
 
@@ -23,15 +24,16 @@ def validate(folder: str | Path) -> list[str]:
     Raises CorpusFormatError if the folder cannot be opened as a corpus at all.
     """
     folder = Path(folder)
+    if kind_of(folder) == VECTORS:
+        return vector_problems(folder)
+    return _document_problems(folder)
+
+
+def _document_problems(folder: Path) -> list[str]:
     manifest = Manifest.load(folder)
     corpus = Corpus.open(folder)
     problems = _vocabulary_problems(folder / manifest.vocabulary.file, corpus.vocabulary)
-    damaged = {}
-    for shard in manifest.shards:
-        path, wanted = folder / shard.file.file, shard.file.sha256
-        found = file_sha256(path)
-        if found != wanted:
-            damaged[path] = f"{path}: found sha256 {found[:12]}…, wanted {wanted[:12]}…."
+    damaged = damaged_shards(folder, manifest.shards)
     problems += damaged.values()
     for group in corpus.row_groups:
         assert isinstance(group, StoredRowGroup)  # what Corpus.open makes
