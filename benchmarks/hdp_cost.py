@@ -30,6 +30,7 @@ from sparsetopics.laps import Laps, LapTally, Prior
 from sparsetopics.memo import Memo
 from sparsetopics.moves import phase
 from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
+from sparsetopics.statistics import Statistics
 from sparsetopics.training import Hooks, LapInfo, train
 
 NAMES: Any = ("merge", "delete")
@@ -73,7 +74,8 @@ class Clock:
         with tempfile.TemporaryDirectory() as scratch:
             learner = replace(laps.learner, memo=Memo(Path(scratch)), keep_assignments=False)
             aside = replace(laps, learner=learner)
-            own = learner.init(laps.learner.word_topic_counts(state))
+            components = laps.learner.components(state)
+            own = learner.init(Statistics(components, prior.allocation.zero_terms()))
             own, prior, _ = self.run_lap(aside, own, prior, rng)
             began = time.process_time()
             self.run_lap(aside, own, prior, rng)

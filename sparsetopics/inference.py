@@ -6,15 +6,15 @@ import numpy as np
 
 from sparsetopics import _kernels
 from sparsetopics.batches import DocumentBatch, FloatArray
-from sparsetopics.executors import open_executor
-from sparsetopics.local_step import (
+from sparsetopics.document_step import (
     BLOCK_PAIRS,
     choose_first_topics,
     cut_blocks,
     make_schedule,
-    number_rows,
 )
+from sparsetopics.executors import open_executor
 from sparsetopics.options import LocalOptions
+from sparsetopics.word_counts import number_rows
 
 DENSE_STEP = LocalOptions(update="mean-field", max_iterations=100, tolerance=0.01, restarts=0)
 

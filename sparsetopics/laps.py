@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetopics.allocations.allocation import Allocation
-from sparsetopics.batches import BatchSource, FloatArray, IntArray
+from sparsetopics.batches import BatchSource, IntArray
 from sparsetopics.executors import Executor
-from sparsetopics.hyperparameters import learn_word_concentration
 from sparsetopics.learners.learner import Learner, Visit
-from sparsetopics.local_step import LocalInfo, TopicGlobals, fit_documents
+from sparsetopics.likelihoods.likelihood import Likelihood
+from sparsetopics.local_step import Globals, LocalInfo
 from sparsetopics.options import LocalOptions
-from sparsetopics.statistics import DocumentLengths, DocumentTerms, Statistics
+from sparsetopics.statistics import Components, DocumentLengths, Statistics
 
 OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, of all
 
@@ -24,12 +24,12 @@ class Prior(NamedTuple):
     """Global parameters beside the topics, as they stand."""
 
     allocation: Allocation
-    word_concentration: float
+    likelihood: Likelihood
 
-    def with_counts(self, counts: FloatArray) -> TopicGlobals:
-        return TopicGlobals(counts, counts.sum(axis=0), *self)
+    def with_components(self, components: Components) -> Globals:
+        return Globals(components, *self)
 
-    def updated(self, terms: DocumentTerms | None) -> Prior:
+    def updated(self, terms: Any | None) -> Prior:
         """With topic weights at their optimum, unless no documents speak for them yet."""
         if terms is None:
             return self
@@ -39,7 +39,7 @@ class Prior(NamedTuple):
         """With the concentrations of the priors themselves at their optimum."""
         return Prior(
             self.allocation.learned(statistics.terms, lengths),
-            learn_word_concentration(self.word_concentration, statistics.word_topic_counts),
+            self.likelihood.learned(statistics.components),
         )
 
 
@@ -69,23 +69,23 @@ class Laps:
         kept_old = 0
         state = learner.start_lap(state)
         for batch_ids in learner.rounds(state, self.source.n_batches, rng):
-            current = prior.with_counts(learner.word_topic_counts(state))
+            current = prior.with_components(learner.components(state))
             visits = self._visits(batch_ids, current, progress)
             state, info = learner.step(state, visits, current)
-            prior = prior.updated(learner.document_terms(state))
+            prior = prior.updated(learner.terms(state))
             kept_old += info.kept_old
         state = learner.end_lap(state)
-        prior = prior.updated(learner.document_terms(state))
+        prior = prior.updated(learner.terms(state))
         tally = LapTally(LocalInfo(*progress.local.tolist()), kept_old, progress.lengths)
         return state, prior, tally
 
     def _visits(
-        self, batch_ids: IntArray, current: TopicGlobals, progress: _Progress
+        self, batch_ids: IntArray, current: Globals, progress: _Progress
     ) -> Iterator[Visit]:
         """The batches of a round, local steps made when each is asked for."""
         for batch_id in batch_ids.tolist():
             documents = self.source.read(batch_id)
-            found = fit_documents(documents, current, self.local, self.executor)
+            found = current.allocation.fit(documents, current, self.local, self.executor)
             progress.local += np.array(found.info)
             progress.n_docs += documents.n_docs
             progress.lengths = progress.lengths.plus(DocumentLengths.of([documents]))

@@ -1,40 +1,72 @@
 """Additive summaries: what documents say about the global parameters.
 
 Everything here adds over disjoint sets of documents, so that a learner may put batches in and take
-them out again. Word counts of a batch are sparse, those of a collection dense.
+them out again.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy.special import gammaln
 
-from sparsetopics import _word_kernels
-from sparsetopics._word_kernels import Float32Array, Rows, TopicIds
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.executors import Executor
+from sparsetopics.responsibilities import Responsibilities
+
+T = TypeVar("T", bound=tuple[Any, ...])
 
 
-class SparseCounts(NamedTuple):
-    """Expected word-topic counts S_vk of a batch: sparse rows for the batch's words."""
+class Components(Protocol):
+    """What each topic of a collection, or each component of a mixture, has been given.
 
-    words: Rows  # (n_rows,)  rising word ids
-    starts: IntArray  # (n_rows + 1,)
-    topics: TopicIds  # (n_entries,)  rising within a row
-    values: Float32Array  # (n_entries,)
-
-    def add_to(self, counts: FloatArray, scale: float = 1.0) -> None:
-        """counts[words] += scale · this, in place; counts is (n_words, n_topics)."""
-        _word_kernels.add_sparse_rows(
-            self.words, self.starts, self.topics, self.values, scale, counts
-        )
+    Expected sufficient statistics of a likelihood. What they say of a batch may have another form,
+    a sparse one, which only they themselves read. ``add`` and ``clip`` change them in place.
+    """
 
     @property
-    def word_of_entry(self) -> Rows:
-        return np.repeat(self.words, np.diff(self.starts))
+    def n_topics(self) -> int: ...
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Tokens or items of each topic, (n_topics,)."""
+        ...
+
+    def copy(self) -> Self: ...
+
+    def zeros_like(self) -> Self: ...
+
+    def scaled(self, factor: float) -> Self: ...
+
+    def plus(self, other: Self) -> Self: ...
+
+    def add(self, batch: Any, scale: float = 1.0) -> None: ...
+
+    def clip(self) -> None: ...
+
+    def sum_batch(self, batch: Any, found: Responsibilities, executor: Executor) -> Any:
+        """What a batch's responsibilities give to as many topics."""
+        ...
+
+    def restored(self, arrays: Mapping[str, Any]) -> Any:
+        """What ``sum_batch`` gave, from its arrays by name."""
+        ...
+
+
+class Terms(Protocol):
+    """Sums over documents or items that an allocation's part of the ELBO needs.
+
+    A NamedTuple of numbers and arrays that add up over disjoint batches.
+    """
+
+    @property
+    def n_docs(self) -> float: ...
+
+    @property
+    def n_tokens(self) -> float: ...
 
 
 class DocumentTerms(NamedTuple):
@@ -133,48 +165,53 @@ class DocumentLengths(NamedTuple):
 class Summary(NamedTuple):
     """What a learner keeps of a batch."""
 
-    word_counts: SparseCounts
-    terms: DocumentTerms
+    components: Any  # what ``Components.sum_batch`` gives
+    terms: Any  # Terms
 
 
 class Statistics(NamedTuple):
     """What a learner knows of a collection."""
 
-    word_topic_counts: FloatArray  # (n_words, n_topics)
-    terms: DocumentTerms
+    components: Any  # Components
+    terms: Any  # Terms
 
     @classmethod
-    def zeros(cls, n_words: int, n_topics: int) -> Statistics:
-        return cls(np.zeros((n_words, n_topics)), DocumentTerms.zeros(n_topics))
-
-    @classmethod
-    def sum(cls, summaries: Iterable[Summary], n_words: int, n_topics: int) -> Statistics:
-        """The sum of ``summaries``, in their order."""
-        counts, terms = cls.zeros(n_words, n_topics)
+    def sum(cls, summaries: Iterable[Summary], zero: Statistics) -> Statistics:
+        """The sum of ``summaries``, in their order, on top of ``zero``."""
+        components, terms = zero.components.copy(), zero.terms
         for summary in summaries:
-            summary.word_counts.add_to(counts)
+            components.add(summary.components)
             terms = added(terms, summary.terms)
-        return cls(counts, terms)
+        return cls(components, terms)
+
+    def zeros_like(self) -> Statistics:
+        return Statistics(self.components.zeros_like(), scaled(self.terms, 0.0))
 
     def exchanged(self, new: Summary, old: Summary | None) -> Statistics:
         """With ``new`` put in and ``old`` taken out; rounding never leaves a count below zero."""
-        counts = self.word_topic_counts.copy()
+        components = self.components.copy()
         terms = added(self.terms, new.terms)
         if old is not None:
-            old.word_counts.add_to(counts, -1.0)
+            components.add(old.components, -1.0)
             terms = subtracted(terms, old.terms)
-            np.maximum(counts, 0.0, out=counts)
-        new.word_counts.add_to(counts)
-        return Statistics(counts, terms)
+            components.clip()
+        components.add(new.components)
+        return Statistics(components, terms)
 
 
-def added(left: DocumentTerms, right: DocumentTerms) -> DocumentTerms:
-    return DocumentTerms(*map(operator.add, left, right))
+def added(left: T, right: T) -> T:
+    return _made_like(left, map(operator.add, left, right))
 
 
-def subtracted(left: DocumentTerms, right: DocumentTerms) -> DocumentTerms:
-    return DocumentTerms(*map(operator.sub, left, right))
+def subtracted(left: T, right: T) -> T:
+    return _made_like(left, map(operator.sub, left, right))
 
 
-def scaled(terms: DocumentTerms, factor: float) -> DocumentTerms:
-    return DocumentTerms._make(factor * value for value in terms)
+def scaled(terms: T, factor: float) -> T:
+    return _made_like(terms, (factor * value for value in terms))
+
+
+def _made_like(terms: T, values: Iterable[Any]) -> T:
+    make: Any = type(terms)._make  # type: ignore[attr-defined]  # of a NamedTuple
+    made: T = make(values)
+    return made

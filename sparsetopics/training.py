@@ -11,26 +11,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.allocations.allocation import Allocation
-from sparsetopics.allocations.hdp import HDPAllocation
-from sparsetopics.allocations.lda import LDAAllocation
-from sparsetopics.batches import BatchSource, FloatArray
+from sparsetopics.batches import BatchSource
 from sparsetopics.bounds import elbo
-from sparsetopics.errors import OptionError
 from sparsetopics.executors import Executor
-from sparsetopics.laps import Laps, LapTally, OnDocuments, Prior
+from sparsetopics.laps import Laps, LapTally, OnDocuments
 from sparsetopics.learners.full import FullLearner
 from sparsetopics.learners.learner import Learner
 from sparsetopics.learners.memoized import MemoizedLearner
 from sparsetopics.learners.stochastic import StochasticLearner
-from sparsetopics.local_step import TopicGlobals
+from sparsetopics.local_step import Globals
 from sparsetopics.memo import Memo
 from sparsetopics.model import TopicModel
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.mover import Moved, Mover
 from sparsetopics.moves.standing import MoveTally
 from sparsetopics.options import TrainingOptions
-from sparsetopics.starts import SEED_SHARES, distant_documents, random_documents
+from sparsetopics.topic_models import begin_topics, make_topic_model
 
 
 class LapInfo(NamedTuple):
@@ -53,8 +49,8 @@ class LapInfo(NamedTuple):
     births_proposed: int
     births_accepted: int
     reorders_accepted: int
-    doc_concentration: float  # total α
-    word_concentration: float  # η
+    doc_concentration: float | None  # total α, of topic models
+    word_concentration: float | None  # η, where data are words
     top_concentration: float | None  # γ, of the HDP
 
 
@@ -87,11 +83,11 @@ def train(
     ``start`` if it is given, otherwise from seed documents. Raises OptionError if ``start`` has
     another number of topics or words.
     """
-    counts, prior = _start(source, options, rng, start)
+    begin, prior = begin_topics(source, options, rng, start)
     learner = _learner(source, options, scratch, executor)
     laps = Laps(source, learner, options.local, executor, hooks.on_documents)
     mover = Mover(laps, options.active_moves, Ledger.new(options.n_topics))
-    state = learner.init(counts)
+    state = learner.init(begin)
     began = time.perf_counter()
     course: list[LapInfo] = []
     for lap in range(1, options.n_laps + 1):
@@ -102,14 +98,14 @@ def train(
             state, prior = moved.state, moved.prior
         if options.learn_hyperparameters:
             prior = prior.learned(learner.statistics(state), tally.lengths)
-        current = prior.with_counts(learner.word_topic_counts(state))
+        current = prior.with_components(learner.components(state))
         bound = elbo(learner.statistics(state), current) / source.n_tokens
         seconds = time.perf_counter() - began
         course.append(_report(lap, seconds, bound, current, tally, moved, source))
-        hooks.on_lap(course[-1], partial(make_model, current))
+        hooks.on_lap(course[-1], partial(make_topic_model, current))
         if options.model == "hdp" and mover.is_exhausted and has_settled(course):
             break
-    return make_model(current)
+    return make_topic_model(current)
 
 
 def has_settled(course: list[LapInfo]) -> bool:
@@ -124,21 +120,6 @@ def has_settled(course: list[LapInfo]) -> bool:
         after.n_topics == before.n_topics
         and abs(after.elbo_per_token - before.elbo_per_token) < QUIET_GAIN
         for before, after in pairwise(last)
-    )
-
-
-def make_model(current: TopicGlobals) -> TopicModel:
-    """The posterior as a model, topics in falling order of weight (ties in their own order)."""
-    order = np.argsort(-current.topic_counts, kind="stable")
-    posterior = current.word_topic_counts.T[order] + current.word_concentration
-    allocation = current.allocation.reordered(order)
-    sticks = allocation.sticks if isinstance(allocation, HDPAllocation) else None
-    return TopicModel(
-        "lda" if sticks is None else "hdp",
-        posterior,
-        allocation.doc_concentration,
-        current.word_concentration,
-        sticks,
     )
 
 
@@ -159,39 +140,11 @@ def _learner(
     )
 
 
-def _start(
-    source: BatchSource,
-    options: TrainingOptions,
-    rng: np.random.Generator,
-    start: TopicModel | None,
-) -> tuple[FloatArray, Prior]:
-    prior = Prior(_allocation(source, options), options.prior.word_concentration)
-    if start is None:
-        draw = random_documents if options.start_name == "random" else distant_documents
-        return draw(source, options.n_topics, SEED_SHARES[options.local.update], rng), prior
-    wanted = (options.n_topics, source.n_words)
-    if start.topic_word_posterior.shape != wanted:
-        raise OptionError(
-            "start",
-            found=f"a model of {start.n_topics} topics over {start.n_words} words",
-            wanted=f"{wanted[0]} topics over {wanted[1]} words",
-        )
-    counts = np.maximum(start.topic_word_posterior.T - start.word_concentration, 0.0)
-    return np.ascontiguousarray(counts), prior
-
-
-def _allocation(source: BatchSource, options: TrainingOptions) -> Allocation:
-    alpha = options.prior.doc_concentration
-    if options.model == "lda":
-        return LDAAllocation.symmetric(options.n_topics, alpha)
-    return HDPAllocation.even(options.n_topics, source.n_docs, options.prior.gamma, alpha)
-
-
 def _report(
     lap: int,
     seconds: float,
     bound: float,
-    current: TopicGlobals,
+    current: Globals,
     tally: LapTally,
     moved: Moved,
     source: BatchSource,
@@ -205,8 +158,8 @@ def _report(
         seconds=seconds,
         elbo_per_token=bound,
         criterion_per_token=None if moved.score is None else moved.score / source.n_tokens,
-        n_topics=len(current.topic_counts),
-        active_topics=int(np.sum(current.topic_counts >= 1.0)),
+        n_topics=current.components.n_topics,
+        active_topics=int(np.sum(current.components.sizes >= 1.0)),
         restarts_proposed=tally.local.restarts_proposed,
         restarts_accepted=tally.local.restarts_accepted,
         batches_kept_old=tally.kept_old,
@@ -219,6 +172,6 @@ def _report(
         births_accepted=births.accepted,
         reorders_accepted=reorders.accepted,
         doc_concentration=current.allocation.total_concentration,
-        word_concentration=current.word_concentration,
+        word_concentration=current.likelihood.word_concentration,
         top_concentration=current.allocation.top_concentration,
     )

@@ -4,13 +4,15 @@ import numpy as np
 
 import reference_lda
 from sparsetopics.allocations.lda import LDAAllocation
+from sparsetopics.document_step import fit_documents, sum_terms
 from sparsetopics.executors import SerialExecutor
 from sparsetopics.learners.learner import Visit
 from sparsetopics.learners.memoized import MemoizedLearner
-from sparsetopics.local_step import TopicGlobals, fit_documents, sum_terms
 from sparsetopics.memo import Memo
 from sparsetopics.responsibilities import Responsibilities
-from sparsetopics.statistics import SparseCounts, Summary
+from sparsetopics.statistics import Summary
+from sparsetopics.word_counts import SparseCounts
+from word_models import globals_of
 
 
 def dense_of(responsibilities, n_topics):
@@ -30,7 +32,7 @@ def sparse_of(dense, dtype=np.float32):
 
 
 def lda_globals(counts, alpha, eta):
-    return TopicGlobals(counts, counts.sum(axis=0), LDAAllocation(alpha), eta)
+    return globals_of(counts, LDAAllocation(alpha), eta)
 
 
 def summary_of_dense(batch, shares, allocation, n_words):

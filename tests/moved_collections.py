@@ -7,15 +7,17 @@ from bars import ten_bars
 from dense_responsibilities import dense_of, memoized, visit_of
 from simulated_documents import as_source, simulate
 from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.document_step import sum_terms
 from sparsetopics.executors import SerialExecutor
 from sparsetopics.laps import Laps, Prior
 from sparsetopics.learners.memoized import assignments_of
-from sparsetopics.local_step import TopicGlobals, sum_terms
+from sparsetopics.likelihoods.words import Words
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.standing import Standing, Tools, refreshed
 from sparsetopics.options import LocalOptions
 from sparsetopics.spread import Spread
 from sparsetopics.statistics import DocumentTerms, Statistics, added
+from word_models import globals_of, start_of, zero_statistics
 
 ETA = 0.1
 
@@ -29,16 +31,16 @@ def trained(folder, source, n_topics, local, seed, laps=2, *, budget=None):
     """A learner and its state after some memoized laps; the weights follow."""
     rng = np.random.default_rng(seed)
     learner = memoized(folder, False, budget=budget, whole_first_lap=True, keep_assignments=True)
-    state = learner.init(rng.gamma(0.3, 10.0, (source.n_words, n_topics)))
+    state = learner.init(start_of(rng.gamma(0.3, 10.0, (source.n_words, n_topics))))
     allocation = HDPAllocation.even(n_topics, source.n_docs, 10.0, 0.5)
     for _ in range(laps):
         for batch_ids in learner.rounds(state, source.n_batches, rng):
-            counts = learner.word_topic_counts(state)
-            current = TopicGlobals(counts, counts.sum(axis=0), allocation, ETA)
+            counts = learner.components(state).table
+            current = globals_of(counts, allocation, ETA)
             visits = [visit_of(n, source.read(n), current, local) for n in batch_ids.tolist()]
             state, _ = learner.step(state, visits, current)
         state = learner.end_lap(state)
-        allocation = allocation.updated(learner.document_terms(state))
+        allocation = allocation.updated(learner.terms(state))
     return learner, state, allocation
 
 
@@ -48,7 +50,11 @@ def make_tools(source, learner, local, seed=0, criterion="bound"):
 
 
 def standing_of(state, allocation):
-    return Standing.of(state, Prior(allocation, ETA), Ledger.new(len(allocation.weights)))
+    return Standing.of(
+        state,
+        Prior(allocation, Words(len(state.total.components.table), ETA)),
+        Ledger.new(len(allocation.weights)),
+    )
 
 
 def grown(folder, source, n_topics, local=None, *, seed=2, laps=2, criterion="bound", budget=None):
@@ -61,7 +67,7 @@ def grown(folder, source, n_topics, local=None, *, seed=2, laps=2, criterion="bo
 
 def next_lap(standing, tools):
     """Another lap of training, without moves."""
-    prior = Prior(standing.allocation, standing.word_concentration)
+    prior = Prior(standing.allocation, standing.likelihood)
     state, prior, _ = tools.laps.run(standing.state, prior, tools.rng)
     ledger = standing.ledger._replace(lap=standing.ledger.lap + 1)
     return refreshed(Standing.of(state, prior, ledger), tools)
@@ -89,11 +95,11 @@ def twin_bound(standing):
 
 def assert_sums(learner, state):
     """The total is the sum of the batches, and each batch's counts are those of its assignments."""
-    n_words, n_topics = state.total.word_topic_counts.shape
+    n_words, n_topics = state.total.components.table.shape
     recalled = [learner.recall(state, batch_id) for batch_id in sorted(state.per_batch)]
-    total = Statistics.sum(recalled, n_words, n_topics)
+    total = Statistics.sum(recalled, zero_statistics(n_words, n_topics))
     np.testing.assert_allclose(
-        state.total.word_topic_counts, total.word_topic_counts, rtol=1e-5, atol=1e-4
+        state.total.components.table, total.components.table, rtol=1e-5, atol=1e-4
     )
     for found, expected in zip(state.total.terms, total.terms, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-6)

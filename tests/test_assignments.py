@@ -12,7 +12,9 @@ from sparsetopics.assignments import Assignments, Patch, TopicChange, overlaid
 from sparsetopics.learners.learner import Visit
 from sparsetopics.learners.memoized import assignments_of
 from sparsetopics.responsibilities import pairs_of
-from sparsetopics.statistics import DocumentTerms, SparseCounts, Statistics, Summary
+from sparsetopics.statistics import DocumentTerms, Summary
+from sparsetopics.word_counts import SparseCounts
+from word_models import start_of, zero_statistics
 
 SEEDS = st.integers(0, 2**32 - 1)
 BATCH = 3  # the number of the batch in question
@@ -163,7 +165,7 @@ def test_batches_take_the_changes_they_have_missed(tmp_path_factory, seed, order
     """Batches are visited and topics changed in any order; each is as if it had seen all."""
     rng, n_topics = np.random.default_rng(seed), 4
     learner = memoized(tmp_path_factory.mktemp("memo"), False, budget=0, keep_assignments=True)
-    state = learner.init(np.ones((9, n_topics)))
+    state = learner.init(start_of(np.ones((9, n_topics))))
     seen = {}  # batch and dense responsibilities, by batch id
     for what in order:
         if what == "change":
@@ -178,7 +180,7 @@ def test_batches_take_the_changes_they_have_missed(tmp_path_factory, seed, order
                 seen[batch_id] = batch, DrawnChange(change, pairs, rows).of_dense(dense)
             terms = DocumentTerms.zeros(n_topics)  # moves bring them up to date at once
             state = state._replace(
-                total=Statistics.zeros(9, n_topics),
+                total=zero_statistics(9, n_topics),
                 per_batch={n: kept._replace(terms=terms) for n, kept in state.per_batch.items()},
                 changes=(*state.changes, change),
             )

@@ -14,11 +14,12 @@ from simulated_documents import batch_of_counts, simulate
 from sparsetopics.allocations.lda import LDAAllocation
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.bounds import batch_bound, elbo
+from sparsetopics.document_step import fit_documents
 from sparsetopics.executors import SerialExecutor
 from sparsetopics.likelihoods import words
-from sparsetopics.local_step import fit_documents
 from sparsetopics.options import LocalOptions
 from sparsetopics.statistics import Statistics
+from word_models import start_of, zero_statistics
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "oracle_lda.json").read_text())
 N_WORDS, N_TOPICS = 30, 5
@@ -50,7 +51,7 @@ def test_elbo_equals_the_oracle():
     posterior = np.array(ORACLE["topic_word_posterior"])
     current = make_globals(posterior.T - eta, visit.doc_concentration, eta)
     summary = summary_of(visit, ORACLE["n_words"])
-    statistics = Statistics.sum([summary], ORACLE["n_words"], 4)
+    statistics = Statistics.sum([summary], zero_statistics(ORACLE["n_words"], 4))
 
     found = elbo(statistics, current) / visit.batch.n_tokens
 
@@ -83,12 +84,12 @@ def test_elbo_of_real_steps_equals_plain_numpy(tmp_path, update, sparsity, seed,
     whole, eta = simulate(rng, n_words=N_WORDS), float(rng.choice([0.02, 0.1, 1.0]))
     batches = [whole.take(part) for part in np.array_split(np.arange(whole.n_docs), 3)]
     learner = memoized(tmp_path, update == "mean-field", keep_assignments=keep_assignments)
-    state = learner.init(rng.gamma(1.0, 1.0, (N_WORDS, N_TOPICS)))
+    state = learner.init(start_of(rng.gamma(1.0, 1.0, (N_WORDS, N_TOPICS))))
     options = LocalOptions(update, sparsity)
     visits = {}
     for batch_id in (0, 1, 2, 1, 0, 2, 2):
         alpha = rng.uniform(0.01, 0.6, N_TOPICS)
-        current = make_globals(learner.word_topic_counts(state), alpha, eta)
+        current = make_globals(learner.components(state).table, alpha, eta)
         visit = visit_of(batch_id, batches[batch_id], current, options)
         state, info = learner.step(state, [visit], current)
         if not info.kept_old:
@@ -96,9 +97,9 @@ def test_elbo_of_real_steps_equals_plain_numpy(tmp_path, update, sparsity, seed,
             visits[batch_id] = Visit(batches[batch_id], dense, alpha)
 
     statistics = learner.statistics(learner.end_lap(state))
-    found = elbo(statistics, make_globals(statistics.word_topic_counts, alpha, eta))
+    found = elbo(statistics, make_globals(statistics.components.table, alpha, eta))
 
-    given = (list(visits.values()), statistics.word_topic_counts.T + eta, alpha, eta)
+    given = (list(visits.values()), statistics.components.table.T + eta, alpha, eta)
     assert found == pytest.approx(reference_lda.elbo(*given, stored=np.float32), rel=5e-9)
     assert found == pytest.approx(reference_lda.elbo(*given), rel=1e-8)
 
@@ -109,11 +110,11 @@ def test_elbo_with_topics_not_at_their_optimum_equals_plain_numpy():
     batch, alpha = simulate(rng, n_docs=8), rng.uniform(0.1, 1.0, N_TOPICS)
     visit = Visit(batch, rng.dirichlet(np.ones(N_TOPICS), batch.n_pairs), alpha)
     current = make_globals(rng.gamma(1.0, 1.0, (N_WORDS, N_TOPICS)), alpha, 0.3)
-    statistics = Statistics.sum([summary_of(visit, N_WORDS)], N_WORDS, N_TOPICS)
+    statistics = Statistics.sum([summary_of(visit, N_WORDS)], zero_statistics(N_WORDS, N_TOPICS))
 
     found = elbo(statistics, current)
 
-    posterior = current.word_topic_counts.T + 0.3
+    posterior = current.components.table.T + 0.3
     assert found == pytest.approx(reference_lda.elbo([visit], posterior, alpha, 0.3), rel=1e-12)
 
 
@@ -129,7 +130,8 @@ def test_batch_bound_differs_as_the_whole_elbo_does():
         return summary_of(Visit(documents, shares, alpha), N_WORDS)
 
     old, new, other = draw(batch, then), draw(batch, now), draw(rest, then)
-    wholes = [Statistics.sum([each, other], N_WORDS, N_TOPICS) for each in (old, new)]
+    nothing = zero_statistics(N_WORDS, N_TOPICS)
+    wholes = [Statistics.sum([each, other], nothing) for each in (old, new)]
 
     difference = batch_bound(new, current) - batch_bound(old, current)
 
@@ -149,8 +151,8 @@ def test_elbo_never_exceeds_the_exact_evidence(update, sparsity, alpha, eta):
     for _ in range(20):
         current = make_globals(counts, prior, eta)
         summary = local_step(batch, current, options).summary
-        statistics = Statistics.sum([summary], 3, 2)
-        counts = statistics.word_topic_counts
+        statistics = Statistics.sum([summary], zero_statistics(3, 2))
+        counts = statistics.components.table
         bound = elbo(statistics, make_globals(counts, prior, eta))
         evidence = reference_lda.log_evidence(batch, 2, 3, prior, eta)
 
@@ -161,9 +163,9 @@ def test_with_one_topic_the_elbo_is_the_evidence():
     batch, prior = batch_of_counts([[2, 1, 0], [0, 1, 2], [0, 0, 4]]), np.array([0.7])
     current = make_globals(np.zeros((3, 1)), prior, 0.4)
     summary = local_step(batch, current, LocalOptions()).summary
-    statistics = Statistics.sum([summary], 3, 1)
+    statistics = Statistics.sum([summary], zero_statistics(3, 1))
 
-    bound = elbo(statistics, make_globals(statistics.word_topic_counts, prior, 0.4))
+    bound = elbo(statistics, make_globals(statistics.components.table, prior, 0.4))
 
     assert bound == pytest.approx(reference_lda.log_evidence(batch, 1, 3, prior, 0.4), rel=1e-12)
 
@@ -192,7 +194,7 @@ def test_dense_step_equals_plain_mean_field():
 
     found = dense_of(local_step(batch, current, options).responsibilities, N_TOPICS)
 
-    logs = reference_lda.expected_log(current.word_topic_counts.T + 0.1)
+    logs = reference_lda.expected_log(current.components.table.T + 0.1)
     expected = reference_lda.mean_field(batch, logs, alpha, 60)
     np.testing.assert_allclose(found, expected, atol=1e-5)
 

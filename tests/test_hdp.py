@@ -18,12 +18,13 @@ from sparsetopics.allocations import documents, sticks
 from sparsetopics.allocations.hdp import CONCENTRATION_RANGE, HDPAllocation, weight_terms
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.bounds import batch_bound, elbo
+from sparsetopics.document_step import fit_documents, sum_terms
 from sparsetopics.executors import SerialExecutor
 from sparsetopics.likelihoods import words
-from sparsetopics.local_step import TopicGlobals, fit_documents, sum_terms
 from sparsetopics.model import Sticks
 from sparsetopics.options import LocalOptions
 from sparsetopics.statistics import DocumentLengths, Statistics
+from word_models import globals_of, zero_statistics
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "oracle_hdp.json").read_text())
 ORACLE_PRIOR = Prior(ORACLE["gamma"], ORACLE["alpha_total"], ORACLE["eta"])
@@ -37,7 +38,7 @@ def draw_sticks(rng, n_topics, gamma=3.0, alpha=0.5):
 
 
 def make_globals(counts, drawn, eta):
-    return TopicGlobals(counts, counts.sum(axis=0), HDPAllocation(drawn), eta)
+    return globals_of(counts, HDPAllocation(drawn), eta)
 
 
 def draw_shares(rng, batch, n_topics=N_TOPICS, n_used=2):
@@ -148,8 +149,8 @@ def test_the_bound_of_real_steps_equals_plain_numpy(update, n_topics, sparsity, 
 
     bounds = []
     for summary in (precise, found.summary):
-        statistics = Statistics.sum([summary], N_WORDS, n_topics)
-        bounds.append(elbo(statistics, make_globals(statistics.word_topic_counts, drawn, eta)))
+        statistics = Statistics.sum([summary], zero_statistics(N_WORDS, n_topics))
+        bounds.append(elbo(statistics, make_globals(statistics.components.table, drawn, eta)))
 
     visit = reference_hdp.at_optimum(batch, shares, drawn.means, alpha)
     posterior = reference_hdp.reference_lda.word_counts(visit, N_WORDS) + eta
@@ -172,7 +173,7 @@ def test_the_bound_follows_the_weights_where_a_topic_is_not_used(seed, n_topics,
     then, now = (draw_sticks(rng, n_topics, alpha=alpha) for _ in range(2))
     visit = reference_hdp.at_optimum(batch, draw_shares(rng, batch, n_topics), then.means, alpha)
     summary = summary_of_dense(batch, visit.responsibilities, HDPAllocation(then), N_WORDS)
-    statistics = Statistics.sum([summary], N_WORDS, n_topics)
+    statistics = Statistics.sum([summary], zero_statistics(N_WORDS, n_topics))
     counts = rng.gamma(1.0, 1.0, (N_WORDS, n_topics))
 
     found = elbo(statistics, make_globals(counts, now, eta))
@@ -222,15 +223,15 @@ def test_the_sum_of_batches_visited_under_different_weights_is_a_bound():
         shares = draw_shares(rng, batch)
         visits.append(reference_hdp.at_optimum(batch, shares, each.means, 0.5))
         summaries.append(summary_of_dense(batch, shares, HDPAllocation(each), N_WORDS))
-    statistics = Statistics.sum(summaries, N_WORDS, N_TOPICS)
+    statistics = Statistics.sum(summaries, zero_statistics(N_WORDS, N_TOPICS))
     now, prior = drawn[3], prior_of(drawn[3], 0.1)
 
-    found = elbo(statistics, make_globals(statistics.word_topic_counts, now, 0.1))
+    found = elbo(statistics, make_globals(statistics.components.table, now, 0.1))
 
     expected = reference_hdp.elbo_following_tangents(
         visits,
         [active_in(visit) for visit in visits],
-        statistics.word_topic_counts.T + 0.1,
+        statistics.components.table.T + 0.1,
         (now.means, now.concentrations),
         prior,
     )
@@ -248,7 +249,8 @@ def test_batch_bound_differs_as_the_whole_elbo_does():
         return summary_of_dense(documents, shares, HDPAllocation(drawn), N_WORDS)
 
     old, new, other = draw(batch, then), draw(batch, now), draw(rest, then)
-    wholes = [Statistics.sum([each, other], N_WORDS, N_TOPICS) for each in (old, new)]
+    nothing = zero_statistics(N_WORDS, N_TOPICS)
+    wholes = [Statistics.sum([each, other], nothing) for each in (old, new)]
 
     difference = batch_bound(new, current) - batch_bound(old, current)
 
@@ -280,13 +282,13 @@ def test_the_bound_never_exceeds_the_exact_evidence(counts, update, n_topics, pr
     allocation = HDPAllocation.even(n_topics, batch.n_docs, prior.gamma, prior.alpha)
     of_words = rng.gamma(1.0, 1.0, (3, n_topics))
     for _ in range(10):
-        current = TopicGlobals(of_words, of_words.sum(axis=0), allocation, prior.eta)
+        current = globals_of(of_words, allocation, prior.eta)
         found = fit_documents(batch, current, LocalOptions(update), SerialExecutor())
-        statistics = Statistics.sum([found.summary], 3, n_topics)
-        of_words = statistics.word_topic_counts
+        statistics = Statistics.sum([found.summary], zero_statistics(3, n_topics))
+        of_words = statistics.components.table
         updated = allocation.updated(statistics.terms)
         for each in (allocation, updated):
-            current = TopicGlobals(of_words, of_words.sum(axis=0), each, prior.eta)
+            current = globals_of(of_words, each, prior.eta)
 
             assert elbo(statistics, current) < evidence
         allocation = updated
@@ -574,9 +576,9 @@ def test_merging_identical_topics_and_splitting_them_restores_the_bound():
         """Bound and sticks at the optimum of sticks and θ for given responsibilities."""
         for _ in range(60):
             summary = summary_of_dense(batch, dense, allocation, N_WORDS)
-            statistics = Statistics.sum([summary], N_WORDS, dense.shape[1])
-            counts = statistics.word_topic_counts
-            current = TopicGlobals(counts, counts.sum(axis=0), allocation, eta)
+            statistics = Statistics.sum([summary], zero_statistics(N_WORDS, dense.shape[1]))
+            counts = statistics.components.table
+            current = globals_of(counts, allocation, eta)
             bound = elbo(statistics, current)
             allocation = allocation.updated(summary.terms)
         return bound, allocation

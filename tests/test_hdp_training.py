@@ -9,13 +9,13 @@ import reference_hdp
 from dense_responsibilities import dense_of
 from reference_hdp import Prior
 from simulated_documents import as_source, batch_of_counts, simulate
-from sparsetopics import local_step
+from sparsetopics import document_step, word_counts
 from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.document_step import fit_documents
 from sparsetopics.executors import SerialExecutor, open_executor
 from sparsetopics.learners.full import FullLearner
 from sparsetopics.learners.learner import Visit
 from sparsetopics.learners.stochastic import StochasticLearner
-from sparsetopics.local_step import TopicGlobals, fit_documents
 from sparsetopics.options import (
     LocalOptions,
     MoveOptions,
@@ -24,6 +24,7 @@ from sparsetopics.options import (
     TrainingOptions,
 )
 from sparsetopics.training import Hooks, train
+from word_models import globals_of, start_of
 
 N_WORDS = 30
 WITHOUT_MOVES = MoveOptions(names=())
@@ -70,8 +71,8 @@ def assert_same_bits(left, right):
 @LEARNERS
 @UPDATES
 def test_same_seed_same_bits_for_any_number_of_workers(monkeypatch, fit, source, learner, update):
-    monkeypatch.setattr(local_step, "BLOCK_PAIRS", 40)
-    monkeypatch.setattr(local_step, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(document_step, "BLOCK_PAIRS", 40)
+    monkeypatch.setattr(word_counts, "BLOCK_ROWS", 3)
     given = options(5, 3, learner, LocalOptions(update, 2))
 
     (first, trace), (second, other) = (fit(source, given, workers=workers) for workers in (1, 2))
@@ -157,16 +158,19 @@ def test_a_stochastic_step_of_size_one_on_all_documents_equals_a_full_step(updat
     rng = np.random.default_rng(7)
     batch, counts = simulate(rng), rng.gamma(0.5, 10.0, (N_WORDS, 5))
     allocation = HDPAllocation.even(5, batch.n_docs, 10.0, 0.5)
-    current = TopicGlobals(counts, counts.sum(axis=0), allocation, 0.1)
+    current = globals_of(counts, allocation, 0.1)
     found = fit_documents(batch, current, LocalOptions(update), SerialExecutor())
     visit = Visit(0, found.summary, batch, found.responsibilities)
     learners = StochasticLearner(batch.n_docs, StepSizes(delay=0.0)), FullLearner(False)
 
-    one, other = (learner.step(learner.init(counts), [visit], current)[0] for learner in learners)
+    one, other = (
+        learner.step(learner.init(start_of(counts)), [visit], current)[0] for learner in learners
+    )
 
-    np.testing.assert_allclose(one.word_topic_counts, other.word_topic_counts, atol=1e-9)
+    found = [each.components(state) for each, state in zip(learners, (one, other), strict=True)]
+    np.testing.assert_allclose(found[0].table, found[1].table, atol=1e-9)
     weights = [
-        allocation.updated(learner.document_terms(state)).weights
+        allocation.updated(learner.terms(state)).weights
         for learner, state in zip(learners, (one, other), strict=True)
     ]
     np.testing.assert_allclose(*weights, rtol=1e-9)
@@ -183,9 +187,9 @@ def test_the_last_bound_of_the_trace_is_that_of_plain_numpy(monkeypatch, tmp_pat
     """
     source = as_source(simulate(np.random.default_rng(2), n_docs=40), N_WORDS)
     found, after = [], []
-    original = local_step.summarize
+    original = document_step.summarize
     monkeypatch.setattr(
-        local_step, "summarize", lambda *given: (found.append(given[1]), original(*given))[1]
+        document_step, "summarize", lambda *given: (found.append(given[1]), original(*given))[1]
     )
     hooks = Hooks(on_lap=lambda info, model: after.append((info, model.args[0])))
     given = options(4, 6, learner, LocalOptions(update, restarts=0))
@@ -196,7 +200,7 @@ def test_the_last_bound_of_the_trace_is_that_of_plain_numpy(monkeypatch, tmp_pat
     sticks = current.allocation.sticks
     shares = dense_of(found[-1], 4)
     visit = reference_hdp.at_optimum(source.read(0), shares, sticks.means, 0.5)
-    posterior = current.word_topic_counts.T + 0.1
+    posterior = current.components.table.T + 0.1
     given = (sticks.means, sticks.concentrations, Prior(10.0, 0.5, 0.1))
     best = reference_hdp.elbo([visit], posterior, *given) / source.n_tokens
     assert info.elbo_per_token <= best + 1e-8

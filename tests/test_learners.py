@@ -14,6 +14,7 @@ from sparsetopics.learners.full import FullLearner
 from sparsetopics.learners.stochastic import StochasticLearner
 from sparsetopics.options import LocalOptions, StepSizes
 from sparsetopics.statistics import Statistics
+from word_models import start_of, zero_statistics
 
 N_WORDS, N_TOPICS = 30, 4
 ALPHA, ETA = np.full(N_TOPICS, 0.1), 0.1
@@ -34,7 +35,7 @@ def visits(source):
         for batch_id in range(N_BATCHES)
     ]
     for visit in itertools.chain.from_iterable(found):
-        read_only(*visit.summary.word_counts, *visit.summary.terms[2:], *visit.responsibilities)
+        read_only(*visit.summary.components, *visit.summary.terms[2:], *visit.responsibilities)
     return found
 
 
@@ -57,24 +58,24 @@ def summary_bound(visit, current):
 
 
 def total_of(*visits):
-    return Statistics.sum([visit.summary for visit in visits], N_WORDS, N_TOPICS)
+    return Statistics.sum([visit.summary for visit in visits], zero_statistics(N_WORDS, N_TOPICS))
 
 
 def assert_same(left, right):
-    np.testing.assert_allclose(left.word_topic_counts, right.word_topic_counts, atol=1e-9)
+    np.testing.assert_allclose(left.components.table, right.components.table, atol=1e-9)
     for mine, theirs in zip(left.terms, right.terms, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-9)
 
 
 def assert_same_summary(left, right):
     for mine, theirs in zip(
-        (*left.word_counts, *left.terms), (*right.word_counts, *right.terms), strict=True
+        (*left.components, *left.terms), (*right.components, *right.terms), strict=True
     ):
         np.testing.assert_array_equal(mine, theirs)
 
 
 def freeze(statistics):
-    read_only(statistics.word_topic_counts, *statistics.terms[2:])
+    read_only(statistics.components.table, *statistics.terms[2:])
 
 
 def make_learner(name, folder, keep_better=False):
@@ -99,13 +100,13 @@ def test_total_is_always_the_sum_of_the_batches(
     counts = draw_counts(np.random.default_rng(seed))
     folder = tmp_path_factory.mktemp("memo")
     learner = memoized(folder, keep_better, budget=budget, keep_assignments=keep_assignments)
-    state = learner.init(counts)
+    state = learner.init(start_of(counts))
     for batch_id, which in order:
         state, _ = learner.step(state, [visits[batch_id][which]], make_globals(counts))
         freeze(state.total)
 
         stored = [learner.recall(state, batch_id) for batch_id in state.per_batch]
-        assert_same(state.total, Statistics.sum(stored, N_WORDS, N_TOPICS))
+        assert_same(state.total, Statistics.sum(stored, zero_statistics(N_WORDS, N_TOPICS)))
     assert set(state.per_batch) == {batch_id for batch_id, _ in order}
     assert len(list(folder.iterdir())) == (0 if budget else len(state.per_batch))
     assert_same(learner.end_lap(state).total, state.total)
@@ -116,7 +117,7 @@ def test_keep_better_keeps_the_better(tmp_path, visits):
     current = make_globals(counts)
     worse, *_, better = sorted(visits[0], key=lambda each: summary_bound(each, current))
     learner = memoized(tmp_path, True)
-    state = learner.init(counts)
+    state = learner.init(start_of(counts))
 
     state, first = learner.step(state, [worse], current)
     state, second = learner.step(state, [better], current)
@@ -133,7 +134,7 @@ def test_without_keep_better_the_newer_stays(tmp_path, visits):
     worse, *_, better = sorted(visits[0], key=lambda each: summary_bound(each, current))
     learner = memoized(tmp_path, False)
 
-    state, _ = learner.step(learner.init(counts), [better], current)
+    state, _ = learner.step(learner.init(start_of(counts)), [better], current)
     state, info = learner.step(state, [worse], current)
 
     assert not info.kept_old
@@ -143,8 +144,8 @@ def test_without_keep_better_the_newer_stays(tmp_path, visits):
 def test_the_full_learner_keeps_the_better_total(visits):
     learner = FullLearner(keep_better=True)
     counts = draw_counts(np.random.default_rng(5))
-    state, _ = learner.step(learner.init(counts), [visits[0][0]], make_globals(counts))
-    current = make_globals(state.word_topic_counts)
+    state, _ = learner.step(learner.init(start_of(counts)), [visits[0][0]], make_globals(counts))
+    current = make_globals(learner.components(state).table)
     for visit in visits[0]:
         total = total_of(visit)
         after, info = learner.step(state, [visit], current)
@@ -160,20 +161,20 @@ def test_the_start_stands_for_documents_not_seen_so_far(tmp_path, visits):
     start = draw_counts(np.random.default_rng(11))
     start = start * (n_tokens / start.sum())
     learner = memoized(tmp_path, False)
-    state = learner.init(start)
-    np.testing.assert_allclose(learner.word_topic_counts(state), start)
+    state = learner.init(start_of(start))
+    np.testing.assert_allclose(learner.components(state).table, start)
     for batch_id in range(N_BATCHES):
-        current = make_globals(learner.word_topic_counts(state))
+        current = make_globals(learner.components(state).table)
         state, _ = learner.step(state, [visits[batch_id][0]], current)
 
-        found = learner.word_topic_counts(state)
+        found = learner.components(state).table
         unseen = 1 - state.total.terms.n_tokens / n_tokens
-        np.testing.assert_allclose(found, state.total.word_topic_counts + unseen * start, atol=1e-9)
+        np.testing.assert_allclose(found, state.total.components.table + unseen * start, atol=1e-9)
         assert found.sum() == pytest.approx(n_tokens, rel=1e-6)
 
     state = learner.end_lap(state)
     np.testing.assert_array_equal(
-        learner.word_topic_counts(state), learner.statistics(state).word_topic_counts
+        learner.components(state).table, learner.statistics(state).components.table
     )
 
 
@@ -181,10 +182,10 @@ def test_the_start_stands_for_documents_not_seen_so_far(tmp_path, visits):
 def test_a_memoized_run_with_one_batch_equals_the_full_learner(tmp_path, source, update):
     batch = source.read(0)
     learners = [make_learner(name, tmp_path, True) for name in ("memoized", "full")]
-    states = [learner.init(draw_counts(np.random.default_rng(6))) for learner in learners]
+    states = [learner.init(start_of(draw_counts(np.random.default_rng(6)))) for learner in learners]
     for _ in range(4):
         for i, learner in enumerate(learners):
-            counts = learner.word_topic_counts(states[i])
+            counts = learner.components(states[i]).table
             visit = local_step(0, batch, counts, update)
             states[i], _ = learner.step(states[i], [visit], make_globals(counts))
             states[i] = learner.end_lap(states[i])
@@ -202,35 +203,35 @@ def test_a_stochastic_step_of_size_one_on_all_documents_equals_a_full_step(sourc
     stochastic = StochasticLearner(whole.n_docs, StepSizes(delay=0.0))
     full = FullLearner(keep_better=False)
 
-    one, info = stochastic.step(stochastic.init(counts), [visit], current)
-    other, _ = full.step(full.init(counts), [visit], current)
+    one, info = stochastic.step(stochastic.init(start_of(counts)), [visit], current)
+    other, _ = full.step(full.init(start_of(counts)), [visit], current)
 
     assert info.step_size == 1.0
-    np.testing.assert_allclose(one.word_topic_counts, other.word_topic_counts, atol=1e-9)
+    np.testing.assert_allclose(one.components.table, full.components(other).table, atol=1e-9)
     assert_same(stochastic.statistics(one), full.statistics(other))
 
 
 def test_a_stochastic_step_interpolates_with_falling_steps(visits):
     counts = draw_counts(np.random.default_rng(8))
     learner = StochasticLearner(60, StepSizes(delay=3.0, forgetting_rate=0.7))
-    state, expected = learner.init(counts), counts
+    state, expected = learner.init(start_of(counts)), counts
     for number, visit in enumerate(visits[0], start=1):
         state, info = learner.step(state, [visit], make_globals(counts))
         size = (3.0 + number) ** -0.7
-        scaled = total_of(visit).word_topic_counts * 60 / 20
+        scaled = total_of(visit).components.table * 60 / 20
         expected = (1 - size) * expected + size * scaled
 
         assert info.step_size == pytest.approx(size)
-        np.testing.assert_allclose(state.word_topic_counts, expected, rtol=1e-9)
+        np.testing.assert_allclose(state.components.table, expected, rtol=1e-9)
 
 
 def test_a_stochastic_lap_counts_every_document_once(visits):
     learner = StochasticLearner(60, StepSizes())
-    state = learner.init(draw_counts(np.random.default_rng(9)))
+    state = learner.init(start_of(draw_counts(np.random.default_rng(9))))
     for _ in range(2):
         state = learner.start_lap(state)
         for batch_id in range(N_BATCHES):
-            current = make_globals(state.word_topic_counts)
+            current = make_globals(learner.components(state).table)
             state, _ = learner.step(state, [visits[batch_id][0]], current)
         state = learner.end_lap(state)
 
@@ -241,28 +242,28 @@ def test_a_stochastic_lap_counts_every_document_once(visits):
 def test_a_step_changes_none_of_its_inputs(tmp_path, visits, name):
     """Every array is read-only, so a step that writes into one fails."""
     learner = make_learner(name, tmp_path, keep_better=True)
-    state = learner.init(draw_counts(np.random.default_rng(10)))
+    state = learner.init(start_of(draw_counts(np.random.default_rng(10))))
     for batch_id, which in ((0, 0), (1, 1), (0, 2), (0, 3)):
-        current = make_globals(learner.word_topic_counts(state))
-        before = learner.word_topic_counts(state).copy()
+        current = make_globals(learner.components(state).table)
+        before = learner.components(state).table.copy()
         after, _ = learner.step(state, [visits[batch_id][which]], current)
-        np.testing.assert_array_equal(learner.word_topic_counts(state), before)
+        np.testing.assert_array_equal(learner.components(state).table, before)
         state = learner.end_lap(after)
         freeze(learner.statistics(state))
-        read_only(learner.word_topic_counts(state))
+        read_only(learner.components(state).table)
 
 
 @pytest.mark.parametrize("name", ["memoized", "full", "stochastic"])
 def test_a_lap_visits_every_batch_once(tmp_path, name):
     learner = make_learner(name, tmp_path)
-    rounds = learner.rounds(learner.init(np.ones((3, 2))), 5, np.random.default_rng(0))
+    rounds = learner.rounds(learner.init(start_of(np.ones((3, 2)))), 5, np.random.default_rng(0))
 
     assert sorted(np.concatenate(rounds).tolist()) == [0, 1, 2, 3, 4]
 
 
 def test_a_whole_first_lap_is_one_round_and_later_laps_are_not(tmp_path, source):
     learner = memoized(tmp_path, True, whole_first_lap=True)
-    state = learner.init(np.ones((source.n_words, 2)))
+    state = learner.init(start_of(np.ones((source.n_words, 2))))
     rng = np.random.default_rng(0)
 
     first = learner.rounds(state, 4, rng)

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from moved_collections import ETA, WORLDS, assert_sound, bytes_of, grown, standing_of
+from sparsetopics.document_step import sum_terms
 from sparsetopics.executors import SerialExecutor
 from sparsetopics.learners.memoized import assignments_of
-from sparsetopics.local_step import sum_terms
 from sparsetopics.moves import merge
 from sparsetopics.moves.merge import merge_topics
 from sparsetopics.moves.standing import elbo_of, refreshed
 from sparsetopics.options import LocalOptions
 from sparsetopics.statistics import DocumentTerms, Statistics, added
+from sparsetopics.word_counts import WordCounts
 
 UPDATES = pytest.mark.parametrize("update", ["collapsed", "mean-field"])
 CRITERIA = pytest.mark.parametrize("criterion", ["bound", "collapsed"])
@@ -58,7 +59,7 @@ def halved(standing):
         )
         total = added(total, terms)
     counts = np.repeat(standing.counts / 2, 2, axis=1)
-    state = state._replace(per_batch=per_batch, total=Statistics(counts, total))
+    state = state._replace(per_batch=per_batch, total=Statistics(WordCounts(counts), total))
     return standing_of(state, allocation)
 
 

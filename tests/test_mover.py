@@ -6,6 +6,7 @@ import pytest
 from moved_collections import ETA, WORLDS, make_tools, trained
 from sparsetopics.bounds import elbo
 from sparsetopics.laps import Prior
+from sparsetopics.likelihoods.words import Words
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.mover import Mover
 from sparsetopics.options import LocalOptions, MoveOptions
@@ -16,7 +17,7 @@ def mover_of(folder, n_topics, options, seed=2):
     source, local = WORLDS["bars"](), LocalOptions()
     learner, state, allocation = trained(folder, source, n_topics, local, seed)
     mover = Mover(make_tools(source, learner, local).laps, options, Ledger.new(n_topics))
-    return mover, state, Prior(allocation, ETA)
+    return mover, state, Prior(allocation, Words(source.n_words, ETA))
 
 
 def moved_laps(mover, state, prior, n_laps, seed=0):
@@ -33,7 +34,7 @@ def test_names_last_from_phase_to_phase(tmp_path, criterion):
     mover, state, prior = mover_of(tmp_path, 2, MoveOptions(criterion=criterion))
     gone, last, sizes = set(), {0, 1}, []
     for lap, moved in enumerate(moved_laps(mover, state, prior, 16), start=1):
-        n_topics = moved.state.total.word_topic_counts.shape[1]
+        n_topics = moved.state.total.components.table.shape[1]
         ids = set(mover.ledger.ids.tolist())
         assert len(ids) == len(mover.ledger.ids) == n_topics == moved.prior.allocation.n_topics
         assert mover.ledger.lap == lap
@@ -79,7 +80,7 @@ def test_the_score_is_told_where_it_is_not_the_bound(tmp_path, criterion, told):
 
     assert (moved.score is not None) == told
     if told:
-        current = moved.prior.with_counts(moved.state.total.word_topic_counts)
+        current = moved.prior.with_components(moved.state.total.components)
         assert moved.score > elbo(moved.state.total, current)
 
 

@@ -128,8 +128,8 @@ def assert_same_run(left, right):
 def test_same_bits_for_two_workers_and_for_files(
     monkeypatch, fit, tmp_path, n_topics, update, criterion
 ):
-    monkeypatch.setattr("sparsetopics.local_step.BLOCK_PAIRS", 200)
-    monkeypatch.setattr("sparsetopics.local_step.BLOCK_ROWS", 10)
+    monkeypatch.setattr("sparsetopics.document_step.BLOCK_PAIRS", 200)
+    monkeypatch.setattr("sparsetopics.word_counts.BLOCK_ROWS", 10)
     source = simulated()
     given = options(n_topics, ALL, criterion, LocalOptions(update), laps=12)
     first, second = (fit(source, given, workers=workers) for workers in (1, 2))

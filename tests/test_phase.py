@@ -20,6 +20,7 @@ from moved_collections import (
     twin_bound,
 )
 from sparsetopics.laps import Prior
+from sparsetopics.likelihoods.words import Words
 from sparsetopics.moves import phase, trimming
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.phase import is_exhausted, make_moves
@@ -81,20 +82,21 @@ def test_many_phases_between_visits_are_replayed(tmp_path):
     source, local = WORLDS["bars"](), LocalOptions()
     learner, state, allocation = trained(tmp_path, source, 15, local, seed=4)
     tools, ledger = make_tools(source, learner, local), Ledger.new(15)
+    likelihood = Words(source.n_words, ETA)
     for lap in range(4):
-        standing = Standing.of(state, Prior(allocation, ETA), ledger._replace(lap=lap))
+        standing = Standing.of(state, Prior(allocation, likelihood), ledger._replace(lap=lap))
         standing = make_moves(standing, None, ALL, tools).standing
         assert_sums(learner, standing.state)
         assert_terms(standing)
         allocation, ledger = standing.allocation, standing.ledger
-        current = Prior(allocation, ETA).with_counts(standing.counts)
+        current = Prior(allocation, likelihood).with_components(standing.state.total.components)
         visit = visit_of(lap % 4, source.read(lap % 4), current, local)
         state, _ = learner.step(standing.state, [visit], current)
         assert_sums(learner, state)
 
     resummed = learner.end_lap(state)
     np.testing.assert_allclose(
-        resummed.total.word_topic_counts, state.total.word_topic_counts, rtol=1e-5, atol=1e-4
+        resummed.total.components.table, state.total.components.table, rtol=1e-5, atol=1e-4
     )
 
 

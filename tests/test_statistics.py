@@ -11,13 +11,14 @@ from sparsetopics.statistics import (
     TERMS_BY_TOPIC,
     DocumentLengths,
     DocumentTerms,
-    SparseCounts,
     Statistics,
     Summary,
     added,
     scaled,
     subtracted,
 )
+from sparsetopics.word_counts import SparseCounts
+from word_models import zero_statistics
 
 N_WORDS, N_TOPICS = 7, 4
 SEEDS = st.integers(0, 2**32 - 1)
@@ -56,7 +57,7 @@ def dense_of(counts):
 
 
 def assert_same(left, right):
-    np.testing.assert_allclose(left.word_topic_counts, right.word_topic_counts, atol=1e-9)
+    np.testing.assert_allclose(left.components.table, right.components.table, atol=1e-9)
     for mine, theirs in zip(left.terms, right.terms, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-12)
 
@@ -93,14 +94,14 @@ def test_the_sum_of_batches_is_the_total(seed, n_batches):
     rng = np.random.default_rng(seed)
     summaries = [random_summary(rng) for _ in range(n_batches)]
 
-    total = Statistics.sum(summaries, N_WORDS, N_TOPICS)
-    piece_by_piece = Statistics.zeros(N_WORDS, N_TOPICS)
+    total = Statistics.sum(summaries, zero_statistics(N_WORDS, N_TOPICS))
+    piece_by_piece = zero_statistics(N_WORDS, N_TOPICS)
     for summary in summaries:
         piece_by_piece = piece_by_piece.exchanged(summary, None)
 
     assert_same(total, piece_by_piece)
-    expected = sum((dense_of(each.word_counts) for each in summaries), np.zeros(1))
-    np.testing.assert_allclose(total.word_topic_counts.sum(), expected.sum())
+    expected = sum((dense_of(each.components) for each in summaries), np.zeros(1))
+    np.testing.assert_allclose(total.components.table.sum(), expected.sum())
     assert total.terms.n_docs == pytest.approx(sum(each.terms.n_docs for each in summaries))
 
 
@@ -108,8 +109,8 @@ def test_the_sum_of_batches_is_the_total(seed, n_batches):
 def test_exchange_in_and_out_returns_the_same(seed):
     rng = np.random.default_rng(seed)
     old, new, other = (random_summary(rng) for _ in range(3))
-    before = Statistics.sum([other, old], N_WORDS, N_TOPICS)
-    read_only(before.word_topic_counts, *before.terms[2:])
+    before = Statistics.sum([other, old], zero_statistics(N_WORDS, N_TOPICS))
+    read_only(before.components.table, *before.terms[2:])
 
     after = before.exchanged(new, old).exchanged(old, new)
 
@@ -121,10 +122,10 @@ def test_exchange_is_the_sum_with_one_batch_replaced_and_never_negative(seed):
     rng = np.random.default_rng(seed)
     old, new, other = (random_summary(rng) for _ in range(3))
 
-    found = Statistics.sum([other, old], N_WORDS, N_TOPICS).exchanged(new, old)
+    found = Statistics.sum([other, old], zero_statistics(N_WORDS, N_TOPICS)).exchanged(new, old)
 
-    assert_same(found, Statistics.sum([other, new], N_WORDS, N_TOPICS))
-    assert found.word_topic_counts.min() >= 0.0
+    assert_same(found, Statistics.sum([other, new], zero_statistics(N_WORDS, N_TOPICS)))
+    assert found.components.table.min() >= 0.0
 
 
 @given(seed=SEEDS, factor=st.floats(0, 100))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dense_responsibilities import dense_of
 from sparse_worlds import worlds
-from sparsetopics import local_step
+from sparsetopics import document_step, word_counts
 from sparsetopics._summary_kernels import (
     add_topic_terms,
     compact,
@@ -16,9 +16,10 @@ from sparsetopics._summary_kernels import (
     sum_by_word,
 )
 from sparsetopics._word_kernels import add_sparse_rows
+from sparsetopics.document_step import sum_terms
 from sparsetopics.executors import SerialExecutor
-from sparsetopics.local_step import number_rows, sum_terms, sum_words
 from sparsetopics.responsibilities import Responsibilities, pairs_of
+from sparsetopics.word_counts import number_rows, sum_words
 
 from reference import dense_from_slots, document_terms
 from reference import sum_by_word as plain_sum_by_word
@@ -167,15 +168,15 @@ def test_doc_topic_counts_are_sums_over_documents(world):
 def test_blocks_hardly_matter_to_sums_and_not_at_all_to_word_counts(world, block):
     whole_terms = sum_terms(world.batch, world.sparse, world.prior, 0.2, SerialExecutor())
     whole = sum_words(world.batch, world.sparse, (world.n_words, world.n_topics), SerialExecutor())
-    pairs, rows = local_step.BLOCK_PAIRS, local_step.BLOCK_ROWS
+    pairs, rows = document_step.BLOCK_PAIRS, word_counts.BLOCK_ROWS
     try:
-        local_step.BLOCK_PAIRS = local_step.BLOCK_ROWS = block
+        document_step.BLOCK_PAIRS = word_counts.BLOCK_ROWS = block
         terms = sum_terms(world.batch, world.sparse, world.prior, 0.2, SerialExecutor())
         counts = sum_words(
             world.batch, world.sparse, (world.n_words, world.n_topics), SerialExecutor()
         )
     finally:
-        local_step.BLOCK_PAIRS, local_step.BLOCK_ROWS = pairs, rows
+        document_step.BLOCK_PAIRS, word_counts.BLOCK_ROWS = pairs, rows
 
     for found, expected in zip(terms, whole_terms, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

@@ -8,12 +8,12 @@ import pytest
 import reference_lda
 from dense_responsibilities import lda_globals
 from simulated_documents import as_source, batch_of_counts, simulate
-from sparsetopics import local_step, training
+from sparsetopics import document_step, training, word_counts
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.document_step import fit_documents
 from sparsetopics.errors import OptionError
 from sparsetopics.executors import SerialExecutor, open_executor
-from sparsetopics.local_step import fit_documents
 from sparsetopics.model import TopicModel
 from sparsetopics.options import LocalOptions, TopicPrior, TrainingOptions
 from sparsetopics.training import QUIET_GAIN, QUIET_LAPS, Hooks, LapInfo, has_settled, train
@@ -58,8 +58,8 @@ def assert_same_bits(left, right):
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
 @pytest.mark.parametrize("update", ["mean-field", "collapsed"])
 def test_same_seed_same_bits_for_any_number_of_workers(monkeypatch, fit, source, learner, update):
-    monkeypatch.setattr(local_step, "BLOCK_PAIRS", 40)
-    monkeypatch.setattr(local_step, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(document_step, "BLOCK_PAIRS", 40)
+    monkeypatch.setattr(word_counts, "BLOCK_ROWS", 3)
     options = TrainingOptions(5, 3, learner, LocalOptions(update, 2))
 
     (first, trace), *others = (fit(source, options, workers=workers) for workers in (1, 2, 3))
@@ -83,13 +83,13 @@ def test_chunks_give_the_same_statistics(monkeypatch, update, entries):
     current = lda_globals(counts, np.full(6, 0.1), 0.1)
     options = LocalOptions(update, 3)
     whole = fit_documents(batch, current, options, SerialExecutor())
-    monkeypatch.setattr(local_step, "CHUNK_ENTRIES", entries * 3)
+    monkeypatch.setattr(document_step, "CHUNK_ENTRIES", entries * 3)
 
     chunked = fit_documents(batch, current, options, SerialExecutor())
 
     for part, other in zip(
-        (*chunked.responsibilities, *chunked.summary.word_counts),
-        (*whole.responsibilities, *whole.summary.word_counts),
+        (*chunked.responsibilities, *chunked.summary.components),
+        (*whole.responsibilities, *whole.summary.components),
         strict=True,
     ):
         np.testing.assert_array_equal(part, other)

@@ -9,6 +9,7 @@ from sparsetopics.moves.merge import merge_topics
 from sparsetopics.moves.phase import make_moves
 from sparsetopics.moves.standing import MoveTally
 from sparsetopics.moves.verify import recomputed_score, verify_move
+from sparsetopics.word_counts import WordCounts
 
 CRITERIA = pytest.mark.parametrize("criterion", ["bound", "collapsed"])
 
@@ -35,7 +36,7 @@ def test_the_recomputed_score_reads_no_statistics(tmp_path, criterion):
     standing, tools = grown(tmp_path, WORLDS["simulated"](), 6, criterion=criterion)
     total = standing.state.total
     nonsense = standing.state._replace(
-        total=total._replace(word_topic_counts=np.ones_like(standing.counts))
+        total=total._replace(components=WordCounts(np.ones_like(standing.counts)))
     )
 
     found = recomputed_score(standing._replace(state=nonsense), tools)
@@ -44,7 +45,7 @@ def test_the_recomputed_score_reads_no_statistics(tmp_path, criterion):
 
 
 def with_counts(standing, counts):
-    total = standing.state.total._replace(word_topic_counts=counts)
+    total = standing.state.total._replace(components=WordCounts(counts))
     return standing._replace(state=standing.state._replace(total=total))
 
 

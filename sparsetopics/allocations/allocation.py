@@ -1,15 +1,61 @@
-"""What the engine asks of the rule by which documents share topics."""
+"""What the engine asks of the rule by which data share topics or components."""
 
 from __future__ import annotations
 
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.executors import Executor
 from sparsetopics.statistics import DocumentLengths, DocumentTerms
+
+if TYPE_CHECKING:  # they need this module themselves
+    from sparsetopics.local_step import Globals, LocalResult
+    from sparsetopics.options import LocalOptions
 
 
 class Allocation(Protocol):
-    """Global parameters of topic weights; every method leaves the object as it is."""
+    """Global parameters of weights; every method leaves the object as it is."""
+
+    def fit(
+        self, batch: Any, current: Globals, options: LocalOptions, executor: Executor
+    ) -> LocalResult:
+        """The local step of a batch under this rule."""
+        ...
+
+    def zero_terms(self) -> Any:
+        """The ``Terms`` of no data, for as many topics."""
+        ...
+
+    def elbo(self, terms: Any) -> float:
+        """All of the ELBO but the data's part, in nats."""
+        ...
+
+    def updated(self, terms: Any) -> Self:
+        """The global step: the weights at their optimum for ``terms``."""
+        ...
+
+    def learned(self, terms: Any, lengths: DocumentLengths) -> Self:
+        """The prior's own concentrations at their optimum for ``terms``."""
+        ...
+
+    def reordered(self, order: IntArray) -> Self:
+        """Topic ``order[k]`` becomes topic k."""
+        ...
+
+    @property
+    def total_concentration(self) -> float | None:
+        """α, in total, where documents have proportions of their own."""
+        ...
+
+    @property
+    def top_concentration(self) -> float | None:
+        """γ, where there are sticks."""
+        ...
+
+
+@runtime_checkable
+class DocumentAllocation(Allocation, Protocol):
+    """A rule by which every document has its own proportions of topics."""
 
     @property
     def doc_concentration(self) -> FloatArray:
@@ -21,32 +67,6 @@ class Allocation(Protocol):
         """What is left of the total concentration for topics that no document uses."""
         ...
 
-    @property
-    def total_concentration(self) -> float:
-        """α, in total."""
-        ...
-
-    @property
-    def top_concentration(self) -> float | None:
-        """γ, where there are sticks."""
-        ...
-
     def complete(self, terms: DocumentTerms) -> DocumentTerms:
         """``terms`` with what a learner has to keep of these parameters."""
-        ...
-
-    def elbo(self, terms: DocumentTerms) -> float:
-        """All of the ELBO but the words' part, in nats."""
-        ...
-
-    def updated(self, terms: DocumentTerms) -> Self:
-        """The global step: the weights at their optimum for ``terms``."""
-        ...
-
-    def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> Self:
-        """The prior's own concentrations at their optimum for ``terms``."""
-        ...
-
-    def reordered(self, order: IntArray) -> Self:
-        """Topic ``order[k]`` becomes topic k."""
         ...

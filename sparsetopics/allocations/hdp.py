@@ -13,8 +13,12 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
 from sparsetopics.allocations import documents, sticks
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.document_step import fit_documents
+from sparsetopics.executors import Executor
+from sparsetopics.local_step import Globals, LocalResult
 from sparsetopics.model import Sticks
+from sparsetopics.options import LocalOptions
 from sparsetopics.statistics import DocumentLengths, DocumentTerms
 
 CONCENTRATION_RANGE = (1e-3, 1e4)  # of learned α and γ
@@ -39,6 +43,14 @@ class HDPAllocation:
     @property
     def doc_concentration(self) -> FloatArray:
         return self.sticks.doc_concentration * self.sticks.global_topic_weights
+
+    def fit(
+        self, batch: DocumentBatch, current: Globals, options: LocalOptions, executor: Executor
+    ) -> LocalResult:
+        return fit_documents(batch, current, options, executor)
+
+    def zero_terms(self) -> DocumentTerms:
+        return DocumentTerms.zeros(len(self.doc_concentration))
 
     @property
     def tail(self) -> float:

@@ -11,8 +11,12 @@ import numpy as np
 from scipy.special import gammaln
 
 from sparsetopics.allocations import documents
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.document_step import fit_documents
+from sparsetopics.executors import Executor
 from sparsetopics.hyperparameters import learn_doc_concentration
+from sparsetopics.local_step import Globals, LocalResult
+from sparsetopics.options import LocalOptions
 from sparsetopics.statistics import DocumentLengths, DocumentTerms
 
 
@@ -25,6 +29,14 @@ class LDAAllocation:
     @classmethod
     def symmetric(cls, n_topics: int, total: float) -> LDAAllocation:
         return cls(np.full(n_topics, total / n_topics))
+
+    def fit(
+        self, batch: DocumentBatch, current: Globals, options: LocalOptions, executor: Executor
+    ) -> LocalResult:
+        return fit_documents(batch, current, options, executor)
+
+    def zero_terms(self) -> DocumentTerms:
+        return DocumentTerms.zeros(len(self.doc_concentration))
 
     @property
     def tail(self) -> float:

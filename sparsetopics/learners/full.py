@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.batches import IntArray
 from sparsetopics.bounds import elbo
 from sparsetopics.learners.learner import StepInfo, Visit
-from sparsetopics.local_step import TopicGlobals
-from sparsetopics.statistics import DocumentTerms, Statistics
+from sparsetopics.local_step import Globals
+from sparsetopics.statistics import Components, Statistics
 
 
 class FullState(NamedTuple):
     """All that survives between two steps."""
 
-    word_topic_counts: FloatArray  # (n_words, n_topics)
-    total: Statistics | None  # of the last step, with the same counts
+    total: Statistics
+    is_start: bool  # no step was made: the components stand for data, without terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +28,22 @@ class FullLearner:
 
     keep_better: bool
 
-    def init(self, start: FloatArray) -> FullState:
-        return FullState(start, None)
+    def init(self, start: Statistics) -> FullState:
+        return FullState(start, True)
 
     def rounds(self, state: FullState, n_batches: int, rng: np.random.Generator) -> list[IntArray]:
         return [np.arange(n_batches)]
 
     def step(
-        self, state: FullState, visits: Iterable[Visit], current: TopicGlobals
+        self, state: FullState, visits: Iterable[Visit], current: Globals
     ) -> tuple[FullState, StepInfo]:
         """``visits`` may compute each summary when it is asked for: none is kept."""
-        total = Statistics.sum((visit.summary for visit in visits), *state.word_topic_counts.shape)
-        old = state.total if self.keep_better else None
-        if old is not None and elbo(old, current) > elbo(total, current):
+        summaries = (visit.summary for visit in visits)
+        total = Statistics.sum(summaries, state.total.zeros_like())
+        may_keep = self.keep_better and not state.is_start
+        if may_keep and elbo(state.total, current) > elbo(total, current):
             return state, StepInfo(kept_old=True)
-        return FullState(total.word_topic_counts, total), StepInfo()
+        return FullState(total, False), StepInfo()
 
     def start_lap(self, state: FullState) -> FullState:
         return state
@@ -50,12 +51,12 @@ class FullLearner:
     def end_lap(self, state: FullState) -> FullState:
         return state
 
-    def word_topic_counts(self, state: FullState) -> FloatArray:
-        return state.word_topic_counts
+    def components(self, state: FullState) -> Components:
+        components: Components = state.total.components
+        return components
 
-    def document_terms(self, state: FullState) -> DocumentTerms | None:
-        return None if state.total is None else state.total.terms
+    def terms(self, state: FullState) -> Any | None:
+        return None if state.is_start else state.total.terms
 
     def statistics(self, state: FullState) -> Statistics:
-        assert state.total is not None, "no lap was run"
         return state.total

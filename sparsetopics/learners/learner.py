@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.local_step import TopicGlobals
+from sparsetopics.batches import IntArray
+from sparsetopics.local_step import Globals
 from sparsetopics.responsibilities import Responsibilities
-from sparsetopics.statistics import DocumentTerms, Statistics, Summary
+from sparsetopics.statistics import Components, Statistics, Summary
 
 
 class Visit(NamedTuple):
@@ -18,7 +18,7 @@ class Visit(NamedTuple):
 
     batch_id: int
     summary: Summary
-    documents: DocumentBatch
+    documents: Any  # the batch as it was read
     responsibilities: Responsibilities
 
 
@@ -33,28 +33,32 @@ State = TypeVar("State")
 
 
 class Learner(Protocol[State]):
-    """Decides how summaries of batches become the counts that global parameters are made from.
+    """Decides how summaries of batches become what global parameters are made from.
 
     ``step`` is a function of its arguments and changes none of them. A round is a set of batches
     processed under the same global parameters.
     """
 
-    def init(self, start: FloatArray) -> State: ...
+    def init(self, start: Statistics) -> State:
+        """``start``: components that stand for data not seen so far, and no terms."""
+        ...
 
     def rounds(self, state: State, n_batches: int, rng: np.random.Generator) -> list[IntArray]: ...
 
     def step(
-        self, state: State, visits: Iterable[Visit], current: TopicGlobals
+        self, state: State, visits: Iterable[Visit], current: Globals
     ) -> tuple[State, StepInfo]: ...
 
     def end_lap(self, state: State) -> State: ...
 
     def start_lap(self, state: State) -> State: ...
 
-    def word_topic_counts(self, state: State) -> FloatArray: ...
+    def components(self, state: State) -> Components:
+        """What the posterior is made from."""
+        ...
 
-    def document_terms(self, state: State) -> DocumentTerms | None:
-        """What topic weights are made from; None as long as a start stands for documents."""
+    def terms(self, state: State) -> Any | None:
+        """What weights are made from; None as long as a start stands for data."""
         ...
 
     def statistics(self, state: State) -> Statistics: ...

@@ -8,32 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsetopics.assignments import Assignments, TopicChange
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.batches import IntArray
 from sparsetopics.bounds import batch_bound
 from sparsetopics.executors import Executor
 from sparsetopics.learners.learner import StepInfo, Visit
-from sparsetopics.local_step import TopicGlobals, sum_words
+from sparsetopics.local_step import Globals
 from sparsetopics.memo import Memo, StoredArrays
-from sparsetopics.statistics import DocumentTerms, SparseCounts, Statistics, Summary
+from sparsetopics.statistics import Components, Statistics, Summary
 
 
 class KeptBatch(NamedTuple):
     """What is memoized of a batch."""
 
-    stored: StoredArrays  # its assignments if moves may need them, else its word counts
-    terms: DocumentTerms  # up to date, whatever moves were made since the visit
+    stored: StoredArrays  # its assignments if moves may need them, else its components
+    terms: Any  # Terms, up to date, whatever moves were made since the visit
     n_changes: int  # moves that the stored arrays have seen
 
 
 class MemoizedState(NamedTuple):
     """All that survives between two steps. Invariant: ``total`` is the sum over ``per_batch``."""
 
-    start: FloatArray | None  # (n_words, n_topics)  stands for the documents not seen so far
+    start: Components | None  # stands for the data not seen so far
     total: Statistics
     per_batch: Mapping[int, KeptBatch]
     changes: tuple[TopicChange, ...] = ()  # by moves, oldest first
@@ -52,7 +52,7 @@ class MemoizedLearner:
     become; mean-field does not recover from that (the README has the figures).
 
     With ``keep_assignments`` batches keep their responsibilities, which moves need, instead of
-    word counts, which follow from them.
+    the sums that follow from them.
     """
 
     memo: Memo
@@ -61,8 +61,8 @@ class MemoizedLearner:
     whole_first_lap: bool
     keep_assignments: bool
 
-    def init(self, start: FloatArray) -> MemoizedState:
-        return MemoizedState(start, Statistics.zeros(*start.shape), {})
+    def init(self, start: Statistics) -> MemoizedState:
+        return MemoizedState(start.components, start.zeros_like(), {})
 
     def rounds(
         self, state: MemoizedState, n_batches: int, rng: np.random.Generator
@@ -72,7 +72,7 @@ class MemoizedLearner:
         return [np.array([batch_id]) for batch_id in rng.permutation(n_batches)]
 
     def step(
-        self, state: MemoizedState, visits: Iterable[Visit], current: TopicGlobals
+        self, state: MemoizedState, visits: Iterable[Visit], current: Globals
     ) -> tuple[MemoizedState, StepInfo]:
         kept_old = False
         for visit in visits:
@@ -95,21 +95,20 @@ class MemoizedLearner:
         kept = state.per_batch.get(batch_id)
         if kept is None:
             return None
+        components = state.total.components
         if not self.keep_assignments:
-            return Summary(SparseCounts(**kept.stored.load()), kept.terms)
+            return Summary(components.restored(kept.stored.load()), kept.terms)
         assignments = assignments_of(state, batch_id)
-        shape = state.total.word_topic_counts.shape
-        counts = sum_words(*assignments, (shape[0], shape[1]), self.executor)
-        return Summary(counts, kept.terms)
+        return Summary(components.sum_batch(*assignments, self.executor), kept.terms)
 
     def _keep(self, visit: Visit, n_changes: int) -> KeptBatch:
         if self.keep_assignments:
             arrays = Assignments(visit.documents, visit.responsibilities).to_arrays()
         else:
-            arrays = visit.summary.word_counts._asdict()
+            arrays = visit.summary.components._asdict()
         return KeptBatch(self.memo.keep(arrays), visit.summary.terms, n_changes)
 
-    def _is_better(self, old: Summary, new: Summary, current: TopicGlobals) -> bool:
+    def _is_better(self, old: Summary, new: Summary, current: Globals) -> bool:
         return self.keep_better and batch_bound(old, current) > batch_bound(new, current)
 
     def start_lap(self, state: MemoizedState) -> MemoizedState:
@@ -118,19 +117,19 @@ class MemoizedLearner:
     def end_lap(self, state: MemoizedState) -> MemoizedState:
         """Sum the batches anew, in their order, so that rounding does not pile up over laps."""
         recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
-        shape = state.total.word_topic_counts.shape
-        total = Statistics.sum((summary for summary in recalled if summary is not None), *shape)
+        summaries = (summary for summary in recalled if summary is not None)
+        total = Statistics.sum(summaries, state.total.zeros_like())
         return _without_seen_changes(state._replace(start=None, total=total))
 
-    def word_topic_counts(self, state: MemoizedState) -> FloatArray:
-        """Counts of the documents seen and, in the first lap, of the start for the rest."""
-        counts = state.total.word_topic_counts
+    def components(self, state: MemoizedState) -> Components:
+        """Those of the data seen and, in the first lap, of the start for the rest."""
+        components: Components = state.total.components
         if state.start is None:
-            return counts
-        unseen = max(0.0, 1.0 - state.total.terms.n_tokens / float(state.start.sum()))
-        return counts + unseen * state.start
+            return components
+        unseen = max(0.0, 1.0 - state.total.terms.n_tokens / float(state.start.sizes.sum()))
+        return components.plus(state.start.scaled(unseen))
 
-    def document_terms(self, state: MemoizedState) -> DocumentTerms | None:
+    def terms(self, state: MemoizedState) -> Any | None:
         return None if state.start is not None else state.total.terms
 
     def statistics(self, state: MemoizedState) -> Statistics:

@@ -1,30 +1,30 @@
 """Stochastic variational inference: one batch stands for all, with falling step sizes.
 
-Hoffman, Blei, Wang & Paisley (2013). λ moves in natural parameters, which for Dirichlet factors
-means that expected counts are interpolated. What documents say about topic weights is interpolated
-alike, and the weights follow from it.
+Hoffman, Blei, Wang & Paisley (2013). The posterior moves in natural parameters, which under a
+conjugate prior means that expected sufficient statistics are interpolated. What data say about
+weights is interpolated alike, and the weights follow from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.batches import IntArray
 from sparsetopics.learners.learner import StepInfo, Visit
-from sparsetopics.local_step import TopicGlobals
+from sparsetopics.local_step import Globals
 from sparsetopics.options import StepSizes
-from sparsetopics.statistics import DocumentTerms, Statistics, added, scaled
+from sparsetopics.statistics import Components, Statistics, added, scaled
 
 
 class StochasticState(NamedTuple):
     """All that survives between two steps."""
 
-    word_topic_counts: FloatArray  # (n_words, n_topics)  λ − η
-    terms: DocumentTerms | None  # as if of all documents; None before the first step
+    components: Components  # as if of all data, like the next
+    terms: Any | None  # None before the first step
     n_steps: int
     lap: Statistics  # of the responsibilities since the lap began; the trace's ELBO needs them
 
@@ -36,8 +36,8 @@ class StochasticLearner:
     n_docs: int
     sizes: StepSizes
 
-    def init(self, start: FloatArray) -> StochasticState:
-        return StochasticState(start, None, 0, Statistics.zeros(*start.shape))
+    def init(self, start: Statistics) -> StochasticState:
+        return StochasticState(start.components, None, 0, start.zeros_like())
 
     def rounds(
         self, state: StochasticState, n_batches: int, rng: np.random.Generator
@@ -48,31 +48,31 @@ class StochasticLearner:
         self,
         state: StochasticState,
         visits: Iterable[Visit],
-        current: TopicGlobals,
+        current: Globals,
     ) -> tuple[StochasticState, StepInfo]:
         size = 1.0
         for visit in visits:
             size = (self.sizes.delay + state.n_steps + 1) ** -self.sizes.forgetting_rate
             scale = self.n_docs / visit.summary.terms.n_docs
-            counts = (1.0 - size) * state.word_topic_counts
-            visit.summary.word_counts.add_to(counts, size * scale)
+            components = state.components.scaled(1.0 - size)
+            components.add(visit.summary.components, size * scale)
             terms = scaled(visit.summary.terms, scale)
             if state.terms is not None:
                 terms = added(scaled(state.terms, 1.0 - size), scaled(terms, size))
             lap = state.lap.exchanged(visit.summary, None)
-            state = StochasticState(counts, terms, state.n_steps + 1, lap)
+            state = StochasticState(components, terms, state.n_steps + 1, lap)
         return state, StepInfo(step_size=size)
 
     def start_lap(self, state: StochasticState) -> StochasticState:
-        return state._replace(lap=Statistics.zeros(*state.word_topic_counts.shape))
+        return state._replace(lap=state.lap.zeros_like())
 
     def end_lap(self, state: StochasticState) -> StochasticState:
         return state
 
-    def word_topic_counts(self, state: StochasticState) -> FloatArray:
-        return state.word_topic_counts
+    def components(self, state: StochasticState) -> Components:
+        return state.components
 
-    def document_terms(self, state: StochasticState) -> DocumentTerms | None:
+    def terms(self, state: StochasticState) -> Any | None:
         return state.terms
 
     def statistics(self, state: StochasticState) -> Statistics:

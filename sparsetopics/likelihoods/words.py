@@ -6,13 +6,52 @@ is λ = S + η throughout: after every global update it is at its optimum for th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import gammaln, psi
 
 from sparsetopics import _pair_kernels, _word_kernels
 from sparsetopics._word_kernels import Float32Array
 from sparsetopics.batches import FloatArray, IntArray
-from sparsetopics.statistics import SparseCounts
+from sparsetopics.hyperparameters import learn_word_concentration
+from sparsetopics.options import LocalUpdate
+from sparsetopics.word_counts import SparseCounts, WordCounts
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """φ_k ~ Dir(η) over all words of a vocabulary."""
+
+    n_words: int
+    word_concentration: float  # η
+
+    def zeros(self, n_topics: int) -> WordCounts:
+        return WordCounts.zeros(self.n_words, n_topics)
+
+    def log_evidence(self, components: WordCounts) -> FloatArray:
+        return evidence_by_topic(components.table, self.word_concentration)
+
+    def elbo(self, components: WordCounts, posterior: WordCounts) -> float:
+        return elbo_words(components.table, posterior.table, self.word_concentration)
+
+    def expected_log_evidence(self, batch: SparseCounts, posterior: WordCounts) -> float:
+        return expected_log_evidence(
+            batch, posterior.table, posterior.sizes, self.word_concentration
+        )
+
+    def learned(self, components: WordCounts) -> Words:
+        """With η at its optimum."""
+        learned = learn_word_concentration(self.word_concentration, components.table)
+        return Words(self.n_words, learned)
+
+    def weights(self, rows: FloatArray, sizes: FloatArray, update: LocalUpdate) -> Float32Array:
+        """How well topics explain some words, (n_rows, n_topics), up to a factor for each word.
+
+        ``rows`` (n_rows, n_topics) are the words' counts, ``sizes`` (n_topics,) those of all words.
+        """
+        weigh = collapsed_weights if update == "collapsed" else mean_field_weights
+        return weigh(rows, sizes, self.n_words, self.word_concentration)
 
 
 def mean_field_weights(

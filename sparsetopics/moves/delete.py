@@ -56,9 +56,7 @@ def delete_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally
         group = trial.new_topics[left[:at_once]]
         users = np.unique(entries.documents[np.isin(entries.topics, group)])
         kept = np.setdiff1d(np.arange(trial.n_topics), group)
-        refit = refit_without(
-            trial, sample, kept, users, standing.word_concentration, tools, rounds=ROUNDS
-        )
+        refit = refit_without(trial, sample, kept, users, standing.likelihood, tools, rounds=ROUNDS)
         if refit.score > trial.score:
             trial = accepted(trial, sample, kept, users, refit)
             entries = _entries(trial, sample)

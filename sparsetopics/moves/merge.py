@@ -18,8 +18,8 @@ from sparsetopics import _pair_kernels, _summary_kernels
 from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.assignments import Assignments, TopicChange
 from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.document_step import sum_terms
 from sparsetopics.likelihoods import words
-from sparsetopics.local_step import sum_terms
 from sparsetopics.moves.standing import MoveTally, Standing, Tools, committed
 from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.spread import Spread

@@ -43,7 +43,7 @@ class Mover:
         phase = make_moves(standing, self.rival, self.options.names, tools)
         standing, self.rival, self.ledger = phase.standing, phase.rival, phase.standing.ledger
         score = None if standing.spread is None else standing.score
-        prior = Prior(standing.allocation, standing.word_concentration)
+        prior = Prior(standing.allocation, standing.likelihood)
         return Moved(standing.state, prior, phase.tallies, score)
 
     @property

@@ -14,13 +14,16 @@ import numpy as np
 from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.assignments import Assignments
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.local_step import TopicGlobals, fit_documents, sum_terms, sum_words
+from sparsetopics.document_step import sum_terms
+from sparsetopics.likelihoods.words import Words
+from sparsetopics.local_step import Globals
 from sparsetopics.moves.sample import Sample, Trial, with_documents
 from sparsetopics.moves.standing import Tools, score_of
 from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.spread import Spread
 from sparsetopics.statistics import DocumentTerms, added, subtracted
+from sparsetopics.word_counts import WordCounts, sum_words
 
 
 class Rest(NamedTuple):
@@ -29,7 +32,7 @@ class Rest(NamedTuple):
     batch: DocumentBatch  # the documents left out, their words numbered from 0
     words: IntArray  # (n_rows,)  the words' ids
     counts: FloatArray  # (n_rows, n_topics)
-    sizes: FloatArray  # (n_topics,)  of all words
+    elsewhere: FloatArray  # (n_topics,)  tokens of all other words
     terms: DocumentTerms
     spread: Spread | None  # its documents' part is that of the whole rest
     scores: WordScores  # of all other words
@@ -53,31 +56,30 @@ def refit_without(
     sample: Sample,
     kept: IntArray,  # (n_kept,)  the other topics, rising
     documents: IntArray,  # (n_docs,)  positions in the sample of those that use one that goes
-    word_concentration: float,
+    likelihood: Words,
     tools: Tools,
     *,
     rounds: int,
 ) -> Refit:
     """Local steps of the documents with the topics ``kept``, ``rounds`` times; new weights."""
-    rest = _without(trial, sample, kept, documents, word_concentration, tools)
+    rest = _without(trial, sample, kept, documents, likelihood.word_concentration, tools)
     allocation = trial.allocation.restricted(kept)
     reference = trial.reference[kept]
     tail = float(allocation.sticks.doc_concentration - reference.sum())
     counts = trial.counts[rest.words[:, None], kept]
-    sizes, n_words = rest.sizes, len(trial.counts)
     for _ in range(rounds):
-        current = TopicGlobals(counts, sizes, allocation, word_concentration, n_words)
-        found = fit_documents(rest.batch, current, tools.local, tools.executor).responsibilities
+        current = Globals(WordCounts(counts, rest.elsewhere), allocation, likelihood)
+        found = allocation.fit(rest.batch, current, tools.local, tools.executor).responsibilities
         counts = rest.counts.copy()
         sum_words(rest.batch, found, counts.shape, tools.executor).add_to(counts)
-        sizes = rest.sizes + counts.sum(axis=0) - rest.counts.sum(axis=0)
     terms = added(rest.terms, sum_terms(rest.batch, found, reference, tail, tools.executor))
     allocation = allocation.updated(terms)
     spread = rest.spread
     if spread is not None:
         spread.add(Assignments(rest.batch, found), reference)
-    scores = rest.scores.plus(WordScores.of(counts, spread, word_concentration))
-    score = score_of(scores, n_words, word_concentration, terms, allocation, spread)
+    concentration = likelihood.word_concentration
+    scores = rest.scores.plus(WordScores.of(counts, spread, concentration))
+    score = score_of(scores, likelihood.n_words, concentration, terms, allocation, spread)
     return Refit(rest.words, counts, terms, allocation, found, spread, scores, score)
 
 
@@ -105,10 +107,10 @@ def _without(
         spread = spread._replace(doc_corrections=trial.spread.doc_corrections.copy())
         spread.add(Assignments(batch, found), trial.reference, -1.0)
         spread = spread.take(kept.tolist())
-    sizes = trial.word_scores.sizes - (before - counts).sum(axis=0)
+    elsewhere = trial.word_scores.sizes - before.sum(axis=0)
     by_topic = subtracted(trial.terms, terms)
     return Rest(
-        batch, words, counts[:, kept], sizes[kept],
+        batch, words, counts[:, kept], elsewhere[kept],
         by_topic.with_topics(by_topic.by_topic[:, kept]), spread, scores.take(kept),
     )  # fmt: skip
 

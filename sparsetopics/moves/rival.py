@@ -19,6 +19,8 @@ from sparsetopics.learners.memoized import MemoizedState
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.standing import Standing, Tools, refreshed
 from sparsetopics.moves.trimming import MOVES, trim_topics
+from sparsetopics.statistics import Statistics
+from sparsetopics.word_counts import WordCounts
 
 REACH = 6  # laps
 
@@ -59,8 +61,8 @@ def entered(standing: Standing, move: str, candidate: Candidate, tools: Tools) -
     return Rival(
         move,
         candidate,
-        tools.laps.learner.init(counts),
-        Prior(candidate.allocation, standing.word_concentration),
+        tools.laps.learner.init(Statistics(WordCounts(counts), candidate.allocation.zero_terms())),
+        Prior(candidate.allocation, standing.likelihood),
         Ledger.new(counts.shape[1], standing.ledger),
         0,
         standing.score,

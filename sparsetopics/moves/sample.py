@@ -11,7 +11,7 @@ from sparsetopics import _summary_kernels
 from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.assignments import Assignments, Patch, TopicChange, overlaid
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.local_step import sum_terms
+from sparsetopics.document_step import sum_terms
 from sparsetopics.moves.standing import Standing, Tools, committed, resummed
 from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.responsibilities import Responsibilities

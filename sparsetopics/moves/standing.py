@@ -10,16 +10,18 @@ import numpy as np
 from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.assignments import Assignments, TopicChange
 from sparsetopics.batches import FloatArray
+from sparsetopics.document_step import sum_terms
 from sparsetopics.executors import Executor
 from sparsetopics.laps import Laps, Prior
 from sparsetopics.learners.memoized import MemoizedState, assignments_of
 from sparsetopics.likelihoods import words
-from sparsetopics.local_step import sum_terms, sum_words
+from sparsetopics.likelihoods.words import Words
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.options import Criterion, LocalOptions
 from sparsetopics.spread import Spread
 from sparsetopics.statistics import DocumentTerms, Statistics, added
+from sparsetopics.word_counts import WordCounts
 
 
 class Tools(NamedTuple):
@@ -55,7 +57,7 @@ class Standing(NamedTuple):
 
     state: MemoizedState
     allocation: HDPAllocation
-    word_concentration: float
+    likelihood: Words
     reference: FloatArray  # (n_topics,)  α_k of the terms
     ledger: Ledger
     spread: Spread | None = None  # with the collapsed criterion, once ``refreshed``
@@ -64,15 +66,18 @@ class Standing(NamedTuple):
     @classmethod
     def of(cls, state: MemoizedState, prior: Prior, ledger: Ledger) -> Standing:
         """A collection after a lap; its terms are not yet those of one prior (``refreshed``)."""
-        allocation = prior.allocation
+        allocation, likelihood = prior.allocation, prior.likelihood
         assert isinstance(allocation, HDPAllocation), "moves are for the HDP"
-        return cls(
-            state, allocation, prior.word_concentration, allocation.doc_concentration, ledger
-        )
+        assert isinstance(likelihood, Words), "moves are for the HDP"
+        return cls(state, allocation, likelihood, allocation.doc_concentration, ledger)
 
     @property
     def n_topics(self) -> int:
         return len(self.reference)
+
+    @property
+    def word_concentration(self) -> float:
+        return self.likelihood.word_concentration
 
     @property
     def elbo(self) -> float:
@@ -101,11 +106,13 @@ class Standing(NamedTuple):
     @property
     def counts(self) -> FloatArray:
         """S, (n_words, n_topics)."""
-        return self.state.total.word_topic_counts
+        counts: FloatArray = self.state.total.components.table
+        return counts
 
     @property
     def terms(self) -> DocumentTerms:
-        return self.state.total.terms
+        terms: DocumentTerms = self.state.total.terms
+        return terms
 
     @property
     def sizes(self) -> FloatArray:
@@ -173,12 +180,11 @@ def resummed(standing: Standing, tools: Tools) -> Standing:
 
     A batch's sums are rounded to float32, so parts that go out do not cancel what went in.
     """
-    counts = np.zeros_like(standing.counts)
-    shape = (counts.shape[0], counts.shape[1])
+    counts = standing.state.total.components.zeros_like()
     for _, assignments in standing.assignments():
-        sum_words(*assignments, shape, tools.executor).add_to(counts)
-    total = standing.state.total._replace(word_topic_counts=counts)
-    scores = WordScores.of(counts, standing.spread, standing.word_concentration)
+        counts.add(counts.sum_batch(*assignments, tools.executor))
+    total = standing.state.total._replace(components=counts)
+    scores = WordScores.of(counts.table, standing.spread, standing.word_concentration)
     return standing._replace(state=standing.state._replace(total=total), known_scores=scores)
 
 
@@ -192,7 +198,7 @@ def with_terms(
     total = DocumentTerms.zeros(counts.shape[1])
     for batch_id in sorted(terms):
         total = added(total, terms[batch_id])
-    return state._replace(per_batch=per_batch, total=Statistics(counts, total))
+    return state._replace(per_batch=per_batch, total=Statistics(WordCounts(counts), total))
 
 
 def committed(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.local_step import sum_terms, sum_words
+from sparsetopics.document_step import sum_terms
 from sparsetopics.moves.standing import Standing, Tools, score_of
 from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.spread import Spread
 from sparsetopics.statistics import DocumentTerms, added
+from sparsetopics.word_counts import sum_words
 
 TOLERANCE = 1e-8  # relative
 

@@ -1,0 +1,173 @@
+"""The local step of documents: from global parameters and a batch to a summary.
+
+A batch is cut into blocks of whole documents and of words, always in the same places; workers take
+blocks, and what they return is put together in order. So the result has the same bits for any
+number of workers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsetopics import _kernels, _summary_kernels, _word_kernels
+from sparsetopics._kernels import Float32Array, Schedule, TopicIds
+from sparsetopics._word_kernels import Rows
+from sparsetopics.allocations.allocation import Allocation, DocumentAllocation
+from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.executors import Executor
+from sparsetopics.likelihoods.words import Words
+from sparsetopics.local_step import Globals, LocalInfo, LocalResult
+from sparsetopics.options import LocalOptions, LocalUpdate
+from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.statistics import TERMS_BY_TOPIC, DocumentTerms, Summary
+from sparsetopics.word_counts import WordCounts, cut_rows, number_rows
+
+BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
+CHUNK_ENTRIES = 8_000_000  # responsibilities held at once: pairs × slots
+RESTART_ITERATIONS = 2
+LARGEST_PRUNED_SHARE = 0.02  # of a document: a topic that holds more stays, however few the tokens
+
+
+def fit_documents(
+    batch: DocumentBatch, current: Globals, options: LocalOptions, executor: Executor
+) -> LocalResult:
+    """Local steps of all documents of ``batch`` under the ``current`` global parameters.
+
+    A batch whose responsibilities would take much memory goes through in several chunks.
+    """
+    n_slots = options.n_slots(current.components.n_topics)
+    chunks = cut_blocks(batch.indptr, CHUNK_ENTRIES // n_slots)
+    parts = [_fit_chunk(_documents(batch, *chunk), current, options, executor) for chunk in chunks]
+    found = Responsibilities.joined([part for part, _ in parts])
+    tallies = sum((tally for _, tally in parts), np.zeros(3, np.int64))
+    summary = summarize(batch, found, current, executor)
+    return LocalResult(summary, found, LocalInfo(*tallies.tolist()))
+
+
+def summarize(
+    batch: DocumentBatch, found: Responsibilities, current: Globals, executor: Executor
+) -> Summary:
+    """What responsibilities say about the global parameters, with θ_d at its optimum."""
+    allocation = _of_documents(current.allocation)
+    terms = sum_terms(batch, found, allocation.doc_concentration, allocation.tail, executor)
+    return Summary(current.components.sum_batch(batch, found, executor), allocation.complete(terms))
+
+
+def sum_terms(
+    batch: DocumentBatch,
+    found: Responsibilities,
+    doc_concentration: FloatArray,
+    tail: float,
+    executor: Executor,
+) -> DocumentTerms:
+    """Sums over the documents with θ_dk = N_dk + α_k; ``tail`` is α of topics none uses."""
+    counts = batch.word_counts.astype(np.float64)
+
+    def add(block: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+        first, last = block
+        sums, totals = np.zeros((len(TERMS_BY_TOPIC), len(doc_concentration))), np.zeros(3)
+        _summary_kernels.add_topic_terms(
+            batch.indptr[first : last + 1], counts, *found, doc_concentration, sums, totals, tail
+        )
+        return sums, totals
+
+    blocks = executor.map(add, cut_blocks(batch.indptr, BLOCK_PAIRS))
+    by_topic = sum(
+        (sums for sums, _ in blocks), np.zeros((len(TERMS_BY_TOPIC), len(doc_concentration)))
+    )
+    totals = sum((totals for _, totals in blocks), np.zeros(3))
+    return DocumentTerms._make((float(batch.n_docs), float(counts.sum()), *by_topic, totals))
+
+
+def make_schedule(options: LocalOptions) -> Schedule:
+    return Schedule(
+        options.update == "collapsed",
+        options.max_iterations,
+        options.tolerance,
+        options.n_restarts,
+        RESTART_ITERATIONS,
+        options.pruning_mass,
+        LARGEST_PRUNED_SHARE,
+    )
+
+
+def choose_first_topics(weights: Float32Array, n_slots: int, executor: Executor) -> TopicIds:
+    """The largest ``n_slots`` weights of each row, (n_rows, n_slots)."""
+    first_topics = np.empty((len(weights), n_slots), np.uint32)
+
+    def choose(part: slice) -> None:
+        _word_kernels.top_topics(weights[part], first_topics[part])
+
+    executor.map(choose, cut_rows(len(weights)))
+    return first_topics
+
+
+def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:
+    """Consecutive document ranges of about ``pairs_per_block`` pairs, never empty."""
+    n_docs = len(indptr) - 1
+    blocks = []
+    first = 0
+    while first < n_docs:
+        last = int(np.searchsorted(indptr, indptr[first] + pairs_per_block, side="right")) - 1
+        last = min(max(last, first + 1), n_docs)
+        blocks.append((first, last))
+        first = last
+    return blocks
+
+
+def _fit_chunk(
+    batch: DocumentBatch, current: Globals, options: LocalOptions, executor: Executor
+) -> tuple[Responsibilities, IntArray]:
+    """Responsibilities, and the fields of LocalInfo as an array."""
+    n_slots = options.n_slots(current.components.n_topics)
+    rows = number_rows(batch, len(current.components.table))
+    weights = _word_weights(rows.words, current, options.update, executor)
+    first_topics = choose_first_topics(weights, n_slots, executor)
+    counts = batch.word_counts.astype(np.float64)
+    topics = np.empty((len(counts), n_slots), np.uint32)
+    shares = np.empty((len(counts), n_slots))
+    schedule, prior = make_schedule(options), _of_documents(current.allocation).doc_concentration
+
+    def fit(block: tuple[int, int]) -> tuple[Responsibilities, IntArray]:
+        first, last = block
+        tallies = np.zeros(3, np.int64)
+        _kernels.fit_block(
+            batch.indptr[first : last + 1], rows.row_of_pair, counts, weights, first_topics,
+            prior, schedule, topics, shares, tallies,
+        )  # fmt: skip
+        pairs = slice(batch.indptr[first], batch.indptr[last])
+        return Responsibilities(*_summary_kernels.compact(topics[pairs], shares[pairs])), tallies
+
+    blocks = executor.map(fit, cut_blocks(batch.indptr, BLOCK_PAIRS))
+    found = Responsibilities.joined([part for part, _ in blocks])
+    return found, sum((tally for _, tally in blocks), np.zeros(3, np.int64))
+
+
+def _word_weights(
+    word_ids: Rows, current: Globals, update: LocalUpdate, executor: Executor
+) -> Float32Array:
+    components, likelihood = current.components, current.likelihood
+    assert isinstance(components, WordCounts), "documents have words"
+    assert isinstance(likelihood, Words), "documents have words"
+    weights = np.empty((len(word_ids), components.n_topics), np.float32)
+    sizes = components.sizes
+
+    def fill(part: slice) -> None:
+        rows = components.table[word_ids[part]]
+        weights[part] = likelihood.weights(rows, sizes, update)
+
+    executor.map(fill, cut_rows(len(word_ids)))
+    return weights
+
+
+def _of_documents(allocation: Allocation) -> DocumentAllocation:
+    assert isinstance(allocation, DocumentAllocation), "documents have proportions of their own"
+    return allocation
+
+
+def _documents(batch: DocumentBatch, first: int, last: int) -> DocumentBatch:
+    """Documents ``first`` to ``last`` of a batch, without copying their pairs."""
+    lo, hi = batch.indptr[first], batch.indptr[last]
+    return DocumentBatch(
+        batch.indptr[first : last + 1] - lo, batch.word_ids[lo:hi], batch.word_counts[lo:hi]
+    )

@@ -1,0 +1,136 @@
+"""Expected word-topic counts S_vk: sparse of a batch, dense of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetopics import _summary_kernels, _word_kernels
+from sparsetopics._word_kernels import Float32Array, Rows, TopicIds
+from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.executors import Executor
+from sparsetopics.responsibilities import Responsibilities
+
+BLOCK_ROWS = 2_048  # words of a batch that one worker takes at a time
+
+
+class SparseCounts(NamedTuple):
+    """Of a batch: sparse rows for the batch's words."""
+
+    words: Rows  # (n_rows,)  rising word ids
+    starts: IntArray  # (n_rows + 1,)
+    topics: TopicIds  # (n_entries,)  rising within a row
+    values: Float32Array  # (n_entries,)
+
+    def add_to(self, counts: FloatArray, scale: float = 1.0) -> None:
+        """counts[words] += scale · this, in place; counts is (n_words, n_topics)."""
+        _word_kernels.add_sparse_rows(
+            self.words, self.starts, self.topics, self.values, scale, counts
+        )
+
+    @property
+    def word_of_entry(self) -> Rows:
+        return np.repeat(self.words, np.diff(self.starts))
+
+
+class WordCounts(NamedTuple):
+    """Of a collection, word-major, because a batch touches rows of words."""
+
+    table: FloatArray  # (n_words, n_topics)
+    elsewhere: FloatArray | None = None  # (n_topics,)  tokens of words that the table leaves out
+
+    @classmethod
+    def zeros(cls, n_words: int, n_topics: int) -> WordCounts:
+        return cls(np.zeros((n_words, n_topics)))
+
+    @property
+    def n_topics(self) -> int:
+        return int(self.table.shape[1])
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Tokens of each topic, (n_topics,)."""
+        sizes: FloatArray = self.table.sum(axis=0)
+        return sizes if self.elsewhere is None else sizes + self.elsewhere
+
+    def copy(self) -> WordCounts:
+        return self._replace(table=self.table.copy())
+
+    def zeros_like(self) -> WordCounts:
+        return WordCounts(np.zeros_like(self.table))
+
+    def scaled(self, factor: float) -> WordCounts:
+        return WordCounts(factor * self.table)
+
+    def plus(self, other: WordCounts) -> WordCounts:
+        return WordCounts(self.table + other.table)
+
+    def add(self, batch: SparseCounts, scale: float = 1.0) -> None:
+        """Put a batch in, or take it out with ``scale`` -1, in place."""
+        batch.add_to(self.table, scale)
+
+    def clip(self) -> None:
+        """No count below zero, in place: what rounding leaves where a batch was taken out."""
+        np.maximum(self.table, 0.0, out=self.table)
+
+    def sum_batch(
+        self, batch: DocumentBatch, found: Responsibilities, executor: Executor
+    ) -> SparseCounts:
+        """The counts of a batch for as many words and topics."""
+        n_words, n_topics = self.table.shape
+        return sum_words(batch, found, (n_words, n_topics), executor)
+
+    def restored(self, arrays: Mapping[str, Any]) -> SparseCounts:
+        """A batch's counts from its arrays by name."""
+        return SparseCounts(**arrays)
+
+
+class BatchRows(NamedTuple):
+    """The words of a batch numbered from 0, and the pairs of each."""
+
+    words: Rows  # (n_rows,)  rising word ids
+    row_of_pair: Rows  # (n_pairs,)
+    pair_starts: IntArray  # (n_rows + 1,)
+    pairs: IntArray  # (n_pairs,)  positions of each row's pairs
+
+
+def number_rows(batch: DocumentBatch, n_words: int) -> BatchRows:
+    """Number the words that occur in ``batch`` and list each one's pairs, in document order."""
+    frequency = np.bincount(batch.word_ids, minlength=n_words)
+    present = np.flatnonzero(frequency)
+    row_of_word = np.zeros(n_words, np.uint32)
+    row_of_word[present] = np.arange(len(present), dtype=np.uint32)
+    row_of_pair = row_of_word[batch.word_ids]
+    starts = np.concatenate(([0], np.cumsum(frequency[present]))).astype(np.int64)
+    pairs = _word_kernels.group_pairs(row_of_pair, starts)
+    return BatchRows(present.astype(np.uint32), row_of_pair, starts, pairs)
+
+
+def sum_words(
+    batch: DocumentBatch, found: Responsibilities, shape: tuple[int, int], executor: Executor
+) -> SparseCounts:
+    """Expected word-topic counts of a batch; ``shape`` is (n_words, n_topics)."""
+    rows = number_rows(batch, shape[0])
+    counts = batch.word_counts.astype(np.float64)
+
+    def gather(part: slice) -> tuple[IntArray, TopicIds, Float32Array]:
+        starts = rows.pair_starts[part.start : part.stop + 1]
+        return _summary_kernels.sum_by_word(starts, rows.pairs, counts, *found, shape[1])
+
+    parts = executor.map(gather, cut_rows(len(rows.words)))
+    starts, topics, values = zip(*parts, strict=True)
+    lengths = np.concatenate([np.diff(part) for part in starts])
+    return SparseCounts(
+        rows.words,
+        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        np.concatenate(topics),
+        np.concatenate(values),
+    )
+
+
+def cut_rows(n_rows: int) -> list[slice]:
+    """Consecutive ranges that cover 0 to ``n_rows``; one empty range if there are none."""
+    starts = range(0, max(n_rows, 1), BLOCK_ROWS)
+    return [slice(first, min(first + BLOCK_ROWS, n_rows)) for first in starts]

@@ -1,0 +1,19 @@
+"""Components and global parameters of topics over words, from plain tables of counts."""
+
+from sparsetopics.likelihoods.words import Words
+from sparsetopics.local_step import Globals
+from sparsetopics.statistics import DocumentTerms, Statistics
+from sparsetopics.word_counts import WordCounts
+
+
+def zero_statistics(n_words, n_topics):
+    return Statistics(WordCounts.zeros(n_words, n_topics), DocumentTerms.zeros(n_topics))
+
+
+def start_of(counts):
+    """``counts`` (n_words, n_topics) that stand for documents not seen."""
+    return Statistics(WordCounts(counts), DocumentTerms.zeros(counts.shape[1]))
+
+
+def globals_of(counts, allocation, eta):
+    return Globals(WordCounts(counts), allocation, Words(len(counts), eta))
