@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -90,8 +93,8 @@ def _read_header(stream: IO[bytes], where: str) -> Header:
             return Header(*np.lib.format.read_array_header_1_0(stream))
         if version == (2, 0):
             return Header(*np.lib.format.read_array_header_2_0(stream))
-    except ValueError as error:
-        found = str(error).splitlines()[0]
+    except (ValueError, SyntaxError, TokenError) as error:  # the header is a Python literal
+        found = f"a damaged header ({str(error).splitlines()[0]})"
         raise SourceError(where, found=found, wanted="a whole .npy array") from error
     raise SourceError(where, found=f"format version {version}", wanted="version 1.0 or 2.0")
 
@@ -152,7 +155,10 @@ def _zip_errors(path: Path) -> Iterator[None]:
     with reading(path):
         try:
             yield
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        except (
+            *(zipfile.BadZipFile, zlib.error, EOFError, struct.error, ValueError),
+            *(NotImplementedError, RuntimeError),  # a compression or encryption not known here
+        ) as error:
             raise SourceError(
                 str(path),
                 found=f"damaged or truncated zip data ({error})",

@@ -57,7 +57,7 @@ def read_grey(path: Path) -> Vectors:
         data = stream.read()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", image_module.DecompressionBombWarning)
+            warnings.simplefilter("ignore")  # of odd metadata, and of what is merely large
             with image_module.open(io.BytesIO(data)) as image:
                 image.load()
                 return _grey(image, str(path))

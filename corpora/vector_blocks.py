@@ -59,6 +59,19 @@ class VectorBlock(NamedTuple):
 PendingVectors = Callable[[], VectorBlock]
 
 
+def narrowed(
+    values: NDArray[Any],  # (n_items, n_columns)
+) -> tuple[Vectors, tuple[int, int] | None]:
+    """``values`` as float32; item and column of the first that is not finite there."""
+    with np.errstate(over="ignore"):  # what overflows is found below
+        vectors = np.ascontiguousarray(values, dtype=np.float32)
+    finite = np.isfinite(vectors).all(axis=1)
+    if finite.all():
+        return vectors, None
+    item = int(np.argmin(finite))
+    return vectors, (item, int(np.argmin(np.isfinite(vectors[item]))))
+
+
 def finite_vectors(
     values: NDArray[Any],  # (n_items, n_columns)
     source: str,
@@ -66,14 +79,13 @@ def finite_vectors(
     columns: Sequence[str] | None = None,
 ) -> Vectors:
     """``values`` as float32; SourceError naming item and column where one is not finite."""
-    with np.errstate(over="ignore"):  # what overflows is found below
-        vectors = np.ascontiguousarray(values, dtype=np.float32)
-    if not np.isfinite(vectors).all():
-        item, column = np.argwhere(~np.isfinite(vectors))[0].tolist()
+    vectors, odd = narrowed(values)
+    if odd is not None:
+        item, column = odd
         name = f"{column}" if columns is None else repr(columns[column])
         raise SourceError(
             f"{source}, item {first_item + item}, column {name}",
-            found=f"{values[item, column]}",
+            found=f"{values[odd]}",
             wanted="a finite number within float32",
             hint="Items and columns are counted from 0.",
         )
@@ -90,8 +102,8 @@ def as_names(names: NDArray[Any] | None, n_items: int, where: str) -> pa.StringA
             found=f"{names.dtype} of shape {names.shape}",
             wanted=f"strings or numbers of shape {(n_items,)}",
         )
-    if names.dtype.kind == "f" and (names == np.floor(names)).all():  # 3.0 is class 3
-        names = names.astype(np.int64)
+    if names.dtype.kind == "f" and np.isfinite(names).all() and (names == np.floor(names)).all():
+        names = names.astype(np.int64)  # 3.0 is class 3
     if names.dtype.kind == "S":
         names = np.char.decode(names, "utf-8", "replace")
     return pa.array(names.astype(str).tolist(), pa.string())

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from sparsetopics.batches import VectorBatch, Vectors
 from sparsetopics.corpora.projection import Projection
 from sparsetopics.corpora.shard_files import StoredShard
+from sparsetopics.corpora.vector_blocks import narrowed
 from sparsetopics.corpora.vector_manifest import VectorManifest
 from sparsetopics.corpora.vector_shards import StoredVectors, rows_per_group
 from sparsetopics.errors import ShapeError
@@ -159,15 +160,11 @@ def _checked(values: ArrayLike) -> Vectors:
             found=f"{array.dtype} of shape {array.shape}",
             wanted="real numbers of shape (n_items, n_columns), at least one of each",
         )
-    with np.errstate(over="ignore"):  # what overflows is found below
-        vectors = np.ascontiguousarray(array, dtype=np.float32)
-    finite = np.isfinite(vectors).all(axis=1)
-    if not finite.all():
-        item = int(np.argmin(finite))
-        column = int(np.argmin(np.isfinite(vectors[item])))
+    vectors, odd = narrowed(array)
+    if odd is not None:
         raise ShapeError(
-            f"values, item {item}, column {column}",
-            found=f"{array[item, column]}",
+            f"values, item {odd[0]}, column {odd[1]}",
+            found=f"{array[odd]}",
             wanted="a finite number within float32",
         )
     return vectors

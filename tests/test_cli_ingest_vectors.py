@@ -1,0 +1,167 @@
+"""``ingest`` and ``corpus`` of vectors on the command line."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from collections_on_disk import make_texts, write_jsonl
+from sparsetopics.cli.main import main
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.vectors import VectorCorpus
+from vectors_on_disk import labels_of, make_grey, make_vectors, values_of
+
+VECTORS = make_vectors(120, 4)
+TEXTS = make_texts(120)
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == status, result.output
+    return result
+
+
+@pytest.fixture
+def digits(tmp_path):
+    np.savez(tmp_path / "digits.npz", train=VECTORS, test=VECTORS[:9], y=np.arange(120) % 10)
+    return tmp_path / "digits.npz"
+
+
+@pytest.fixture
+def table(tmp_path):
+    rows = zip(VECTORS[:, 0], VECTORS[:, 1], TEXTS, strict=True)
+    lines = [f"{a},{b},{text},{n}" for n, (a, b, text) in enumerate(rows)]
+    (tmp_path / "table.csv").write_text("\n".join(["a,b,text,id", *lines]))
+    return tmp_path / "table.csv"
+
+
+@pytest.fixture
+def photos(tmp_path):
+    image_module = pytest.importorskip("PIL.Image")
+    (tmp_path / "photos").mkdir()
+    image_module.fromarray(make_grey(20, 30)).save(tmp_path / "photos" / "a.png")
+    (tmp_path / "photos" / "README.txt").write_text("where they are from")
+    return tmp_path / "photos"
+
+
+def test_ingest_and_info_report_the_same_totals(digits, tmp_path):
+    out = tmp_path / "corpus"
+
+    made = json.loads(
+        run("ingest", digits, "--values-field", "train", "--out", out, "--json").stdout
+    )
+    info = json.loads(run("corpus", "info", out, "--json").stdout)
+
+    assert made == info == {"n_items": 120, "n_columns": 4, "n_shards": 1, "n_skipped": 0}
+    assert labels_of(VectorCorpus.open(out))[:3] == ["0", "1", "2"]
+    assert "columns" in run("corpus", "info", out).stdout
+
+
+def test_held_out_items_take_over_the_projection(digits, tmp_path):
+    train, heldout = tmp_path / "train", tmp_path / "heldout"
+    chosen = ("--values-field", "train", "--pca", "2", "--whiten", "--seed", "3")
+
+    said = run("ingest", digits, *chosen, "--out", train, "--quiet")
+    run(
+        "ingest",
+        digits,
+        "--values-field",
+        "test",
+        "--label-field",
+        "no",
+        "--out",
+        heldout,
+        status=1,
+    )
+    np.save(tmp_path / "test.npy", VECTORS[:9])
+    run("ingest", tmp_path / "test.npy", "--projection", train, "--out", heldout)
+
+    assert said.stdout == f"{train}: 120 items of 2 columns.\n"
+    assert said.stderr == ""
+    np.testing.assert_allclose(
+        values_of(VectorCorpus.open(heldout)), values_of(VectorCorpus.open(train))[:9], atol=1e-5
+    )
+    assert VectorCorpus.open(train).made["pca"]["seed"] == 3
+
+
+def test_a_table_is_documents_unless_told_otherwise(table, tmp_path):
+    run("ingest", table, "--out", tmp_path / "documents")
+    run("ingest", table, "--columns", "b, a", "--out", tmp_path / "chosen")
+    run("ingest", table, "--kind", "vectors", "--label-field", "text", "--out", tmp_path / "all")
+
+    assert Corpus.open(tmp_path / "documents").n_docs > 100
+    chosen, whole = (VectorCorpus.open(tmp_path / name) for name in ("chosen", "all"))
+    assert (chosen.columns, whole.columns) == (("b", "a"), ("a", "b"))
+    np.testing.assert_array_equal(values_of(chosen), VECTORS[:, 1::-1])
+    assert labels_of(whole) == TEXTS
+
+
+def test_a_folder_of_both_kinds_is_read_as_the_options_say(photos, tmp_path):
+    run("ingest", photos, "--patches", "8", "--stride", "4", "--out", tmp_path / "patches")
+    run("ingest", photos, "--out", tmp_path / "documents")
+    run("ingest", photos, "--kind", "vectors", "--out", tmp_path / "whole")
+
+    assert VectorCorpus.open(tmp_path / "patches").n_items == 4 * 6
+    assert VectorCorpus.open(tmp_path / "whole").n_columns == 600
+    assert Corpus.open(tmp_path / "documents").n_docs == 1
+
+
+def test_validate_and_split(digits, tmp_path):
+    out, parts = tmp_path / "corpus", (tmp_path / "a", tmp_path / "b")
+    run("ingest", digits, "--values-field", "train", "--out", out)
+    split = ("corpus", "split", out, "--out-train", parts[0], "--out-heldout", parts[1])
+
+    rows = json.loads(run(*split, "--json").stdout)
+
+    assert rows == [
+        {"corpus": str(parts[0]), "n_items": 108, "n_columns": 4},
+        {"corpus": str(parts[1]), "n_items": 12, "n_columns": 4},
+    ]
+    assert f"{parts[1]}: 12 items, 4 columns\n" in run(*split, "--overwrite").stdout
+    assert "sound" in run("corpus", "validate", parts[0]).stdout
+    path = out / "shard-00000.parquet"
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    assert "found sha256" in run("corpus", "validate", out, status=1).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (("gone.npy",), "found no such file or folder"),
+        (("SOURCE",), "Name one with --values-field"),
+        (("SOURCE", "--stop-words", "english"), "--stop-words: found an option for documents"),
+        (("SOURCE", "--vocabulary", "x"), "--vocabulary: found an option for documents"),
+        (("SOURCE", "--no-lowercase"), "--lowercase: found an option for documents"),
+        (("SOURCE", "--patches", "8"), "patches: found an option for image"),
+        (("SOURCE", "--format", "npy"), "magic string"),
+        (("SOURCE", "--format", "xml"), "csv, parquet, arrow, uci, npy, npz, image"),
+        (("SOURCE", "--kind", "documents"), "found extension '.npz', wanted .txt"),
+        (("SOURCE", "--kind", "vectors", "--format", "jsonl"), "wanted one of npy, npz"),
+        (("SOURCE", "--values-field", "train", "--whiten"), "--whiten: found no --pca"),
+        (("SOURCE", "--values-field", "train", "--pca", "0"), "pca: found 0"),
+        (("SOURCE", "--values-field", "train", "--pca", "5"), "found 5 components"),
+        (("SOURCE", "--projection", "none"), "none: found no readable manifest.json"),
+        (("SOURCE", "--workers", "0"), "workers: found 0"),
+        (("TEXT", "--patches", "8"), "--patches: found an option for vectors where the corpus is"),
+        (("TEXT", "--pca", "8"), "--pca: found an option for vectors"),
+        (("TEXT", "--kind", "vectors"), "found extension '.jsonl', wanted .npy"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_one(digits, tmp_path, arguments, found):
+    text = write_jsonl(tmp_path / "news.jsonl", make_texts(5))
+    names = {"SOURCE": digits, "TEXT": text}
+    arguments = [names.get(argument, argument) for argument in arguments]
+
+    result = run("ingest", *arguments, "--out", tmp_path / "out", "--quiet", status=1)
+
+    assert result.stderr.startswith("Error: ")
+    assert found in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert sorted(tmp_path.iterdir()) == sorted([digits, text])
+
+
+def test_columns_by_an_empty_name_are_refused(table, tmp_path):
+    result = run("ingest", table, "--columns", "a,,b", "--out", tmp_path / "out", status=1)
+
+    assert "columns: found an empty name" in result.stderr

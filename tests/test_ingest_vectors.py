@@ -1,0 +1,243 @@
+"""From files to a corpus of vectors: row groups, projections, and nothing left after an error."""
+
+import errno
+import json
+
+import numpy as np
+import pytest
+
+from sparsetopics.corpora import projection, read_arrays, vector_shards
+from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
+from sparsetopics.corpora.projection import PcaOptions
+from sparsetopics.corpora.shard_files import TableWriter
+from sparsetopics.corpora.validate import validate
+from sparsetopics.corpora.vector_blocks import VectorReadOptions
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.errors import OptionError, OutputError, SourceError
+from vectors_on_disk import ingested, item_ids_of, make_vectors, values_of
+
+VECTORS = make_vectors(300, 4)
+
+
+@pytest.fixture
+def source(tmp_path):
+    np.save(tmp_path / "a.npy", VECTORS)
+    return tmp_path / "a.npy"
+
+
+def files_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_files_follow_each_other_in_full_row_groups(source, tmp_path, monkeypatch):
+    monkeypatch.setattr(vector_shards, "ROW_GROUP_BYTES", 64 * 16)
+    monkeypatch.setattr(vector_shards, "ROW_GROUPS_PER_SHARD", 4)
+    np.save(tmp_path / "b.npy", VECTORS + 1)
+
+    summary = ingest_vectors([tmp_path], tmp_path / "corpus")
+
+    corpus = VectorCorpus.open(tmp_path / "corpus")
+    np.testing.assert_array_equal(values_of(corpus), np.concatenate((VECTORS, VECTORS + 1)))
+    assert item_ids_of(corpus) == [str(n) for n in range(600)]
+    assert [group.n_items for group in corpus.row_groups] == [64] * 9 + [24]
+    assert summary == (600, 4, 3, 0)
+    assert validate(tmp_path / "corpus") == []
+
+
+def test_a_row_group_holds_a_few_megabytes():
+    assert vector_shards.rows_per_group(64) * 64 * 4 == vector_shards.ROW_GROUP_BYTES
+    assert vector_shards.rows_per_group(1) == vector_shards.MOST_ROWS
+    assert vector_shards.rows_per_group(10**9) == 1
+
+
+@pytest.mark.parametrize("pca", [None, PcaOptions(3)])
+def test_the_result_does_not_depend_on_workers(source, tmp_path, monkeypatch, pca):
+    monkeypatch.setattr(read_arrays, "BLOCK_BYTES", 500)
+
+    for workers in (1, 3):
+        ingested([source], tmp_path / f"{workers}", pca=pca, workers=workers)
+
+    assert files_of(tmp_path / "1") == files_of(tmp_path / "3")
+
+
+def test_the_manifest_says_what_there_is(source, tmp_path):
+    ingested([source], tmp_path / "corpus")
+
+    manifest = json.loads((tmp_path / "corpus" / "manifest.json").read_text())
+    shard = tmp_path / "corpus" / "shard-00000.parquet"
+    assert manifest["kind"] == "vectors"
+    assert (manifest["n_items"], manifest["n_columns"]) == (300, 4)
+    assert manifest["n_bytes"] == shard.stat().st_size
+    assert manifest["made"] == {"format": "npy"}
+    assert sorted(files_of(tmp_path / "corpus")) == ["manifest.json", shard.name]
+
+
+def test_items_are_projected_and_the_projection_is_kept(source, tmp_path):
+    corpus = ingested([source], tmp_path / "corpus", pca=PcaOptions(2, whiten=True))
+
+    np.testing.assert_allclose(np.cov(values_of(corpus).T), np.eye(2), atol=1e-5)
+    np.testing.assert_allclose(values_of(corpus), corpus.projection(VECTORS), atol=1e-5)
+    assert corpus.columns is None
+    assert corpus.made["pca"]["n_sampled"] == 300
+    assert corpus.made["pca"]["whitened"] is True
+    assert 0.5 < corpus.made["pca"]["explained_variance"] < 1
+    assert validate(tmp_path / "corpus") == []
+
+
+def test_the_seed_decides_which_items_are_sampled(source, tmp_path, monkeypatch):
+    monkeypatch.setattr(projection, "SAMPLE_ROWS", 50)
+
+    def mean(name, seed):
+        return ingested([source], tmp_path / name, pca=PcaOptions(2, seed=seed)).projection.mean
+
+    np.testing.assert_array_equal(mean("a", 1), mean("b", 1))
+    assert not np.array_equal(mean("c", 2), mean("d", 1))
+
+
+def test_held_out_items_are_projected_alike(source, tmp_path):
+    np.save(tmp_path / "b.npy", VECTORS[:20] * 3)
+    train = ingested([source], tmp_path / "train", pca=PcaOptions(3))
+
+    heldout = ingested([tmp_path / "b.npy"], tmp_path / "heldout", projection=tmp_path / "train")
+
+    np.testing.assert_allclose(
+        values_of(heldout), train.projection(VECTORS[:20] * 3), rtol=1e-4, atol=1e-5
+    )
+    assert heldout.fingerprint == train.fingerprint
+    assert heldout.made["pca"] == train.made["pca"]
+    assert ingested([source], tmp_path / "other", pca=PcaOptions(3, True)).fingerprint != (
+        train.fingerprint
+    )
+
+
+def test_held_out_tables_give_the_columns_that_were_projected(tmp_path):
+    (tmp_path / "a.csv").write_text("b,a,c\n" + "".join(f"{n},{n * n},7\n" for n in range(9)))
+    (tmp_path / "h.csv").write_text(
+        "c,a,b,more\n" + "".join(f"7,{n * n},{n},1\n" for n in range(9))
+    )
+
+    train = ingested([tmp_path / "a.csv"], tmp_path / "t", pca=PcaOptions(1), columns=("a", "b"))
+    heldout = ingested([tmp_path / "h.csv"], tmp_path / "h", projection=tmp_path / "t")
+
+    np.testing.assert_array_equal(values_of(heldout), values_of(train))
+
+
+def test_held_out_images_are_cut_alike(tmp_path):
+    image_module = pytest.importorskip("PIL.Image")
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 20), dtype=np.uint8)
+    image_module.fromarray(pixels).save(tmp_path / "a.png")
+    out = [tmp_path / name for name in ("train", "heldout", "dense")]
+
+    train = ingested([tmp_path / "a.png"], out[0], pca=PcaOptions(5), patches=4, stride=3)
+    heldout = ingested([tmp_path / "a.png"], out[1], projection=out[0])
+    dense = ingested([tmp_path / "a.png"], out[2], projection=out[0], patches=4, stride=1)
+
+    np.testing.assert_array_equal(values_of(heldout), values_of(train))
+    assert dense.n_items == 17 * 17
+    assert dense.fingerprint == train.fingerprint
+
+
+def test_a_projection_that_will_not_do_is_refused(source, tmp_path):
+    np.save(tmp_path / "b.npy", VECTORS[:, :3])
+    ingested([source], tmp_path / "plain")
+    ingested([source], tmp_path / "train", pca=PcaOptions(2))
+
+    with pytest.raises(OptionError, match="found a corpus without one, wanted a corpus made with"):
+        ingested([source], tmp_path / "out", projection=tmp_path / "plain")
+    with pytest.raises(SourceError, match="found items of 3 columns, wanted 4, which the proj"):
+        ingested([tmp_path / "b.npy"], tmp_path / "out", projection=tmp_path / "train")
+    with pytest.raises(OptionError, match="found 5 components for 300 items of 4 columns"):
+        ingested([source], tmp_path / "out", pca=PcaOptions(5))
+    assert not (tmp_path / "out").exists()
+
+
+def test_mixed_dimensions_are_refused(source, tmp_path):
+    np.save(tmp_path / "b.npy", VECTORS[:, :3])
+
+    for pca in (None, PcaOptions(2)):
+        with pytest.raises(SourceError, match=r"b\.npy: found items of 3 columns, wanted 4, as in"):
+            ingested([source, tmp_path / "b.npy"], tmp_path / "corpus", pca=pca)
+
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npy", "b.npy"]
+
+
+def test_mixed_formats_are_refused(source, tmp_path):
+    np.savez(tmp_path / "b.npz", VECTORS)
+
+    with pytest.raises(SourceError, match="found format npz after npy"):
+        ingested([tmp_path], tmp_path / "corpus")
+
+
+@pytest.mark.parametrize(
+    ("option", "found"),
+    [
+        ({"patches": 8}, "patches: found an option for image, with format npy"),
+        ({"columns": ("a",)}, "columns: found an option for csv, parquet, arrow, with format npy"),
+        ({"values_field": "X"}, "values_field: found an option for npz, with format npy"),
+        ({"label_field": "y"}, "label_field: found an option for npz, csv"),
+    ],
+)
+def test_an_option_of_another_format_is_refused(source, tmp_path, option, found):
+    with pytest.raises(OptionError, match=found):
+        ingested([source], tmp_path / "corpus", **option)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"patches": 1},
+        {"patches": 8, "stride": 0},
+        {"stride": 4},
+        {"columns": ()},
+        {"columns": ("a", "a")},
+        {"columns": ("a", "")},
+    ],
+)
+def test_read_options_out_of_range_are_refused(options):
+    with pytest.raises(OptionError):
+        VectorReadOptions(**options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"workers": 0}, {"pca": PcaOptions(2), "projection": "somewhere"}]
+)
+def test_options_that_contradict_are_refused(options):
+    with pytest.raises(OptionError):
+        VectorOptions(**options)
+
+
+def test_progress_is_told_by_stage(source, tmp_path, monkeypatch):
+    monkeypatch.setattr(read_arrays, "BLOCK_BYTES", 1_600)
+    told = []
+
+    ingest_vectors([source], tmp_path / "c", VectorOptions(pca=PcaOptions(2)), told.append)
+
+    assert [progress.n_items for progress in told] == [100, 200, 300] * 2
+    assert str(told[0]) == "fitting: 100 items"
+    assert str(told[-1]) == "writing: 300 items"
+
+
+def test_an_existing_output_is_kept_unless_told(source, tmp_path):
+    ingested([source], tmp_path / "corpus")
+    before = files_of(tmp_path / "corpus")
+
+    with pytest.raises(OutputError, match="--overwrite"):
+        ingest_vectors([source], tmp_path / "corpus", VectorOptions(pca=PcaOptions(2)))
+    with pytest.raises(SourceError):
+        ingest_vectors([tmp_path / "no"], tmp_path / "corpus", VectorOptions(overwrite=True))
+    assert files_of(tmp_path / "corpus") == before
+
+    ingest_vectors([source], tmp_path / "corpus", VectorOptions(pca=PcaOptions(2), overwrite=True))
+    assert VectorCorpus.open(tmp_path / "corpus").n_columns == 2
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(source, tmp_path, monkeypatch):
+    def no_room(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(TableWriter, "append", no_room)
+
+    with pytest.raises(OutputError, match=r"No space left on device.*Nothing was written"):
+        ingested([source], tmp_path / "corpus")
+
+    assert sorted(tmp_path.iterdir()) == [source]

@@ -1,0 +1,190 @@
+"""Numeric columns of tables: the chosen ones, in order, or an error that says where."""
+
+import csv
+import gzip
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+import pytest
+
+from sparsetopics.corpora import read_numbers
+from sparsetopics.errors import SourceError
+from vectors_on_disk import ingested, item_ids_of, labels_of, make_vectors, values_of
+
+N_ITEMS = 60
+VALUES = make_vectors(N_ITEMS, 2)
+WHOLE = np.arange(N_ITEMS)
+IDS = [f"item-{n}" for n in range(N_ITEMS)]
+LABELS = [None if n % 5 == 0 else str(n % 3) for n in range(N_ITEMS)]
+
+
+def table():
+    return pa.table(
+        {
+            "id": IDS,
+            "a": VALUES[:, 0].astype(np.float64),
+            "label": LABELS,
+            "b": VALUES[:, 1].astype(np.float64),
+            "n": WHOLE,
+            "word": ["x"] * N_ITEMS,
+        }
+    )
+
+
+def write_csv(path, rows=None, names=None, delimiter=","):
+    columns = table()
+    names = names or columns.column_names
+    rows = rows or list(zip(*columns.to_pydict().values(), strict=True))
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "wt", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, delimiter=delimiter)
+        writer.writerows([names, *rows])
+    return path
+
+
+def write_parquet(path):
+    pq.write_table(table(), path, row_group_size=17)
+    return path
+
+
+def write_arrow(path):
+    feather.write_feather(table(), path, chunksize=17)
+    return path
+
+
+@pytest.fixture(params=["a.csv", "a.csv.gz", "a.tsv", "a.parquet", "a.arrow"])
+def source(request, tmp_path, monkeypatch):
+    monkeypatch.setattr(read_numbers, "BLOCK_BYTES", 500)
+    path = tmp_path / request.param
+    if ".csv" in path.name:
+        return write_csv(path)
+    if path.suffix == ".tsv":
+        return write_csv(path, delimiter="\t")
+    return write_parquet(path) if path.suffix == ".parquet" else write_arrow(path)
+
+
+def test_all_numeric_columns_are_taken(source, tmp_path):
+    corpus = ingested([source], tmp_path / "corpus")
+
+    assert corpus.columns == ("a", "b", "n")
+    np.testing.assert_array_equal(values_of(corpus), np.column_stack((VALUES, WHOLE)))
+    assert item_ids_of(corpus) == IDS
+    wanted = (
+        LABELS if source.suffix in (".parquet", ".arrow") else [label or "" for label in LABELS]
+    )
+    assert labels_of(corpus) == wanted
+
+
+def test_columns_are_taken_as_named(source, tmp_path):
+    corpus = ingested(
+        [source], tmp_path / "corpus", columns=("n", "a"), id_field="word", label_field="n"
+    )
+
+    assert corpus.columns == ("n", "a")
+    np.testing.assert_array_equal(values_of(corpus), np.column_stack((WHOLE, VALUES[:, 0])))
+    assert set(item_ids_of(corpus)) == {"x"}
+    assert labels_of(corpus) == [str(n) for n in WHOLE]
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"columns": ("a", "z")}, "wanted a column 'z'"),
+        ({"id_field": "z"}, "wanted a column 'z'"),
+        ({"label_field": "z"}, "found columns 'id', 'a', 'label', 'b', 'n', 'word', wanted"),
+        ({"columns": ("a", "word")}, "found string in column 'word', wanted numbers"),
+    ],
+)
+def test_columns_that_are_not_there_or_hold_words_are_refused(source, tmp_path, options, found):
+    with pytest.raises(SourceError) as error:
+        ingested([source], tmp_path / "corpus", **options)
+
+    assert str(source) in str(error.value)
+    assert found in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [
+        ("", "item 40, column 'b': found no value"),
+        ("nan", "item 40, column 'b': found nan"),
+        ("-inf", "item 40, column 'b': found -inf"),
+        ("1e60", "item 40, column 'b': found inf"),
+        ("many", "record 42: found CSV conversion error to double: invalid value 'many'"),
+    ],
+)
+def test_a_cell_without_a_finite_number_is_placed(tmp_path, monkeypatch, cell, found):
+    monkeypatch.setattr(read_numbers, "BLOCK_BYTES", 100)
+    rows = [[f"{a}", f"{b}"] for a, b in VALUES]
+    rows[40][1] = cell
+    path = write_csv(tmp_path / "a.csv", rows, ["a", "b"])
+
+    with pytest.raises(SourceError) as error:
+        ingested([path], tmp_path / "corpus")
+
+    assert f"a.csv, {found}" in str(error.value)
+
+
+def test_a_null_and_a_nan_of_parquet_are_placed(tmp_path):
+    for value, found in ((None, "no value"), (float("nan"), "nan")):
+        columns = {"a": [1.0, 2.0, 3.0], "b": pa.array([1.0, 2.0, value])}
+        pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+        with pytest.raises(SourceError, match=rf"item 2, column 'b': found {found}"):
+            ingested([tmp_path / "a.parquet"], tmp_path / "corpus")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", "Empty CSV"),
+        ("a,b\n", "no numeric columns"),
+        ("x,y\nu,v\n", "no numeric columns"),
+        ("a,a\n1,2\n", "two columns 'a'"),
+        ("a,b\n1,2\n3,4,5\n", "record 3: found Expected 2 columns, got 3"),
+        ("a,b\n1,2\n3\n", "record 3: found Expected 2 columns, got 1"),
+    ],
+)
+def test_a_csv_that_will_not_do_is_refused(tmp_path, text, found):
+    (tmp_path / "a.csv").write_text(text)
+
+    with pytest.raises(SourceError) as error:
+        ingested([tmp_path / "a.csv"], tmp_path / "corpus")
+
+    assert found in str(error.value)
+
+
+def test_a_header_alone_holds_no_items(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n")
+
+    with pytest.raises(SourceError, match="found null in column 'a'"):
+        ingested([tmp_path / "a.csv"], tmp_path / "corpus", columns=("a",))
+    pq.write_table(table().slice(0, 0), tmp_path / "a.parquet")
+    with pytest.raises(SourceError, match="found no items"):
+        ingested([tmp_path / "a.parquet"], tmp_path / "corpus")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+@pytest.mark.parametrize("write", [write_parquet, write_arrow])
+def test_a_truncated_file_is_refused(tmp_path, write, share):
+    path = write(tmp_path / f"a{'.parquet' if write is write_parquet else '.arrow'}")
+    path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
+
+    with pytest.raises(SourceError, match=r"a\.(parquet|arrow): found"):
+        ingested([path], tmp_path / "corpus")
+
+
+def test_files_must_have_the_same_columns(tmp_path):
+    for name, header in (("a.csv", "x,y"), ("b.csv", "y,x")):
+        (tmp_path / name).write_text(f"{header}\n1,2\n")
+
+    with pytest.raises(
+        SourceError, match=r"b\.csv: found columns y, x, wanted x, y, as in .*a\.csv"
+    ):
+        ingested([tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path / "corpus")
+
+    corpus = ingested(
+        [tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path / "corpus", columns=("x", "y")
+    )
+    np.testing.assert_array_equal(values_of(corpus), [[1, 2], [2, 1]])

@@ -1,0 +1,96 @@
+"""Each broken promise of a corpus of vectors is found and placed."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sparsetopics.corpora.projection import PcaOptions
+from sparsetopics.corpora.validate import validate
+from sparsetopics.corpora.vector_manifest import VectorManifest
+from sparsetopics.corpora.vector_shards import VectorRows, table_of, vector_writer
+from sparsetopics.errors import CorpusFormatError
+from vectors_on_disk import ingested, make_vectors
+
+
+def write_corpus(folder, values):
+    """A corpus folder whose checksums are right, whatever it holds."""
+    folder.mkdir()
+    n_items, n_columns = values.shape
+    names = pa.array([f"i{n}" for n in range(n_items)])
+    with vector_writer(folder, n_columns) as writer:
+        writer.append(table_of(VectorRows(names, pa.nulls(n_items, pa.string()), values)))
+        shards = writer.finish()
+    VectorManifest(n_columns, None, {}, None, shards).save(folder)
+    return folder
+
+
+@pytest.fixture
+def projected(tmp_path):
+    np.save(tmp_path / "a.npy", make_vectors(50, 4))
+    ingested([tmp_path / "a.npy"], tmp_path / "corpus", pca=PcaOptions(2))
+    return tmp_path / "corpus"
+
+
+def test_a_sound_corpus_has_no_problems(tmp_path, projected):
+    assert validate(write_corpus(tmp_path / "c", make_vectors(5, 2))) == []
+    assert validate(projected) == []
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_value_that_is_not_finite_is_placed(tmp_path, bad):
+    values = make_vectors(5, 3)
+    values[2, 1] = bad
+
+    (found,) = validate(write_corpus(tmp_path / "c", values))
+
+    assert f"row group 0, row 2, column 1: found {bad}, wanted a finite number." in found
+
+
+def test_a_flipped_bit_is_found(tmp_path):
+    folder = write_corpus(tmp_path / "c", make_vectors(5, 2))
+    path = folder / "shard-00000.parquet"
+    data = bytearray(path.read_bytes())
+    data[20] ^= 1
+    path.write_bytes(data)
+
+    (found,) = validate(folder)
+
+    assert "shard-00000.parquet: found sha256" in found
+
+
+def test_a_row_group_of_another_size_is_found(tmp_path):
+    folder = write_corpus(tmp_path / "c", make_vectors(5, 2))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["shards"][0]["row_groups"] = [6]
+    manifest["n_items"] = 6
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+    (found,) = validate(folder)
+
+    assert "found in row group 0 5 rows" in found
+
+
+def test_a_projection_that_changed_does_not_open(projected):
+    path = projected / "projection.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+    with pytest.raises(CorpusFormatError, match=r"projection\.safetensors: found sha256"):
+        validate(projected)
+
+
+def test_a_projection_to_other_columns_is_found(tmp_path, projected):
+    folder = write_corpus(tmp_path / "c", make_vectors(5, 3))
+    (folder / "projection.safetensors").write_bytes(
+        (projected / "projection.safetensors").read_bytes()
+    )
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["projection"] = json.loads((projected / "manifest.json").read_text())["projection"]
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+    (found,) = validate(folder)
+
+    assert "found a projection to 2 columns, wanted 3." in found
