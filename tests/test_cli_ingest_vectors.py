@@ -1,5 +1,6 @@
 """``ingest`` and ``corpus`` of vectors on the command line."""
 
+import csv
 import json
 
 import numpy as np
@@ -30,9 +31,9 @@ def digits(tmp_path):
 
 @pytest.fixture
 def table(tmp_path):
-    rows = zip(VECTORS[:, 0], VECTORS[:, 1], TEXTS, strict=True)
-    lines = [f"{a},{b},{text},{n}" for n, (a, b, text) in enumerate(rows)]
-    (tmp_path / "table.csv").write_text("\n".join(["a,b,text,id", *lines]))
+    with (tmp_path / "table.csv").open("w", newline="", encoding="utf-8") as stream:
+        rows = zip(VECTORS[:, 0], VECTORS[:, 1], TEXTS, range(120), strict=True)
+        csv.writer(stream).writerows([("a", "b", "text", "id"), *rows])
     return tmp_path / "table.csv"
 
 
