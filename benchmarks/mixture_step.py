@@ -1,0 +1,119 @@
+"""What a step of a Gaussian mixture costs, against the bare matrix product of its densities.
+
+    OMP_NUM_THREADS=1 python benchmarks/mixture_step.py --components 200 --columns 64 --sparsity 4
+
+The step: E[log p(x|φ_k)] of all items under all components, top-L responsibilities, moments. The
+product: the items (n, D) with K full D × D factors (D, K·D) in float32, in blocks of its best size,
+its result thrown away. Both are timed in turns in one process; medians are printed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+import numpy as np
+
+from sparsetopics.allocations.mixtures import DPMixture
+from sparsetopics.batches import Vectors
+from sparsetopics.executors import SerialExecutor
+from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
+from sparsetopics.likelihoods.gaussian import Gaussian
+from sparsetopics.likelihoods.items import assign
+from sparsetopics.likelihoods.normals import Normals
+from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
+from sparsetopics.responsibilities import Responsibilities
+
+LIKELIHOODS: Any = {
+    "zero-mean-gaussian": ZeroMeanGaussian,
+    "gaussian": Gaussian,
+    "diagonal-gaussian": DiagonalGaussian,
+}
+PRODUCT_ROWS = 256
+
+
+def simulate(
+    n_items: int, n_components: int, n_columns: int, rng: np.random.Generator
+) -> tuple[Vectors, Responsibilities]:
+    """Items of components whose widths differ by a hundred between columns; the true ones."""
+    scales = 10.0 ** rng.uniform(-1.0, 1.0, (n_components, n_columns))
+    rotations = np.linalg.qr(rng.standard_normal((n_components, n_columns, n_columns)))[0]
+    covariances = (rotations * scales[:, None, :]) @ rotations.transpose(0, 2, 1)
+    components = Normals(np.zeros((n_components, n_columns)), covariances)
+    weights = np.full(n_components, 1.0 / n_components)
+    values, topics = components.sample(weights, n_items, rng)
+    starts = np.arange(n_items + 1, dtype=np.int64)
+    return values, Responsibilities(starts, topics.astype(np.uint32), np.ones(n_items, np.float32))
+
+
+def bare_product(values: Vectors, factors: Vectors) -> Callable[[], None]:
+    result = np.empty((PRODUCT_ROWS, factors.shape[1]), np.float32)
+
+    def multiply() -> None:
+        for low in range(0, len(values), PRODUCT_ROWS):
+            rows = values[low : low + PRODUCT_ROWS]
+            np.matmul(rows, factors, out=result[: len(rows)])
+
+    return multiply
+
+
+def medians(parts: list[Callable[[], object]], n_times: int) -> list[float]:
+    """Seconds of each part, run in turns; the first round compiles and is not counted."""
+    seconds = np.empty((n_times + 1, len(parts)))
+    for row in seconds:
+        for i, part in enumerate(parts):
+            began = time.perf_counter()
+            part()
+            row[i] = time.perf_counter() - began
+    return [float(value) for value in np.median(seconds[1:], axis=0)]
+
+
+@click.command()
+@click.option("--items", "n_items", default=20_000)
+@click.option("--components", "n_components", default=200)
+@click.option("--columns", "n_columns", default=64)
+@click.option("--sparsity", default=4)
+@click.option("--likelihood", "name", type=click.Choice(list(LIKELIHOODS)),
+              default="zero-mean-gaussian")  # fmt: skip
+@click.option("--times", "n_times", default=5)
+@click.option("--seed", default=0)
+def main(
+    n_items: int,
+    n_components: int,
+    n_columns: int,
+    sparsity: int,
+    name: str,
+    n_times: int,
+    seed: int,
+) -> None:
+    """Print seconds of the product, of the local step and of the summary, and their ratio."""
+    rng, serial = np.random.default_rng(seed), SerialExecutor()
+    values, truth = simulate(n_items, n_components, n_columns, rng)
+    likelihood = LIKELIHOODS[name].from_data(values)
+    moments = likelihood.zeros(n_components).sum_items(values, truth, serial)
+    log_weights = DPMixture(moments.counts, 10.0).expected_log_weights
+    scorer = likelihood.prepare(moments)
+    found = assign(values, scorer, log_weights, sparsity, serial).responsibilities
+    factors = rng.standard_normal((n_columns, n_components * n_columns), np.float32)
+    product, densities, local, summary, ready = medians(
+        [
+            bare_product(values, factors),
+            lambda: scorer.log_densities(values),
+            lambda: assign(values, scorer, log_weights, sparsity, serial),
+            lambda: moments.sum_items(values, found, serial),
+            lambda: likelihood.prepare(moments),
+        ],
+        n_times,
+    )
+    click.echo(f"{name}, {n_items} items, K={n_components}, D={n_columns}, L={sparsity}")
+    click.echo(f"bare product        {product:8.3f} s")
+    click.echo(f"local step          {local:8.3f} s, of which densities {densities:.3f}")
+    click.echo(f"summary             {summary:8.3f} s")
+    click.echo(f"step / product      {(local + summary) / product:8.2f}")
+    click.echo(f"scorer made ready   {ready:8.3f} s, once for each global step")
+
+
+if __name__ == "__main__":
+    main()

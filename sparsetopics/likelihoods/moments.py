@@ -1,0 +1,140 @@
+"""Moments of items: the additive statistics of all Gaussian likelihoods.
+
+Items are float32, sums float64: float32 products would lose the covariance of a cluster whose mean
+is large against its width, and at L slots of K topics a float64 sum costs a few percent of a step.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetopics import _item_kernels
+from sparsetopics.batches import FloatArray, IntArray, VectorBatch, Vectors
+from sparsetopics.executors import Executor
+from sparsetopics.responsibilities import Responsibilities
+
+BLOCK_ITEMS = 1024  # gathered at once
+BLOCK_TOPICS = 32  # that one worker takes at a time
+
+
+class Moments(NamedTuple):
+    """Σ_n r_nk t(x_n − origin) of some items, topic by topic. Those of disjoint sets add."""
+
+    counts: FloatArray  # (n_topics,)  N_k = Σ r
+    sums: FloatArray  # (n_topics, n_columns)  Σ r x; (n_topics, 0) where means are known
+    squares: FloatArray  # (n_topics, n_columns, n_columns)  Σ r x xᵀ; or (.., n_columns)  Σ r x²
+    origin: FloatArray  # (n_columns,)  float32 numbers, the same in all that are combined
+
+    @classmethod
+    def zeros_full(cls, n_topics: int, origin: FloatArray, with_sums: bool) -> Moments:
+        """No items, for full covariances."""
+        n_columns = len(origin)
+        sums = np.zeros((n_topics, n_columns if with_sums else 0))
+        squares = np.zeros((n_topics, n_columns, n_columns))
+        return cls(np.zeros(n_topics), sums, squares, origin)
+
+    @classmethod
+    def zeros_diagonal(cls, n_topics: int, origin: FloatArray) -> Moments:
+        """No items, for variances column by column."""
+        sums, squares = np.zeros((2, n_topics, len(origin)))
+        return cls(np.zeros(n_topics), sums, squares, origin)
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.counts)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.origin)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Items of each topic, (n_topics,)."""
+        return self.counts
+
+    def copy(self) -> Moments:
+        return self._with(values.copy() for values in self[:3])
+
+    def zeros_like(self) -> Moments:
+        return self._with(np.zeros_like(values) for values in self[:3])
+
+    def plus(self, other: Moments) -> Moments:
+        return self._with(map(operator.add, self[:3], other[:3]))
+
+    def minus(self, other: Moments) -> Moments:
+        return self._with(map(operator.sub, self[:3], other[:3]))
+
+    def scaled(self, factor: float) -> Moments:
+        """As if every item were there ``factor`` times."""
+        return self._with(factor * values for values in self[:3])
+
+    def take(self, topics: IntArray) -> Moments:
+        """Those of ``topics``, in that order."""
+        return self._with(values[topics] for values in self[:3])
+
+    def renumbered(self, new_topics: IntArray, n_topics: int) -> Moments:
+        """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers add up."""
+        return self._with(_renumbered(values, new_topics, n_topics) for values in self[:3])
+
+    def add(self, batch: Moments, scale: float = 1.0) -> None:
+        """Put a batch in, or take it out with ``scale`` -1, in place."""
+        for values, more in zip(self[:3], batch[:3], strict=True):
+            values += scale * more
+
+    def clip(self) -> None:
+        """No count below zero, in place. Of ``_item_kernels.share_items`` counts are exact."""
+        np.maximum(self.counts, 0.0, out=self.counts)
+
+    def sum_batch(self, batch: VectorBatch, found: Responsibilities, executor: Executor) -> Moments:
+        """Those of a batch, for as many topics and from the same origin."""
+        return self.sum_items(batch.values, found, executor)
+
+    def sum_items(self, values: Vectors, found: Responsibilities, executor: Executor) -> Moments:
+        """Those of ``values`` (n_items, n_columns) with a row of ``found`` for each item."""
+        moments = self.zeros_like()
+        np.copyto(moments.counts, np.bincount(found.topics, found.shares, minlength=self.n_topics))
+        centred = values - self.origin.astype(np.float32)
+        if self.squares.ndim == 2:
+            _item_kernels.add_diagonal_moments(centred, *found, moments.sums, moments.squares)
+            return moments
+        starts, items, roots = _item_kernels.group_entries(*found, self.n_topics)
+
+        def add_some(first: int) -> None:
+            buffer = np.empty((BLOCK_ITEMS, self.n_columns))
+            for k in range(first, min(first + BLOCK_TOPICS, self.n_topics)):
+                own = slice(starts[k], starts[k + 1])
+                moments._add_topic(k, centred, items[own], roots[own], buffer)
+
+        executor.map(add_some, range(0, self.n_topics, BLOCK_TOPICS))
+        return moments
+
+    def _add_topic(
+        self, k: int, values: Vectors, items: IntArray, roots: FloatArray, buffer: FloatArray
+    ) -> None:
+        """Items of one topic, scaled by √r, block by block: one product of a matrix with itself."""
+        for low in range(0, len(items), BLOCK_ITEMS):
+            scales = roots[low : low + BLOCK_ITEMS]
+            rows = buffer[: len(scales)]
+            _item_kernels.gather_scaled(values, items[low : low + BLOCK_ITEMS], scales, rows)
+            self.squares[k] += rows.T @ rows
+            if self.sums.shape[1]:
+                self.sums[k] += scales @ rows
+
+    def restored(self, arrays: Mapping[str, Any]) -> Moments:
+        """A batch's moments from its arrays by name."""
+        return Moments(**arrays)
+
+    def _with(self, values: Iterable[FloatArray]) -> Moments:
+        counts, sums, squares = values
+        return Moments(counts, sums, squares, self.origin)
+
+
+def _renumbered(values: FloatArray, new_topics: IntArray, n_topics: int) -> FloatArray:
+    moved = np.zeros((n_topics, *values.shape[1:]))
+    kept = new_topics >= 0
+    np.add.at(moved, new_topics[kept], values[kept])
+    return moved

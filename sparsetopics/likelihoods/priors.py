@@ -1,0 +1,60 @@
+"""What priors must keep to, and the spread of a sample that they are made from."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsetopics.batches import FloatArray, Vectors
+from sparsetopics.errors import OptionError
+
+
+def check_wishart(degrees_of_freedom: float, scale_matrix: FloatArray) -> None:
+    """Refuse a prior without an expected covariance."""
+    n_columns = len(scale_matrix)
+    if not degrees_of_freedom > n_columns + 1:
+        raise OptionError(
+            "degrees of freedom", found=f"{degrees_of_freedom:g}",
+            wanted=f"more than {n_columns + 1}, the columns and one",
+            hint=f"The usual choice is {n_columns + 2}.",
+        )  # fmt: skip
+    if scale_matrix.shape != (n_columns, n_columns) or not np.array_equal(
+        scale_matrix, scale_matrix.T
+    ):
+        raise OptionError("scale matrix", found="another", wanted="a symmetric square matrix")
+    try:
+        np.linalg.cholesky(scale_matrix)
+    except np.linalg.LinAlgError:
+        raise OptionError(
+            "scale matrix", found="one that is singular or indefinite",
+            wanted="a positive definite matrix",
+            hint="Where columns depend on each other, take the diagonal of the covariance.",
+        ) from None  # fmt: skip
+
+
+def check_mean(mean: FloatArray, mean_precision: float, n_columns: int) -> None:
+    """Refuse a prior of means that does not fit or has no variance."""
+    if mean.shape != (n_columns,):
+        raise OptionError("prior mean", found=f"shape {mean.shape}", wanted=f"({n_columns},)")
+    if not mean_precision > 0.0:
+        raise OptionError("mean precision", found=f"{mean_precision:g}", wanted="a positive number")
+
+
+def origin_of(mean: FloatArray) -> FloatArray:
+    """The prior's mean as float32 has it: items are measured from there, everywhere alike."""
+    return mean.astype(np.float32).astype(np.float64)
+
+
+def spread_of(values: Vectors, centre: FloatArray, diagonal: bool) -> FloatArray:
+    """(1/n) Σ (x − c)(x − c)ᵀ of a sample, or its diagonal as a matrix.
+
+    Raises ``OptionError`` where a column is constant.
+    """
+    deviations = values.astype(np.float64) - centre
+    variances = np.mean(deviations**2, axis=0)
+    constant = np.flatnonzero(values.max(axis=0, initial=-np.inf) <= values.min(axis=0))
+    if len(constant):
+        raise OptionError(
+            f"column {constant[0]}", found="the same value in all items",
+            wanted="values that differ", hint="Leave constant columns out.",
+        )  # fmt: skip
+    return np.diag(variances) if diagonal else deviations.T @ deviations / len(values)
