@@ -45,6 +45,13 @@ class Assignments(NamedTuple):
         pairs = pairs_of(self.documents.indptr, documents)
         return Assignments(self.documents.take(documents), self.responsibilities.take(pairs))
 
+    @classmethod
+    def joined(cls, parts: Sequence[Assignments]) -> Assignments:
+        """At least one, one after the other."""
+        batches = [part.documents for part in parts]
+        found = Responsibilities.joined([part.responsibilities for part in parts])
+        return cls(type(batches[0]).joined(batches), found)
+
     def changed(self, changes: Sequence[TopicChange], batch_id: int) -> Assignments:
         """As they are after ``changes``, in their order.
 

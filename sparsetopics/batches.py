@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -46,6 +47,16 @@ class DocumentBatch:
         pairs = np.arange(indptr[-1]) + np.repeat(self.indptr[documents] - indptr[:-1], lengths)
         return DocumentBatch(indptr, self.word_ids[pairs], self.word_counts[pairs])
 
+    @classmethod
+    def joined(cls, parts: Sequence[DocumentBatch]) -> DocumentBatch:
+        """At least one, one after the other."""
+        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        return cls(
+            np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+            np.concatenate([part.word_ids for part in parts]),
+            np.concatenate([part.word_counts for part in parts]),
+        )
+
 
 class BatchSource(Protocol):
     """A fixed division of a document collection into batches, read in any order."""
@@ -78,6 +89,15 @@ class VectorBatch:
     @property
     def n_columns(self) -> int:
         return int(self.values.shape[1])
+
+    def take(self, items: NDArray[Any]) -> VectorBatch:
+        """The chosen items, in the given order."""
+        return VectorBatch(self.values[items])
+
+    @classmethod
+    def joined(cls, parts: Sequence[VectorBatch]) -> VectorBatch:
+        """At least one, one after the other."""
+        return cls(np.concatenate([part.values for part in parts]))
 
 
 class VectorSource(Protocol):

@@ -41,25 +41,15 @@ class Spread(NamedTuple):
             batch.indptr, batch.word_ids, counts, *found, prior, scale, *self
         )
 
-    def renumbered(self, new_topics: IntArray, n_topics: int) -> Spread:
-        """Topic k becomes ``new_topics[k]``, -1 leaves it out; numbers must not meet."""
-        source = np.full(n_topics, -1)
-        kept = np.flatnonzero(new_topics >= 0)
-        source[new_topics[kept]] = kept
-        moved = Spread(*(array.take(np.maximum(source, 0), axis=-1) for array in self))
-        for array in moved:
-            array[..., source < 0] = 0.0
-        return moved
-
     def rows(self, words: IntArray) -> Spread:
         """Some words alone; a copy, with nothing of documents."""
         return Spread(
             self.variances[words], self.log_absent[words], np.zeros_like(self.doc_corrections)
         )
 
-    def take(self, topics: list[int]) -> Spread:
-        """The chosen topics alone."""
-        return Spread(*(array[..., topics] for array in self))
+    def take(self, topics: IntArray) -> Spread:
+        """The chosen topics alone, in that order."""
+        return Spread(*(array.take(topics, axis=-1) for array in self))
 
     def put(self, topics: IntArray, other: Spread) -> None:
         """Make ``other`` the columns of ``topics``, in place."""

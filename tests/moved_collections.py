@@ -44,6 +44,11 @@ def trained(folder, source, n_topics, local, seed, laps=2, *, budget=None):
     return learner, state, allocation
 
 
+def table_of(standing):
+    """S, (n_words, n_topics)."""
+    return standing.state.total.components.table
+
+
 def make_tools(source, learner, local, seed=0, criterion="bound"):
     laps = Laps(source, learner, local, SerialExecutor(), lambda n_done, n_docs: None)
     return Tools(laps, np.random.default_rng(seed), criterion)
@@ -85,7 +90,7 @@ def twin_bound(standing):
         theta = counts + np.append(reference, 1.0)  # the tail's is not read
         visits.append(visit._replace(doc_topic_posterior=theta))
         active.append(counts[:, :-1] > 0)
-    n_words = len(standing.counts)
+    n_words = len(table_of(standing))
     words = sum(reference_hdp.reference_lda.word_counts(visit, n_words) for visit in visits)
     prior = reference_hdp.Prior(sticks.top_concentration, sticks.doc_concentration, ETA)
     return reference_hdp.elbo_following_tangents(
@@ -125,13 +130,13 @@ def assert_terms(standing):
 
 def assert_spread(standing):
     """What the criterion adds is that of the assignments."""
-    fresh = Spread.zeros(*standing.counts.shape)
+    fresh = Spread.zeros(*table_of(standing).shape)
     for _, assignments in standing.assignments():
         fresh.add(assignments, standing.reference)
-    expected = fresh.word_corrections(standing.counts, ETA)
-    np.testing.assert_allclose(standing.word_scores.corrections, expected, rtol=1e-5, atol=1e-2)
+    expected = fresh.word_corrections(table_of(standing), ETA)
+    np.testing.assert_allclose(standing.evidence.scores.corrections, expected, rtol=1e-5, atol=1e-2)
     np.testing.assert_allclose(
-        standing.spread.doc_corrections, fresh.doc_corrections, rtol=1e-5, atol=1e-2
+        standing.evidence.spread.doc_corrections, fresh.doc_corrections, rtol=1e-5, atol=1e-2
     )
     assert (expected + fresh.doc_corrections).min() > -1e-3  # lnΓ is convex
 
@@ -140,17 +145,17 @@ def assert_sound(standing, tools):
     """All of the above, every token once, and as many names as topics."""
     assert_sums(tools.laps.learner, standing.state)
     assert_terms(standing)
-    if standing.spread is not None:
+    if standing.evidence.spread is not None:
         assert_spread(standing)
-    np.testing.assert_allclose(standing.counts.sum(), tools.laps.source.n_tokens, rtol=1e-6)
+    np.testing.assert_allclose(table_of(standing).sum(), tools.laps.source.n_tokens, rtol=1e-6)
     assert len(standing.allocation.weights) == len(standing.ledger.ids) == standing.n_topics
-    assert standing.counts.shape[1] == standing.n_topics
+    assert table_of(standing).shape[1] == standing.n_topics
     assert len(set(standing.ledger.ids.tolist())) == standing.n_topics
 
 
 def bytes_of(standing):
     """All that a collection is but its ledger, as it is now."""
-    arrays = [*standing.terms, standing.counts, standing.reference]
+    arrays = [*standing.terms, table_of(standing), standing.reference]
     arrays += [standing.allocation.sticks.means, standing.allocation.sticks.concentrations]
     for batch_id in sorted(standing.state.per_batch):
         arrays += list(standing.state.per_batch[batch_id].terms)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from dense_responsibilities import dense_of
-from moved_collections import WORLDS, grown
+from moved_collections import WORLDS, grown, table_of
 from sparse_worlds import make_world
 from sparsetopics.assignments import Assignments
 from sparsetopics.moves import birth
-from sparsetopics.moves.birth import plan_birth, words_of_topic
+from sparsetopics.moves.birth import plan_birth
+from sparsetopics.moves.families import SEED_SHARE, words_of_topic
 
 
 def planned(standing, tools, seed=0):
@@ -32,22 +33,22 @@ def test_children_have_the_tokens_and_the_weight_of_their_parent(tmp_path, n_top
 
     parents = parents_of(candidate, standing)
     np.testing.assert_array_equal(parents, np.repeat(np.arange(n_topics), n_children))
-    tokens = np.bincount(parents, candidate.counts.sum(axis=0))
+    tokens = np.bincount(parents, candidate.components.sizes)
     np.testing.assert_allclose(tokens, standing.sizes, rtol=1e-9)
     weights = np.bincount(parents, candidate.allocation.weights)
     np.testing.assert_allclose(weights, standing.allocation.weights, rtol=1e-6)
-    assert (candidate.counts >= 0).all()
+    assert (candidate.components.table >= 0).all()
 
 
 def test_children_are_their_parent_tilted_towards_different_documents(tmp_path):
     standing, tools = grown(tmp_path, WORLDS["bars"](), 2)
 
-    counts = planned(standing, tools).counts
+    counts = planned(standing, tools).components.table
 
     parents = np.repeat(np.arange(2), 5)
-    rest = counts - (1 - birth.SEED_SHARE) * standing.counts[:, parents] / 5
+    rest = counts - (1 - SEED_SHARE) * table_of(standing)[:, parents] / 5
     assert (rest >= -1e-9).all()
-    assert not standing.counts[:, 0].all() or rest.min() >= 0
+    assert not table_of(standing)[:, 0].all() or rest.min() >= 0
     for family in (rest[:, :5], rest[:, 5:]):
         shares = family / family.sum(axis=0)
         distances = 0.5 * np.abs(shares[:, :, None] - shares[:, None, :]).sum(axis=0)
@@ -57,7 +58,7 @@ def test_children_are_their_parent_tilted_towards_different_documents(tmp_path):
 def test_the_same_draws_give_the_same_children(tmp_path):
     standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
 
-    first, second, other = (planned(standing, tools, seed).counts for seed in (0, 0, 1))
+    first, second, other = (planned(standing, tools, seed).components.table for seed in (0, 0, 1))
 
     assert first.tobytes() == second.tobytes()
     assert first.tobytes() != other.tobytes()
@@ -75,7 +76,9 @@ def test_the_largest_topics_are_split_where_there_are_too_many(tmp_path, monkeyp
     assert n_children.sum() == 12 + 2 * (birth.CHILDREN - 1)
     alone = np.flatnonzero(n_children == 1)
     first = np.cumsum(n_children) - n_children
-    np.testing.assert_array_equal(candidate.counts[:, first[alone]], standing.counts[:, alone])
+    np.testing.assert_array_equal(
+        candidate.components.table[:, first[alone]], table_of(standing)[:, alone]
+    )
 
 
 def test_topics_of_too_few_documents_are_not_split(tmp_path, monkeypatch):
@@ -120,7 +123,8 @@ def test_only_documents_that_use_a_topic_are_sampled(tmp_path, monkeypatch):
     samples = birth._sample(standing, np.array([2, 0]), np.random.default_rng(0))
 
     assert samples.keys() == {0, 2}
-    for topic, own in samples.items():
+    for topic, sampled in samples.items():
+        own = words_of_topic(sampled, topic)
         tokens = np.add.reduceat(own.word_counts, own.indptr[:-1])
         assert own.n_docs <= 24
         assert tokens.min() >= birth.FEWEST_TOKENS * (1 - 1e-6)

@@ -5,13 +5,14 @@ import itertools
 import numpy as np
 import pytest
 
-from moved_collections import ETA, WORLDS, assert_sound, bytes_of, grown, standing_of
+from moved_collections import ETA, WORLDS, assert_sound, bytes_of, grown, standing_of, table_of
 from sparsetopics.document_step import sum_terms
 from sparsetopics.executors import SerialExecutor
 from sparsetopics.learners.memoized import assignments_of
+from sparsetopics.likelihoods import words
 from sparsetopics.moves import merge
 from sparsetopics.moves.merge import merge_topics
-from sparsetopics.moves.standing import elbo_of, refreshed
+from sparsetopics.moves.standing import refreshed
 from sparsetopics.options import LocalOptions
 from sparsetopics.statistics import DocumentTerms, Statistics, added
 from sparsetopics.word_counts import WordCounts
@@ -58,7 +59,7 @@ def halved(standing):
             stored=_Stored(arrays), terms=terms, n_changes=len(state.changes)
         )
         total = added(total, terms)
-    counts = np.repeat(standing.counts / 2, 2, axis=1)
+    counts = np.repeat(table_of(standing) / 2, 2, axis=1)
     state = state._replace(per_batch=per_batch, total=Statistics(WordCounts(counts), total))
     return standing_of(state, allocation)
 
@@ -167,9 +168,9 @@ def merged_elbo(standing, kept, absorbed):
     for _, (batch, found) in standing.assignments():
         own = sum_terms(batch, found.renumbered(number), reference, standing.tail, SerialExecutor())
         terms = added(terms, own)
-    counts = np.delete(standing.counts, absorbed, axis=1)
-    counts[:, number[kept]] += standing.counts[:, absorbed]
-    return elbo_of(counts, ETA, terms, allocation)
+    counts = np.delete(table_of(standing), absorbed, axis=1)
+    counts[:, number[kept]] += table_of(standing)[:, absorbed]
+    return words.log_marginal(counts, ETA) + allocation.elbo(terms)
 
 
 def test_the_last_topic_has_nothing_to_merge_with(tmp_path):

@@ -59,7 +59,7 @@ def test_a_phase_raises_the_score_and_keeps_the_sums(
     accepted = sum(tallies[name].accepted for name in names if name in tallies)
     assert accepted == 12 - moved.n_topics
     assert tallies.keys() - {"birth", "cull"} == {"reorder", *names} - {"birth"}
-    assert (moved.spread is None) == (criterion == "bound")
+    assert (moved.evidence.spread is None) == (criterion == "bound")
 
 
 @PHASES
@@ -135,7 +135,7 @@ def scene(tmp_path, monkeypatch):
         def plan(standing, tools):
             made.append(f"plan {name}")
             allocation = standing.allocation
-            return Candidate(standing.counts, allocation, lambda n_left: True, 3)
+            return Candidate(standing.evidence.components, allocation, lambda n_left: True, 3)
 
         return plan
 

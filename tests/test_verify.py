@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from moved_collections import WORLDS, grown, twin_bound
+from moved_collections import WORLDS, grown, table_of, twin_bound
 from sparsetopics.moves import trimming
 from sparsetopics.moves.merge import merge_topics
 from sparsetopics.moves.phase import make_moves
@@ -36,7 +36,7 @@ def test_the_recomputed_score_reads_no_statistics(tmp_path, criterion):
     standing, tools = grown(tmp_path, WORLDS["simulated"](), 6, criterion=criterion)
     total = standing.state.total
     nonsense = standing.state._replace(
-        total=total._replace(components=WordCounts(np.ones_like(standing.counts)))
+        total=total._replace(components=WordCounts(np.ones_like(table_of(standing))))
     )
 
     found = recomputed_score(standing._replace(state=nonsense), tools)
@@ -45,8 +45,12 @@ def test_the_recomputed_score_reads_no_statistics(tmp_path, criterion):
 
 
 def with_counts(standing, counts):
-    total = standing.state.total._replace(components=WordCounts(counts))
-    return standing._replace(state=standing.state._replace(total=total))
+    components = WordCounts(counts)
+    total = standing.state.total._replace(components=components)
+    return standing._replace(
+        state=standing.state._replace(total=total),
+        known_evidence=standing.evidence.with_components(components),
+    )
 
 
 def with_term(standing, name):
@@ -56,9 +60,9 @@ def with_term(standing, name):
 
 
 TAMPERED = {
-    "a token too many": lambda standing: with_counts(standing, standing.counts + 1e-4),
+    "a token too many": lambda standing: with_counts(standing, table_of(standing) + 1e-4),
     "words exchanged": lambda standing: with_counts(
-        standing, np.vstack([standing.counts[:9, ::-1], standing.counts[9:]])
+        standing, np.vstack([table_of(standing)[:9, ::-1], table_of(standing)[9:]])
     ),
     "another reference": lambda standing: standing._replace(reference=2.0 * standing.reference),
     "entropy": lambda standing: with_term(standing, "assignment_entropy"),
@@ -78,10 +82,12 @@ def test_statistics_that_are_not_those_of_the_assignments_are_noticed(tmp_path, 
 
 def test_a_wrong_spread_is_noticed(tmp_path):
     standing, tools = grown(tmp_path, WORLDS["simulated"](), 6, criterion="collapsed")
-    spread = standing.spread._replace(variances=1.001 * standing.spread.variances)
+    evidence, spread = standing.evidence, standing.evidence.spread
+    spread = spread._replace(variances=1.001 * spread.variances)
+    tampered = standing._replace(known_evidence=evidence._replace(spread=spread))
 
     with pytest.raises(AssertionError, match="of the statistics"):
-        verify_move("merge", standing, standing._replace(spread=spread), tools)
+        verify_move("merge", standing, tampered, tools)
 
 
 @CRITERIA
@@ -99,7 +105,7 @@ def test_a_phase_verifies_if_asked(tmp_path, monkeypatch, verify):
     standing, tools = grown(tmp_path, WORLDS["simulated"](), 6)
 
     def spoil(standing, tools):
-        return with_counts(standing, standing.counts + 1e-3), MoveTally(1, 1)
+        return with_counts(standing, table_of(standing) + 1e-3), MoveTally(1, 1)
 
     monkeypatch.setattr(trimming, "MOVES", {"merge": spoil})
     tools = tools._replace(verify=verify)

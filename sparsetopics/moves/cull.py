@@ -26,7 +26,7 @@ def plan_cull(standing: Standing, tools: Tools) -> Candidate | None:
         return None
     kept = np.sort(np.argsort(-standing.sizes, kind="stable")[: n_topics - n_gone])
     return Candidate(
-        np.ascontiguousarray(standing.counts[:, kept]),
+        standing.evidence.take(kept).components,
         standing.allocation.restricted(kept),
         lambda n_left: n_left < n_topics,
         MATURING_LAPS,

@@ -19,10 +19,8 @@ from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.assignments import Assignments, TopicChange
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.document_step import sum_terms
-from sparsetopics.likelihoods import words
+from sparsetopics.moves.evidence import Evidence, Gathering
 from sparsetopics.moves.standing import MoveTally, Standing, Tools, committed
-from sparsetopics.moves.word_scores import WordScores
-from sparsetopics.spread import Spread
 from sparsetopics.statistics import TERMS_BY_TOPIC, DocumentTerms
 
 ROUNDS = 4  # a lap
@@ -75,25 +73,22 @@ def pair_gains(standing: Standing) -> FloatArray:
         in_documents = _summary_kernels.doc_topic_counts(batch.indptr, counts, *found, n_topics)
         _pair_kernels.add_document_pair_gains(*in_documents, prior, gains, shared)
     pairs = _neighbours(standing, shared)
-    of_words = np.full((n_topics, n_topics), -np.inf)
-    of_words[pairs[:, 0], pairs[:, 1]] = words.merge_gains(
-        standing.counts, pairs, standing.word_concentration
-    )
-    return of_words + gains + _prior_gains(standing.terms, prior, shared)
+    of_data = np.full((n_topics, n_topics), -np.inf)
+    of_data[pairs[:, 0], pairs[:, 1]] = standing.evidence.pair_gains(pairs)
+    return of_data + gains + _prior_gains(standing.terms, prior, shared)
 
 
 def _neighbours(standing: Standing, shared: FloatArray) -> IntArray:
     """Pairs a < b of topics of which one is among the nearest of the other, (n_pairs, 2)."""
     n_topics = standing.n_topics
-    by_topic = np.sqrt(standing.counts.T.astype(np.float32))
-    by_topic /= np.maximum(np.linalg.norm(by_topic, axis=1, keepdims=True), 1e-30)
     active = np.maximum(standing.terms.active_documents, 1.0)
     together = (shared + shared.T) / np.sqrt(active[:, None] * active[None, :])
     near = np.zeros((n_topics, n_topics), bool)
-    for likeness in (by_topic @ by_topic.T, together):
-        np.fill_diagonal(likeness, -1.0)
+    for likeness in (standing.evidence.likeness(), together):
+        np.fill_diagonal(likeness, -np.inf)
         nearest = np.argsort(-likeness, axis=1, kind="stable")[:, :NEIGHBOURS]
         near[np.arange(n_topics)[:, None], nearest] = True
+    np.fill_diagonal(near, False)
     pairs: IntArray = np.argwhere(np.triu(near | near.T, 1))
     return pairs
 
@@ -128,16 +123,17 @@ class _Merged(NamedTuple):
 
 
 def _merge_round(standing: Standing, pairs: IntArray, tools: Tools) -> Standing:
-    spread = None if standing.spread is None else Spread.zeros(standing.n_words, len(pairs))
+    gathering = standing.evidence.gather_pairs(pairs)
     by_batch = {
-        batch_id: _terms_of_pairs(assignments, pairs, standing, spread, tools)
+        batch_id: _terms_of_pairs(assignments, pairs, standing, gathering, tools)
         for batch_id, assignments in standing.assignments()
     }
     columns = sum(by_batch.values(), np.zeros((len(TERMS_BY_TOPIC), len(pairs))))
-    joint = standing.counts[:, pairs[:, 0]] + standing.counts[:, pairs[:, 1]]
-    scores = WordScores.of(joint, spread, standing.word_concentration)
-    by_pair = _by_topic(scores, spread, standing)
-    merged = _start(standing)
+    joint: Evidence = gathering.done()
+    by_pair = joint.by_topic
+    merged = _Merged(
+        standing.evidence.by_topic, standing.terms, standing.allocation, standing.score
+    )
     number = np.arange(standing.n_topics)
     made = []
     for p, (kept, absorbed) in enumerate(pairs.tolist()):
@@ -153,21 +149,9 @@ def _merge_round(standing: Standing, pairs: IntArray, tools: Tools) -> Standing:
     joined = _Joined(
         pairs[made],
         {batch_id: found[:, made] for batch_id, found in by_batch.items()},
-        scores.take(np.array(made)),
-        None if spread is None else spread.take(made),
+        joint.take(np.array(made)),
     )
     return _commit(standing, merged.allocation.updated(merged.terms), number, joined)
-
-
-def _by_topic(scores: WordScores, spread: Spread | None, standing: Standing) -> FloatArray:
-    of_words = scores.by_topic(standing.n_words, standing.word_concentration)
-    return of_words if spread is None else of_words + spread.doc_corrections
-
-
-def _start(standing: Standing) -> _Merged:
-    by_topic = _by_topic(standing.word_scores, standing.spread, standing)
-    score = float(by_topic.sum()) + standing.allocation.elbo(standing.terms)
-    return _Merged(by_topic, standing.terms, standing.allocation, score)
 
 
 def _tried(before: _Merged, kept: int, absorbed: int, joint: float, column: FloatArray) -> _Merged:
@@ -197,19 +181,18 @@ def _terms_of_pairs(
     assignments: Assignments,
     pairs: IntArray,
     standing: Standing,
-    spread: Spread | None,
+    gathering: Gathering,
     tools: Tools,
 ) -> FloatArray:
     """Sums over one batch's documents as if every pair were merged, (5, n_pairs).
 
-    The same documents are put into ``spread``.
+    The same documents are put into ``gathering``.
     """
     number = np.full(standing.n_topics, -1)
     number[pairs[:, 0]] = number[pairs[:, 1]] = np.arange(len(pairs))
     found = assignments.responsibilities.renumbered(number)
     prior = standing.reference[pairs].sum(axis=1)
-    if spread is not None:
-        spread.add(assignments._replace(responsibilities=found), prior)
+    gathering.add(assignments._replace(responsibilities=found), prior)
     terms = sum_terms(assignments.documents, found, prior, 0.0, tools.executor)
     return terms.by_topic
 
@@ -219,8 +202,7 @@ class _Joined(NamedTuple):
 
     pairs: IntArray  # (n_made, 2)  kept, absorbed
     by_batch: Mapping[int, FloatArray]  # (5, n_made) of each batch
-    scores: WordScores
-    spread: Spread | None
+    evidence: Evidence  # of each pair
 
 
 def _commit(
@@ -228,19 +210,12 @@ def _commit(
 ) -> Standing:
     kept_of_pair, absorbed = joined.pairs.T
     kept = np.setdiff1d(np.arange(standing.n_topics), absorbed)
-    places = number[kept_of_pair]
-    counts = np.ascontiguousarray(standing.counts[:, kept])
-    counts[:, places] += standing.counts[:, absorbed]
     reference: FloatArray = np.bincount(number, standing.reference).astype(np.float64)
     terms = {}
     for batch_id, memoized in standing.state.per_batch.items():
         columns = memoized.terms.by_topic
         columns[:, kept_of_pair] = joined.by_batch[batch_id]
         terms[batch_id] = memoized.terms.with_topics(columns[:, kept])
-    spread = None
-    if standing.spread is not None and joined.spread is not None:
-        spread = standing.spread.take(kept.tolist())
-        spread.put(places, joined.spread)
-    scores = standing.word_scores.take(kept).put(places, joined.scores)
+    evidence = standing.evidence.merged(joined.pairs, joined.evidence)
     change = TopicChange(number, {}, len(kept))
-    return committed(standing, change, counts, terms, allocation, reference, spread, scores)
+    return committed(standing, change, terms, allocation, reference, evidence)

@@ -42,7 +42,7 @@ class Mover:
         tools = Tools(quiet, rng, self.options.score, self.options.verify)
         phase = make_moves(standing, self.rival, self.options.names, tools)
         standing, self.rival, self.ledger = phase.standing, phase.rival, phase.standing.ledger
-        score = None if standing.spread is None else standing.score
+        score = standing.score if self.options.score == "collapsed" else None
         prior = Prior(standing.allocation, standing.likelihood)
         return Moved(standing.state, prior, phase.tallies, score)
 

@@ -29,9 +29,6 @@ def _sorted(standing: Standing, order: IntArray) -> Standing:
     }
     allocation = standing.allocation.reordered(order)
     allocation = allocation.updated(standing.terms.renumbered(new_topics, n_topics))
-    counts = np.ascontiguousarray(standing.counts[:, order])
     change = TopicChange(new_topics, {}, n_topics)
-    spread = standing.spread.renumbered(new_topics, n_topics) if standing.spread else None
-    reference = standing.reference[order]
-    scores = standing.word_scores.take(order)
-    return committed(standing, change, counts, terms, allocation, reference, spread, scores)
+    evidence = standing.evidence.take(order)
+    return committed(standing, change, terms, allocation, standing.reference[order], evidence)

@@ -10,17 +10,15 @@ would not catch up in ``REACH`` laps at the present pace of both.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sparsetopics.allocations.hdp import HDPAllocation
-from sparsetopics.batches import FloatArray
 from sparsetopics.laps import Prior
 from sparsetopics.learners.memoized import MemoizedState
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.standing import Standing, Tools, refreshed
 from sparsetopics.moves.trimming import MOVES, trim_topics
 from sparsetopics.statistics import Statistics
-from sparsetopics.word_counts import WordCounts
 
 REACH = 6  # laps
 
@@ -28,7 +26,7 @@ REACH = 6  # laps
 class Candidate(NamedTuple):
     """Topics that a rival begins with."""
 
-    counts: FloatArray  # (n_words, n_tried)
+    components: Any  # Components
     allocation: HDPAllocation
     is_wanted: Callable[[int], bool]  # whether so many topics still are what was meant
     maturing_laps: int  # first laps without moves, in which topics form
@@ -57,13 +55,14 @@ class Verdict(NamedTuple):
 
 def entered(standing: Standing, move: str, candidate: Candidate, tools: Tools) -> Rival:
     """A rival before its first lap."""
-    counts = candidate.counts * (standing.sizes.sum() / candidate.counts.sum())
+    scale = standing.sizes.sum() / candidate.components.sizes.sum()
+    components = candidate.components.scaled(scale)
     return Rival(
         move,
         candidate,
-        tools.laps.learner.init(Statistics(WordCounts(counts), candidate.allocation.zero_terms())),
+        tools.laps.learner.init(Statistics(components, candidate.allocation.zero_terms())),
         Prior(candidate.allocation, standing.likelihood),
-        Ledger.new(counts.shape[1], standing.ledger),
+        Ledger.new(components.n_topics, standing.ledger),
         0,
         standing.score,
         standing.score,

@@ -10,12 +10,11 @@ import numpy as np
 from sparsetopics import _summary_kernels
 from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.assignments import Assignments, Patch, TopicChange, overlaid
-from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.document_step import sum_terms
+from sparsetopics.moves.evidence import Evidence
 from sparsetopics.moves.standing import Standing, Tools, committed, resummed
-from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.responsibilities import Responsibilities
-from sparsetopics.spread import Spread
 from sparsetopics.statistics import DocumentTerms, added, subtracted
 
 
@@ -43,14 +42,12 @@ class Sample(NamedTuple):
 class Trial(NamedTuple):
     """The whole collection while moves are tried on a sample of it."""
 
-    counts: FloatArray  # (n_words, n_topics)
+    evidence: Evidence
     terms: DocumentTerms
     allocation: HDPAllocation
     reference: FloatArray  # (n_topics,)  α_k of the terms
     found: Responsibilities  # of the sample
     new_topics: IntArray  # (topics before,)  -1 for those that are gone
-    spread: Spread | None
-    word_scores: WordScores
     score: float
 
     @property
@@ -76,44 +73,24 @@ def doc_topics(assignments: Assignments, n_topics: int) -> DocTopics:
 
 def gather(standing: Standing, wanted: Mapping[int, IntArray]) -> Sample:
     """Fetch documents, given by batch and position."""
-    parts: list[Assignments] = []
-    batch_ids, positions = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    parts, batch_ids, positions = [], [], []
     for batch_id, assignments in standing.assignments():
         chosen = wanted.get(batch_id, np.zeros(0, np.int64))
-        if len(chosen) > 0:
-            parts.append(assignments.take(chosen))
-            batch_ids.append(np.full(len(chosen), batch_id))
-            positions.append(chosen)
-    documents = joined_documents([part.documents for part in parts])
-    found = Responsibilities.joined([part.responsibilities for part in parts])
-    return Sample(
-        Assignments(documents, found), np.concatenate(batch_ids), np.concatenate(positions)
-    )
-
-
-def joined_documents(parts: list[DocumentBatch]) -> DocumentBatch:
-    """One after the other."""
-    if not parts:
-        return DocumentBatch(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.uint32))
-    lengths = np.concatenate([np.diff(part.indptr) for part in parts])
-    return DocumentBatch(
-        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-        np.concatenate([part.word_ids for part in parts]),
-        np.concatenate([part.word_counts for part in parts]),
-    )
+        parts.append(assignments.take(chosen))
+        batch_ids.append(np.full(len(chosen), batch_id))
+        positions.append(chosen)
+    return Sample(Assignments.joined(parts), np.concatenate(batch_ids), np.concatenate(positions))
 
 
 def first_trial(standing: Standing, sample: Sample) -> Trial:
     """The collection as it stands."""
     return Trial(
-        standing.counts,
+        standing.evidence,
         standing.terms,
         standing.allocation,
         standing.reference,
         sample.assignments.responsibilities,
         np.arange(standing.n_topics),
-        standing.spread,
-        standing.word_scores,
         standing.score,
     )
 
@@ -137,10 +114,7 @@ def commit(standing: Standing, trial: Trial, sample: Sample, tools: Tools) -> St
         terms[batch_id] = added(left, put)
         patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
     change = TopicChange(trial.new_topics, patches, trial.n_topics)
-    after = committed(
-        standing, change, trial.counts, terms,
-        trial.allocation, trial.reference, trial.spread, trial.word_scores,
-    )  # fmt: skip
+    after = committed(standing, change, terms, trial.allocation, trial.reference, trial.evidence)
     return resummed(after, tools)
 
 

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sparsetopics.document_step import sum_terms
-from sparsetopics.moves.standing import Standing, Tools, score_of
-from sparsetopics.moves.word_scores import WordScores
-from sparsetopics.spread import Spread
+from sparsetopics.moves.evidence import sum_anew
+from sparsetopics.moves.standing import Standing, Tools, gather
 from sparsetopics.statistics import DocumentTerms, added
-from sparsetopics.word_counts import sum_words
 
 TOLERANCE = 1e-8  # relative
 
@@ -21,7 +17,7 @@ def verify_move(name: str, before: Standing, after: Standing, tools: Tools) -> N
     if the number of topics is another.
     """
     exact = recomputed_score(after, tools)
-    for found in (after.score, after._replace(known_scores=None).score):
+    for found in (after.score, after._replace(known_evidence=after.evidence.fresh()).score):
         if abs(found - exact) > TOLERANCE * abs(exact):
             raise AssertionError(f"{name}: score {found!r} of the statistics, {exact!r} exactly")
     worse = after.score < before.score - TOLERANCE * abs(before.score)
@@ -31,18 +27,13 @@ def verify_move(name: str, before: Standing, after: Standing, tools: Tools) -> N
 
 def recomputed_score(standing: Standing, tools: Tools) -> float:
     """ELBO or collapsed criterion in nats, from the assignments of all batches."""
-    counts = np.zeros_like(standing.counts)
+    batches = [assignments for _, assignments in standing.assignments()]
+    components = sum_anew(standing.state.total.components, batches, tools.executor)
+    gathering = gather(components, standing.likelihood, tools.criterion)
     terms = DocumentTerms.zeros(standing.n_topics)
-    spread = None if standing.spread is None else Spread.zeros(*counts.shape)
-    shape = (counts.shape[0], counts.shape[1])
-    for _, assignments in standing.assignments():
-        if spread is not None:
-            spread.add(assignments, standing.reference)
-        sum_words(*assignments, shape, tools.executor).add_to(counts)
+    for assignments in batches:
+        gathering.add(assignments, standing.reference)
         terms = added(
             terms, sum_terms(*assignments, standing.reference, standing.tail, tools.executor)
         )
-    scores = WordScores.of(counts, spread, standing.word_concentration)
-    return score_of(
-        scores, len(counts), standing.word_concentration, terms, standing.allocation, spread
-    )
+    return float(gathering.done().by_topic.sum()) + standing.allocation.elbo(terms)
