@@ -38,9 +38,8 @@ def reading(path: Path) -> Iterator[None]:
             hint="Copy or download it again.",
         ) from error
     except OSError as error:
-        raise SourceError(
-            str(path), found=error.strerror or str(error), wanted="a readable file"
-        ) from error
+        found = (error.strerror or str(error)).splitlines()[0]  # Arrow's go on for several
+        raise SourceError(str(path), found=found, wanted="a readable file") from error
 
 
 def open_bytes(path: Path) -> IO[bytes]:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from sparsetopics.batches import Vectors
+from sparsetopics.batches import FloatArray, Vectors
 from sparsetopics.corpora.byte_stream import open_bytes, reading
 from sparsetopics.corpora.fields import DEFAULT_ID_FIELD, DEFAULT_LABEL_FIELD
 from sparsetopics.corpora.read_arrow import arrow_errors, ipc_batches, open_arrow
@@ -89,9 +90,10 @@ def read_ipc_numbers(
 def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> NumberFields:
     """The columns that were named, else all numeric ones but id and label.
 
+    Where there is no numeric one, or it alone is named, a column of lists of numbers serves, too.
     Raises SourceError if one that was named is not there or not numeric, or none is left.
     """
-    names = schema.names
+    names = _column_names(schema, where)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise SourceError(where, found=f"two columns {twice!r}", wanted="different names")
@@ -104,20 +106,36 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
     numeric = [name for name in names if _is_number(schema.field(name).type)]
     if options.columns is None:
         values = tuple(name for name in numeric if name not in (item_id, label))
-        if not values:
+        lists = tuple(name for name in names if _is_list(schema.field(name).type))
+        if not values and len(lists) != 1:
             raise SourceError(where, found="no numeric columns", wanted="at least one")
-        return NumberFields(item_id, label, values)
+        return NumberFields(item_id, label, values or lists)
     for name in options.columns:
-        if name not in numeric:
+        alone = len(options.columns) == 1 and _is_list(schema.field(name).type)
+        if name not in numeric and not alone:
             found = f"{schema.field(name).type} in column {name!r}"
             raise SourceError(where, found=found, wanted="numbers")
     return NumberFields(item_id, label, options.columns)
+
+
+def _column_names(schema: pa.Schema, where: str) -> list[str]:
+    try:
+        return schema.names  # type: ignore[no-any-return]
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            where, found="names of columns that are not UTF-8", wanted="UTF-8 text"
+        ) from error
 
 
 def _is_number(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     )
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    of_lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return any(is_kind(kind) for is_kind in of_lists) and _is_number(kind.value_type)
 
 
 def _open_csv(
@@ -162,28 +180,62 @@ def _blocks(
 def _decode(
     batch: pa.RecordBatch, fields: NumberFields, where: str, first_item: int
 ) -> VectorBlock:
-    values = finite_vectors(
-        _matrix(batch, fields, where, first_item), where, first_item, fields.values
-    )
-    item_ids, labels = (
-        pa.nulls(len(batch), pa.string()) if name is None else batch.column(name).cast(pa.string())
-        for name in (fields.item_id, fields.label)
-    )
-    return VectorBlock(where, item_ids, labels, values, fields.values)
+    with arrow_errors(Path(where)):
+        batch = batch.select(fields.all)
+        batch.validate(full=True)  # Arrow reads what a damaged file says without a look
+        item_ids, labels = (
+            pa.nulls(len(batch), pa.string())
+            if name is None
+            else batch.column(name).cast(pa.string())
+            for name in (fields.item_id, fields.label)
+        )
+    matrix: Vectors | FloatArray
+    if _is_list(batch.schema.field(fields.values[0]).type):
+        matrix, columns = _matrix_of_lists(batch, fields.values[0], where, first_item), None
+    else:
+        matrix, columns = _matrix(batch, fields.values, where, first_item), fields.values
+    values = finite_vectors(matrix, where, first_item, columns)
+    return VectorBlock(where, item_ids, labels, values, columns)
 
 
-def _matrix(batch: pa.RecordBatch, fields: NumberFields, where: str, first_item: int) -> Vectors:
-    matrix = np.empty((len(batch), len(fields.values)), np.float32)
-    for index, name in enumerate(fields.values):
-        column = batch.column(name)
-        if column.null_count:
-            item = first_item + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-            raise SourceError(
-                f"{where}, item {item}, column {name!r}",
-                found="no value",
-                wanted="a number",
-                hint="Items are counted from 0.",
-            )
+def _matrix(batch: pa.RecordBatch, names: Sequence[str], where: str, first_item: int) -> Vectors:
+    matrix = np.empty((len(batch), len(names)), np.float32)
+    for index, name in enumerate(names):
+        _refuse_nulls(batch.column(name), name, where, first_item)
         with np.errstate(over="ignore"):  # what overflows is found as not finite
-            matrix[:, index] = column.cast(pa.float64(), safe=False).to_numpy()
+            matrix[:, index] = batch.column(name).cast(pa.float64(), safe=False).to_numpy()
     return matrix
+
+
+def _matrix_of_lists(batch: pa.RecordBatch, name: str, where: str, first_item: int) -> FloatArray:
+    column = batch.column(name)
+    _refuse_nulls(column, name, where, first_item)
+    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+    width = int(lengths[0])
+    if width == 0 or (lengths != width).any():
+        item = int(np.argmax((lengths != width) | (lengths == 0)))
+        raise SourceError(
+            f"{where}, item {first_item + item}, column {name!r}",
+            found=f"a list of {lengths[item]} numbers",
+            wanted=f"{width} as in the first" if width else "at least one",
+        )
+    numbers = column.flatten().cast(pa.float64(), safe=False)
+    if numbers.null_count:
+        item = int(np.argmax(numbers.is_null().to_numpy(zero_copy_only=False))) // width
+        raise _no_value(name, where, first_item + item)
+    return numbers.to_numpy().reshape(-1, width)  # type: ignore[no-any-return]
+
+
+def _refuse_nulls(column: pa.Array, name: str, where: str, first_item: int) -> None:
+    if column.null_count:
+        item = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise _no_value(name, where, first_item + item)
+
+
+def _no_value(name: str, where: str, item: int) -> SourceError:
+    return SourceError(
+        f"{where}, item {item}, column {name!r}",
+        found="no value",
+        wanted="a number",
+        hint="Items are counted from 0.",
+    )

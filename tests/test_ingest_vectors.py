@@ -4,6 +4,10 @@ import errno
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 
 from sparsetopics.corpora import projection, read_arrays, vector_shards
@@ -241,3 +245,54 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(source, tmp_path, monkeypatc
         ingested([source], tmp_path / "corpus")
 
     assert sorted(tmp_path.iterdir()) == [source]
+
+
+def damaged(data, rng):
+    """Some bits flipped, or a few bytes taken out or put in."""
+    data = bytearray(data)
+    for position in rng.integers(len(data) - 20, size=3):
+        choice = rng.integers(3)
+        if choice == 0:
+            data[position] ^= 1 << rng.integers(8)
+        elif choice == 1:
+            del data[position : position + rng.integers(1, 9)]
+        else:
+            data[position : position + 1] = rng.bytes(rng.integers(1, 4))
+    return bytes(data)
+
+
+def write_one(path):
+    """A small file of the format that its extension means."""
+    table = pa.table({"id": list("abcdefghij"), "x": VECTORS[:10, 0], "y": VECTORS[:10, 1]})
+    if path.suffix == ".npy":
+        np.save(path, VECTORS)
+    elif path.suffix == ".npz":
+        np.savez(path, values=VECTORS, labels=np.arange(300))
+    elif path.suffix == ".parquet":
+        pq.write_table(table, path)
+    elif path.suffix == ".arrow":
+        feather.write_feather(table, path)
+    elif path.suffix == ".csv":
+        pa_csv.write_csv(table, path)
+    else:
+        image_module = pytest.importorskip("PIL.Image")
+        image_module.fromarray(np.arange(256, dtype=np.uint8).reshape(16, 16)).save(path)
+
+
+@pytest.mark.parametrize(
+    "suffix", [".npy", ".npz", ".parquet", ".arrow", ".csv", ".png", ".jpg", ".bmp"]
+)
+def test_a_damaged_file_is_refused_in_one_line_if_at_all(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    write_one(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    refusals = []
+    for _ in range(40):
+        path.write_bytes(damaged(whole, rng))
+        try:
+            ingest_vectors([path], tmp_path / "corpus", VectorOptions(overwrite=True))
+        except SourceError as error:
+            refusals.append(str(error))
+    assert refusals
+    assert all(line.startswith(str(path)) and "\n" not in line for line in refusals)

@@ -188,3 +188,52 @@ def test_files_must_have_the_same_columns(tmp_path):
         [tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path / "corpus", columns=("x", "y")
     )
     np.testing.assert_array_equal(values_of(corpus), [[1, 2], [2, 1]])
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.list_(pa.float32()), pa.list_(pa.float32(), 2), pa.large_list(pa.float32())]
+)
+@pytest.mark.parametrize("columns", [None, ("embedding",)])
+def test_a_column_of_lists_is_a_matrix(tmp_path, monkeypatch, kind, columns):
+    monkeypatch.setattr(read_numbers, "BLOCK_BYTES", 500)
+    lists = pa.array(VALUES.tolist(), kind)
+    pq.write_table(pa.table({"id": IDS, "embedding": lists}), tmp_path / "a.parquet")
+
+    corpus = ingested([tmp_path / "a.parquet"], tmp_path / "corpus", columns=columns)
+
+    np.testing.assert_array_equal(values_of(corpus), VALUES)
+    assert item_ids_of(corpus) == IDS
+    assert corpus.columns is None
+
+
+@pytest.mark.parametrize(
+    ("lists", "found"),
+    [
+        ([[1.0, 2.0], [3.0]], "item 1, column 'e': found a list of 1 numbers, wanted 2 as in the"),
+        ([[1.0], None], "item 1, column 'e': found no value"),
+        ([[1.0, 2.0], [3.0, None]], "item 1, column 'e': found no value"),
+        ([[1.0, 2.0], [3.0, float("inf")]], "item 1, column 1: found inf"),
+        ([[], []], "item 0, column 'e': found a list of 0 numbers, wanted at least one"),
+    ],
+)
+def test_lists_that_are_no_matrix_are_refused(tmp_path, lists, found):
+    pq.write_table(pa.table({"e": pa.array(lists, pa.list_(pa.float64()))}), tmp_path / "a.parquet")
+
+    with pytest.raises(SourceError) as error:
+        ingested([tmp_path / "a.parquet"], tmp_path / "corpus")
+
+    assert found in str(error.value)
+
+
+def test_lists_beside_other_columns_are_refused(tmp_path):
+    pq.write_table(pa.table({"a": [1.0], "e": [[1.0]]}), tmp_path / "a.parquet")
+
+    with pytest.raises(SourceError, match="found list<element: double> in column 'e'"):
+        ingested([tmp_path / "a.parquet"], tmp_path / "corpus", columns=("a", "e"))
+
+
+def test_names_of_columns_that_are_not_utf8_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"a,\xff\n1,2\n")
+
+    with pytest.raises(SourceError, match="found names of columns that are not UTF-8"):
+        ingested([tmp_path / "a.csv"], tmp_path / "corpus")
