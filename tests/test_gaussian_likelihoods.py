@@ -78,6 +78,7 @@ def test_scorers_do_not_depend_on_blocks(name, monkeypatch):
     whole = scorer.log_densities(values)
 
     monkeypatch.setattr(scorers, "PRODUCT_ENTRIES", 1)
+    monkeypatch.setattr(scorers, "FEWEST_ROWS", 7)
 
     np.testing.assert_allclose(scorer.log_densities(values), whole, rtol=1e-5)
     assert scorer.log_densities(values[:0]).shape == (0, 3)

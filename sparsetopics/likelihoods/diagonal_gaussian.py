@@ -1,7 +1,7 @@
 """Gaussians of uncorrelated columns: λ_kd ~ Gamma(a, b_d), μ_kd ~ N(m_d, 1/(κλ_kd)).
 
-a_k = a + N_k/2, κ_k = κ + N_k, m_k = (κm + Σ r x) / κ_k, b_k = b + ½ (Σ r x² + κm² − κ_k m_k²),
-column by column (Murphy 2007, §3). Moments are about the prior's mean.
+a_k = a + N_k/2, κ_k = κ + N_k and, with x and m_k measured from the prior's mean m,
+m_k = Σ r x / κ_k, b_k = b + ½ (Σ r x² − κ_k m_k²), column by column (Murphy 2007, §3).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DiagonalGaussian:
 
     shape: float  # a
     rates: FloatArray  # (n_columns,)  b
-    mean: FloatArray  # (n_columns,)  m
+    mean: FloatArray  # (n_columns,)  m, taken as float32 has it
     mean_precision: float  # κ
 
     def __post_init__(self) -> None:
@@ -81,22 +81,19 @@ class DiagonalGaussian:
         return centred._replace(means=centred.means + priors.origin_of(self.mean))
 
     def _centred_posterior(self, moments: Moments) -> NormalGammaPosterior:
-        """With m_k measured from where moments are: the prior's mean as float32 has it."""
-        mean = self.mean - priors.origin_of(self.mean)
+        """With m_k measured from the prior's mean, as moments are."""
         mean_precisions = self.mean_precision + moments.counts
-        means = (self.mean_precision * mean + moments.sums) / mean_precisions[:, None]
-        squares = moments.squares + self.mean_precision * mean**2
-        squares -= mean_precisions[:, None] * means**2
+        means = moments.sums / mean_precisions[:, None]
+        squares = moments.squares - mean_precisions[:, None] * means**2
         shapes = self.shape + 0.5 * moments.counts
         return NormalGammaPosterior(shapes, self.rates + 0.5 * squares, means, mean_precisions)
 
     def moments_of(self, posterior: NormalGammaPosterior) -> Moments:
         shapes, rates, means, mean_precisions = posterior
         origin = priors.origin_of(self.mean)
-        means, mean = means - origin, self.mean - origin
+        means = means - origin
         squares = 2.0 * (rates - self.rates) + mean_precisions[:, None] * means**2
-        squares -= self.mean_precision * mean**2
-        sums = mean_precisions[:, None] * means - self.mean_precision * mean
+        sums = mean_precisions[:, None] * means
         return Moments(2.0 * (shapes - self.shape), sums, squares, origin)
 
     def log_evidence(self, moments: Moments) -> FloatArray:
@@ -105,10 +102,9 @@ class DiagonalGaussian:
         Each is −N/2 log 2π + ½ log(κ/κ_k) + lnΓ(a_k) − lnΓ(a) + a log b_d − a_k log b_kd.
         """
         shapes, rates, _, mean_precisions = self._centred_posterior(moments)
-        prior = self._centred_posterior(self.zeros(1))  # rounded alike: no items, no evidence
         alike = 0.5 * np.log(self.mean_precision / mean_precisions)
         alike += gammaln(shapes) - gammaln(self.shape) - 0.5 * LOG_TWO_PI * moments.counts
-        logs = self.shape * np.log(prior.rates) - shapes[:, None] * np.log(rates)
+        logs = self.shape * np.log(self.rates) - shapes[:, None] * np.log(rates)
         evidence: FloatArray = self.n_columns * alike + logs.sum(axis=1)
         return evidence
 

@@ -1,8 +1,8 @@
 """Gaussians of any mean and covariance: Λ_k ~ W(ν, B⁻¹), μ_k ~ N(m, (κΛ_k)⁻¹), x ~ N(μ_k, Λ_k⁻¹).
 
-κ_k = κ + N_k, m_k = (κm + Σ r x) / κ_k, ν_k = ν + N_k, and B_k = B + Σ r x xᵀ + κmmᵀ − κ_k m_k m_kᵀ
-(Bishop, PRML §10.2; Murphy 2007, §8). Moments are about the prior's mean: far from the origin the
-difference B_k would lose digits, and the ELBO its monotony.
+κ_k = κ + N_k, ν_k = ν + N_k and, with x and m_k measured from the prior's mean m,
+m_k = Σ r x / κ_k, B_k = B + Σ r x xᵀ − κ_k m_k m_kᵀ (Bishop, PRML §10.2; Murphy 2007, §8). Measured
+from zero, far away, the difference B_k would lose digits, and the ELBO its monotony.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Gaussian:
 
     degrees_of_freedom: float  # ν
     scale_matrix: FloatArray  # (n_columns, n_columns)  B
-    mean: FloatArray  # (n_columns,)  m
+    mean: FloatArray  # (n_columns,)  m, taken as float32 has it
     mean_precision: float  # κ
 
     def __post_init__(self) -> None:
@@ -80,12 +80,10 @@ class Gaussian:
         return centred._replace(means=centred.means + priors.origin_of(self.mean))
 
     def _centred_posterior(self, moments: Moments) -> NormalWishartPosterior:
-        """With m_k measured from where moments are: the prior's mean as float32 has it."""
-        mean = self.mean - priors.origin_of(self.mean)
+        """With m_k measured from the prior's mean, as moments are."""
         mean_precisions = self.mean_precision + moments.counts
-        means = (self.mean_precision * mean + moments.sums) / mean_precisions[:, None]
+        means = moments.sums / mean_precisions[:, None]
         scale_matrices = self.scale_matrix + moments.squares
-        scale_matrices += self.mean_precision * np.outer(mean, mean)
         scale_matrices -= mean_precisions[:, None, None] * _outer(means)
         return NormalWishartPosterior(
             self.degrees_of_freedom + moments.counts, scale_matrices, means, mean_precisions
@@ -94,20 +92,20 @@ class Gaussian:
     def moments_of(self, posterior: NormalWishartPosterior) -> Moments:
         dof, scale_matrices, means, mean_precisions = posterior
         origin = priors.origin_of(self.mean)
-        means, mean = means - origin, self.mean - origin
-        squares = scale_matrices + mean_precisions[:, None, None] * _outer(means)
-        squares -= self.scale_matrix + self.mean_precision * np.outer(mean, mean)
-        sums = mean_precisions[:, None] * means - self.mean_precision * mean
+        means = means - origin
+        squares = scale_matrices - self.scale_matrix
+        squares += mean_precisions[:, None, None] * _outer(means)
+        sums = mean_precisions[:, None] * means
         return Moments(dof - self.degrees_of_freedom, sums, squares, origin)
 
     def log_evidence(self, moments: Moments) -> FloatArray:
         """−ND/2 log 2π + D/2 log(κ/κ_k) + log Z(ν_k, B_k) − log Z(ν, B), (n_topics,)."""
         dof, scale_matrices, _, mean_precisions = self._centred_posterior(moments)
-        prior = self._centred_posterior(self.zeros(1))  # rounded alike: no items, no evidence
+        prior = np.array([self.degrees_of_freedom]), self.scale_matrix[None]
         log_ratios = np.log(self.mean_precision / mean_precisions)
         evidence: FloatArray = (
             wishart.log_normalizers(dof, scale_matrices)
-            - wishart.log_normalizers(prior.degrees_of_freedom, prior.scale_matrices)
+            - wishart.log_normalizers(*prior)
             + 0.5 * self.n_columns * (log_ratios - LOG_TWO_PI * moments.counts)
         )
         return evidence

@@ -6,6 +6,7 @@ import numpy as np
 
 from sparsetopics.batches import FloatArray, Vectors
 from sparsetopics.errors import OptionError
+from sparsetopics.likelihoods import wishart
 
 
 def check_wishart(degrees_of_freedom: float, scale_matrix: FloatArray) -> None:
@@ -21,14 +22,7 @@ def check_wishart(degrees_of_freedom: float, scale_matrix: FloatArray) -> None:
         scale_matrix, scale_matrix.T
     ):
         raise OptionError("scale matrix", found="another", wanted="a symmetric square matrix")
-    try:
-        np.linalg.cholesky(scale_matrix)
-    except np.linalg.LinAlgError:
-        raise OptionError(
-            "scale matrix", found="one that is singular or indefinite",
-            wanted="a positive definite matrix",
-            hint="Where columns depend on each other, take the diagonal of the covariance.",
-        ) from None  # fmt: skip
+    wishart.cholesky(scale_matrix)
 
 
 def check_mean(mean: FloatArray, mean_precision: float, n_columns: int) -> None:

@@ -19,6 +19,7 @@ from sparsetopics.batches import FloatArray, Vectors
 
 SLICE_COLUMNS = 16  # rows of A_k in one GEMM: a third less to multiply at 64 columns
 PRODUCT_ENTRIES = 2**20  # of one GEMM's result, to be squared while it is in the cache
+FEWEST_ROWS = 64  # of items in a GEMM: with fewer, packing the factors costs as much
 
 
 class Scorer(Protocol):
@@ -42,7 +43,7 @@ class TriangularScorer(NamedTuple):
         n_topics = len(self.constants)
         out = np.zeros((len(values), n_topics), np.float32)
         widest = max(len(offsets) for offsets in self.offsets)
-        n_rows = max(PRODUCT_ENTRIES // widest, 16)
+        n_rows = max(PRODUCT_ENTRIES // widest, FEWEST_ROWS)
         buffer = np.empty(min(n_rows, len(values)) * widest, np.float32)
         for low in range(0, len(values), n_rows):
             self._add_squares(values[low : low + n_rows], buffer, out[low : low + n_rows])

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import gammaln, psi
 
 from sparsetopics.batches import FloatArray
+from sparsetopics.errors import OptionError
 
 
 def log_normalizers(degrees_of_freedom: FloatArray, scale_matrices: FloatArray) -> FloatArray:
@@ -27,8 +28,15 @@ def log_normalizers(degrees_of_freedom: FloatArray, scale_matrices: FloatArray) 
 
 
 def cholesky(matrices: FloatArray) -> FloatArray:
-    """Lower factors L with L Lᵀ the symmetric positive definite matrices."""
-    return np.linalg.cholesky(matrices).astype(np.float64, copy=False)
+    """Lower factors L with L Lᵀ the symmetric matrices; OptionError where one is not definite."""
+    try:
+        return np.linalg.cholesky(matrices).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        raise OptionError(
+            "scale matrix", found="one that is singular or indefinite",
+            wanted="a positive definite matrix",
+            hint="Take a prior of uncorrelated columns, and scale columns of very large values.",
+        ) from None  # fmt: skip
 
 
 def log_determinants(factors: FloatArray) -> FloatArray:
