@@ -20,6 +20,7 @@ from gaussian_worlds import (
 )
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
 from sparsetopics.errors import OptionError
+from sparsetopics.executors import open_executor
 from sparsetopics.likelihoods import items as items_module
 from sparsetopics.likelihoods import scorers
 from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
@@ -269,6 +270,23 @@ def test_local_step_equals_its_twin(name, sparsity, monkeypatch):
     )
     np.testing.assert_allclose(found.entropies, reference_gaussian.entropies(dense), atol=1e-10)
     np.testing.assert_array_equal(found.responsibilities.starts, n_slots * np.arange(26))
+
+
+@each_likelihood
+def test_local_step_has_the_same_bits_for_any_number_of_workers(name, monkeypatch):
+    monkeypatch.setattr(items_module, "BLOCK_ITEMS", 10)
+    _, likelihood, values, shares = draw_world(name, 5, n_items=45, n_topics=4)
+    moments = sum_items(likelihood, values, sparse(shares), 4)
+    scorer, log_weights = likelihood.prepare(moments), np.log([0.1, 0.2, 0.3, 0.4])
+
+    alone = assign(values, scorer, log_weights, 2, SERIAL)
+    with open_executor(3) as executor:
+        together = assign(values, scorer, log_weights, 2, executor)
+
+    for ours, theirs in zip(alone.responsibilities, together.responsibilities, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(alone.entropies, together.entropies)
+    np.testing.assert_array_equal(alone.log_totals, together.log_totals)
 
 
 def test_too_many_slots_are_refused():
