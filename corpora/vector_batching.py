@@ -45,8 +45,12 @@ class ResidentVectors:
     """Batches in memory."""
 
     batches: Sequence[VectorBatch]
-    n_items: int
+    n_docs: int
     n_columns: int
+
+    @property
+    def n_tokens(self) -> float:
+        return float(self.n_docs)
 
     @property
     def n_batches(self) -> int:
@@ -62,8 +66,12 @@ class StreamedVectors:
 
     _held: HeldRowGroups[VectorBatch]
     parts: Sequence[Sequence[Piece]]  # of each batch
-    n_items: int
+    n_docs: int
     n_columns: int
+
+    @property
+    def n_tokens(self) -> float:
+        return float(self.n_docs)
 
     @property
     def n_batches(self) -> int:

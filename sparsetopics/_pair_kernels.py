@@ -115,3 +115,19 @@ def add_document_pair_gains(
                 change -= prior[b] * digammas[i - lo] + prior[a] * digammas[j - lo]
                 gains[min(a, b), max(a, b)] += change
                 shared[min(a, b), max(a, b)] += 1.0
+
+
+@numba.njit(cache=True, nogil=True)
+def add_shared_shares(
+    starts: IntArray,  # (n_pairs + 1,)
+    topics: TopicIds,
+    shares: Float32Array,
+    shared: FloatArray,  # (n_topics, n_topics)  added to, above the diagonal
+) -> None:
+    """Σ √(r_a r_b) of rows that use both."""
+    for u in range(starts.shape[0] - 1):
+        for i in range(starts[u], starts[u + 1]):
+            for j in range(i + 1, starts[u + 1]):
+                a, b = topics[i], topics[j]
+                product = np.float64(shares[i]) * np.float64(shares[j])
+                shared[min(a, b), max(a, b)] += math.sqrt(product)

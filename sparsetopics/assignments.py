@@ -7,11 +7,11 @@ moves leaves a ``TopicChange``, and a batch takes those it has missed when it is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.batches import DocumentBatch, IntArray
+from sparsetopics.batches import DocumentBatch, IntArray, VectorBatch
 from sparsetopics.memo import Arrays
 from sparsetopics.responsibilities import Responsibilities, pairs_of
 
@@ -19,24 +19,16 @@ from sparsetopics.responsibilities import Responsibilities, pairs_of
 class Assignments(NamedTuple):
     """Documents with the responsibilities of their words."""
 
-    documents: DocumentBatch
+    documents: Any  # Batch
     responsibilities: Responsibilities
 
     def to_arrays(self) -> Arrays:
-        batch = self.documents
-        starts, topics, shares = self.responsibilities
-        return {
-            "indptr": batch.indptr,
-            "word_ids": batch.word_ids,
-            "word_counts": batch.word_counts,
-            "starts": starts,
-            "topics": topics,
-            "shares": shares,
-        }
+        return {**self.documents.to_arrays(), **self.responsibilities._asdict()}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> Assignments:
-        documents = DocumentBatch(arrays["indptr"], arrays["word_ids"], arrays["word_counts"])
+        is_vectors = "values" in arrays
+        documents = (VectorBatch if is_vectors else DocumentBatch).from_arrays(arrays)
         fields = (arrays[name] for name in Responsibilities._fields)
         return cls(documents, Responsibilities(*fields))
 

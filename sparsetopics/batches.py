@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -40,6 +40,21 @@ class DocumentBatch:
     def n_tokens(self) -> float:
         return float(self.word_counts.sum(dtype=np.float64))
 
+    @property
+    def weights(self) -> FloatArray:
+        """Tokens of each pair, (n_pairs,)."""
+        return self.word_counts.astype(np.float64)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "indptr": self.indptr, "word_ids": self.word_ids, "word_counts": self.word_counts
+        }  # fmt: skip
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> DocumentBatch:
+        """The inverse; other arrays may be among them."""
+        return cls(arrays["indptr"], arrays["word_ids"], arrays["word_counts"])
+
     def take(self, documents: NDArray[Any]) -> DocumentBatch:
         """The chosen documents, in the given order."""
         lengths = np.diff(self.indptr)[documents]
@@ -58,8 +73,25 @@ class DocumentBatch:
         )
 
 
-class BatchSource(Protocol):
-    """A fixed division of a document collection into batches, read in any order."""
+class Batch(Protocol):
+    """What the engine knows of documents or items: a pair is a row of responsibilities."""
+
+    @property
+    def n_docs(self) -> int: ...
+
+    @property
+    def indptr(self) -> IntArray:
+        """Where the pairs of each document begin, (n_docs + 1,)."""
+        ...
+
+    @property
+    def weights(self) -> FloatArray:
+        """Tokens of each pair, (n_pairs,)."""
+        ...
+
+
+class Source(Protocol):
+    """A fixed division of a collection into batches, read in any order."""
 
     @property
     def n_batches(self) -> int: ...
@@ -70,6 +102,14 @@ class BatchSource(Protocol):
     @property
     def n_tokens(self) -> float: ...
 
+    def read(self, batch_id: int) -> Any:
+        """A batch, the same each time."""
+        ...
+
+
+class BatchSource(Source, Protocol):
+    """Of documents."""
+
     @property
     def n_words(self) -> int: ...
 
@@ -78,9 +118,24 @@ class BatchSource(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorBatch:
-    """Items as rows of numbers, all finite: promised by ingest, not checked again."""
+    """Items as rows of numbers, all finite: promised by ingest, not checked again.
+
+    To the engine an item is a document of one token.
+    """
 
     values: Vectors  # (n_items, n_columns)
+
+    @property
+    def n_docs(self) -> int:
+        return len(self.values)
+
+    @property
+    def indptr(self) -> IntArray:
+        return np.arange(len(self.values) + 1)
+
+    @property
+    def weights(self) -> FloatArray:
+        return np.ones(len(self.values))
 
     @property
     def n_items(self) -> int:
@@ -89,6 +144,14 @@ class VectorBatch:
     @property
     def n_columns(self) -> int:
         return int(self.values.shape[1])
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        return {"values": self.values}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> VectorBatch:
+        """The inverse; other arrays may be among them."""
+        return cls(arrays["values"])
 
     def take(self, items: NDArray[Any]) -> VectorBatch:
         """The chosen items, in the given order."""
@@ -100,14 +163,8 @@ class VectorBatch:
         return cls(np.concatenate([part.values for part in parts]))
 
 
-class VectorSource(Protocol):
-    """A fixed division of a collection of vectors into batches, read in any order."""
-
-    @property
-    def n_batches(self) -> int: ...
-
-    @property
-    def n_items(self) -> int: ...
+class VectorSource(Source, Protocol):
+    """Of vectors, each a document of one token."""
 
     @property
     def n_columns(self) -> int: ...

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from scipy.special import gammaln
 
-from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.batches import Batch, FloatArray, IntArray
 from sparsetopics.executors import Executor
 from sparsetopics.responsibilities import Responsibilities
 
@@ -138,11 +138,11 @@ class DocumentLengths(NamedTuple):
     n_docs: FloatArray  # (n_lengths,)
 
     @classmethod
-    def of(cls, batches: Iterable[DocumentBatch]) -> DocumentLengths:
+    def of(cls, batches: Iterable[Batch]) -> DocumentLengths:
         lengths = [
             np.bincount(
                 np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr)),
-                batch.word_counts,
+                batch.weights,
                 minlength=batch.n_docs,
             )
             for batch in batches

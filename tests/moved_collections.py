@@ -7,7 +7,6 @@ from bars import ten_bars
 from dense_responsibilities import dense_of, memoized, visit_of
 from simulated_documents import as_source, simulate
 from sparsetopics.allocations.hdp import HDPAllocation
-from sparsetopics.document_step import sum_terms
 from sparsetopics.executors import SerialExecutor
 from sparsetopics.laps import Laps, Prior
 from sparsetopics.learners.memoized import assignments_of
@@ -119,7 +118,7 @@ def assert_terms(standing):
     rounding = 1e-7 * standing.terms.n_tokens
     expected = DocumentTerms.zeros(standing.n_topics)
     for batch_id, assignments in standing.assignments():
-        own = sum_terms(*assignments, standing.reference, standing.tail, SerialExecutor())
+        own = standing.allocation.sum_terms(assignments, standing.reference, SerialExecutor())
         kept = standing.state.per_batch[batch_id].terms
         for found, wanted in zip(kept, own, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=rounding)

@@ -9,9 +9,9 @@ from dense_responsibilities import dense_of
 from moved_collections import WORLDS, grown, table_of
 from sparse_worlds import make_world
 from sparsetopics.assignments import Assignments
-from sparsetopics.moves import birth
+from sparsetopics.moves import birth, word_evidence
 from sparsetopics.moves.birth import plan_birth
-from sparsetopics.moves.families import SEED_SHARE, words_of_topic
+from sparsetopics.moves.families import SEED_SHARE, Sampling, words_of_topic
 
 
 def planned(standing, tools, seed=0):
@@ -83,7 +83,7 @@ def test_the_largest_topics_are_split_where_there_are_too_many(tmp_path, monkeyp
 
 def test_topics_of_too_few_documents_are_not_split(tmp_path, monkeypatch):
     standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
-    monkeypatch.setattr(birth, "FEWEST_TOKENS", 1e9)
+    monkeypatch.setattr(word_evidence, "SAMPLING", Sampling(300, 1e9))
 
     assert planned(standing, tools) is None
 
@@ -117,7 +117,7 @@ def test_the_words_of_a_topic_are_its_expected_counts(seed):
 
 
 def test_only_documents_that_use_a_topic_are_sampled(tmp_path, monkeypatch):
-    monkeypatch.setattr(birth, "SAMPLED_DOCUMENTS", 24)
+    monkeypatch.setattr(word_evidence, "SAMPLING", Sampling(24, 5.0))
     standing, _ = grown(tmp_path, WORLDS["simulated"](), 4, laps=4)
 
     samples = birth._sample(standing, np.array([2, 0]), np.random.default_rng(0))
@@ -127,7 +127,7 @@ def test_only_documents_that_use_a_topic_are_sampled(tmp_path, monkeypatch):
         own = words_of_topic(sampled, topic)
         tokens = np.add.reduceat(own.word_counts, own.indptr[:-1])
         assert own.n_docs <= 24
-        assert tokens.min() >= birth.FEWEST_TOKENS * (1 - 1e-6)
+        assert tokens.min() >= 5.0 * (1 - 1e-6)
         users = sum(
             (batch.word_counts[:, None] * dense_of(found, 4))[:, topic].sum() > 0
             for _, (batch, found) in standing.assignments()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from moved_collections import ETA, WORLDS, assert_sound, bytes_of, grown, standing_of, table_of
+from sparsetopics.assignments import Assignments
 from sparsetopics.document_step import sum_terms
 from sparsetopics.executors import SerialExecutor
 from sparsetopics.learners.memoized import assignments_of
@@ -166,8 +167,8 @@ def merged_elbo(standing, kept, absorbed):
     reference = np.bincount(number, standing.reference)
     terms = DocumentTerms.zeros(len(reference))
     for _, (batch, found) in standing.assignments():
-        own = sum_terms(batch, found.renumbered(number), reference, standing.tail, SerialExecutor())
-        terms = added(terms, own)
+        joint = Assignments(batch, found.renumbered(number))
+        terms = added(terms, standing.allocation.sum_terms(joint, reference, SerialExecutor()))
     counts = np.delete(table_of(standing), absorbed, axis=1)
     counts[:, number[kept]] += table_of(standing)[:, absorbed]
     return words.log_marginal(counts, ETA) + allocation.elbo(terms)

@@ -50,7 +50,7 @@ def test_every_item_is_in_one_batch_of_nearly_equal_size(
     assert sorted(item for batch in batches for item in batch) == list(range(n_items))
     sizes = [len(batch) for batch in batches]
     assert max(sizes) - min(sizes) <= 1
-    assert (source.n_items, source.n_columns) == (n_items, 2)
+    assert (source.n_docs, source.n_columns) == (n_items, 2)
     assert source.read(0).values.dtype == np.float32
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from sparsetopics.batches import FloatArray, IntArray
@@ -9,6 +10,8 @@ from sparsetopics.executors import Executor
 from sparsetopics.statistics import DocumentLengths, DocumentTerms
 
 if TYPE_CHECKING:  # they need this module themselves
+    from sparsetopics.allocations.pair_gains import PairGains
+    from sparsetopics.assignments import Assignments
     from sparsetopics.local_step import Globals, LocalResult
     from sparsetopics.options import LocalOptions
 
@@ -50,6 +53,46 @@ class Allocation(Protocol):
     @property
     def top_concentration(self) -> float | None:
         """γ, where there are sticks."""
+        ...
+
+
+@runtime_checkable
+class MovableAllocation(Allocation, Protocol):
+    """One whose number of topics moves may change."""
+
+    @property
+    def n_topics(self) -> int: ...
+
+    @property
+    def weights(self) -> FloatArray:
+        """Expected share of each topic, (n_topics,)."""
+        ...
+
+    @property
+    def reference(self) -> FloatArray:
+        """What terms that are summed now depend on, (n_topics,)."""
+        ...
+
+    def sum_terms(self, assignments: Assignments, reference: FloatArray, executor: Executor) -> Any:
+        """``Terms`` of documents, for a ``reference`` that may be an older one."""
+        ...
+
+    def pair_gains(
+        self, batches: Iterable[Assignments], terms: Any, reference: FloatArray
+    ) -> PairGains:
+        """What merging any two topics would add to ``elbo``, to first order."""
+        ...
+
+    def merged(self, kept: int, absorbed: int) -> Self:
+        """Topic ``kept`` takes the weight of ``absorbed``, which goes."""
+        ...
+
+    def restricted(self, kept: IntArray) -> Self:
+        """Some topics only, ``kept`` rising; the weight of the others falls to them."""
+        ...
+
+    def branched(self, parents: IntArray) -> Self:
+        """Children share the weight of their parent, ``parents`` (n_children,) rising."""
         ...
 
 

@@ -6,6 +6,7 @@ first K topics only, so that bounds of different K compare (HDP15; Bryant & Sudd
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +14,10 @@ from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
 from sparsetopics.allocations import documents, sticks
+from sparsetopics.allocations.pair_gains import PairGains, document_pair_gains
+from sparsetopics.assignments import Assignments
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.document_step import fit_documents
+from sparsetopics.document_step import fit_documents, sum_terms
 from sparsetopics.executors import Executor
 from sparsetopics.local_step import Globals, LocalResult
 from sparsetopics.model import Sticks
@@ -76,6 +79,23 @@ class HDPAllocation:
     def complete(self, terms: DocumentTerms) -> DocumentTerms:
         """Active topics are enough: elsewhere θ_dk = αE[β_k] follows the weights."""
         return terms
+
+    @property
+    def reference(self) -> FloatArray:
+        """α_k."""
+        return self.doc_concentration
+
+    def sum_terms(
+        self, assignments: Assignments, reference: FloatArray, executor: Executor
+    ) -> DocumentTerms:
+        """With θ_dk = N_dk + the α_k of ``reference``."""
+        tail = float(self.sticks.doc_concentration - reference.sum())
+        return sum_terms(*assignments, reference, tail, executor)
+
+    def pair_gains(
+        self, batches: Iterable[Assignments], terms: DocumentTerms, reference: FloatArray
+    ) -> PairGains:
+        return document_pair_gains(batches, terms, reference)
 
     def elbo(self, terms: DocumentTerms) -> float:
         """Σ_k H_k + the documents' Dirichlet part + that of the sticks (``sticks``), in nats.

@@ -25,8 +25,6 @@ NAME = "birth"
 CHILDREN = 4  # of a topic, itself among them
 FEWEST_TOPICS = 10  # that are tried: few topics have more children
 MOST_BORN = 200  # a lap
-SAMPLED_DOCUMENTS = 300  # of a topic
-FEWEST_TOKENS = 5.0  # of a topic in a document that may be a seed
 MATURING_LAPS = 3
 
 
@@ -49,11 +47,12 @@ def _sample(
 ) -> dict[int, Assignments]:
     """Some documents of each target that has any."""
     parts: dict[int, list[Assignments]] = {topic: [] for topic in targets.tolist()}
-    per_batch = -(-SAMPLED_DOCUMENTS // len(standing.state.per_batch))
+    n_documents, fewest_tokens = standing.evidence.sampling
+    per_batch = -(-n_documents // len(standing.state.per_batch))
     for _, assignments in standing.assignments():
         entries = doc_topics(assignments, standing.n_topics)
         for topic, found in parts.items():
-            mine = (entries.topics == topic) & (entries.counts >= FEWEST_TOKENS)
+            mine = (entries.topics == topic) & (entries.counts >= fewest_tokens)
             chosen = np.sort(rng.permutation(entries.documents[mine])[:per_batch])
             if len(chosen) > 0:
                 found.append(assignments.take(chosen))

@@ -112,4 +112,5 @@ def _affordable(standing: Standing, candidates: IntArray, used: FloatArray) -> I
     most = max(FEWEST_TARGETS, int(LARGEST_SHARE * n_topics))
     targets = targets[: min(most, n_topics - 1)]
     room = max(FETCHED_SHARE * n_tokens, FETCHED_TOKENS)
-    return targets[np.cumsum(used[targets]) <= room]
+    affordable: IntArray = targets[np.cumsum(used[targets]) <= room]
+    return affordable

@@ -15,7 +15,7 @@ import numpy as np
 from sparsetopics.assignments import Assignments
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.executors import Executor
-from sparsetopics.moves.families import Families
+from sparsetopics.moves.families import Families, Sampling
 from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.statistics import Components
 
@@ -31,6 +31,11 @@ class Evidence(Protocol):
     @property
     def by_topic(self) -> FloatArray:
         """log M(s_k) and what the criterion adds to it, (n_topics,), in nats."""
+        ...
+
+    @property
+    def sampling(self) -> Sampling:
+        """What ``families`` are made from."""
         ...
 
     def fresh(self) -> Self:

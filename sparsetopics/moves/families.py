@@ -16,6 +16,13 @@ FEWEST_SEEDS = 2  # documents for each child
 SEED_SHARE = 1 / 7
 
 
+class Sampling(NamedTuple):
+    """What children are made from."""
+
+    n_documents: int  # at most, of each topic
+    fewest_tokens: float  # of the topic in each
+
+
 class Families(NamedTuple):
     """Topics in the place of others."""
 

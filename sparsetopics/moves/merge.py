@@ -9,19 +9,15 @@ against the state that the ones before have left, sticks re-optimised (HDP15, ME
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
 
-from sparsetopics import _pair_kernels, _summary_kernels
-from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.allocations.allocation import MovableAllocation
 from sparsetopics.assignments import Assignments, TopicChange
 from sparsetopics.batches import FloatArray, IntArray
-from sparsetopics.document_step import sum_terms
 from sparsetopics.moves.evidence import Evidence, Gathering
 from sparsetopics.moves.standing import MoveTally, Standing, Tools, committed
-from sparsetopics.statistics import TERMS_BY_TOPIC, DocumentTerms
 
 ROUNDS = 4  # a lap
 WORTH_ANOTHER = 0.25  # of a round's proposals must be accepted to make another
@@ -61,30 +57,24 @@ def plan(standing: Standing) -> IntArray:
 
 
 def pair_gains(standing: Standing) -> FloatArray:
-    """What merging topics a < b would add to the ELBO at the sticks as they are, (K, K).
+    """What merging topics a < b would add to the ELBO at the weights as they are, (K, K).
 
-    Minus infinity for pairs that are neither alike in words nor used together.
+    Minus infinity for pairs that are neither alike nor used together.
     """
-    n_topics, prior = standing.n_topics, standing.reference
-    gains, shared = np.zeros((n_topics, n_topics)), np.zeros((n_topics, n_topics))
-    for _, (batch, found) in standing.assignments():
-        counts = batch.word_counts.astype(np.float64)
-        _pair_kernels.add_assignment_pair_gains(counts, *found, gains)
-        in_documents = _summary_kernels.doc_topic_counts(batch.indptr, counts, *found, n_topics)
-        _pair_kernels.add_document_pair_gains(*in_documents, prior, gains, shared)
-    pairs = _neighbours(standing, shared)
+    n_topics = standing.n_topics
+    batches = (assignments for _, assignments in standing.assignments())
+    gains, together = standing.allocation.pair_gains(batches, standing.terms, standing.reference)
+    pairs = _neighbours(standing.evidence.likeness(), together)
     of_data = np.full((n_topics, n_topics), -np.inf)
     of_data[pairs[:, 0], pairs[:, 1]] = standing.evidence.pair_gains(pairs)
-    return of_data + gains + _prior_gains(standing.terms, prior, shared)
+    return of_data + gains
 
 
-def _neighbours(standing: Standing, shared: FloatArray) -> IntArray:
+def _neighbours(*likenesses: FloatArray) -> IntArray:
     """Pairs a < b of topics of which one is among the nearest of the other, (n_pairs, 2)."""
-    n_topics = standing.n_topics
-    active = np.maximum(standing.terms.active_documents, 1.0)
-    together = (shared + shared.T) / np.sqrt(active[:, None] * active[None, :])
+    n_topics = len(likenesses[0])
     near = np.zeros((n_topics, n_topics), bool)
-    for likeness in (standing.evidence.likeness(), together):
+    for likeness in likenesses:
         np.fill_diagonal(likeness, -np.inf)
         nearest = np.argsort(-likeness, axis=1, kind="stable")[:, :NEIGHBOURS]
         near[np.arange(n_topics)[:, None], nearest] = True
@@ -93,32 +83,12 @@ def _neighbours(standing: Standing, shared: FloatArray) -> IntArray:
     return pairs
 
 
-def _prior_gains(terms: DocumentTerms, prior: FloatArray, shared: FloatArray) -> FloatArray:
-    """The part of ``pair_gains`` that the priors of documents decide, (n_topics, n_topics).
-
-    A document that uses a only owes lnΓ(N_a + α_a + α_b) − lnΓ(N_a + α_a) − lnΓ(α_b), one that uses
-    neither lnΓ(α_a + α_b) − lnΓ(α_a) − lnΓ(α_b), and the sticks log(α_a + α_b) − log α_a − log α_b.
-    """
-    active, summed = terms.active_documents, terms.summed_digamma
-    both = prior[:, None] + prior[None, :]
-    log_gammas = gammaln(prior)
-    only = active[:, None] - shared  # [a, b]: documents that use a and not b, above the diagonal
-    only_other = active[None, :] - shared
-    linear = prior[None, :] * summed[:, None] + prior[:, None] * summed[None, :]
-    of_one = -only * log_gammas[None, :] - only_other * log_gammas[:, None]
-    neither = terms.n_docs - active[:, None] - active[None, :] + shared
-    apart = log_gammas[:, None] + log_gammas[None, :]
-    logs = np.log(both) - np.log(prior)[:, None] - np.log(prior)[None, :]
-    gains: FloatArray = linear + of_one + neither * (gammaln(both) - apart) + terms.n_docs * logs
-    return gains
-
-
 class _Merged(NamedTuple):
     """Where a round stands: all that the score needs, by topic."""
 
     by_topic: FloatArray  # (n_topics,)  of words, and what the criterion adds
-    terms: DocumentTerms
-    allocation: HDPAllocation
+    terms: Any
+    allocation: MovableAllocation
     score: float
 
 
@@ -128,7 +98,7 @@ def _merge_round(standing: Standing, pairs: IntArray, tools: Tools) -> Standing:
         batch_id: _terms_of_pairs(assignments, pairs, standing, gathering, tools)
         for batch_id, assignments in standing.assignments()
     }
-    columns = sum(by_batch.values(), np.zeros((len(TERMS_BY_TOPIC), len(pairs))))
+    columns = np.sum(list(by_batch.values()), axis=0)
     joint: Evidence = gathering.done()
     by_pair = joint.by_topic
     merged = _Merged(
@@ -168,10 +138,8 @@ def _tried(before: _Merged, kept: int, absorbed: int, joint: float, column: Floa
     return _Merged(by_topic, terms, allocation, score)
 
 
-def with_merged_column(
-    terms: DocumentTerms, kept: int, absorbed: int, column: FloatArray
-) -> DocumentTerms:
-    """Sums over topics with ``column`` (5,) for the two; sums over documents as they are."""
+def with_merged_column(terms: Any, kept: int, absorbed: int, column: FloatArray) -> Any:
+    """Sums over topics with ``column`` for the two; sums over documents as they are."""
     by_topic = terms.by_topic
     by_topic[:, kept] = column
     return terms.with_topics(np.delete(by_topic, absorbed, axis=1))
@@ -191,10 +159,11 @@ def _terms_of_pairs(
     number = np.full(standing.n_topics, -1)
     number[pairs[:, 0]] = number[pairs[:, 1]] = np.arange(len(pairs))
     found = assignments.responsibilities.renumbered(number)
-    prior = standing.reference[pairs].sum(axis=1)
-    gathering.add(assignments._replace(responsibilities=found), prior)
-    terms = sum_terms(assignments.documents, found, prior, 0.0, tools.executor)
-    return terms.by_topic
+    reference = standing.reference[pairs].sum(axis=1)
+    joint = assignments._replace(responsibilities=found)
+    gathering.add(joint, reference)
+    by_topic: FloatArray = standing.allocation.sum_terms(joint, reference, tools.executor).by_topic
+    return by_topic
 
 
 class _Joined(NamedTuple):
@@ -206,7 +175,7 @@ class _Joined(NamedTuple):
 
 
 def _commit(
-    standing: Standing, allocation: HDPAllocation, number: IntArray, joined: _Joined
+    standing: Standing, allocation: MovableAllocation, number: IntArray, joined: _Joined
 ) -> Standing:
     kept_of_pair, absorbed = joined.pairs.T
     kept = np.setdiff1d(np.arange(standing.n_topics), absorbed)

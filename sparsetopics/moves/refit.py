@@ -6,29 +6,28 @@ of the statistics, their new ones come in.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.allocations.allocation import MovableAllocation
 from sparsetopics.assignments import Assignments
 from sparsetopics.batches import IntArray
-from sparsetopics.document_step import sum_terms
 from sparsetopics.likelihoods.likelihood import Likelihood
 from sparsetopics.local_step import Globals
 from sparsetopics.moves.evidence import Refitted
 from sparsetopics.moves.sample import Sample, Trial, with_documents
 from sparsetopics.moves.standing import Tools
 from sparsetopics.responsibilities import Responsibilities
-from sparsetopics.statistics import DocumentTerms, added, subtracted
+from sparsetopics.statistics import added, subtracted
 
 
 class Refit(NamedTuple):
     """The collection with the documents fitted anew."""
 
     evidence: Refitted
-    terms: DocumentTerms
-    allocation: HDPAllocation
+    terms: Any
+    allocation: MovableAllocation
     found: Responsibilities  # of the documents
     score: float
 
@@ -52,18 +51,17 @@ def refit_without(
         current = Globals(components, allocation, likelihood)
         found = allocation.fit(focus.batch, current, tools.local, tools.executor).responsibilities
         components = focus.holding(found, tools.executor)
-    terms = _without(trial, old, kept, tools)
-    tail = float(allocation.sticks.doc_concentration - reference.sum())
-    terms = added(terms, sum_terms(focus.batch, found, reference, tail, tools.executor))
+    theirs = allocation.sum_terms(Assignments(focus.batch, found), reference, tools.executor)
+    terms = added(_without(trial, old, kept, tools), theirs)
     allocation = allocation.updated(terms)
     evidence = focus.refit(components, found, reference)
     score = float(evidence.by_topic.sum()) + allocation.elbo(terms)
     return Refit(evidence, terms, allocation, found, score)
 
 
-def _without(trial: Trial, old: Assignments, kept: IntArray, tools: Tools) -> DocumentTerms:
+def _without(trial: Trial, old: Assignments, kept: IntArray, tools: Tools) -> Any:
     """Terms of all other documents, of the kept topics."""
-    theirs = sum_terms(*old, trial.reference, trial.tail, tools.executor)
+    theirs = trial.allocation.sum_terms(old, trial.reference, tools.executor)
     rest = subtracted(trial.terms, theirs)
     return rest.with_topics(rest.by_topic[:, kept])
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.allocations.allocation import MovableAllocation
 from sparsetopics.laps import Prior
 from sparsetopics.learners.memoized import MemoizedState
 from sparsetopics.moves.ledger import Ledger
@@ -27,7 +27,7 @@ class Candidate(NamedTuple):
     """Topics that a rival begins with."""
 
     components: Any  # Components
-    allocation: HDPAllocation
+    allocation: MovableAllocation
     is_wanted: Callable[[int], bool]  # whether so many topics still are what was meant
     maturing_laps: int  # first laps without moves, in which topics form
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsetopics import _summary_kernels
-from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.allocations.allocation import MovableAllocation
 from sparsetopics.assignments import Assignments, Patch, TopicChange, overlaid
 from sparsetopics.batches import FloatArray, IntArray
-from sparsetopics.document_step import sum_terms
 from sparsetopics.moves.evidence import Evidence
 from sparsetopics.moves.standing import Standing, Tools, committed, resummed
 from sparsetopics.responsibilities import Responsibilities
-from sparsetopics.statistics import DocumentTerms, added, subtracted
+from sparsetopics.statistics import added, subtracted
 
 
 class DocTopics(NamedTuple):
@@ -43,8 +42,8 @@ class Trial(NamedTuple):
     """The whole collection while moves are tried on a sample of it."""
 
     evidence: Evidence
-    terms: DocumentTerms
-    allocation: HDPAllocation
+    terms: Any
+    allocation: MovableAllocation
     reference: FloatArray  # (n_topics,)  α_k of the terms
     found: Responsibilities  # of the sample
     new_topics: IntArray  # (topics before,)  -1 for those that are gone
@@ -54,17 +53,12 @@ class Trial(NamedTuple):
     def n_topics(self) -> int:
         return len(self.reference)
 
-    @property
-    def tail(self) -> float:
-        return float(self.allocation.sticks.doc_concentration - self.reference.sum())
-
 
 def doc_topics(assignments: Assignments, n_topics: int) -> DocTopics:
     """The topic counts of every document."""
     batch, found = assignments
-    counts = batch.word_counts.astype(np.float64)
     starts, topics, masses = _summary_kernels.doc_topic_counts(
-        batch.indptr, counts, *found, n_topics
+        batch.indptr, batch.weights, *found, n_topics
     )
     documents = np.repeat(np.arange(batch.n_docs), np.diff(starts))
     lengths: FloatArray = np.bincount(documents, masses, minlength=batch.n_docs).astype(np.float64)
@@ -107,10 +101,9 @@ def commit(standing: Standing, trial: Trial, sample: Sample, tools: Tools) -> St
         chosen = np.flatnonzero(sample.batch_ids == batch_id)
         old = sample.assignments.take(chosen)
         new = sample.assignments._replace(responsibilities=trial.found).take(chosen)
-        left = subtracted(
-            before[batch_id], sum_terms(*old, standing.reference, standing.tail, tools.executor)
-        ).renumbered(trial.new_topics, trial.n_topics)
-        put = sum_terms(*new, trial.reference, trial.tail, tools.executor)
+        taken = standing.allocation.sum_terms(old, standing.reference, tools.executor)
+        left = subtracted(before[batch_id], taken).renumbered(trial.new_topics, trial.n_topics)
+        put = trial.allocation.sum_terms(new, trial.reference, tools.executor)
         terms[batch_id] = added(left, put)
         patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
     change = TopicChange(trial.new_topics, patches, trial.n_topics)

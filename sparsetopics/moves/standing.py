@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from functools import reduce
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.allocations.allocation import MovableAllocation
 from sparsetopics.assignments import Assignments, TopicChange
 from sparsetopics.batches import FloatArray
-from sparsetopics.document_step import sum_terms
 from sparsetopics.executors import Executor
 from sparsetopics.laps import Laps, Prior
 from sparsetopics.learners.memoized import MemoizedState, assignments_of
 from sparsetopics.likelihoods.likelihood import Likelihood
+from sparsetopics.likelihoods.vectors import VectorLikelihood
 from sparsetopics.likelihoods.words import Words
 from sparsetopics.moves.evidence import Evidence, Gathering, sum_anew
+from sparsetopics.moves.item_evidence import ItemGathering
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.word_evidence import WordGathering
 from sparsetopics.options import Criterion, LocalOptions
-from sparsetopics.statistics import DocumentTerms, Statistics, added
+from sparsetopics.statistics import Statistics, added
 
 
 class Tools(NamedTuple):
@@ -55,7 +57,7 @@ class Standing(NamedTuple):
     """
 
     state: MemoizedState
-    allocation: HDPAllocation
+    allocation: MovableAllocation
     likelihood: Likelihood
     reference: FloatArray  # (n_topics,)  α_k of the terms
     ledger: Ledger
@@ -65,8 +67,8 @@ class Standing(NamedTuple):
     def of(cls, state: MemoizedState, prior: Prior, ledger: Ledger) -> Standing:
         """A collection after a lap; its terms are not yet those of one prior (``refreshed``)."""
         allocation, likelihood = prior
-        assert isinstance(allocation, HDPAllocation), "moves are for the HDP"
-        return cls(state, allocation, likelihood, allocation.doc_concentration, ledger)
+        assert isinstance(allocation, MovableAllocation), "LDA keeps its topics"
+        return cls(state, allocation, likelihood, allocation.reference, ledger)
 
     @property
     def n_topics(self) -> int:
@@ -90,20 +92,14 @@ class Standing(NamedTuple):
         return float(self.evidence.by_topic.sum()) + self.allocation.elbo(self.terms)
 
     @property
-    def terms(self) -> DocumentTerms:
-        terms: DocumentTerms = self.state.total.terms
-        return terms
+    def terms(self) -> Any:
+        return self.state.total.terms
 
     @property
     def sizes(self) -> FloatArray:
         """Tokens of each topic, (n_topics,)."""
         sizes: FloatArray = self.state.total.components.sizes
         return sizes
-
-    @property
-    def tail(self) -> float:
-        """What ``reference`` leaves of the total concentration."""
-        return float(self.allocation.sticks.doc_concentration - self.reference.sum())
 
     def assignments(self) -> Iterator[tuple[int, Assignments]]:
         """Batch after batch, as they are now."""
@@ -113,14 +109,12 @@ class Standing(NamedTuple):
 
 def refreshed(standing: Standing, tools: Tools) -> Standing:
     """All documents' θ_d at their optimum for the weights; this never lowers the bound."""
-    reference = standing.allocation.doc_concentration
+    reference = standing.allocation.reference
     components = standing.state.total.components
     gathering = gather(components, standing.likelihood, tools.criterion)
     terms = {}
     for batch_id, assignments in standing.assignments():
-        terms[batch_id] = sum_terms(
-            *assignments, reference, standing.allocation.tail, tools.executor
-        )
+        terms[batch_id] = standing.allocation.sum_terms(assignments, reference, tools.executor)
         gathering.add(assignments, reference)
     state = with_terms(standing.state, terms, components)
     allocation = standing.allocation.updated(state.total.terms)
@@ -131,8 +125,9 @@ def refreshed(standing: Standing, tools: Tools) -> Standing:
 
 def gather(components: Any, likelihood: Likelihood, criterion: Criterion) -> Gathering:
     """Evidence of ``components``, before the assignments that they come from were seen."""
-    assert isinstance(likelihood, Words), "moves are for words"
-    return WordGathering.begin(components, likelihood, criterion == "collapsed")
+    if isinstance(likelihood, Words):
+        return WordGathering.begin(components, likelihood, criterion == "collapsed")
+    return ItemGathering(components, cast("VectorLikelihood[Any]", likelihood))
 
 
 def resummed(standing: Standing, tools: Tools) -> Standing:
@@ -146,24 +141,21 @@ def resummed(standing: Standing, tools: Tools) -> Standing:
     )
 
 
-def with_terms(
-    state: MemoizedState, terms: Mapping[int, DocumentTerms], components: Any
-) -> MemoizedState:
+def with_terms(state: MemoizedState, terms: Mapping[int, Any], components: Any) -> MemoizedState:
     """New terms of all batches, and the collection's components."""
     per_batch = {
         batch_id: kept._replace(terms=terms[batch_id]) for batch_id, kept in state.per_batch.items()
     }
-    total = DocumentTerms.zeros(components.n_topics)
-    for batch_id in sorted(terms):
-        total = added(total, terms[batch_id])
+    first, *others = (terms[batch_id] for batch_id in sorted(terms))
+    total = reduce(added, others, first)
     return state._replace(per_batch=per_batch, total=Statistics(components, total))
 
 
 def committed(
     standing: Standing,
     change: TopicChange,
-    terms: Mapping[int, DocumentTerms],
-    allocation: HDPAllocation,
+    terms: Mapping[int, Any],
+    allocation: MovableAllocation,
     reference: FloatArray,
     evidence: Evidence,
 ) -> Standing:

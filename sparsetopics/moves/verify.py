@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sparsetopics.document_step import sum_terms
+from functools import reduce
+
 from sparsetopics.moves.evidence import sum_anew
 from sparsetopics.moves.standing import Standing, Tools, gather
-from sparsetopics.statistics import DocumentTerms, added
+from sparsetopics.statistics import added
 
 TOLERANCE = 1e-8  # relative
 
@@ -30,10 +31,9 @@ def recomputed_score(standing: Standing, tools: Tools) -> float:
     batches = [assignments for _, assignments in standing.assignments()]
     components = sum_anew(standing.state.total.components, batches, tools.executor)
     gathering = gather(components, standing.likelihood, tools.criterion)
-    terms = DocumentTerms.zeros(standing.n_topics)
+    allocation, reference = standing.allocation, standing.reference
     for assignments in batches:
-        gathering.add(assignments, standing.reference)
-        terms = added(
-            terms, sum_terms(*assignments, standing.reference, standing.tail, tools.executor)
-        )
-    return float(gathering.done().by_topic.sum()) + standing.allocation.elbo(terms)
+        gathering.add(assignments, reference)
+    sums = [allocation.sum_terms(each, reference, tools.executor) for each in batches]
+    terms = reduce(added, sums)
+    return float(gathering.done().by_topic.sum()) + allocation.elbo(terms)

@@ -16,11 +16,13 @@ from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.executors import Executor
 from sparsetopics.likelihoods import words
 from sparsetopics.likelihoods.words import Words
-from sparsetopics.moves.families import Families, divide_words
+from sparsetopics.moves.families import Families, Sampling, divide_words
 from sparsetopics.moves.word_scores import WordScores
 from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.spread import Spread
 from sparsetopics.word_counts import WordCounts
+
+SAMPLING = Sampling(n_documents=300, fewest_tokens=5.0)
 
 
 class WordGathering(NamedTuple):
@@ -63,6 +65,10 @@ class WordEvidence(NamedTuple):
     @property
     def by_topic(self) -> FloatArray:
         return _worth(self.scores, self.spread, self.likelihood)
+
+    @property
+    def sampling(self) -> Sampling:
+        return SAMPLING
 
     def fresh(self) -> WordEvidence:
         return WordEvidence.of(self.table, self.spread, self.likelihood)
