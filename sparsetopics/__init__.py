@@ -7,15 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.corpora.vectors import VectorCorpus
     from sparsetopics.estimators import HDP, LDA, load
+    from sparsetopics.mixture_estimators import DPGaussianMixture, GaussianMixture
 
 _HOMES = {
     "Corpus": "sparsetopics.corpora.corpus",
+    "DPGaussianMixture": "sparsetopics.mixture_estimators",
+    "GaussianMixture": "sparsetopics.mixture_estimators",
     "HDP": "sparsetopics.estimators",
     "LDA": "sparsetopics.estimators",
+    "VectorCorpus": "sparsetopics.corpora.vectors",
     "load": "sparsetopics.estimators",
 }
-__all__ = ["HDP", "LDA", "Corpus", "load"]
+__all__ = [
+    "HDP",
+    "LDA",
+    "Corpus",
+    "DPGaussianMixture",
+    "GaussianMixture",
+    "VectorCorpus",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray
+from sparsetopics.batches import FloatArray, Source
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.vocabulary import Vocabulary
@@ -22,7 +22,7 @@ from sparsetopics.options import TrainingOptions
 from sparsetopics.runs import save_run
 from sparsetopics.staging import staged_folder
 from sparsetopics.trained_runs import option_record
-from sparsetopics.training import Hooks, LapInfo, train
+from sparsetopics.training import Hooks, Model, train
 
 
 class TopicEstimator(Protocol):
@@ -44,17 +44,32 @@ class TopicEstimator(Protocol):
 def fit(estimator: TopicEstimator, X: Any) -> None:
     """Learn topics from a Corpus, or from a sparse matrix of counts (n_docs, n_words)."""
     corpus, options = _as_corpus(X), estimator.training_options()
-    rng = np.random.default_rng(estimator.random_state)
-    source = plan_batches(corpus, estimator.n_batches, rng)
-    trace: list[LapInfo] = []
-    hooks = Hooks(on_lap=lambda info, model: trace.append(info))
+
+    def divide(rng: np.random.Generator) -> Source:
+        return plan_batches(corpus, estimator.n_batches, rng)
+
+    model, trace = trained(divide, options, estimator.n_jobs, estimator.random_state)
+    assert isinstance(model, TopicModel), "documents have topics"
+    settle(estimator, model, corpus.vocabulary, trace, corpus.n_docs)
+
+
+def trained(
+    divide: Callable[[np.random.Generator], Source],
+    options: TrainingOptions,
+    workers: int,
+    seed: int,
+) -> tuple[Model, list[dict[str, Any]]]:
+    """A model of the collection that ``divide`` makes batches of, and the trace of its laps."""
+    rng = np.random.default_rng(seed)
+    source = divide(rng)
+    trace: list[dict[str, Any]] = []
+    hooks = Hooks(on_lap=lambda info, model: trace.append(info._asdict()))
     with (
         tempfile.TemporaryDirectory(prefix="sparsetopics-") as scratch,
-        open_executor(estimator.n_jobs) as executor,
+        open_executor(workers) as executor,
     ):
         model = train(source, options, Path(scratch), executor, rng, hooks=hooks)
-    entries = [info._asdict() for info in trace]
-    settle(estimator, model, corpus.vocabulary, entries, corpus.n_docs)
+    return model, trace
 
 
 def settle(

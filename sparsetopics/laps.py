@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetopics.allocations.allocation import Allocation
-from sparsetopics.batches import BatchSource, IntArray
+from sparsetopics.batches import IntArray, Source
 from sparsetopics.executors import Executor
 from sparsetopics.learners.learner import Learner, Visit
 from sparsetopics.likelihoods.likelihood import Likelihood
@@ -55,7 +55,7 @@ class LapTally(NamedTuple):
 class Laps:
     """What every lap of a training run has in common."""
 
-    source: BatchSource
+    source: Source
     learner: Learner[Any]
     local: LocalOptions
     executor: Executor

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from sparsetopics.errors import OptionError
 
-ModelName = Literal["lda", "hdp"]
+ModelName = Literal["lda", "hdp", "dp-mixture", "mixture"]
+LikelihoodName = Literal["zero-mean-gaussian", "gaussian", "diagonal-gaussian"]
 LocalUpdate = Literal["mean-field", "collapsed"]
 LearnerName = Literal["memoized", "stochastic", "full"]
 StartName = Literal["random", "distant"]
@@ -20,7 +21,11 @@ DEFAULT_RESTARTS = 5  # topics tried in a document of a mean-field step
 # under mean-field the same would cost the bound, so only what has vanished leaves.
 DEFAULT_MASSES: dict[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
 DEFAULT_START: StartName = "distant"  # ahead of random documents under both updates
-DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100}  # HDP stops when it has settled
+# All but LDA stop when they have settled.
+DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
+MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
+WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # that learn their number of topics
+DEFAULT_LIKELIHOOD: LikelihoodName = "gaussian"
 DEFAULT_TOP_CONCENTRATION = 10.0
 DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
 DEFAULT_CRITERION: Criterion = "collapsed"  # finds more topics, and better ones held out
@@ -132,7 +137,7 @@ class MoveOptions:
     """Which moves change the number of topics, and what they must raise."""
 
     names: tuple[MoveName, ...] = DEFAULT_MOVES
-    criterion: Criterion | None = None  # None: collapsed
+    criterion: Criterion | None = None  # None: the default of the model
     verify: bool = False  # recompute everything after each accepted move; slow, for tests
 
     def __post_init__(self) -> None:
@@ -146,17 +151,13 @@ class MoveOptions:
         if not self.names:
             _refuse("criterion", f"{self.criterion} without moves", "moves that follow it")
 
-    @property
-    def score(self) -> Criterion:
-        """What moves must raise."""
-        return DEFAULT_CRITERION if self.criterion is None else self.criterion
-
 
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
-    """One training run of a topic model.
+    """One training run of a topic model or a mixture.
 
-    ``n_topics`` is the number of topics of LDA, and where moves start from.
+    ``n_topics`` is the number of topics of LDA or of components of a finite mixture, and where
+    moves start from.
     """
 
     n_topics: int
@@ -168,7 +169,8 @@ class TrainingOptions:
     step_sizes: StepSizes = StepSizes()
     learn_hyperparameters: bool = False
     model: ModelName = "lda"
-    moves: MoveOptions | None = None  # None: all of a memoized HDP, none elsewhere
+    moves: MoveOptions | None = None  # None: all of a memoized HDP or DP mixture, none elsewhere
+    likelihood: LikelihoodName | None = None  # of a mixture; None: gaussian
 
     @property
     def start_name(self) -> StartName:
@@ -182,10 +184,21 @@ class TrainingOptions:
     @property
     def active_moves(self) -> MoveOptions:
         """The moves that are made, by default or on request."""
-        if self.moves is not None:
-            return self.moves
-        makes_moves = self.model == "hdp" and self.learner == "memoized"
-        return MoveOptions() if makes_moves else MoveOptions(names=())
+        makes_moves = self.model in WITH_MOVES and self.learner == "memoized"
+        moves = self.moves or MoveOptions(DEFAULT_MOVES if makes_moves else ())
+        if not moves.names or moves.criterion is not None:
+            return moves
+        return replace(moves, criterion="bound" if self.is_mixture else DEFAULT_CRITERION)
+
+    @property
+    def is_mixture(self) -> bool:
+        """Of vectors, each in one component; else of documents that mix topics."""
+        return self.model in MIXTURES
+
+    @property
+    def likelihood_name(self) -> LikelihoodName:
+        """Of a mixture."""
+        return self.likelihood or DEFAULT_LIKELIHOOD
 
     def __post_init__(self) -> None:
         _check_name("model", self.model, get_args(ModelName))
@@ -196,6 +209,7 @@ class TrainingOptions:
             _refuse("topics", self.n_topics, "at least 1")
         if self.n_laps < 1:
             _refuse("laps", self.n_laps, "at least 1")
+        self._check_kind()
         self._check_moves()
         self._check_sparsity()
         if self.learn_hyperparameters and self.learner == "stochastic":
@@ -205,6 +219,25 @@ class TrainingOptions:
                 "the memoized or full learner",
                 "Learning concentrations needs statistics of the whole collection.",
             )
+
+    def _check_kind(self) -> None:
+        if not self.is_mixture:
+            if self.likelihood is not None:
+                _refuse("likelihood", f"{self.likelihood} with {self.model}", "a mixture",
+                        "Topics are over words.")  # fmt: skip
+            return
+        _check_name("likelihood", self.likelihood_name, get_args(LikelihoodName))
+        if self.local.update != "mean-field":
+            _refuse("local update", f"{self.local.update} with a mixture", "mean-field",
+                    "Documents alone have topics of their own.")  # fmt: skip
+        if self.local.restarts:
+            _refuse("restarts", f"{self.local.restarts} with a mixture", "none",
+                    "The local step of an item is exact.")  # fmt: skip
+        if self.active_moves.criterion == "collapsed":
+            _refuse("criterion", "collapsed with a mixture", "bound",
+                    "The collapsed criterion is for words.")  # fmt: skip
+        if self.learn_hyperparameters:
+            _refuse("learn-hyperparameters", "a mixture", "a topic model")
 
     def _check_sparsity(self) -> None:
         sparsity = self.local.sparsity
@@ -220,6 +253,9 @@ class TrainingOptions:
             return
         if self.model == "lda":
             _refuse("moves", "LDA", "the HDP", "LDA keeps its number of topics.")
+        if self.model == "mixture":
+            _refuse("moves", "a finite mixture", "dp-mixture",
+                    "A finite mixture keeps its number of components.")  # fmt: skip
         if self.learner != "memoized":
             _refuse(
                 "moves",

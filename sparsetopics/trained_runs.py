@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from sparsetopics.executors import open_executor
 from sparsetopics.model import TopicModel
 from sparsetopics.options import (
     DEFAULT_MOVES,
+    WITH_MOVES,
     Criterion,
     MoveName,
     MoveOptions,
@@ -29,7 +30,7 @@ from sparsetopics.options import (
 )
 from sparsetopics.runs import Run, load_run, refuse_run, save_run
 from sparsetopics.staging import staged_folder
-from sparsetopics.training import Hooks, LapInfo, train
+from sparsetopics.training import Hooks, LapInfo, Model, train
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +83,9 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
         score = _scorer(plan, corpus)
         trace: list[dict[str, Any]] = []
 
-        def on_lap(info: LapInfo, snapshot: Callable[[], TopicModel]) -> None:
-            trace.append(info._asdict() | {"heldout_log_likelihood_per_token": score(snapshot)})
+        def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
+            score_now = score(cast("Callable[[], TopicModel]", snapshot))
+            trace.append(info._asdict() | {"heldout_log_likelihood_per_token": score_now})
             hooks.on_lap(trace[-1])
 
         model = _train(plan, corpus, start, folder, Hooks(on_lap, hooks.on_documents))
@@ -113,7 +115,7 @@ def _train(
         tempfile.TemporaryDirectory(prefix=".memo-", dir=folder) as scratch,
         open_executor(plan.workers) as executor,
     ):
-        return train(
+        model = train(
             source,
             plan.options,
             Path(scratch),
@@ -122,6 +124,8 @@ def _train(
             hooks=hooks,
             start=start.model if start is not None else None,
         )
+    assert isinstance(model, TopicModel), "documents have topics"
+    return model
 
 
 def _scorer(plan: RunPlan, corpus: Corpus) -> Callable[[Callable[[], TopicModel]], float | None]:
@@ -162,9 +166,7 @@ def move_options(
 
 def option_record(options: TrainingOptions) -> dict[str, Any]:
     """Options as model.json keeps them, with what the model decides by default filled in."""
-    moves = options.active_moves if options.model == "hdp" else None
-    if moves is not None and moves.names:
-        moves = replace(moves, criterion=moves.score)
+    moves = options.active_moves if options.model in WITH_MOVES else None
     return asdict(replace(options, laps=options.n_laps, moves=moves))
 
 

@@ -7,25 +7,28 @@ from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.batches import BatchSource
+from sparsetopics.batches import BatchSource, Source, VectorSource
 from sparsetopics.bounds import elbo
 from sparsetopics.executors import Executor
-from sparsetopics.laps import Laps, LapTally, OnDocuments
+from sparsetopics.laps import Laps, LapTally, OnDocuments, Prior
 from sparsetopics.learners.full import FullLearner
 from sparsetopics.learners.learner import Learner
 from sparsetopics.learners.memoized import MemoizedLearner
 from sparsetopics.learners.stochastic import StochasticLearner
 from sparsetopics.local_step import Globals
 from sparsetopics.memo import Memo
+from sparsetopics.mixture_model import MixtureModel
+from sparsetopics.mixture_models import begin_mixture, make_mixture_model
 from sparsetopics.model import TopicModel
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.mover import Moved, Mover
 from sparsetopics.moves.standing import MoveTally
 from sparsetopics.options import TrainingOptions
+from sparsetopics.statistics import Statistics
 from sparsetopics.topic_models import begin_topics, make_topic_model
 
 
@@ -54,7 +57,8 @@ class LapInfo(NamedTuple):
     top_concentration: float | None  # γ, of the HDP
 
 
-OnLap = Callable[[LapInfo, Callable[[], TopicModel]], None]
+Model = TopicModel | MixtureModel
+OnLap = Callable[[LapInfo, Callable[[], Model]], None]
 FIRST_MOVES = 4  # lap: topics must have formed
 QUIET_LAPS = 3
 QUIET_GAIN = 1e-3  # nats per token
@@ -68,7 +72,7 @@ class Hooks(NamedTuple):
 
 
 def train(
-    source: BatchSource,
+    source: Source,
     options: TrainingOptions,
     scratch: Path,
     executor: Executor,
@@ -76,14 +80,14 @@ def train(
     *,
     hooks: Hooks = Hooks(),  # noqa: B008 - immutable
     start: TopicModel | None = None,
-) -> TopicModel:
-    """Learn topics; the same bits for the same ``source``, ``options`` and ``rng``.
+) -> Model:
+    """Learn topics or components; the same bits for the same ``source``, ``options`` and ``rng``.
 
     ``scratch`` is a folder for memoized summaries that outgrow memory. Training goes on from
     ``start`` if it is given, otherwise from seed documents. Raises OptionError if ``start`` has
     another number of topics or words.
     """
-    begin, prior = begin_topics(source, options, rng, start)
+    begin, prior = _begin(source, options, rng, start)
     learner = _learner(source, options, scratch, executor)
     laps = Laps(source, learner, options.local, executor, hooks.on_documents)
     mover = Mover(laps, options.active_moves, Ledger.new(options.n_topics))
@@ -102,10 +106,10 @@ def train(
         bound = elbo(learner.statistics(state), current) / source.n_tokens
         seconds = time.perf_counter() - began
         course.append(_report(lap, seconds, bound, current, tally, moved, source))
-        hooks.on_lap(course[-1], partial(make_topic_model, current))
-        if options.model == "hdp" and mover.is_exhausted and has_settled(course):
+        hooks.on_lap(course[-1], partial(_make_model, current, options))
+        if options.model != "lda" and mover.is_exhausted and has_settled(course):
             break
-    return make_topic_model(current)
+    return _make_model(current, options)
 
 
 def has_settled(course: list[LapInfo]) -> bool:
@@ -123,10 +127,22 @@ def has_settled(course: list[LapInfo]) -> bool:
     )
 
 
+def _begin(
+    source: Source, options: TrainingOptions, rng: np.random.Generator, start: TopicModel | None
+) -> tuple[Statistics, Prior]:
+    if options.is_mixture:
+        return begin_mixture(cast(VectorSource, source), options, rng)
+    return begin_topics(cast(BatchSource, source), options, rng, start)
+
+
+def _make_model(current: Globals, options: TrainingOptions) -> Model:
+    return make_mixture_model(current, options) if options.is_mixture else make_topic_model(current)
+
+
 def _learner(
-    source: BatchSource, options: TrainingOptions, scratch: Path, executor: Executor
+    source: Source, options: TrainingOptions, scratch: Path, executor: Executor
 ) -> Learner[Any]:
-    keep_better = options.local.update == "mean-field"
+    keep_better = options.local.update == "mean-field" and not options.is_mixture
     if options.learner == "full":
         return FullLearner(keep_better)
     if options.learner == "stochastic":
@@ -147,7 +163,7 @@ def _report(
     current: Globals,
     tally: LapTally,
     moved: Moved,
-    source: BatchSource,
+    source: Source,
 ) -> LapInfo:
     none = MoveTally(0, 0)
     merges, deletes, births, culls, reorders = (

@@ -14,7 +14,7 @@ from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.phase import is_exhausted, make_moves
 from sparsetopics.moves.rival import Rival
 from sparsetopics.moves.standing import MoveTally, Standing, Tools
-from sparsetopics.options import MoveOptions
+from sparsetopics.options import DEFAULT_CRITERION, Criterion, MoveOptions
 
 
 class Moved(NamedTuple):
@@ -39,12 +39,17 @@ class Mover:
         """One phase."""
         standing = Standing.of(state, prior, self.ledger._replace(lap=lap))
         quiet = replace(self.laps, on_documents=lambda n_done, n_docs: None)  # a rival's
-        tools = Tools(quiet, rng, self.options.score, self.options.verify)
+        tools = Tools(quiet, rng, self.criterion, self.options.verify)
         phase = make_moves(standing, self.rival, self.options.names, tools)
         standing, self.rival, self.ledger = phase.standing, phase.rival, phase.standing.ledger
-        score = standing.score if self.options.score == "collapsed" else None
+        score = standing.score if self.criterion == "collapsed" else None
         prior = Prior(standing.allocation, standing.likelihood)
         return Moved(standing.state, prior, phase.tallies, score)
+
+    @property
+    def criterion(self) -> Criterion:
+        """What moves must raise."""
+        return self.options.criterion or DEFAULT_CRITERION
 
     @property
     def is_exhausted(self) -> bool:

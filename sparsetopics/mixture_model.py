@@ -1,0 +1,68 @@
+"""A trained mixture: the posterior of weights and components, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.batches import FloatArray, IntArray, Vectors
+from sparsetopics.likelihoods.items import BLOCK_ITEMS
+from sparsetopics.likelihoods.normals import Normals, mixture_log_densities
+from sparsetopics.likelihoods.vectors import VectorLikelihood
+from sparsetopics.options import LikelihoodName, ModelName
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureModel:
+    """Components of a mixture, in falling order of weight."""
+
+    name: ModelName
+    likelihood_name: LikelihoodName
+    likelihood: VectorLikelihood[Any]  # the prior
+    mixture: DPMixture | FiniteMixture
+    posterior: Any  # of the likelihood, e.g. WishartPosterior
+
+    @property
+    def n_topics(self) -> int:
+        """Components."""
+        return self.mixture.n_topics
+
+    @property
+    def n_columns(self) -> int:
+        return self.likelihood.n_columns
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """E[w_k], (n_topics,), made to add up to one."""
+        weights = self.mixture.mean_weights
+        shares: FloatArray = weights / weights.sum()
+        return shares
+
+    @cached_property
+    def normals(self) -> Normals:
+        """Posterior means of each component's mean and covariance."""
+        return self.likelihood.point_estimates(self.posterior)
+
+    def responsibilities(self, values: Vectors) -> FloatArray:
+        """Of each component for each item, dense (n_items, n_topics)."""
+        scorer = self.likelihood.prepare(self.likelihood.moments_of(self.posterior))
+        shares = np.empty((len(values), self.n_topics))
+        for low in range(0, len(values), BLOCK_ITEMS):
+            block = slice(low, low + BLOCK_ITEMS)
+            logs = scorer.log_densities(values[block]) + self.mixture.expected_log_weights
+            logs -= logs.max(axis=1, keepdims=True)
+            shares[block] = np.exp(logs)
+        shares /= shares.sum(axis=1, keepdims=True)
+        return shares
+
+    def log_densities(self, values: Vectors) -> FloatArray:
+        """log Σ_k w_k N(x | component k) of each item, (n_items,), parameters plugged in."""
+        return mixture_log_densities(self.normals.scorer(), self.weights, values)
+
+    def sample(self, n_items: int, rng: np.random.Generator) -> tuple[Vectors, IntArray]:
+        """Items (n_items, n_columns) and their components (n_items,)."""
+        return self.normals.sample(self.weights, n_items, rng)

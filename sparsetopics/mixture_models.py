@@ -1,0 +1,91 @@
+"""How training of mixtures begins, and the model that it ends with."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from sparsetopics.allocations.items import ItemAllocation
+from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.batches import Vectors, VectorSource
+from sparsetopics.errors import OptionError, ShapeError
+from sparsetopics.item_starts import components_of, distant_items, sample_items
+from sparsetopics.laps import Prior
+from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
+from sparsetopics.likelihoods.gaussian import Gaussian
+from sparsetopics.likelihoods.vectors import VectorLikelihood
+from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
+from sparsetopics.local_step import Globals
+from sparsetopics.mixture_model import MixtureModel
+from sparsetopics.options import LikelihoodName, TrainingOptions
+from sparsetopics.statistics import Statistics
+
+PRIOR_ITEMS = 100_000  # at most, that the prior is made from
+SEED_ITEMS = 2_000  # that seeds are chosen among, or
+ITEMS_PER_SEED = 10  # if that is more
+
+LIKELIHOODS: dict[LikelihoodName, type[Any]] = {
+    "zero-mean-gaussian": ZeroMeanGaussian,
+    "gaussian": Gaussian,
+    "diagonal-gaussian": DiagonalGaussian,
+}
+
+
+def begin_mixture(
+    source: VectorSource, options: TrainingOptions, rng: np.random.Generator
+) -> tuple[Statistics, Prior]:
+    """A prior made from a sample of the items, and components made from seeds among them."""
+    if source.n_docs < source.n_columns:
+        raise ShapeError(
+            "items",
+            found=f"{source.n_docs:,} of them in {source.n_columns:,} columns",
+            wanted="at least as many items as columns",
+        )
+    sample = sample_items(source, PRIOR_ITEMS, rng)
+    _check_columns(sample)
+    likelihood: VectorLikelihood[Any] = LIKELIHOODS[options.likelihood_name].from_data(sample)
+    if options.n_topics > len(sample):
+        raise OptionError(
+            "components",
+            found=f"{options.n_topics:,}",
+            wanted=f"at most {len(sample):,}, the items",
+        )
+    n_seeds = options.n_topics
+    n_candidates = max(SEED_ITEMS, ITEMS_PER_SEED * n_seeds)
+    values = sample[np.sort(rng.permutation(len(sample))[:n_candidates])]
+    if options.start_name == "random":
+        seeds = rng.permutation(len(values))[:n_seeds]
+    else:
+        seeds = distant_items(values, likelihood, n_seeds, rng)
+    components = components_of(values, seeds, likelihood, n_rounds=1)
+    components = components.scaled(source.n_docs / components.counts.sum())
+    kind = DPMixture if options.model == "dp-mixture" else FiniteMixture
+    allocation = ItemAllocation(kind(components.counts, options.prior.gamma))
+    return Statistics(components, allocation.zero_terms()), Prior(allocation, likelihood)
+
+
+def make_mixture_model(current: Globals, options: TrainingOptions) -> MixtureModel:
+    """The posterior as a model, components in falling order of weight."""
+    likelihood = cast("VectorLikelihood[Any]", current.likelihood)
+    allocation = current.allocation
+    assert isinstance(allocation, ItemAllocation), "a mixture"
+    order = np.argsort(-current.components.sizes, kind="stable")
+    return MixtureModel(
+        options.model,
+        options.likelihood_name,
+        likelihood,
+        allocation.reordered(order).mixture,
+        likelihood.posterior(current.components.take(order)),
+    )
+
+
+def _check_columns(sample: Vectors) -> None:
+    constant = np.flatnonzero(sample.min(axis=0) == sample.max(axis=0))
+    if len(constant):
+        raise ShapeError(
+            f"column {constant[0]}",
+            found=f"{sample[0, constant[0]]:g} in every item",
+            wanted="numbers that differ",
+            hint="Leave out constant columns.",
+        )

@@ -1,0 +1,171 @@
+"""Mixtures on the engine: a bound that never falls, the same moves as topics, the same bits."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from patches import N_EDGES, edge_patches
+from sparsetopics.corpora.vector_batching import plan_vector_batches
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.errors import OptionError, ShapeError
+from sparsetopics.executors import open_executor
+from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
+from sparsetopics.training import Hooks, train
+
+LIKELIHOODS = ("zero-mean-gaussian", "gaussian", "diagonal-gaussian")
+
+
+def options_of(n_components, **others):
+    local = LocalOptions("mean-field", others.pop("sparsity", None), restarts=0)
+    return TrainingOptions(n_components, local=local, **{"model": "dp-mixture"} | others)
+
+
+def fit(values, options, *, seed=0, n_batches=4, workers=1):
+    """The model, and the course of training."""
+    rng = np.random.default_rng(seed)
+    source = plan_vector_batches(VectorCorpus.from_array(values), n_batches, rng)
+    course = []
+    hooks = Hooks(on_lap=lambda info, model: course.append(info))
+    with tempfile.TemporaryDirectory() as scratch, open_executor(workers) as executor:
+        return train(source, options, Path(scratch), executor, rng, hooks=hooks), course
+
+
+def clusters(seed, n_items=300, n_columns=3, n_clusters=5):
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(0.0, 4.0, (n_clusters, n_columns))
+    widths = rng.uniform(0.3, 1.5, (n_clusters, n_columns))
+    kinds = rng.integers(n_clusters, size=n_items)
+    noise = rng.standard_normal((n_items, n_columns))
+    return (centres[kinds] + widths[kinds] * noise).astype(np.float32)
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 10**6),
+    likelihood=st.sampled_from(LIKELIHOODS),
+    model=st.sampled_from(["dp-mixture", "mixture"]),
+    n_components=st.integers(1, 9),
+    sparsity=st.sampled_from([1, 2, 9]),
+    n_batches=st.integers(1, 5),
+)
+def test_no_lap_lowers_the_bound(seed, likelihood, model, n_components, sparsity, n_batches):
+    """By more than 1e-9 of it."""
+    moves = MoveOptions(names=())
+    options = options_of(
+        n_components, sparsity=min(sparsity, n_components), model=model, likelihood=likelihood,
+        moves=moves, laps=8,
+    )  # fmt: skip
+
+    _, course = fit(clusters(seed), options, seed=seed, n_batches=n_batches)
+
+    bounds = np.array([info.elbo_per_token for info in course])
+    assert np.diff(bounds).min(initial=0.0) >= -1e-9 * np.abs(bounds).max()
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize(("start", "sparsity"), [(1, None), (1, 1), (12, 2), (25, None)])
+def test_every_move_keeps_its_promises(likelihood, start, sparsity):
+    """Verified: everything is recomputed after each, and the score never falls."""
+    moves = MoveOptions(verify=True)
+    options = options_of(start, sparsity=sparsity, likelihood=likelihood, moves=moves, laps=25)
+
+    model, course = fit(clusters(3), options)
+
+    assert model.n_topics != start
+    assert 2 <= model.n_topics <= 12
+    bounds = [info.elbo_per_token for info in course]
+    assert min(np.diff(bounds)) >= -1e-9 * abs(bounds[-1])
+    assert sum(info.merges_accepted + info.deletes_accepted for info in course) > 0 or start == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("start", [1, 30])
+def test_the_eight_kinds_of_patches_are_found(seed, start):
+    """Hughes & Sudderth (2013), section 4.1, with fewer patches."""
+    patches = edge_patches(np.random.default_rng(seed), 6_000)
+    options = options_of(start, likelihood="zero-mean-gaussian")
+
+    model, _ = fit(patches.values, options, seed=seed)
+
+    assert model.n_topics == N_EDGES, f"seed {seed}"
+    np.testing.assert_allclose(model.weights, 1 / N_EDGES, atol=0.02)
+    found = model.normals.covariances
+    gaps = np.linalg.norm(found[:, None] - patches.covariances[None], axis=(2, 3))
+    gaps /= np.linalg.norm(patches.covariances, axis=(1, 2))
+    assert sorted(gaps.argmin(axis=1)) == list(range(N_EDGES)), f"seed {seed}"
+    assert gaps.min(axis=1).max() < 0.15, f"seed {seed}"
+
+
+@pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_same_seed_same_bits_for_any_number_of_workers(monkeypatch, learner, likelihood):
+    monkeypatch.setattr("sparsetopics.likelihoods.items.BLOCK_ITEMS", 16)
+    options = options_of(6, sparsity=2, learner=learner, likelihood=likelihood, laps=6)
+
+    (first, trace), *others = (fit(clusters(1), options, workers=n) for n in (1, 2, 3))
+
+    for model, course in others:
+        for mine, theirs in zip(first.posterior, model.posterior, strict=True):
+            assert np.asarray(mine).tobytes() == np.asarray(theirs).tobytes()
+        assert [info.elbo_per_token for info in course] == [info.elbo_per_token for info in trace]
+
+
+@pytest.mark.parametrize("model", ["dp-mixture", "mixture"])
+@pytest.mark.parametrize("start", ["distant", "random"])
+def test_all_learners_reach_much_the_same_bound(model, start):
+    """With as many components as there are clusters, and many laps."""
+    bounds = {}
+    for learner in ("memoized", "full", "stochastic"):
+        options = options_of(
+            5, model=model, learner=learner, start=start, moves=MoveOptions(names=()), laps=40
+        )
+        runs = [fit(clusters(2), options, seed=seed)[1] for seed in range(3)]
+        bounds[learner] = max(course[-1].elbo_per_token for course in runs)
+
+    assert max(bounds.values()) - min(bounds.values()) < 0.05, bounds
+
+
+def test_items_that_cannot_be_a_mixture_are_refused():
+    few = np.eye(4, 9, dtype=np.float32)
+    constant = clusters(0)
+    constant[:, 1] = 2.5
+
+    with pytest.raises(ShapeError, match="4 of them in 9 columns, wanted at least as many"):
+        fit(few, options_of(1), n_batches=1)
+    with pytest.raises(ShapeError, match=r"column 1: found 2\.5 in every item"):
+        fit(constant, options_of(1))
+    with pytest.raises(OptionError, match="components: found 301, wanted at most 300"):
+        fit(clusters(0), options_of(301))
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({"local": LocalOptions()}, "local update: found collapsed with a mixture"),
+        ({"local": LocalOptions("mean-field", restarts=2)}, "restarts: found 2 with a mixture"),
+        ({"likelihood": "words"}, "likelihood: found words, wanted one of zero-mean-gaussian"),
+        ({"moves": MoveOptions(criterion="collapsed")}, "criterion: found collapsed with a"),
+        ({"learn_hyperparameters": True}, "learn-hyperparameters: found a mixture"),
+        ({"learner": "full", "moves": MoveOptions()}, "moves: found the full learner"),
+        ({"model": "mixture", "moves": MoveOptions()}, "moves: found a finite mixture"),
+        ({"model": "lda", "likelihood": "gaussian"}, "likelihood: found gaussian with lda"),
+    ],
+)
+def test_combinations_that_do_not_work_are_refused(others, message):
+    local = LocalOptions("mean-field", restarts=0)
+    with pytest.raises(OptionError, match=message):
+        TrainingOptions(3, **{"model": "dp-mixture", "local": local} | others)
+
+
+def test_a_batch_of_one_item_and_equal_items_are_no_harm():
+    values = np.repeat(clusters(4, n_items=6), 3, axis=0)
+    options = options_of(4, likelihood="gaussian", laps=10)
+
+    model, course = fit(values, options, n_batches=18)
+
+    assert np.isfinite(course[-1].elbo_per_token)
+    assert all(np.isfinite(array).all() for array in model.posterior)
