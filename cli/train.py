@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, cast, get_args
 
 import click
 
+from sparsetopics.errors import OptionError
 from sparsetopics.options import (
     DEFAULT_CRITERION,
     DEFAULT_LAPS,
+    DEFAULT_LIKELIHOOD,
     DEFAULT_MOVES,
     DEFAULT_TOP_CONCENTRATION,
+    MIXTURES,
     Criterion,
     LearnerName,
+    LikelihoodName,
     LocalUpdate,
     ModelName,
     MoveName,
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     from sparsetopics.trained_runs import RunResult
 
 NO_MOVES = "none"
-DEFAULT_TOPICS = 100
+DEFAULT_TOPICS: dict[ModelName, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
 
 
 def _move_names(
@@ -47,13 +51,20 @@ def _move_names(
     type=click.Choice(get_args(ModelName)),
     default="hdp",
     show_default=True,
-    help="hdp learns how many topics there are, lda keeps the number it is given.",
+    help="Of documents: hdp learns how many topics there are, lda keeps the number it is given. "
+    "Of vectors: dp-mixture learns how many components there are, mixture keeps the number.",
 )
 @click.option(
     "--topics",
     type=int,
-    help="Number of topics of LDA; the number that the HDP starts from. "
-    f"Default: {DEFAULT_TOPICS}, or as many as a run to go on from has.",
+    help="Number of topics or components; the number that hdp and dp-mixture start from. "
+    f"Default: {', '.join(f'{number} for {name}' for name, number in DEFAULT_TOPICS.items())}; or "
+    "as many as a run to go on from has.",
+)
+@click.option(
+    "--likelihood",
+    type=click.Choice(get_args(LikelihoodName)),
+    help=f"Of a mixture's components. Default: {DEFAULT_LIKELIHOOD}.",
 )
 @click.option(
     "--learner",
@@ -65,10 +76,8 @@ def _move_names(
 @click.option(
     "--local-update",
     type=click.Choice(get_args(LocalUpdate)),
-    default="collapsed",
-    show_default=True,
     help="How topics are found in a document. Only mean-field is sure to raise the ELBO; "
-    "collapsed predicts better.",
+    "collapsed predicts better. Default: collapsed for topics; mixtures are always mean-field.",
 )
 @click.option(
     "--sparsity",
@@ -80,20 +89,21 @@ def _move_names(
     "--moves",
     callback=_move_names,
     metavar="NAME,NAME|none",
-    help="How the HDP changes its number of topics, with the memoized learner. "
+    help="How hdp and dp-mixture change their number of topics, with the memoized learner. "
     f"Default: {','.join(DEFAULT_MOVES)}.",
 )
 @click.option(
     "--criterion",
     type=click.Choice(get_args(Criterion)),
     help="What a move must raise: the ELBO (bound), or the collapsed criterion, which is no bound "
-    f"but finds more topics and predicts better. Default: {DEFAULT_CRITERION}.",
+    f"but finds more topics and predicts better. Default: {DEFAULT_CRITERION} for hdp, bound for "
+    "dp-mixture.",
 )
 @click.option(
     "--laps",
     type=int,
-    help=f"Passes over the corpus. Default: {DEFAULT_LAPS['lda']} for LDA; at most "
-    f"{DEFAULT_LAPS['hdp']} for the HDP, which stops when it has settled.",
+    help=f"Passes over the corpus. Default: {DEFAULT_LAPS['lda']} for lda; at most "
+    f"{DEFAULT_LAPS['hdp']} for the others, which stop when they have settled.",
 )
 @click.option(
     "--batches",
@@ -112,14 +122,14 @@ def _move_names(
     help="Tokens below which a topic leaves a document, if they are less than 2 % of it. "
     "Default: 3 with the collapsed update, next to nothing with mean-field.",
 )
-@click.option("--alpha", type=float, default=0.5, show_default=True, help="Total Σ α_k.")
+@click.option("--alpha", type=float, help="Total Σ α_k of documents. Default: 0.5.")
 @click.option(
     "--gamma",
     type=float,
-    help="γ of the HDP: the greater, the more topics it expects. "
+    help="γ of hdp and mixtures: the greater, the more topics they expect. "
     f"Default: {DEFAULT_TOP_CONCENTRATION:g}.",
 )
-@click.option("--eta", type=float, default=0.1, show_default=True, help="η of each word.")
+@click.option("--eta", type=float, help="η of each word. Default: 0.1.")
 @click.option("--learn-hyperparameters", is_flag=True, help="Learn η, α and, of the HDP, γ.")
 @click.option(
     "--seed",
@@ -149,8 +159,9 @@ def command(
     overwrite: bool,
     model: ModelName,
     topics: int | None,
+    likelihood: LikelihoodName | None,
     learner: LearnerName,
-    local_update: LocalUpdate,
+    local_update: LocalUpdate | None,
     sparsity: int | None,
     moves: tuple[MoveName, ...] | None,
     criterion: Criterion | None,
@@ -159,9 +170,9 @@ def command(
     start: str | None,
     restarts: int | None,
     minimum_mass: float | None,
-    alpha: float,
+    alpha: float | None,
     gamma: float | None,
-    eta: float,
+    eta: float | None,
     learn_hyperparameters: bool,
     seed: int,
     workers: int,
@@ -182,22 +193,30 @@ def command(
         sparsetopics train corpus --topics 200 --moves merge,delete --out run
         sparsetopics train corpus --criterion collapsed --heldout heldout --out run
         sparsetopics train corpus --model lda --topics 50 --workers 2 --out run
+        sparsetopics train vectors --model dp-mixture --likelihood zero-mean-gaussian --out run
     """
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.options import LocalOptions, TopicPrior, TrainingOptions
     from sparsetopics.trained_runs import RunPlan, move_options, train_run
 
+    is_mixture = model in MIXTURES
+    if is_mixture:
+        given = {"alpha": alpha, "eta": eta, "minimum-mass": minimum_mass}
+        _refuse_for_mixtures({name: value for name, value in given.items() if value is not None})
+        restarts = restarts or 0
+    update = local_update or ("mean-field" if is_mixture else "collapsed")
     drawn = start in (None, *get_args(StartName))
     options = TrainingOptions(
-        n_topics=DEFAULT_TOPICS if topics is None else topics,
+        n_topics=DEFAULT_TOPICS[model] if topics is None else topics,
         laps=laps,
         learner=learner,
-        local=LocalOptions(local_update, sparsity, restarts=restarts, minimum_mass=minimum_mass),
-        prior=TopicPrior(alpha, eta, gamma),
+        local=LocalOptions(update, sparsity, restarts=restarts, minimum_mass=minimum_mass),
+        prior=TopicPrior(0.5 if alpha is None else alpha, 0.1 if eta is None else eta, gamma),
         start=cast("StartName | None", start) if drawn else None,
         learn_hyperparameters=learn_hyperparameters,
         model=model,
         moves=move_options(moves, criterion),
+        likelihood=likelihood,
     )
     plan = RunPlan(
         corpus=corpus,
@@ -221,13 +240,23 @@ def command(
 
 
 def outcome(result: RunResult, options: TrainingOptions) -> str:
-    """What was trained, for how long, and of an HDP why it ended."""
+    """What was trained, for how long, and why it ended."""
+    things, datum = ("components", "item") if options.is_mixture else ("topics", "token")
+    name = result.model if options.is_mixture else result.model.upper()
     trained = (
-        f"Trained {result.n_topics:,} topics ({result.model.upper()}) in {result.laps} laps and "
-        f"{result.seconds:.1f} s; ELBO {result.elbo_per_token:.4f} nats per token."
+        f"Trained {result.n_topics:,} {things} ({name}) in {result.laps} laps and "
+        f"{result.seconds:.1f} s; ELBO {result.elbo_per_token:.4f} nats per {datum}."
     )
     if options.model == "lda":
         return trained
     settled = result.laps < options.n_laps
     ending = "Bound and number of topics have settled." if settled else "All laps are used up."
     return f"{trained} {ending}"
+
+
+def _refuse_for_mixtures(given: dict[str, float]) -> None:
+    for name, value in given.items():
+        raise OptionError(
+            name, found=f"{value:g} with a mixture", wanted="a topic model",
+            hint="Vectors have no words.",
+        )  # fmt: skip

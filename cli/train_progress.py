@@ -72,7 +72,7 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[rate]}"),
-        # An HDP may settle long before its last lap: nobody knows how long it still takes.
+        # A run may settle long before its last lap: nobody knows how long it still takes.
         *([TimeRemainingColumn()] if options.model == "lda" else []),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:

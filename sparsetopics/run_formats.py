@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import inf
 from typing import Any, NamedTuple
 
 from sparsetopics.batches import FloatArray
 from sparsetopics.model import Sticks, TopicModel
 from sparsetopics.options import ModelName
+from sparsetopics.run_files import ArrayFormat
 
 Arrays = Mapping[str, FloatArray]
 Settings = Mapping[str, Any]  # what model.json holds
-
-
-class ArrayFormat(NamedTuple):
-    """What one array holds: float64 numbers between 0 and ``upper``, ends excluded."""
-
-    axes: tuple[str, ...]  # entries of model.json that say how long each is
-    upper: float = inf
-
-    @property
-    def values(self) -> str:
-        return "finite positive numbers" if self.upper == inf else f"numbers in (0, {self.upper:g})"
 
 
 class RunFormat(NamedTuple):

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import json
-import math
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save
 
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError, RunError, VocabularyError
 from sparsetopics.model import TopicModel
-from sparsetopics.run_formats import RUN_FORMATS, ArrayFormat, Arrays
+from sparsetopics.run_files import (
+    ARRAYS_FILE,
+    SETTINGS_FILE,
+    TRACE_FILE,
+    check_entries,
+    check_numbers,
+    load_arrays,
+    load_settings,
+    load_trace,
+    write_run,
+)
+from sparsetopics.run_formats import RUN_FORMATS
 
-FORMAT_VERSION = 1
-SETTINGS_FILE = "model.json"
-ARRAYS_FILE = "model.safetensors"
-TRACE_FILE = "trace.jsonl"
 MODEL_NAMES = tuple(RUN_FORMATS)
 SETTING_TYPES = {
     "n_topics": int,
@@ -31,7 +30,6 @@ SETTING_TYPES = {
     "vocabulary_fingerprint": str,
     "corpus": dict,
 }
-LIBRARIES = ("sparsetopics", "numpy", "scipy", "numba", "pyarrow")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,29 +76,18 @@ def save_run(
     hyperparameters, vocabulary fingerprint) and the library versions are added here. Equal
     models give equal bytes in ``model.safetensors``.
     """
-    arrays = {
-        name: np.ascontiguousarray(array, np.float64)
-        for name, array in RUN_FORMATS[model.name].arrays_of(model).items()
-    }
-    (folder / ARRAYS_FILE).write_bytes(save(arrays))  # save_file would hide it from other users
     vocabulary.save(folder)
     facts = _facts(model, vocabulary)
-    text = json.dumps(facts | dict(settings) | facts, indent=2)  # facts stand first and win
-    (folder / SETTINGS_FILE).write_text(text + "\n", encoding="utf-8")
-    lines = [json.dumps(dict(entry)) + "\n" for entry in trace]
-    (folder / TRACE_FILE).write_text("".join(lines), encoding="utf-8")
+    write_run(folder, RUN_FORMATS[model.name].arrays_of(model), facts, settings, trace)
 
 
 def _facts(model: TopicModel, vocabulary: Vocabulary) -> dict[str, Any]:
     return {
-        "format_version": FORMAT_VERSION,
         "model": model.name,
         "n_topics": model.n_topics,
         "n_words": model.n_words,
         **RUN_FORMATS[model.name].numbers_of(model),
         "vocabulary_fingerprint": vocabulary.fingerprint,
-        "versions": {"python": platform.python_version()}
-        | {library: version(library) for library in LIBRARIES},
     }
 
 
@@ -113,15 +100,16 @@ def refuse_run(path: Path) -> None:
 
 def load_run(path: Path) -> Run:
     """Read a run folder; RunError names the first thing that is missing or damaged."""
-    _check_folder(path)
+    check_folder(path)
     settings = _load_settings(path / SETTINGS_FILE)
     vocabulary = _load_vocabulary(path, settings)
-    arrays = _load_arrays(path / ARRAYS_FILE, settings)
+    arrays = load_arrays(path / ARRAYS_FILE, RUN_FORMATS[settings["model"]].arrays, settings)
     model = RUN_FORMATS[settings["model"]].model_of(arrays, settings)
-    return Run(path, model, vocabulary, settings, _load_trace(path / TRACE_FILE))
+    return Run(path, model, vocabulary, settings, load_trace(path / TRACE_FILE))
 
 
-def _check_folder(path: Path) -> None:
+def check_folder(path: Path) -> None:
+    """RunError unless ``path`` looks like a run folder."""
     wanted, hint = "a run folder", "Train one with `sparsetopics train`."
     if not path.exists():
         raise RunError(str(path), found="nothing", wanted=wanted, hint=hint)
@@ -136,26 +124,9 @@ def _check_folder(path: Path) -> None:
 
 
 def _load_settings(path: Path) -> dict[str, Any]:
-    settings = _parse_object(_read_text(path), str(path))
-    found = settings.get("format_version")
-    if found != FORMAT_VERSION:
-        raise RunError(
-            str(path),
-            found=f"run format version {found!r}",
-            wanted=f"version {FORMAT_VERSION}",
-            hint="Read it with the sparsetopics version that wrote it.",
-        )
-    if settings.get("model") not in MODEL_NAMES:
-        wanted = f"one of {', '.join(MODEL_NAMES)}"
-        raise RunError(str(path), found=f"model {settings.get('model')!r}", wanted=wanted)
-    for name, kind in SETTING_TYPES.items():
-        if not isinstance(settings.get(name), kind):
-            found = f"{name} {settings.get(name)!r}"
-            raise RunError(str(path), found=found, wanted="a value that training writes")
-    for name in RUN_FORMATS[settings["model"]].numbers:
-        number = settings.get(name)
-        if not (isinstance(number, float) and 0 < number < math.inf):
-            raise RunError(str(path), found=f"{name} {number!r}", wanted="a positive number")
+    settings = load_settings(path, MODEL_NAMES)
+    check_entries(path, settings, SETTING_TYPES)
+    check_numbers(path, settings, RUN_FORMATS[settings["model"]].numbers)
     if not isinstance(settings["corpus"].get("n_documents"), int):
         raise RunError(str(path), found="no n_documents of the corpus", wanted="their number")
     return settings
@@ -173,52 +144,3 @@ def _load_vocabulary(folder: Path, settings: Mapping[str, Any]) -> Vocabulary:
             wanted=f"the {settings['n_words']:,} words whose fingerprint is in {SETTINGS_FILE}",
         )
     return vocabulary
-
-
-def _load_arrays(path: Path, settings: Mapping[str, Any]) -> Arrays:
-    try:
-        arrays = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise RunError(str(path), found=str(error), wanted="the arrays of the model") from error
-    formats = RUN_FORMATS[settings["model"]].arrays
-    for name, wanted in formats.items():
-        shape = tuple(settings[axis] for axis in wanted.axes)
-        _check_array(f"{path}, {name}", arrays.get(name), shape, wanted)
-    return {name: arrays[name] for name in formats}
-
-
-def _check_array(where: str, array: Any, shape: tuple[int, ...], wanted: ArrayFormat) -> None:
-    if array is None or array.shape != shape:
-        found = "no such array" if array is None else f"shape {array.shape}"
-        raise RunError(where, found=found, wanted=f"shape {shape}")
-    if array.dtype != np.float64:
-        raise RunError(where, found=f"{array.dtype} numbers", wanted="float64")
-    bad = ~((array > 0) & (array < wanted.upper))
-    if bad.any():
-        found = f"{array[bad][0]} among {int(bad.sum()):,} bad values"
-        raise RunError(where, found=found, wanted=wanted.values)
-
-
-def _load_trace(path: Path) -> list[dict[str, Any]]:
-    lines = _read_text(path).splitlines()
-    return [
-        _parse_object(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1)
-    ]
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        found = getattr(error, "strerror", None) or "bytes that are not UTF-8"
-        raise RunError(str(path), found=found, wanted="a readable run file") from error
-
-
-def _parse_object(text: str, where: str) -> dict[str, Any]:
-    try:
-        parsed = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise RunError(where, found=f"damaged JSON ({error})", wanted="a JSON object") from error
-    if not isinstance(parsed, dict):
-        raise RunError(where, found=f"JSON {type(parsed).__name__}", wanted="a JSON object")
-    return parsed

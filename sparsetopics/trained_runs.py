@@ -7,18 +7,24 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import nan
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
+from sparsetopics.batches import Source
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.manifest import file_sha256
-from sparsetopics.errors import VocabularyError
+from sparsetopics.corpora.vector_batching import plan_vector_batches
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.errors import OptionError, ShapeError, VocabularyError
 from sparsetopics.evaluation.completion import document_completion, unigram_probabilities
 from sparsetopics.executors import open_executor
+from sparsetopics.mixture_model import MixtureModel
+from sparsetopics.mixture_runs import save_mixture_run
 from sparsetopics.model import TopicModel
 from sparsetopics.options import (
     DEFAULT_MOVES,
@@ -26,9 +32,10 @@ from sparsetopics.options import (
     Criterion,
     MoveName,
     MoveOptions,
+    StartName,
     TrainingOptions,
 )
-from sparsetopics.runs import Run, load_run, refuse_run, save_run
+from sparsetopics.runs import load_run, refuse_run, save_run
 from sparsetopics.staging import staged_folder
 from sparsetopics.training import Hooks, LapInfo, Model, train
 
@@ -67,80 +74,125 @@ class RunResult(NamedTuple):
     seconds: float
 
 
+class _Task(NamedTuple):
+    """What the kind of data decides about a run."""
+
+    divide: Callable[[np.random.Generator], Source]
+    score: Callable[[Any], float]  # of a model, on held-out data
+    save: Callable[[Path, Any, Sequence[dict[str, Any]]], None]
+    start: TopicModel | None = None
+
+
 def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa: B008
     """Train and write ``plan.out``, whole or not at all.
 
     Raises SparsetopicsError of the kind that fits: an output that exists, a damaged corpus,
-    vocabularies that differ, options out of range.
+    vocabularies or columns that differ, options out of range.
     """
     began = time.perf_counter()
     with staged_folder(plan.out, overwrite=plan.overwrite) as folder:
-        corpus = _open(plan.corpus)
-        start = load_run(plan.start_run) if plan.start_run is not None else None
-        if start is not None:
-            start.check_vocabulary(corpus.vocabulary, str(plan.corpus))
-            plan = _sized_like(start, plan)
-        score = _scorer(plan, corpus)
+        refuse_run(plan.corpus)
+        plan, task = _of_vectors(plan) if plan.options.is_mixture else _of_documents(plan)
         trace: list[dict[str, Any]] = []
 
         def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
-            score_now = score(cast("Callable[[], TopicModel]", snapshot))
-            trace.append(info._asdict() | {"heldout_log_likelihood_per_token": score_now})
+            score = None if plan.heldout is None else task.score(snapshot())
+            trace.append(info._asdict() | {"heldout_log_likelihood_per_token": score})
             hooks.on_lap(trace[-1])
 
-        model = _train(plan, corpus, start, folder, Hooks(on_lap, hooks.on_documents))
-        save_run(folder, model, corpus.vocabulary, _settings(plan, corpus), trace)
+        model = _train(plan, task, folder, Hooks(on_lap, hooks.on_documents))
+        task.save(folder, model, trace)
     seconds = time.perf_counter() - began
     last = trace[-1]
     return RunResult(model.name, model.n_topics, last["elbo_per_token"], last["lap"], seconds)
 
 
-def _open(path: Path) -> Corpus:
-    refuse_run(path)
-    return Corpus.open(path)
-
-
-def _sized_like(start: Run, plan: RunPlan) -> RunPlan:
-    if not plan.start_topics:
-        return plan
-    return replace(plan, options=replace(plan.options, n_topics=start.model.n_topics))
-
-
-def _train(
-    plan: RunPlan, corpus: Corpus, start: Run | None, folder: Path, hooks: Hooks
-) -> TopicModel:
+def _train(plan: RunPlan, task: _Task, folder: Path, hooks: Hooks) -> Model:
     rng = np.random.default_rng(plan.seed)
-    source = plan_batches(corpus, plan.n_batches, rng, resident_pairs=plan.resident_pairs)
+    source = task.divide(rng)
     with (
         tempfile.TemporaryDirectory(prefix=".memo-", dir=folder) as scratch,
         open_executor(plan.workers) as executor,
     ):
-        model = train(
-            source,
-            plan.options,
-            Path(scratch),
-            executor,
-            rng,
-            hooks=hooks,
-            start=start.model if start is not None else None,
+        return train(
+            source, plan.options, Path(scratch), executor, rng, hooks=hooks, start=task.start
         )
-    assert isinstance(model, TopicModel), "documents have topics"
-    return model
 
 
-def _scorer(plan: RunPlan, corpus: Corpus) -> Callable[[Callable[[], TopicModel]], float | None]:
-    """The held-out score of a model, or always None without held-out documents."""
+def _of_documents(plan: RunPlan) -> tuple[RunPlan, _Task]:
+    corpus = Corpus.open(plan.corpus)
+    start = None
+    if plan.start_run is not None:
+        run = load_run(plan.start_run)
+        run.check_vocabulary(corpus.vocabulary, str(plan.corpus))
+        start = run.model
+        if plan.start_topics:
+            plan = replace(plan, options=replace(plan.options, n_topics=start.n_topics))
+    settings = _settings(plan, {"n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens})
+
+    def divide(rng: np.random.Generator) -> Source:
+        return plan_batches(corpus, plan.n_batches, rng, resident_pairs=plan.resident_pairs)
+
+    def save(folder: Path, model: TopicModel, trace: Sequence[dict[str, Any]]) -> None:
+        save_run(folder, model, corpus.vocabulary, settings, trace)
+
+    return plan, _Task(divide, _completion_scorer(plan, corpus), save, start)
+
+
+def _completion_scorer(plan: RunPlan, corpus: Corpus) -> Callable[[TopicModel], float]:
+    """Document completion of the held-out documents, if there are any."""
     if plan.heldout is None:
-        return lambda snapshot: None
-    heldout = _open(plan.heldout)
+        return lambda model: nan
+    refuse_run(plan.heldout)
+    heldout = Corpus.open(plan.heldout)
     _check_same_words(heldout, corpus, plan)
     unigram = unigram_probabilities(corpus.vocabulary.term_frequency)
 
-    def score(snapshot: Callable[[], TopicModel]) -> float:
-        model = snapshot()
+    def score(model: TopicModel) -> float:
         return document_completion(
             heldout, model.topic_word_mean, model.doc_concentration, unigram, workers=plan.workers
         ).log_likelihood_per_token
+
+    return score
+
+
+def _of_vectors(plan: RunPlan) -> tuple[RunPlan, _Task]:
+    if plan.start_run is not None:
+        raise OptionError(
+            "start",
+            found=f"{plan.start_run} with a mixture",
+            wanted=f"one of {', '.join(get_args(StartName))}",
+            hint="Mixtures do not go on from a run.",
+        )
+    corpus = VectorCorpus.open(plan.corpus)
+    sizes = {"n_items": corpus.n_items, "columns_fingerprint": corpus.fingerprint}
+    settings = _settings(plan, sizes)
+
+    def divide(rng: np.random.Generator) -> Source:
+        return plan_vector_batches(corpus, plan.n_batches, rng)
+
+    def save(folder: Path, model: MixtureModel, trace: Sequence[dict[str, Any]]) -> None:
+        save_mixture_run(folder, model, settings, trace)
+
+    return plan, _Task(divide, _density_scorer(plan, corpus), save)
+
+
+def _density_scorer(plan: RunPlan, corpus: VectorCorpus) -> Callable[[MixtureModel], float]:
+    """Mean log density of the held-out items, if there are any."""
+    if plan.heldout is None:
+        return lambda model: nan
+    heldout = VectorCorpus.open(plan.heldout)
+    if heldout.fingerprint != corpus.fingerprint:
+        raise ShapeError(
+            str(plan.heldout),
+            found=f"columns ({heldout.n_columns:,}) or a projection other than of {plan.corpus}",
+            wanted=f"the {corpus.n_columns:,} columns of the training corpus",
+            hint=f"Ingest the held-out vectors with --projection {plan.corpus}.",
+        )
+
+    def score(model: MixtureModel) -> float:
+        sums = [model.log_densities(batch.values).sum() for batch in heldout.batches()]
+        return float(np.sum(sums)) / heldout.n_items
 
     return score
 
@@ -170,14 +222,10 @@ def option_record(options: TrainingOptions) -> dict[str, Any]:
     return asdict(replace(options, laps=options.n_laps, moves=moves))
 
 
-def _settings(plan: RunPlan, corpus: Corpus) -> dict[str, Any]:
+def _settings(plan: RunPlan, sizes: dict[str, Any]) -> dict[str, Any]:
+    manifest = {"path": os.fspath(plan.corpus), "fingerprint": file_sha256(plan.corpus / MANIFEST)}
     return {
-        "corpus": {
-            "path": os.fspath(plan.corpus),
-            "n_documents": corpus.n_docs,
-            "n_tokens": corpus.n_tokens,
-            "fingerprint": file_sha256(plan.corpus / MANIFEST),
-        },
+        "corpus": manifest | sizes,
         "options": option_record(plan.options)
         | {"batches": plan.n_batches, "resident_pairs": plan.resident_pairs},
         "seed": plan.seed,

@@ -1,0 +1,187 @@
+"""Run folders of mixtures: weights, the posterior of components and the prior."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.batches import FloatArray
+from sparsetopics.errors import OptionError, RunError, ShapeError
+from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian, NormalGammaPosterior
+from sparsetopics.likelihoods.gaussian import Gaussian, NormalWishartPosterior
+from sparsetopics.likelihoods.zero_mean_gaussian import WishartPosterior, ZeroMeanGaussian
+from sparsetopics.mixture_model import MixtureModel
+from sparsetopics.options import MIXTURES, LikelihoodName
+from sparsetopics.run_files import (
+    ARRAYS_FILE,
+    SETTINGS_FILE,
+    TRACE_FILE,
+    ArrayFormat,
+    check_entries,
+    check_numbers,
+    load_arrays,
+    load_settings,
+    load_trace,
+    write_run,
+)
+from sparsetopics.runs import check_folder
+
+SETTING_TYPES = {"n_topics": int, "n_columns": int, "likelihood": str, "corpus": dict}
+PRIOR = "prior_"  # before the names of the prior's own arrays and numbers
+
+_COMPONENTS, _COLUMNS = ("n_topics",), ("n_columns",)
+_VECTORS, _MATRIX = ("n_topics", "n_columns"), ("n_columns", "n_columns")
+_MATRICES = ("n_topics", "n_columns", "n_columns")
+_COUNTS = ArrayFormat(_COMPONENTS, lower=-np.finfo(float).tiny)
+
+
+class MixtureFormat(NamedTuple):
+    """How the components of one likelihood lie in a run folder."""
+
+    likelihood: type[Any]
+    posterior: type[Any]
+    arrays: Mapping[str, ArrayFormat]  # of model.safetensors
+    numbers: tuple[str, ...]  # of model.json
+
+
+MIXTURE_FORMATS: dict[LikelihoodName, MixtureFormat] = {
+    "zero-mean-gaussian": MixtureFormat(
+        ZeroMeanGaussian,
+        WishartPosterior,
+        {
+            "degrees_of_freedom": ArrayFormat(_COMPONENTS),
+            "scale_matrices": ArrayFormat(_MATRICES, lower=-inf),
+            "prior_scale_matrix": ArrayFormat(_MATRIX, lower=-inf),
+        },
+        ("prior_degrees_of_freedom",),
+    ),
+    "gaussian": MixtureFormat(
+        Gaussian,
+        NormalWishartPosterior,
+        {
+            "degrees_of_freedom": ArrayFormat(_COMPONENTS),
+            "scale_matrices": ArrayFormat(_MATRICES, lower=-inf),
+            "means": ArrayFormat(_VECTORS, lower=-inf),
+            "mean_precisions": ArrayFormat(_COMPONENTS),
+            "prior_scale_matrix": ArrayFormat(_MATRIX, lower=-inf),
+            "prior_mean": ArrayFormat(_COLUMNS, lower=-inf),
+        },
+        ("prior_degrees_of_freedom", "prior_mean_precision"),
+    ),
+    "diagonal-gaussian": MixtureFormat(
+        DiagonalGaussian,
+        NormalGammaPosterior,
+        {
+            "shapes": ArrayFormat(_COMPONENTS),
+            "rates": ArrayFormat(_VECTORS),
+            "means": ArrayFormat(_VECTORS, lower=-inf),
+            "mean_precisions": ArrayFormat(_COMPONENTS),
+            "prior_rates": ArrayFormat(_COLUMNS),
+            "prior_mean": ArrayFormat(_COLUMNS, lower=-inf),
+        },
+        ("prior_shape", "prior_mean_precision"),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureRun:
+    """A run folder, read whole."""
+
+    path: Path
+    model: MixtureModel
+    settings: Mapping[str, Any]  # what model.json holds
+    trace: Sequence[Mapping[str, Any]]  # one entry per lap
+
+    def check_columns(self, n_columns: int, fingerprint: str, where: str) -> None:
+        """Refuse vectors of other columns, or projected otherwise, than those of the training."""
+        if n_columns != self.model.n_columns:
+            raise ShapeError(
+                where,
+                found=f"{n_columns:,} columns",
+                wanted=f"the {self.model.n_columns:,} columns that {self.path} was trained with",
+            )
+        if fingerprint != self.settings["corpus"].get("columns_fingerprint"):
+            raise ShapeError(
+                where,
+                found=f"columns of other names or another projection than those of {self.path}",
+                wanted="vectors made like those of the training",
+                hint="Ingest them again with --projection and the training corpus.",
+            )
+
+
+def save_mixture_run(
+    folder: Path,
+    model: MixtureModel,
+    settings: Mapping[str, Any],
+    trace: Sequence[Mapping[str, Any]],
+) -> None:
+    """Write a run into ``folder``, which exists and is staged by the caller.
+
+    ``settings`` holds what only the training knows: ``corpus``, ``options`` and ``seed``.
+    """
+    arrays, numbers = _prior_of(model.likelihood)
+    arrays |= {"component_counts": model.mixture.counts} | model.posterior._asdict()
+    facts = {
+        "model": model.name,
+        "likelihood": model.likelihood_name,
+        "n_topics": model.n_topics,
+        "n_columns": model.n_columns,
+        "top_concentration": float(model.mixture.concentration),
+        **numbers,
+    }
+    write_run(folder, arrays, facts, settings, trace)
+
+
+def load_mixture_run(path: Path) -> MixtureRun:
+    """Read a run folder; RunError names the first thing that is missing or damaged."""
+    check_folder(path)
+    settings = load_settings(path / SETTINGS_FILE, MIXTURES)
+    check_entries(path / SETTINGS_FILE, settings, SETTING_TYPES)
+    kind = MIXTURE_FORMATS.get(settings["likelihood"])
+    if kind is None:
+        wanted = f"one of {', '.join(MIXTURE_FORMATS)}"
+        found = f"likelihood {settings['likelihood']!r}"
+        raise RunError(str(path / SETTINGS_FILE), found=found, wanted=wanted)
+    check_numbers(path / SETTINGS_FILE, settings, ("top_concentration", *kind.numbers))
+    formats = {"component_counts": _COUNTS, **kind.arrays}
+    arrays = load_arrays(path / ARRAYS_FILE, formats, settings)
+    model = _model(path, kind, arrays, settings)
+    return MixtureRun(path, model, settings, load_trace(path / TRACE_FILE))
+
+
+def _prior_of(likelihood: Any) -> tuple[dict[str, FloatArray], dict[str, float]]:
+    values = {PRIOR + field.name: getattr(likelihood, field.name) for field in fields(likelihood)}
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    return arrays, {name: float(value) for name, value in values.items() if name not in arrays}
+
+
+def _model(
+    path: Path,
+    kind: MixtureFormat,
+    arrays: Mapping[str, FloatArray],
+    settings: Mapping[str, Any],
+) -> MixtureModel:
+    own = {field.name: PRIOR + field.name for field in fields(kind.likelihood)}
+    known = {**settings, **arrays}
+    values = {name: known[full] for name, full in own.items()}
+    mixture = DPMixture if settings["model"] == "dp-mixture" else FiniteMixture
+    try:
+        likelihood = kind.likelihood(**values)
+        model = MixtureModel(
+            settings["model"],
+            settings["likelihood"],
+            likelihood,
+            mixture(arrays["component_counts"], settings["top_concentration"]),
+            kind.posterior(**{name: arrays[name] for name in kind.posterior._fields}),
+        )
+        _ = model.normals.scorer()  # whether the matrices are what they must be
+    except OptionError as error:
+        raise RunError(str(path / ARRAYS_FILE), found=str(error), wanted="a sound model") from error
+    return model

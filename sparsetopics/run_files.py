@@ -1,0 +1,146 @@
+"""The files of a run folder, whatever model it holds: written whole, read with suspicion."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from math import inf
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from sparsetopics.batches import FloatArray
+from sparsetopics.errors import RunError
+
+FORMAT_VERSION = 1
+SETTINGS_FILE = "model.json"
+ARRAYS_FILE = "model.safetensors"
+TRACE_FILE = "trace.jsonl"
+LIBRARIES = ("sparsetopics", "numpy", "scipy", "numba", "pyarrow")
+
+
+class ArrayFormat(NamedTuple):
+    """What one array holds: float64 numbers between ``lower`` and ``upper``, ends excluded."""
+
+    axes: tuple[str, ...]  # entries of model.json that say how long each is
+    upper: float = inf
+    lower: float = 0.0
+
+    @property
+    def values(self) -> str:
+        if self.lower == -inf:
+            return "finite numbers"
+        if self.lower < 0.0:
+            return "finite numbers of 0 or more"
+        return "finite positive numbers" if self.upper == inf else f"numbers in (0, {self.upper:g})"
+
+
+def write_run(
+    folder: Path,
+    arrays: Mapping[str, FloatArray],
+    facts: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    trace: Sequence[Mapping[str, Any]],
+) -> None:
+    """Write a run into ``folder``; equal arrays give equal bytes in ``model.safetensors``."""
+    doubles = {name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()}
+    (folder / ARRAYS_FILE).write_bytes(save(doubles))  # save_file would hide it from other users
+    known = {"format_version": FORMAT_VERSION, **facts, "versions": _versions()}
+    text = json.dumps(known | dict(settings) | known, indent=2)  # facts stand first and win
+    (folder / SETTINGS_FILE).write_text(text + "\n", encoding="utf-8")
+    lines = [json.dumps(dict(entry)) + "\n" for entry in trace]
+    (folder / TRACE_FILE).write_text("".join(lines), encoding="utf-8")
+
+
+def _versions() -> dict[str, str]:
+    libraries = {library: version(library) for library in LIBRARIES}
+    return {"python": platform.python_version()} | libraries
+
+
+def load_settings(path: Path, kinds: Sequence[str]) -> dict[str, Any]:
+    """``model.json`` of a run of one of ``kinds`` of models; RunError otherwise."""
+    settings = parse_object(read_text(path), str(path))
+    found = settings.get("format_version")
+    if found != FORMAT_VERSION:
+        raise RunError(
+            str(path),
+            found=f"run format version {found!r}",
+            wanted=f"version {FORMAT_VERSION}",
+            hint="Read it with the sparsetopics version that wrote it.",
+        )
+    if settings.get("model") not in kinds:
+        wanted = f"one of {', '.join(kinds)}"
+        raise RunError(str(path), found=f"model {settings.get('model')!r}", wanted=wanted)
+    return settings
+
+
+def check_entries(path: Path, settings: Mapping[str, Any], types: Mapping[str, type]) -> None:
+    """RunError for the first entry that is not of its type."""
+    for name, kind in types.items():
+        if not isinstance(settings.get(name), kind):
+            found = f"{name} {settings.get(name)!r}"
+            raise RunError(str(path), found=found, wanted="a value that training writes")
+
+
+def check_numbers(path: Path, settings: Mapping[str, Any], names: Sequence[str]) -> None:
+    """RunError for the first entry that is no positive number."""
+    for name in names:
+        number = settings.get(name)
+        if not (isinstance(number, float) and 0 < number < inf):
+            raise RunError(str(path), found=f"{name} {number!r}", wanted="a positive number")
+
+
+def load_arrays(
+    path: Path, formats: Mapping[str, ArrayFormat], sizes: Mapping[str, Any]
+) -> Mapping[str, FloatArray]:
+    """The arrays of ``formats``, axes as long as ``sizes`` says; RunError otherwise."""
+    try:
+        arrays = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise RunError(str(path), found=str(error), wanted="the arrays of the model") from error
+    for name, wanted in formats.items():
+        shape = tuple(sizes[axis] for axis in wanted.axes)
+        _check_array(f"{path}, {name}", arrays.get(name), shape, wanted)
+    return {name: arrays[name] for name in formats}
+
+
+def _check_array(where: str, array: Any, shape: tuple[int, ...], wanted: ArrayFormat) -> None:
+    if array is None or array.shape != shape:
+        found = "no such array" if array is None else f"shape {array.shape}"
+        raise RunError(where, found=found, wanted=f"shape {shape}")
+    if array.dtype != np.float64:
+        raise RunError(where, found=f"{array.dtype} numbers", wanted="float64")
+    bad = ~((array > wanted.lower) & (array < wanted.upper))
+    if bad.any():
+        found = f"{array[bad][0]} among {int(bad.sum()):,} bad values"
+        raise RunError(where, found=found, wanted=wanted.values)
+
+
+def load_trace(path: Path) -> list[dict[str, Any]]:
+    lines = read_text(path).splitlines()
+    return [
+        parse_object(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1)
+    ]
+
+
+def read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        found = getattr(error, "strerror", None) or "bytes that are not UTF-8"
+        raise RunError(str(path), found=found, wanted="a readable run file") from error
+
+
+def parse_object(text: str, where: str) -> dict[str, Any]:
+    try:
+        parsed = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise RunError(where, found=f"damaged JSON ({error})", wanted="a JSON object") from error
+    if not isinstance(parsed, dict):
+        raise RunError(where, found=f"JSON {type(parsed).__name__}", wanted="a JSON object")
+    return parsed
