@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from sparsetopics.errors import OptionError
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sparsetopics.corpora.vectors import VectorCorpus
+    from sparsetopics.evaluation.mixture_scores import MixtureCard
     from sparsetopics.evaluation.scorecard import Scorecard
 
 
@@ -59,6 +65,9 @@ def command(
     collapsed criterion where topics were chosen by it: the bound prefers fewer topics than
     prediction does.
 
+    A HELDOUT of vectors scores mixtures: the mean log density of its items, and where they have
+    labels, how well components agree with them.
+
     RUN may also be the topic-word matrix of another toolkit (.npy, .npz with key topic_word, or
     .csv; one row per topic, one column per word of HELDOUT's vocabulary).
 
@@ -68,6 +77,7 @@ def command(
         sparsetopics evaluate run-50 run-100 mallet.npy heldout --report scores.html
     """
     from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.corpora.opening import open_corpus
     from sparsetopics.evaluation.candidates import open_candidate
     from sparsetopics.evaluation.scorecard import score_candidate
     from sparsetopics.runs import refuse_run
@@ -76,7 +86,12 @@ def command(
     if report:
         check_output(report, overwrite=overwrite)
     refuse_run(heldout)
-    documents = Corpus.open(heldout)
+    documents = open_corpus(heldout)
+    if not isinstance(documents, Corpus):
+        given = {"report": report, "alpha": alpha, "coherence-corpus": coherence_corpus}
+        _refuse_for_vectors(heldout, [name for name, value in given.items() if value is not None])
+        _print_mixtures(_score_mixtures(runs, documents, str(heldout)), as_json)
+        return
     coherence_documents = Corpus.open(coherence_corpus) if coherence_corpus else documents
     candidates = [open_candidate(run, documents.vocabulary, str(heldout), alpha) for run in runs]
     cards = [
@@ -137,3 +152,45 @@ def _print_table(cards: list[Scorecard]) -> None:
         f"{score.n_skipped_documents:,} documents skipped; "
         f"{score.n_unknown_tokens:,} tokens outside the vocabulary"
     )
+
+
+def _refuse_for_vectors(heldout: Path, options: Sequence[str]) -> None:
+    for option in options:
+        raise OptionError(
+            option,
+            found=f"{heldout}, which holds vectors",
+            wanted="held-out documents",
+            hint="Mixtures are scored without it.",
+        )
+
+
+def _score_mixtures(runs: tuple[Path, ...], items: VectorCorpus, where: str) -> list[MixtureCard]:
+    from sparsetopics.evaluation.mixture_scores import score_mixture
+    from sparsetopics.mixture_runs import load_mixture_run
+
+    trained = [load_mixture_run(run) for run in runs]
+    for run in trained:
+        run.check_columns(items.n_columns, items.fingerprint, where)
+    return [score_mixture(run, items) for run in trained]
+
+
+def _print_mixtures(cards: list[MixtureCard], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([card.as_dict() for card in cards]))
+        return
+    agreement = ("nmi", "hungarian_accuracy", "majority_accuracy")
+    titles = ["log-likelihood/item", "std.err", "ELBO/item", "components"]
+    if any(card.clustering for card in cards):
+        titles += ["NMI", "accuracy", "majority"]
+    click.echo("  ".join([*(title.rjust(10) for title in titles), "model       ", "run"]))
+    for card in cards:
+        elbo = "-" if card.elbo_per_item is None else f"{card.elbo_per_item:.4f}"
+        cells = [
+            f"{card.log_likelihood_per_item:.4f}".rjust(len(titles[0])),
+            f"{card.standard_error:.4f}", elbo, f"{card.run.model.n_topics}",
+        ]  # fmt: skip
+        if card.clustering is not None:
+            cells += [f"{getattr(card.clustering, name):.4f}" for name in agreement]
+        name = card.run.model.name.ljust(12)
+        click.echo("  ".join([*(cell.rjust(10) for cell in cells), name, str(card.run.path)]))
+    click.echo(f"{cards[0].n_items:,} items scored")

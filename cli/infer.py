@@ -25,26 +25,47 @@ def command(
     """Write how much each document of CORPUS is about each topic of RUN.
 
     OUT gets a row per document, in the order of the corpus: doc_id, and proportions, which holds
-    a number for every topic and sums to one. The same call gives the same numbers.
+    a number for every topic and sums to one. Of a mixture and a corpus of vectors it is item_id,
+    and responsibilities of the components. The same call gives the same numbers.
 
     \b
     Example:
         sparsetopics infer run corpus --out proportions.parquet
     """
-    from sparsetopics.corpora.corpus import Corpus
-    from sparsetopics.evaluation.proportions import write_proportions
-    from sparsetopics.runs import load_run, refuse_run
+    from sparsetopics.runs import refuse_run
     from sparsetopics.staging import check_output
+    from sparsetopics.stored_models import is_mixture_run
 
     check_output(out, overwrite=overwrite)
     refuse_run(corpus)
+    if is_mixture_run(run):
+        n_rows, counted, what = _items(run, corpus, out, overwrite), "items", "responsibilities"
+    else:
+        n_rows = _documents(run, corpus, out, overwrite, workers)
+        counted, what = "documents", "topic proportions"
+    if as_json:
+        click.echo(json.dumps({f"n_{counted}": n_rows, "path": str(out)}))
+    else:
+        click.echo(f"Wrote the {what} of {n_rows:,} {counted} to {out}.")
+
+
+def _documents(run: Path, corpus: Path, out: Path, overwrite: bool, workers: int) -> int:
+    from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.evaluation.proportions import write_proportions
+    from sparsetopics.runs import load_run
+
     trained = load_run(run)
     documents = Corpus.open(corpus)
     trained.check_vocabulary(documents.vocabulary, str(corpus))
-    n_documents = write_proportions(
-        out, trained.model, documents, overwrite=overwrite, workers=workers
-    )
-    if as_json:
-        click.echo(json.dumps({"n_documents": n_documents, "path": str(out)}))
-    else:
-        click.echo(f"Wrote the topic proportions of {n_documents:,} documents to {out}.")
+    return write_proportions(out, trained.model, documents, overwrite=overwrite, workers=workers)
+
+
+def _items(run: Path, corpus: Path, out: Path, overwrite: bool) -> int:
+    from sparsetopics.corpora.vectors import VectorCorpus
+    from sparsetopics.evaluation.proportions import write_responsibilities
+    from sparsetopics.mixture_runs import load_mixture_run
+
+    trained = load_mixture_run(run)
+    items = VectorCorpus.open(corpus)
+    trained.check_columns(items.n_columns, items.fingerprint, str(corpus))
+    return write_responsibilities(out, trained.model, items, overwrite=overwrite)

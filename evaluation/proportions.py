@@ -1,8 +1,8 @@
-"""Topic proportions of documents, as a Parquet file."""
+"""Topic proportions of documents, or responsibilities of components for items, as Parquet."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Protocol
 
@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparsetopics.batches import DocumentBatch
+from sparsetopics.batches import DocumentBatch, FloatArray, VectorBatch
 from sparsetopics.inference import topic_proportions
+from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.model import TopicModel
 from sparsetopics.staging import staged_file
 
@@ -24,6 +25,14 @@ class NamedDocuments(Protocol):
     def doc_ids(self) -> Iterator[list[str]]: ...
 
 
+class NamedItems(Protocol):
+    """The same of vectors."""
+
+    def batches(self) -> Iterator[VectorBatch]: ...
+
+    def item_ids(self) -> Iterator[list[str]]: ...
+
+
 def write_proportions(
     path: Path, model: TopicModel, documents: NamedDocuments, *, overwrite: bool, workers: int = 1
 ) -> int:
@@ -33,20 +42,47 @@ def write_proportions(
     in the order of the documents. A document without known words gets the prior's proportions.
     Raises OutputError.
     """
-    schema = pa.schema(
-        {"doc_id": pa.string(), "proportions": pa.list_(pa.float32(), model.n_topics)}
+    topic_word = model.topic_word_mean
+    shares = (
+        topic_proportions(batch, topic_word, model.doc_concentration, workers=workers)
+        for batch in documents.batches()
     )
-    topic_word, n_docs = model.topic_word_mean, 0
+    columns = "doc_id", "proportions"
+    return _write(path, columns, model.n_topics, documents.doc_ids(), shares, overwrite=overwrite)
+
+
+def write_responsibilities(
+    path: Path, model: MixtureModel, items: NamedItems, *, overwrite: bool
+) -> int:
+    """The probability of each component for every item; return how many items.
+
+    Streams: writes ``item_id`` and ``responsibilities``, a list of ``n_topics`` numbers that sum to
+    one, in the order of the items. Raises OutputError.
+    """
+    shares = (model.responsibilities(batch.values) for batch in items.batches())
+    columns = "item_id", "responsibilities"
+    return _write(path, columns, model.n_topics, items.item_ids(), shares, overwrite=overwrite)
+
+
+def _write(
+    path: Path,
+    columns: tuple[str, str],
+    n_topics: int,
+    names: Iterable[list[str]],
+    shares: Iterable[FloatArray],  # (n_rows, n_topics) each
+    *,
+    overwrite: bool,
+) -> int:
+    kind = pa.list_(pa.float32(), n_topics)
+    schema = pa.schema([(columns[0], pa.string()), (columns[1], kind)])
+    n_rows = 0
     with (
         staged_file(path, overwrite=overwrite) as scratch,
         pq.ParquetWriter(scratch, schema, compression="zstd") as writer,
     ):
-        for batch, names in zip(documents.batches(), documents.doc_ids(), strict=True):
-            proportions = topic_proportions(
-                batch, topic_word, model.doc_concentration, workers=workers
-            )
-            flat = pa.array(proportions.astype(np.float32).ravel())
-            rows = pa.FixedSizeListArray.from_arrays(flat, type=schema.field("proportions").type)
-            writer.write_table(pa.table([pa.array(names, pa.string()), rows], schema=schema))
-            n_docs += batch.n_docs
-    return n_docs
+        for own_names, own in zip(names, shares, strict=True):
+            flat = pa.array(own.astype(np.float32).ravel())
+            rows = pa.FixedSizeListArray.from_arrays(flat, type=kind)
+            writer.write_table(pa.table([pa.array(own_names, pa.string()), rows], schema=schema))
+            n_rows += len(own)
+    return n_rows

@@ -1,0 +1,66 @@
+"""Everything that is measured of one mixture on held-out items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.evaluation.clustering import ClusteringScore, score_clustering
+from sparsetopics.mixture_runs import MixtureRun
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureCard:
+    """The scores of one run."""
+
+    run: MixtureRun
+    log_likelihood_per_item: float  # nats, parameters plugged in
+    standard_error: float  # of that mean
+    n_items: int
+    clustering: ClusteringScore | None  # where items have labels
+
+    @property
+    def elbo_per_item(self) -> float | None:
+        """Bound on the training items after the last lap."""
+        trace = self.run.trace
+        return trace[-1].get("elbo_per_token") if trace else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record that ``evaluate --json`` prints."""
+        model = self.run.model
+        agreement = {} if self.clustering is None else self.clustering._asdict()
+        for name in ("n_items", "n_components"):
+            agreement.pop(name, None)
+        return {
+            "run": str(self.run.path),
+            "log_likelihood_per_item": self.log_likelihood_per_item,
+            "standard_error": self.standard_error,
+            "n_items": self.n_items,
+            "model": model.name,
+            "likelihood": model.likelihood_name,
+            "n_components": model.n_topics,
+            "elbo_per_item": self.elbo_per_item,
+            **agreement,
+        }
+
+
+def score_mixture(run: MixtureRun, items: VectorCorpus) -> MixtureCard:
+    """Mean log density of ``items`` and, if any has a label, how well components agree."""
+    densities, components = [], []
+    for batch in items.batches():
+        densities.append(run.model.log_densities(batch.values))
+        components.append(run.model.responsibilities(batch.values).argmax(axis=1))
+    scores = np.concatenate(densities)
+    labels = [label for batch_labels in items.labels() for label in batch_labels]
+    has_labels = any(label is not None for label in labels)
+    n_items = len(scores)
+    return MixtureCard(
+        run,
+        float(scores.mean()),
+        float(scores.std(ddof=1) / np.sqrt(n_items)) if n_items > 1 else float("nan"),
+        n_items,
+        score_clustering(labels, np.concatenate(components)) if has_labels else None,
+    )
