@@ -1,0 +1,164 @@
+"""How well a mixture of patches denoises the images of BSD68, and how long one takes.
+
+    OMP_NUM_THREADS=1 python benchmarks/denoising.py --mixture prior.npz
+    OMP_NUM_THREADS=1 python benchmarks/denoising.py --components 200 --laps 15 --save prior.npz
+    python benchmarks/denoising.py --mixture prior.npz --images 20 --pictures pictures
+
+``--mixture`` holds ``weights`` (K,) and ``covariances`` (K, side², side²) of patches without their
+mean. Else a finite mixture is trained on patches of the 200 training images of BSDS500. The images
+are the 68 of the list ``bsd68.txt``, as whole as they are; with ``--images`` some of them, evenly
+spread over it. The noise of an image is drawn from ``--seed`` and its place in the list.
+"""
+
+from __future__ import annotations
+
+import tarfile
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from sparsetopics.batches import FloatArray, Vectors
+from sparsetopics.corpora.read_images import read_grey
+from sparsetopics.evaluation.denoising import add_noise, denoise, psnr
+from sparsetopics.evaluation.patch_prior import PatchPrior
+from sparsetopics.evaluation.pictures import before_after_png
+from sparsetopics.executors import Executor, open_executor
+from sparsetopics.mixture_estimators import GaussianMixture
+
+SIDE = 8
+
+
+class Mixture(NamedTuple):
+    """What is learned of patches."""
+
+    weights: FloatArray  # (n_topics,)
+    covariances: FloatArray  # (n_topics, SIDE², SIDE²)
+
+
+class Result(NamedTuple):
+    """One image."""
+
+    noisy: float  # dB
+    denoised: float  # dB
+    seconds: float  # of wall time
+
+
+def images_of(archive: Path, folder: Path) -> list[Path]:
+    """Unpack the images of a tar file, in the order of their names."""
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+        return sorted(folder / name for name in tar.getnames() if name.endswith(".jpg"))
+
+
+def random_patches(image: Vectors, n_patches: int, rng: np.random.Generator) -> Vectors:
+    """Patches of an image without their mean, no two of them the same one."""
+    windows = sliding_window_view(image, (SIDE, SIDE))
+    chosen = rng.choice(windows.shape[0] * windows.shape[1], n_patches, replace=False)
+    patches = windows[np.unravel_index(chosen, windows.shape[:2])].reshape(n_patches, -1)
+    centred: Vectors = patches - patches.mean(axis=1, keepdims=True)
+    return centred
+
+
+def train(
+    archive: Path, n_components: int, n_patches: int, laps: int, seed: int, workers: int
+) -> Mixture:
+    """A finite mixture of ``n_patches`` patches, as many of each image."""
+    rng = np.random.default_rng(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = images_of(archive, Path(folder))
+        share = n_patches // len(paths)
+        patches = np.concatenate([random_patches(read_grey(path), share, rng) for path in paths])
+    model = GaussianMixture(
+        n_components,
+        likelihood="zero-mean-gaussian",
+        sparsity=4,
+        max_iter=laps,
+        n_jobs=workers,
+        random_state=seed,
+    ).fit(patches)
+    return Mixture(model.weights_, model.covariances_)
+
+
+def measure(
+    clean: FloatArray,
+    sigma: float,
+    prior: PatchPrior,
+    executor: Executor,
+    rng: np.random.Generator,
+) -> tuple[Result, bytes]:
+    """Noise an image and denoise it; what came of it, and its picture."""
+    noisy = add_noise(clean, sigma, rng)
+    began = time.perf_counter()
+    restored = denoise(noisy, sigma, prior, executor=executor)
+    seconds = time.perf_counter() - began
+    result = Result(psnr(clean, noisy), psnr(clean, restored), seconds)
+    return result, before_after_png(noisy, restored, clean)
+
+
+@click.command()
+@click.option("--shared", type=click.Path(exists=True, path_type=Path), default=Path("../shared"))
+@click.option("--mixture", "stored", type=click.Path(exists=True, path_type=Path),
+              help="An npz file; without it a mixture is trained.")  # fmt: skip
+@click.option("--components", "n_components", default=200)
+@click.option("--patches", "n_patches", default=500_000)
+@click.option("--laps", default=15)
+@click.option("--save", type=click.Path(path_type=Path), help="Where a trained mixture goes.")
+@click.option("--images", "n_images", type=click.IntRange(1, 68), default=68)
+@click.option("--sigma", default=25.0, help="Of 255 grey levels.")
+@click.option("--seed", default=0)
+@click.option("--workers", default=1)
+@click.option("--pictures", type=click.Path(path_type=Path), help="A folder for pictures.")
+def main(
+    shared: Path,
+    stored: Path | None,
+    n_components: int,
+    n_patches: int,
+    laps: int,
+    save: Path | None,
+    n_images: int,
+    sigma: float,
+    seed: int,
+    workers: int,
+    pictures: Path | None,
+) -> None:
+    """Print PSNR of noisy and denoised images, seconds, and the means."""
+    data = shared / "data" / "bsds500"
+    if stored is not None:
+        with np.load(stored, allow_pickle=False) as arrays:
+            mixture = Mixture(arrays["weights"], arrays["covariances"])
+    else:
+        archive = data / "bsds500-train.tar"
+        mixture = train(archive, n_components, n_patches, laps, seed, workers)
+        if save is not None:
+            np.savez(save, **mixture._asdict())
+    prior = PatchPrior.from_mixture(*mixture)
+    names = (data / "bsd68.txt").read_text().split()
+    if pictures is not None:
+        pictures.mkdir(parents=True, exist_ok=True)
+    results = []
+    click.echo(
+        f"{prior.n_topics} components, sigma {sigma:g}\nimage              noisy  denoised    s"
+    )
+    with tempfile.TemporaryDirectory() as folder, open_executor(workers) as executor:
+        images_of(data / "bsds500-val.tar", Path(folder))
+        for number in np.linspace(0, len(names) - 1, n_images).round().astype(int).tolist():
+            name, rng = names[number], np.random.default_rng([seed, number])
+            clean = read_grey(Path(folder) / name).astype(np.float64)
+            result, picture = measure(clean, sigma / 255.0, prior, executor, rng)
+            results.append(result)
+            click.echo(f"{name:<17}{result.noisy:7.3f}{result.denoised:10.3f}{result.seconds:6.1f}")
+            if pictures is not None:
+                (pictures / f"{Path(name).stem}.png").write_bytes(picture)
+    means = Result(*np.mean(results, axis=0).tolist())
+    click.echo(
+        f"{f'mean of {n_images}':<17}{means.noisy:7.3f}{means.denoised:10.3f}{means.seconds:6.1f}"
+    )
+
+
+if __name__ == "__main__":
+    main()
