@@ -1,7 +1,6 @@
 """EPLL patch by patch, in plain numpy: slow, short, as the paper has it."""
 
 import numpy as np
-from scipy.stats import multivariate_normal
 
 
 def denoise(noisy, sigma, weights, covariances, betas, mean_removed):
@@ -33,8 +32,14 @@ def restored(patch, weights, covariances, variance, mean_removed):
         mean = patch.mean()
     noise = variance * np.eye(n_pixels)
     scores = [
-        np.log(weight) + multivariate_normal.logpdf(patch - mean, cov=covariance + noise)
+        np.log(weight) + log_density(patch - mean, covariance + noise)
         for weight, covariance in zip(weights, covariances, strict=True)
     ]
     best = covariances[int(np.argmax(scores))]
     return mean + best @ np.linalg.solve(best + noise, patch - mean)
+
+
+def log_density(patch, covariance):
+    """log N(patch | 0, covariance), but for its constant."""
+    square = patch @ np.linalg.solve(covariance, patch)
+    return -0.5 * (np.linalg.slogdet(covariance)[1] + square)

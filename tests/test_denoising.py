@@ -1,5 +1,7 @@
 """Denoising: against a plain twin, exact answers of Gaussian priors, and hopeless input."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -119,6 +121,20 @@ def test_neither_threads_nor_a_second_run_change_a_bit(monkeypatch):
     with open_executor(3) as executor:
         np.testing.assert_array_equal(denoise(noisy, SIGMA, prior, executor=executor), alone)
     np.testing.assert_array_equal(denoise(noisy, SIGMA, prior), alone)
+
+
+def test_patches_are_never_held_all_at_once():
+    rng = np.random.default_rng(0)
+    prior = PatchPrior.from_mixture(*some_mixture(8, rng, n_topics=2))
+    noisy = some_image((321, 481), rng)
+    denoise(noisy[:9, :9], SIGMA, prior, betas=[1.0])  # compiles
+
+    tracemalloc.start()
+    denoise(noisy, SIGMA, prior, betas=[1.0])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 314 * 474 * 64 * 4, "all patches in float32"
 
 
 def test_neither_scale_nor_components_without_weight_matter():
