@@ -181,7 +181,15 @@ def _model(
             mixture(arrays["component_counts"], settings["top_concentration"]),
             kind.posterior(**{name: arrays[name] for name in kind.posterior._fields}),
         )
+        _check_items(path, likelihood.moments_of(model.posterior).counts)
         _ = model.normals.scorer()  # whether the matrices are what they must be
     except OptionError as error:
         raise RunError(str(path / ARRAYS_FILE), found=str(error), wanted="a sound model") from error
     return model
+
+
+def _check_items(path: Path, counts: FloatArray) -> None:
+    """Of fewer items than none a component has no expected covariance, and no density."""
+    if (counts < 0.0).any():
+        found = f"a posterior of {counts.min():g} items"
+        raise RunError(str(path / ARRAYS_FILE), found=found, wanted="0 items or more")
