@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsetopics.allocations.items import ItemAllocation
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
-from sparsetopics.batches import Vectors, VectorSource
+from sparsetopics.batches import IntArray, Vectors, VectorSource
 from sparsetopics.errors import OptionError, ShapeError
 from sparsetopics.item_starts import components_of, distant_items, sample_items
 from sparsetopics.laps import Prior
@@ -24,6 +24,7 @@ from sparsetopics.statistics import Statistics
 PRIOR_ITEMS = 100_000  # at most, that the prior is made from
 SEED_ITEMS = 2_000  # that seeds are chosen among, or
 ITEMS_PER_SEED = 10  # if that is more
+NARROWEST, WIDEST = 1e-30, 1e38  # column: scaled by its width an item must stay within float32
 
 LIKELIHOODS: dict[LikelihoodName, type[Any]] = {
     "zero-mean-gaussian": ZeroMeanGaussian,
@@ -57,7 +58,7 @@ def begin_mixture(
     if options.start_name == "random":
         seeds = rng.permutation(len(values))[:n_seeds]
     else:
-        seeds = distant_items(values, likelihood, n_seeds, rng)
+        seeds = _filled_up(distant_items(values, likelihood, n_seeds, rng), n_seeds, len(values))
     components = components_of(values, seeds, likelihood, n_rounds=1)
     components = components.scaled(source.n_docs / components.counts.sum())
     kind = DPMixture if options.model == "dp-mixture" else FiniteMixture
@@ -80,6 +81,12 @@ def make_mixture_model(current: Globals, options: TrainingOptions) -> MixtureMod
     )
 
 
+def _filled_up(seeds: IntArray, n_seeds: int, n_items: int) -> IntArray:
+    """As many seeds as wanted, though fewer items differ: the rest start with items like others."""
+    spare = np.setdiff1d(np.arange(n_items), seeds)
+    return np.concatenate([seeds, spare[: n_seeds - len(seeds)]])
+
+
 def _check_columns(sample: Vectors) -> None:
     constant = np.flatnonzero(sample.min(axis=0) == sample.max(axis=0))
     if len(constant):
@@ -88,4 +95,13 @@ def _check_columns(sample: Vectors) -> None:
             found=f"{sample[0, constant[0]]:g} in every item",
             wanted="numbers that differ",
             hint="Leave out constant columns.",
+        )
+    widths = sample.max(axis=0).astype(np.float64) - sample.min(axis=0)
+    odd = np.flatnonzero((widths < NARROWEST) | (widths > WIDEST))
+    if len(odd):
+        raise ShapeError(
+            f"column {odd[0]}",
+            found=f"numbers that differ by {widths[odd[0]]:g} at most",
+            wanted=f"by {NARROWEST:g} to {WIDEST:g}",
+            hint="Scale the column.",
         )
