@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ class MixtureCard:
 
     run: MixtureRun
     log_likelihood_per_item: float  # nats, parameters plugged in
-    standard_error: float  # of that mean
+    standard_error: float  # of that mean; NaN of one item
     n_items: int
     clustering: ClusteringScore | None  # where items have labels
 
@@ -37,7 +38,7 @@ class MixtureCard:
         return {
             "run": str(self.run.path),
             "log_likelihood_per_item": self.log_likelihood_per_item,
-            "standard_error": self.standard_error,
+            "standard_error": None if math.isnan(self.standard_error) else self.standard_error,
             "n_items": self.n_items,
             "model": model.name,
             "likelihood": model.likelihood_name,
@@ -60,7 +61,7 @@ def score_mixture(run: MixtureRun, items: VectorCorpus) -> MixtureCard:
     return MixtureCard(
         run,
         float(scores.mean()),
-        float(scores.std(ddof=1) / np.sqrt(n_items)) if n_items > 1 else float("nan"),
+        float(scores.std(ddof=1) / np.sqrt(n_items)) if n_items > 1 else math.nan,
         n_items,
         score_clustering(labels, np.concatenate(components)) if has_labels else None,
     )
