@@ -1,0 +1,407 @@
+"""Vectors on the command line, all the way: ingest, train, evaluate, infer."""
+
+import errno
+import json
+import shutil
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from clumped_mixtures import draw_clumps
+from collections_on_disk import make_texts, write_jsonl
+from sparsetopics import VectorCorpus, trained_runs
+from sparsetopics.cli.main import main
+from sparsetopics.mixture_runs import load_mixture_run
+from vectors_on_disk import item_ids_of, labels_of, values_of
+
+TRAIN_KEYS = {"run", "model", "n_topics", "elbo_per_token", "laps", "seconds"}
+SCORE_KEYS = [
+    "run",
+    "log_likelihood_per_item",
+    "standard_error",
+    "n_items",
+    "model",
+    "likelihood",
+    "n_components",
+    "elbo_per_item",
+]
+AGREEMENT_KEYS = [
+    "nmi",
+    "nmi_arithmetic",
+    "hungarian_accuracy",
+    "majority_accuracy",
+    "n_unlabelled",
+    "n_labels",
+]
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == status, result.output
+    return result
+
+
+def fail(*arguments):
+    result = run(*arguments, status=1)
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """Corpora of vectors: labelled, held out, of other columns, projected; and of documents."""
+    folder = tmp_path_factory.mktemp("prepared")
+    for name, n_items, n_columns in (("corpus", 160, 3), ("heldout", 60, 3), ("other", 60, 2)):
+        clumps = draw_clumps(0, n_items, n_columns)
+        labels = np.array([f"clump {kind}" for kind in clumps.kinds])
+        np.savez(folder / f"{name}.npz", values=clumps.values, labels=labels)
+        run("ingest", folder / f"{name}.npz", "--out", folder / name, "--quiet")
+    np.save(folder / "plain.npy", draw_clumps(0, 60).values)
+    run("ingest", folder / "plain.npy", "--out", folder / "plain", "--quiet")
+    run("ingest", folder / "corpus.npz", "--pca", 3, "--out", folder / "projected", "--quiet")
+    source = write_jsonl(folder / "documents.jsonl", make_texts(60, 0))
+    run("ingest", source, "--out", folder / "documents", "--quiet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(prepared):
+    """A run of a mixture of four, and one of topics."""
+    usual = ("train", prepared / "corpus", "--out", prepared / "run", "--quiet")
+    run(*usual, "--model", "mixture", "--topics", 4, "--laps", 8)
+    usual = ("train", prepared / "documents", "--out", prepared / "topics", "--quiet")
+    run(*usual, "--model", "lda", "--topics", 2, "--laps", 1)
+    return prepared / "run"
+
+
+@pytest.fixture
+def train(prepared, tmp_path):
+    """Train on vectors for some laps into a folder of its own."""
+
+    def call(*arguments, corpus="corpus", out="run", model="dp-mixture", status=0):
+        usual = ("train", prepared / corpus, "--out", tmp_path / out, "--laps", 3)
+        return run(*usual, "--model", model, *arguments, status=status)
+
+    return call
+
+
+def trace_of(folder):
+    return [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("model", ["dp-mixture", "mixture"])
+@pytest.mark.parametrize("likelihood", ["zero-mean-gaussian", "gaussian", "diagonal-gaussian"])
+def test_a_run_is_written_and_reported(train, tmp_path, model, likelihood):
+    report = json.loads(train("--json", "--likelihood", likelihood, model=model).stdout)
+
+    written = load_mixture_run(tmp_path / "run")
+    assert set(report) == TRAIN_KEYS
+    assert report["run"] == str(tmp_path / "run")
+    assert (report["model"], report["laps"]) == (model, 3)
+    assert report["n_topics"] == written.model.n_topics == (10 if model == "mixture" else 1)
+    assert report["elbo_per_token"] == written.trace[-1]["elbo_per_token"]
+    assert written.model.likelihood_name == likelihood
+    assert sorted(file.name for file in (tmp_path / "run").iterdir()) == [
+        "model.json",
+        "model.safetensors",
+        "trace.jsonl",
+    ]
+
+
+def test_people_read_a_sentence_and_a_line_per_lap(train):
+    result = train("--topics", 4, model="mixture")
+
+    assert result.stdout.startswith("Trained 4 components (mixture) in 3 laps")
+    assert "nats per item" in result.stdout
+    assert [line.split("  ")[0] for line in result.stderr.splitlines()] == [
+        f"lap {lap}/3" for lap in (1, 2, 3)
+    ]
+    assert train("--quiet", out="other").stderr == ""
+
+
+def test_a_dp_mixture_finds_components(train, tmp_path):
+    report = json.loads(train("--json", "--quiet", "--laps", 40).stdout)
+
+    assert report["n_topics"] >= 4
+    model = load_mixture_run(tmp_path / "run").model
+    assert (model.mixture.counts > 10).sum() == 4
+    assert sum(entry["births_accepted"] for entry in trace_of(tmp_path / "run")) > 0
+
+
+def test_options_reach_the_run(train, tmp_path):
+    options = ("--topics", 5, "--likelihood", "diagonal-gaussian", "--sparsity", 2, "--seed", 7)
+    more = ("--moves", "merge", "--gamma", 3, "--batches", 5, "--start", "random")
+
+    train(*options, *more)
+
+    settings = load_mixture_run(tmp_path / "run").settings
+    assert settings["seed"] == 7
+    assert settings["top_concentration"] == 3.0
+    assert settings["likelihood"] == "diagonal-gaussian"
+    assert settings["corpus"]["n_items"] == 160
+    kept = settings["options"]
+    assert (kept["local"]["update"], kept["local"]["sparsity"]) == ("mean-field", 2)
+    assert (kept["moves"]["names"], kept["moves"]["criterion"]) == (["merge"], "bound")
+    assert (kept["start"], kept["batches"], kept["n_topics"]) == ("random", 5, 5)
+
+
+@pytest.mark.parametrize(
+    ("model", "learner"),
+    [("dp-mixture", "memoized"), ("mixture", "full"), ("mixture", "stochastic")],
+)
+def test_workers_do_not_change_a_byte(monkeypatch, train, tmp_path, model, learner):
+    monkeypatch.setattr("sparsetopics.likelihoods.items.BLOCK_ITEMS", 16)
+    for workers in (1, 2):
+        options = ("--topics", 6, "--learner", learner, "--workers", workers, "--laps", 6)
+        train(*options, model=model, out=f"run{workers}")
+
+    one, two = (
+        (tmp_path / f"run{workers}" / "model.safetensors").read_bytes() for workers in (1, 2)
+    )
+    assert one == two
+
+
+def test_heldout_items_are_scored_after_every_lap(train, prepared, tmp_path):
+    train("--heldout", prepared / "heldout", "--topics", 4)
+
+    scores = [entry["heldout_log_likelihood_per_token"] for entry in trace_of(tmp_path / "run")]
+    assert len(scores) == 3
+    record = evaluated(tmp_path / "run", prepared / "heldout")
+    assert scores[-1] == pytest.approx(record["log_likelihood_per_item"], rel=1e-9)
+
+
+def evaluated(*arguments):
+    (record,) = json.loads(run("evaluate", *arguments, "--json").stdout)
+    return record
+
+
+def test_evaluate_scores_items_and_agreement_with_labels(prepared, trained):
+    record = evaluated(trained, prepared / "heldout")
+
+    assert list(record) == SCORE_KEYS + AGREEMENT_KEYS
+    items = VectorCorpus.open(prepared / "heldout")
+    written = load_mixture_run(trained)
+    densities = written.model.log_densities(values_of(items))
+    assert record["log_likelihood_per_item"] == pytest.approx(densities.mean())
+    assert record["standard_error"] == pytest.approx(densities.std(ddof=1) / np.sqrt(60))
+    assert (record["n_items"], record["n_components"], record["n_labels"]) == (60, 4, 4)
+    assert (record["run"], record["model"]) == (str(trained), "mixture")
+    assert record["likelihood"] == "gaussian"
+    assert record["elbo_per_item"] == written.trace[-1]["elbo_per_token"]
+    assert record["nmi"] > 0.5
+    assert set(labels_of(items)) == {f"clump {kind}" for kind in range(4)}
+
+
+def test_without_labels_evaluate_scores_items_alone(prepared, trained):
+    assert list(evaluated(trained, prepared / "plain")) == SCORE_KEYS
+
+
+def test_evaluate_prints_a_line_for_each_run(prepared, trained, train, tmp_path):
+    train("--quiet")
+
+    labelled = run("evaluate", trained, tmp_path / "run", prepared / "heldout").stdout.splitlines()
+    plain = run("evaluate", trained, prepared / "plain").stdout.splitlines()
+
+    header, first, second, footer = labelled
+    titles = ["log-likelihood/item", "std.err", "ELBO/item", "components"]
+    assert header.split() == [*titles, "NMI", "accuracy", "majority", "model", "run"]
+    assert first.split()[-2:] == ["mixture", str(trained)]
+    assert second.split()[-2:] == ["dp-mixture", str(tmp_path / "run")]
+    record = evaluated(trained, prepared / "heldout")
+    assert first.split()[0] == f"{record['log_likelihood_per_item']:.4f}"
+    assert first.split()[4:7] == [f"{record[name]:.4f}" for name in (
+        "nmi", "hungarian_accuracy", "majority_accuracy")]  # fmt: skip
+    assert footer == "60 items scored"
+    assert plain[0].split() == [*titles, "model", "run"]
+
+
+def test_infer_writes_responsibilities_in_the_order_of_the_items(prepared, trained, tmp_path):
+    out = tmp_path / "shares.parquet"
+
+    report = json.loads(run("infer", trained, prepared / "heldout", "--out", out, "--json").stdout)
+
+    assert report == {"n_items": 60, "path": str(out)}
+    table = pq.read_table(out)
+    assert table.column_names == ["item_id", "responsibilities"]
+    items = VectorCorpus.open(prepared / "heldout")
+    assert table["item_id"].to_pylist() == item_ids_of(items)
+    shares = np.array(table["responsibilities"].to_pylist())
+    expected = load_mixture_run(trained).model.responsibilities(values_of(items))
+    np.testing.assert_allclose(shares, expected, atol=1e-7)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-6)
+
+
+def test_infer_says_what_it_wrote_and_repeats_itself(prepared, trained, tmp_path):
+    said = [
+        run("infer", trained, prepared / "heldout", "--out", tmp_path / name).stdout
+        for name in ("one.parquet", "two.parquet")
+    ]
+
+    assert said[0] == f"Wrote the responsibilities of 60 items to {tmp_path / 'one.parquet'}.\n"
+    one, two = (tmp_path / name for name in ("one.parquet", "two.parquet"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--topics", 0), "topics: found 0, wanted at least 1"),
+        (("--topics", 161), "components: found 161, wanted at most 160, the items"),
+        (("--sparsity", 0), "sparsity: found 0"),
+        (("--batches", 161), "batches: found 161, wanted 1 to 160"),
+        (("--workers", 0), "workers: found 0"),
+        (("--gamma", 0), "gamma: found 0.0, wanted a positive number"),
+        (("--alpha", 0.5), "alpha: found 0.5 with a mixture, wanted a topic model"),
+        (("--eta", 0.1), "eta: found 0.1 with a mixture, wanted a topic model"),
+        (("--minimum-mass", 3), "minimum-mass: found 3 with a mixture"),
+        (("--restarts", 2), "restarts: found 2 with a mixture"),
+        (("--local-update", "collapsed"), "local update: found collapsed with a mixture"),
+        (("--criterion", "collapsed"), "criterion: found collapsed with a mixture, wanted bound"),
+        (("--learn-hyperparameters",), "learn-hyperparameters: found a mixture"),
+        (("--start", "{prepared}/run"), "run with a mixture, wanted one of random, distant"),
+        (("--moves", "split"), "moves: found split"),
+        (("--learner", "full", "--moves", "merge"), "moves: found the full learner"),
+        (("--model", "mixture", "--moves", "merge"), "moves: found a finite mixture"),
+        (("--model", "mixture", "--topics", 3, "--sparsity", 4), "wanted at most 3"),
+        (("--heldout", "{prepared}/other"), "other: found columns (2) or a projection other than"),
+        (("--heldout", "{prepared}/projected"), "--projection {prepared}/corpus"),
+        (("--heldout", "{prepared}/documents"), "{prepared}/documents"),
+        (("--heldout", "{prepared}/run"), "{prepared}/run"),
+        (("--heldout", "{prepared}/nothing"), "{prepared}/nothing"),
+    ],
+)
+def test_what_does_not_fit_a_mixture_ends_in_one_line(
+    prepared, trained, tmp_path, arguments, message
+):
+    arguments = [str(each).format(prepared=prepared) for each in arguments]
+    usual = ("train", prepared / "corpus", "--out", tmp_path / "run", "--quiet", "--laps", 2)
+
+    error = fail(*usual, "--model", "dp-mixture", *arguments)
+
+    assert message.format(prepared=prepared) in error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("model", ["dp-mixture", "mixture"])
+def test_documents_are_no_items(prepared, tmp_path, model):
+    usual = ("train", prepared / "documents", "--out", tmp_path / "run", "--quiet")
+
+    error = fail(*usual, "--model", model)
+
+    assert f"{prepared / 'documents'}" in error
+    assert "documents" in error
+    assert "vectors" in error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("model", ["hdp", "lda"])
+def test_items_are_no_documents(prepared, tmp_path, model):
+    usual = ("train", prepared / "corpus", "--out", tmp_path / "run", "--quiet")
+
+    error = fail(*usual, "--model", model)
+    with_likelihood = fail(*usual, "--model", model, "--likelihood", "gaussian")
+
+    assert "vectors" in error
+    assert "likelihood: found gaussian with" in with_likelihood
+    assert list(tmp_path.iterdir()) == []
+
+
+NO_FIT = [
+    (("{run}", "{prepared}/other"), "other: found 2 columns, wanted the 3 columns that"),
+    (("{run}", "{prepared}/projected"), "projected: found columns of other names or another"),
+    (("{prepared}/heldout", "{run}"), "found a run folder, wanted a corpus folder"),
+    (("{prepared}/nothing", "{prepared}/heldout"), "found nothing, wanted a run folder"),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        *NO_FIT,
+        (("{prepared}/topics", "{prepared}/heldout"), "model 'lda', wanted one of dp-mixture"),
+        (("{run}", "{prepared}/documents"), "model 'mixture', wanted one of lda, hdp"),
+        (("{run}", "{prepared}/topics", "{prepared}/heldout"), "model 'lda'"),
+    ],
+)
+def test_evaluate_refuses_what_does_not_fit(prepared, trained, arguments, message):
+    assert message in fail(
+        "evaluate", *(each.format(run=trained, prepared=prepared) for each in arguments)
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        *NO_FIT,
+        (("{prepared}/topics", "{prepared}/heldout"), "heldout"),
+        (("{run}", "{prepared}/documents"), "documents"),
+    ],
+)
+def test_infer_refuses_what_does_not_fit(prepared, trained, tmp_path, arguments, message):
+    run_and_corpus = (each.format(run=trained, prepared=prepared) for each in arguments)
+
+    assert message in fail("infer", *run_and_corpus, "--out", tmp_path / "shares.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "option", [("--report", "{tmp}/page.html"), ("--alpha", "0.5"), ("--coherence-corpus", "{tmp}")]
+)
+def test_options_for_documents_are_refused_for_vectors(prepared, trained, tmp_path, option):
+    name, value = option
+
+    error = fail("evaluate", trained, prepared / "heldout", name, value.format(tmp=tmp_path))
+
+    assert f"{name[2:]}: found {prepared / 'heldout'}, which holds vectors" in error
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["topics", "export"])
+def test_a_mixture_has_no_words(trained, tmp_path, command):
+    more = ("--to", "gensim", "--out", tmp_path / "lda") if command == "export" else ()
+
+    assert "model 'mixture', wanted one of lda, hdp" in fail(command, trained, *more)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_output_stays_as_it_is(train, tmp_path, prepared, trained):
+    train("--quiet")
+    before = {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()}
+
+    result = train("--quiet", "--topics", 5, status=1)
+
+    assert "found an existing output" in result.stderr
+    assert {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()} == before
+    train("--quiet", "--topics", 5, "--moves", "none", "--overwrite")
+    assert load_mixture_run(tmp_path / "run").model.n_topics == 5
+
+
+def test_a_damaged_shard(train, prepared, tmp_path):
+    shutil.copytree(prepared / "corpus", tmp_path / "damaged")
+    (shard,) = (tmp_path / "damaged").glob("shard-*")
+    content = bytearray(shard.read_bytes())
+    content[len(content) // 2] ^= 1
+    shard.write_bytes(content)
+
+    result = train("--quiet", corpus=tmp_path / "damaged", status=1)
+
+    assert f"{shard.name}: found" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["damaged"]
+
+
+def test_a_full_disk_leaves_nothing_behind(monkeypatch, train, tmp_path):
+    def refuse(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(trained_runs, "save_mixture_run", refuse)
+
+    result = train("--quiet", status=1)
+
+    assert f"{tmp_path / 'run'}: found No space left on device" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
