@@ -50,13 +50,14 @@ def add_spread(
     n_topics = prior.shape[0]
     means, spreads, absences = np.zeros(n_topics), np.zeros(n_topics), np.zeros(n_topics)
     used = np.zeros(n_topics, np.uint32)
+    surely = math.log1p(-LARGEST_SHARE)
     for d in range(indptr.shape[0] - 1):
         n_used = 0
         for u in range(indptr[d], indptr[d + 1]):
             for i in range(starts[u], starts[u + 1]):
                 k, share = topics[i], np.float64(shares[i])
                 variance = counts[u] * share * (1.0 - share)
-                absent = counts[u] * math.log1p(-min(share, LARGEST_SHARE))
+                absent = counts[u] * (surely if share == 1.0 else math.log1p(-share))
                 variances[word_ids[u], k] += scale * variance
                 log_absent[word_ids[u], k] += scale * absent
                 if means[k] == 0.0:

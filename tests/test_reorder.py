@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moved_collections import WORLDS, assert_sound, bytes_of, grown, table_of
-from sparsetopics.moves import reorder
+from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.moves.reorder import reorder_topics
 from sparsetopics.moves.standing import MoveTally
 
@@ -35,13 +35,14 @@ def test_sorted_topics_stay(tmp_path):
 
 def test_an_order_that_is_no_better_is_refused(tmp_path, monkeypatch):
     standing, tools = grown(tmp_path, WORLDS["simulated"](), 7)
-    worst = reorder._sorted(standing, np.argsort(standing.allocation.weights))
     before = bytes_of(standing)
-    monkeypatch.setattr(reorder, "_sorted", lambda standing, order: worst)
+    backwards = np.argsort(standing.allocation.weights)
+    original = HDPAllocation.reordered
+    monkeypatch.setattr(HDPAllocation, "reordered", lambda self, order: original(self, backwards))
+    monkeypatch.setattr(HDPAllocation, "updated", lambda self, terms: self)
 
     after, tally = reorder_topics(standing, tools)
 
-    assert worst.score < standing.score
     assert tally == MoveTally(1, 0)
     assert after is standing
     assert bytes_of(after) == before

@@ -4,8 +4,8 @@ Plan: the smallest topics that have not just refused. Propose: the documents tha
 are fitted anew without it. Accept: if the score rises. After a topic that could go, two are tried
 at once, then four, and so on; when several cannot go together, they are tried one by one again.
 Documents that do not use the topics are not touched. Refusals end it for this lap when they have
-cost as much as fitting a tenth of the collection; a topic that too much of the collection uses is
-not tried at all.
+cost as much as fitting a tenth of the collection once; a topic that too much of the collection uses
+is not tried at all.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FEWEST_TARGETS = 16  # or so many
 LARGEST_TARGET = 0.3  # of the collection's tokens, in documents that use it
 FETCHED_SHARE = 0.1  # of the collection's tokens, in the documents of all targets,
 FETCHED_TOKENS = 2e6  # or so many
-REFUSED_SHARE = 0.1  # of the collection's tokens, in documents of targets that refused
+REFUSED_SHARE = 0.05  # of the collection's tokens, in documents of targets that refused
 ROUNDS = 2  # of local steps for the targets' documents
 
 
