@@ -250,7 +250,7 @@ def outcome(result: RunResult, options: TrainingOptions) -> str:
     if options.model == "lda":
         return trained
     settled = result.laps < options.n_laps
-    ending = "Bound and number of topics have settled." if settled else "All laps are used up."
+    ending = f"Bound and number of {things} have settled." if settled else "All laps are used up."
     return f"{trained} {ending}"
 
 
