@@ -21,6 +21,7 @@ COMMANDS = {
         "evaluate",
         "topics",
         "infer",
+        "denoise",
         "export",
     )
 }

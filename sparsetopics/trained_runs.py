@@ -165,8 +165,8 @@ def _of_vectors(plan: RunPlan) -> tuple[RunPlan, _Task]:
             hint="Mixtures do not go on from a run.",
         )
     corpus = VectorCorpus.open(plan.corpus)
-    sizes = {"n_items": corpus.n_items, "columns_fingerprint": corpus.fingerprint}
-    settings = _settings(plan, sizes)
+    facts = {"n_items": corpus.n_items, "columns_fingerprint": corpus.fingerprint}
+    settings = _settings(plan, facts | {"made": dict(corpus.made)})
 
     def divide(rng: np.random.Generator) -> Source:
         return plan_vector_batches(corpus, plan.n_batches, rng)

@@ -1,0 +1,92 @@
+"""``sparsetopics denoise``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from sparsetopics.evaluation.restoration import Restored
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("images", metavar="IMAGE...", type=click.Path(path_type=Path), nargs=-1,
+                required=True)  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to write.")
+@click.option("--overwrite", is_flag=True, help="Replace the folder if it exists.")
+@click.option(
+    "--sigma",
+    type=float,
+    default=25.0,
+    show_default=True,
+    help="Standard deviation of the noise, where white is 255.",
+)
+@click.option(
+    "--clean",
+    type=click.Path(path_type=Path),
+    help="Folder with the clean images, under the same names, to say how well it went.",
+)
+@click.option(
+    "--add-noise", is_flag=True, help="The images are clean: add noise first, then remove it."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Of the noise that is added.")  # fmt: skip
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Threads."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(
+    run: Path,
+    images: tuple[Path, ...],
+    out: Path,
+    overwrite: bool,
+    sigma: float,
+    clean: Path | None,
+    add_noise: bool,
+    seed: int,
+    workers: int,
+    as_json: bool,
+) -> None:
+    """Remove noise from grey images with RUN, a mixture of image patches (EPLL).
+
+    Each IMAGE is written to OUT as a PNG of the same name, with a picture of before and after.
+    Colour images are taken as grey. PSNR, in dB, is told where the clean image is known.
+
+    \b
+    Example:
+        sparsetopics ingest photos --patches 8 --stride 4 --out patches
+        sparsetopics train patches --model dp-mixture --likelihood zero-mean-gaussian --out run
+        sparsetopics denoise run noisy.png --sigma 25 --out restored
+    """
+    from sparsetopics.evaluation.restoration import RestorationPlan, restore_images
+    from sparsetopics.mixture_runs import load_mixture_run
+    from sparsetopics.staging import check_output
+
+    check_output(out, overwrite=overwrite)
+    plan = RestorationPlan(sigma, clean, add_noise, seed, workers)
+    found = restore_images(
+        load_mixture_run(run), images, out, plan, overwrite=overwrite, on_image=_tell
+    )
+    if as_json:
+        click.echo(json.dumps([each._asdict() for each in found]))
+    else:
+        _print_table(found, out)
+
+
+def _tell(n_done: int, n_images: int) -> None:
+    click.echo(f"{n_done} of {n_images} images", err=True)
+
+
+def _print_table(found: list[Restored], out: Path) -> None:
+    known = [(each.psnr_noisy, each.psnr) for each in found if each.psnr is not None]
+    if known:
+        click.echo("noisy dB  denoised dB  image")
+        for each in found:
+            click.echo(f"{each.psnr_noisy:>8.2f}{each.psnr:>13.2f}  {each.image}")
+        noisy, restored = (sum(values) / len(known) for values in zip(*known, strict=True))
+        click.echo(f"{noisy:>8.2f}{restored:>13.2f}  mean of {len(known)}")
+    click.echo(f"Wrote {len(found)} images to {out}.")

@@ -1,0 +1,118 @@
+"""``sparsetopics denoise``: from images to a mixture of patches to restored images."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from sparsetopics.cli.main import main
+
+Image = pytest.importorskip("PIL.Image", reason="Pillow reads images")
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def textured(seed, side=48):
+    """Bars of several directions and widths, smooth between them, as bytes."""
+    rng = np.random.default_rng(seed)
+    down, right = np.mgrid[0:side, 0:side]
+    image = np.zeros((side, side))
+    for _ in range(4):
+        angle, width = rng.uniform(0, np.pi), rng.uniform(5, 14)
+        image += np.tanh(2 * np.sin((np.cos(angle) * right + np.sin(angle) * down) / width))
+    image = (image - image.min()) / (image.max() - image.min())
+    return np.rint(255 * image).astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Images to learn from and others to restore, and a run."""
+    folder = tmp_path_factory.mktemp("denoise")
+    for name, seeds in (("train", range(6)), ("test", range(10, 12))):
+        (folder / name).mkdir()
+        for seed in seeds:
+            Image.fromarray(textured(seed)).save(folder / name / f"{seed}.png")
+    patches = ("--patches", 4, "--stride", 2, "--out", folder / "patches")
+    assert run("ingest", folder / "train", *patches).exit_code == 0
+    options = ("--model", "mixture", "--topics", 4, "--likelihood", "zero-mean-gaussian")
+    trained = run("train", folder / "patches", *options, "--out", folder / "run", "--quiet")
+    assert trained.exit_code == 0, trained.output
+    return folder
+
+
+def refused(world, *arguments):
+    """The one line that says why; nothing is written."""
+    found = run("denoise", *arguments, "--out", world / "refused")
+    assert found.exit_code == 1
+    assert not (world / "refused").exists()
+    (line,) = [line for line in found.output.splitlines() if line.startswith("Error")]
+    return line
+
+
+def test_noise_that_is_added_is_mostly_removed(world, tmp_path):
+    images = sorted((world / "test").iterdir())
+
+    found = run("denoise", world / "run", *images, "--add-noise", "--json", "--out", tmp_path / "o")
+
+    records = json.loads(found.stdout)
+    assert [record["image"] for record in records] == [str(image) for image in images]
+    for record in records:
+        assert record["psnr_noisy"] == pytest.approx(20.17, abs=0.3)
+        assert record["psnr"] > record["psnr_noisy"] + 4
+    written = {path.name for path in (tmp_path / "o").iterdir()}
+    assert written == {f"{n}{end}.png" for n in (10, 11) for end in ("", "-before-after")}
+    assert np.asarray(Image.open(tmp_path / "o" / "10.png")).shape == (48, 48)
+
+
+def test_a_noisy_image_is_restored_and_compared_with_the_clean_one(world, tmp_path):
+    noisy = textured(10) + 25 * np.random.default_rng(0).standard_normal((48, 48))
+    Image.fromarray(np.clip(noisy, 0, 255).astype(np.uint8)).save(tmp_path / "10.png")
+    out = ("--out", tmp_path / "o")
+
+    found = run("denoise", world / "run", tmp_path / "10.png", "--clean", world / "test", *out)
+    alone = run("denoise", world / "run", tmp_path / "10.png", "--json", *out, "--overwrite")
+
+    assert found.exit_code == 0
+    assert "noisy dB  denoised dB  image" in found.output
+    assert json.loads(alone.stdout)[0]["psnr"] is None
+
+
+def test_the_same_seed_and_any_number_of_workers_give_the_same_bytes(world, tmp_path):
+    image = world / "test" / "10.png"
+    for workers, name in ((1, "a"), (2, "b")):
+        out = ("--out", tmp_path / name, "--workers", workers)
+        assert run("denoise", world / "run", image, "--add-noise", *out).exit_code == 0
+
+    assert (tmp_path / "a" / "10.png").read_bytes() == (tmp_path / "b" / "10.png").read_bytes()
+
+
+def test_what_cannot_be_denoised_is_refused(world, tmp_path):
+    image, other = world / "test" / "10.png", tmp_path / "10.png"
+    Image.fromarray(textured(3)).save(other)
+    tiny = tmp_path / "tiny.png"
+    Image.fromarray(textured(0, side=3)).save(tiny)
+    text = tmp_path / "text.png"
+    text.write_text("no image")
+    trained = world / "run"
+
+    assert "wanted a positive number" in refused(world, trained, image, "--sigma", 0)
+    assert "images of different names" in refused(world, trained, image, other)
+    assert "one of the two" in refused(world, trained, image, "--add-noise", "--clean", world)
+    assert "wanted at least 4 x 4, a patch" in refused(world, trained, tiny)
+    assert "text.png" in refused(world, trained, text)
+    assert "No such file" in refused(world, trained, image, "--clean", tmp_path / "none")
+    assert "wanted a run folder" in refused(world, world / "test", image)
+
+
+def test_a_mixture_of_something_else_is_refused(world, tmp_path):
+    np.save(tmp_path / "v.npy", np.random.default_rng(0).standard_normal((50, 3)))
+    assert run("ingest", tmp_path / "v.npy", "--out", tmp_path / "v").exit_code == 0
+    options = ("--model", "mixture", "--topics", 2, "--quiet", "--out", tmp_path / "r")
+    assert run("train", tmp_path / "v", *options).exit_code == 0
+
+    line = refused(world, tmp_path / "r", world / "test" / "10.png")
+
+    assert "wanted a zero-mean-gaussian mixture of image patches" in line
