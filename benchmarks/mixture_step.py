@@ -4,12 +4,15 @@
 
 The step: E[log p(x|φ_k)] of all items under all components, top-L responsibilities, moments. The
 product: the items (n, D) with K full D × D factors (D, K·D) in float32, in blocks of its best size,
-its result thrown away. Both are timed in turns in one process; medians are printed.
+its result thrown away. Both are timed in turns in one process; medians are printed. With ``--peer``
+an iteration of scikit-learn's BayesianGaussianMixture, dense, is timed too, on fewer items (needs
+pip install ".[bench]").
 """
 
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -70,6 +73,25 @@ def medians(parts: list[Callable[[], object]], n_times: int) -> list[float]:
     return [float(value) for value in np.median(seconds[1:], axis=0)]
 
 
+def peer_seconds(values: Vectors, n_components: int) -> float:
+    """Of one E-step and M-step: what two more of them add to a fit."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import BayesianGaussianMixture
+
+    def fit(n_iterations: int) -> float:
+        model = BayesianGaussianMixture(
+            n_components=n_components, max_iter=n_iterations, init_params="random_from_data",
+            random_state=0,
+        )  # fmt: skip
+        began = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(values)
+        return time.perf_counter() - began
+
+    return (fit(3) - fit(1)) / 2
+
+
 @click.command()
 @click.option("--items", "n_items", default=20_000)
 @click.option("--components", "n_components", default=200)
@@ -79,6 +101,7 @@ def medians(parts: list[Callable[[], object]], n_times: int) -> list[float]:
               default="zero-mean-gaussian")  # fmt: skip
 @click.option("--times", "n_times", default=5)
 @click.option("--seed", default=0)
+@click.option("--peer", "n_peer_items", default=0, help="Items for scikit-learn; 0 for none.")
 def main(
     n_items: int,
     n_components: int,
@@ -87,6 +110,7 @@ def main(
     name: str,
     n_times: int,
     seed: int,
+    n_peer_items: int,
 ) -> None:
     """Print seconds of the product, of the local step and of the summary, and their ratio."""
     rng, serial = np.random.default_rng(seed), SerialExecutor()
@@ -113,6 +137,11 @@ def main(
     click.echo(f"summary             {summary:8.3f} s")
     click.echo(f"step / product      {(local + summary) / product:8.2f}")
     click.echo(f"scorer made ready   {ready:8.3f} s, once for each global step")
+    if n_peer_items:
+        ours = n_items / (local + summary)
+        theirs = n_peer_items / peer_seconds(values[:n_peer_items], n_components)
+        click.echo(f"items per second    {ours:8.0f} here, {theirs:.0f} in scikit-learn: "
+                   f"{ours / theirs:.1f} times")  # fmt: skip
 
 
 if __name__ == "__main__":
