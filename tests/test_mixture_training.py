@@ -1,5 +1,6 @@
 """Mixtures on the engine: a bound that never falls, the same moves as topics, the same bits."""
 
+import itertools
 import tempfile
 from pathlib import Path
 
@@ -8,11 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dense_responsibilities import sparse_of
 from patches import N_EDGES, edge_patches
+from sparsetopics.allocations.items import ItemAllocation
+from sparsetopics.allocations.mixtures import DPMixture
+from sparsetopics.batches import VectorBatch
 from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.errors import OptionError, ShapeError
-from sparsetopics.executors import open_executor
+from sparsetopics.executors import SerialExecutor, open_executor
+from sparsetopics.item_step import sum_item_terms
 from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
 from sparsetopics.training import Hooks, train
 
@@ -98,6 +104,49 @@ def test_the_eight_kinds_of_patches_are_found(seed, start):
     gaps /= np.linalg.norm(patches.covariances, axis=(1, 2))
     assert sorted(gaps.argmin(axis=1)) == list(range(N_EDGES)), f"seed {seed}"
     assert gaps.min(axis=1).max() < 0.15, f"seed {seed}"
+
+
+def greedily_merged(values, model, number):
+    """The components of ``number`` (one for each of the model's), merged while that raises the ELBO
+    of ``values`` alone."""
+    own = sparse_of(model.responsibilities(values)).renumbered(number)
+    n_topics = int(number.max()) + 1
+
+    def judged(number, n_left):
+        found = own.renumbered(number)
+        moments = model.likelihood.zeros(n_left).sum_items(values, found, SerialExecutor())
+        terms = sum_item_terms(VectorBatch(values), found, n_left)
+        weights = ItemAllocation(DPMixture(terms.counts, 10.0))
+        return model.likelihood.log_evidence(moments).sum() + weights.elbo(terms), number
+
+    best, merged = judged(np.arange(n_topics), n_topics)
+    while merged.max() > 0:
+        n_left = int(merged.max())
+        trials = []
+        for kept, absorbed in itertools.combinations(range(n_left + 1), 2):
+            trial = np.where(merged == absorbed, kept, merged)
+            trials.append(judged(trial - (trial > absorbed), n_left))
+        score, trial = max(trials, key=lambda each: each[0])
+        if score <= best:
+            break
+        best, merged = score, trial
+    return merged[number]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_merges_judged_by_single_batches_would_lose_most_components(seed):
+    """Why moves are judged by the whole collection (Hughes & Sudderth 2013, section 4.1)."""
+    patches = edge_patches(np.random.default_rng(seed), 6_000)
+    options = options_of(1, likelihood="zero-mean-gaussian")
+    model, _ = fit(patches.values, options, seed=seed)
+    everything = np.arange(N_EDGES)
+    number = everything
+    for batch in np.split(patches.values, 100)[:20]:
+        number = greedily_merged(batch, model, number)
+
+    assert number.max() + 1 <= N_EDGES / 2, f"seed {seed}"
+    whole = greedily_merged(patches.values, model, everything)
+    np.testing.assert_array_equal(whole, everything, f"seed {seed}")
 
 
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
