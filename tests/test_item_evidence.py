@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
@@ -124,6 +124,7 @@ def test_merged_evidence_is_that_of_merged_assignments(name, pairs):
 
 
 @each_likelihood
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6))
 def test_pair_gains_are_those_of_brute_force(name, seed):
     world = World(name, seed)
