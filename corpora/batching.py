@@ -62,6 +62,10 @@ class ResidentBatches:
     n_words: int
 
     @property
+    def is_resident(self) -> bool:
+        return True
+
+    @property
     def n_batches(self) -> int:
         return len(self.batches)
 
@@ -116,6 +120,10 @@ class StreamedBatches:
     n_docs: int
     n_tokens: float
     n_words: int
+
+    @property
+    def is_resident(self) -> bool:
+        return False
 
     @property
     def n_batches(self) -> int:

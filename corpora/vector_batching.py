@@ -53,6 +53,10 @@ class ResidentVectors:
         return float(self.n_docs)
 
     @property
+    def is_resident(self) -> bool:
+        return True
+
+    @property
     def n_batches(self) -> int:
         return len(self.batches)
 
@@ -72,6 +76,10 @@ class StreamedVectors:
     @property
     def n_tokens(self) -> float:
         return float(self.n_docs)
+
+    @property
+    def is_resident(self) -> bool:
+        return False
 
     @property
     def n_batches(self) -> int:

@@ -26,9 +26,11 @@ class Assignments(NamedTuple):
         return {**self.documents.to_arrays(), **self.responsibilities._asdict()}
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays) -> Assignments:
-        is_vectors = "values" in arrays
-        documents = (VectorBatch if is_vectors else DocumentBatch).from_arrays(arrays)
+    def from_arrays(cls, arrays: Arrays, documents: Any = None) -> Assignments:
+        """``documents`` are given if they are not among the arrays."""
+        if documents is None:
+            is_vectors = "values" in arrays
+            documents = (VectorBatch if is_vectors else DocumentBatch).from_arrays(arrays)
         fields = (arrays[name] for name in Responsibilities._fields)
         return cls(documents, Responsibilities(*fields))
 

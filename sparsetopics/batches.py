@@ -102,6 +102,11 @@ class Source(Protocol):
     @property
     def n_tokens(self) -> float: ...
 
+    @property
+    def is_resident(self) -> bool:
+        """Whether all batches are in memory anyway."""
+        ...
+
     def read(self, batch_id: int) -> Any:
         """A batch, the same each time."""
         ...

@@ -90,7 +90,13 @@ class Laps:
             progress.n_docs += documents.n_docs
             progress.lengths = progress.lengths.plus(DocumentLengths.of([documents]))
             self.on_documents(progress.n_docs, self.source.n_docs)
-            yield Visit(batch_id, found.summary, documents, found.responsibilities)
+            yield Visit(
+                batch_id,
+                found.summary,
+                documents,
+                found.responsibilities,
+                self.source.is_resident,
+            )
 
 
 class _Progress:

@@ -30,10 +30,11 @@ def options_of(n_components, **others):
     return TrainingOptions(n_components, local=local, **{"model": "dp-mixture"} | others)
 
 
-def fit(values, options, *, seed=0, n_batches=4, workers=1):
+def fit(values, options, *, seed=0, n_batches=4, workers=1, resident_bytes=10**6):
     """The model, and the course of training."""
     rng = np.random.default_rng(seed)
-    source = plan_vector_batches(VectorCorpus.from_array(values), n_batches, rng)
+    corpus = VectorCorpus.from_array(values)
+    source = plan_vector_batches(corpus, n_batches, rng, resident_bytes=resident_bytes)
     course = []
     hooks = Hooks(on_lap=lambda info, model: course.append(info))
     with tempfile.TemporaryDirectory() as scratch, open_executor(workers) as executor:
@@ -86,6 +87,18 @@ def test_every_move_keeps_its_promises(likelihood, start, sparsity):
     bounds = [info.elbo_per_token for info in course]
     assert min(np.diff(bounds)) >= -1e-9 * abs(bounds[-1])
     assert sum(info.merges_accepted + info.deletes_accepted for info in course) > 0 or start == 1
+
+
+def test_moves_work_on_batches_that_are_streamed():
+    """Which are kept with their responsibilities."""
+    options = options_of(12, moves=MoveOptions(verify=True), laps=25)
+
+    streamed, course = fit(clusters(3), options, resident_bytes=0)
+
+    resident, _ = fit(clusters(3), options)
+    assert sum(info.merges_accepted + info.deletes_accepted for info in course) > 0
+    assert streamed.n_topics == resident.n_topics
+    np.testing.assert_allclose(streamed.weights, resident.weights, atol=0.01)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -20,6 +20,7 @@ class Visit(NamedTuple):
     summary: Summary
     documents: Any  # the batch as it was read
     responsibilities: Responsibilities
+    is_resident: bool = False  # whether the batch stays in memory anyway
 
 
 class StepInfo(NamedTuple):

@@ -26,6 +26,7 @@ class KeptBatch(NamedTuple):
     """What is memoized of a batch."""
 
     stored: StoredArrays  # its assignments if moves may need them, else its components
+    documents: Any  # the batch, if that is in memory anyway; None: with the assignments, if at all
     terms: Any  # Terms, up to date, whatever moves were made since the visit
     n_changes: int  # moves that the stored arrays have seen
 
@@ -102,11 +103,14 @@ class MemoizedLearner:
         return Summary(components.sum_batch(*assignments, self.executor), kept.terms)
 
     def _keep(self, visit: Visit, n_changes: int) -> KeptBatch:
-        if self.keep_assignments:
-            arrays = Assignments(visit.documents, visit.responsibilities).to_arrays()
-        else:
+        documents = visit.documents if visit.is_resident else None
+        if not self.keep_assignments:
             arrays = visit.summary.components._asdict()
-        return KeptBatch(self.memo.keep(arrays), visit.summary.terms, n_changes)
+        elif visit.is_resident:
+            arrays = visit.responsibilities._asdict()
+        else:
+            arrays = Assignments(visit.documents, visit.responsibilities).to_arrays()
+        return KeptBatch(self.memo.keep(arrays), documents, visit.summary.terms, n_changes)
 
     def _is_better(self, old: Summary, new: Summary, current: Globals) -> bool:
         return self.keep_better and batch_bound(old, current) > batch_bound(new, current)
@@ -149,5 +153,5 @@ def _without_seen_changes(state: MemoizedState) -> MemoizedState:
 def assignments_of(state: MemoizedState, batch_id: int) -> Assignments:
     """The assignments of a batch, with the moves that were made since its visit."""
     kept = state.per_batch[batch_id]
-    found = Assignments.from_arrays(kept.stored.load())
+    found = Assignments.from_arrays(kept.stored.load(), kept.documents)
     return found.changed(state.changes[kept.n_changes :], batch_id)
