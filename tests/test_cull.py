@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from moved_collections import WORLDS, grown
+from moved_collections import WORLDS, grown, table_of
 from sparsetopics.moves.cull import NAME, plan_cull
 
 
@@ -20,7 +20,7 @@ def test_half_then_a_quarter_of_the_topics_go_the_smallest(tmp_path, n_topics, n
     candidate = plan_cull(standing._replace(ledger=ledger), tools)
 
     kept = np.sort(np.argsort(-standing.sizes, kind="stable")[:n_left])
-    np.testing.assert_array_equal(candidate.counts, standing.counts[:, kept])
+    np.testing.assert_array_equal(candidate.components.table, table_of(standing)[:, kept])
     weights = standing.allocation.weights
     expected = weights[kept] * weights.sum() / weights[kept].sum()
     np.testing.assert_allclose(candidate.allocation.weights, expected, rtol=1e-6)
