@@ -90,7 +90,7 @@ def train(
     begin, prior = _begin(source, options, rng, start)
     learner = _learner(source, options, scratch, executor)
     laps = Laps(source, learner, options.local, executor, hooks.on_documents)
-    mover = Mover(laps, options.active_moves, Ledger.new(options.n_topics))
+    mover = Mover(laps, options.active_moves, Ledger.new(begin.components.n_topics))
     state = learner.init(begin)
     began = time.perf_counter()
     course: list[LapInfo] = []

@@ -163,9 +163,6 @@ def test_clumps_far_apart_are_found_from_anywhere(seed, start, likelihood):
     np.testing.assert_allclose(model.weights_[:5], 0.2, atol=0.02, err_msg=f"seed {seed}")
 
 
-@pytest.mark.xfail(
-    reason="moves keep components without items: to be without the last adds exactly nothing"
-)
 def test_components_without_items_do_not_stay():
     clumps = draw_clumps(1, n_items=300, n_clumps=5)
 

@@ -34,6 +34,7 @@ LARGEST_TARGET = 0.3  # of the collection's tokens, in documents that use it
 FETCHED_SHARE = 0.1  # of the collection's tokens, in the documents of all targets,
 FETCHED_TOKENS = 2e6  # or so many
 REFUSED_SHARE = 0.05  # of the collection's tokens, in documents of targets that refused
+TIE = 1e-12  # of the score: a topic that no document uses is worth nothing, and goes
 ROUNDS = 2  # of local steps for the targets' documents
 
 
@@ -57,7 +58,8 @@ def delete_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally
         users = np.unique(entries.documents[np.isin(entries.topics, group)])
         kept = np.setdiff1d(np.arange(trial.n_topics), group)
         refit = refit_without(trial, sample, kept, users, standing.likelihood, tools, rounds=ROUNDS)
-        if refit.score > trial.score:
+        unused = TIE * abs(trial.score) if len(users) == 0 else 0.0
+        if refit.score > trial.score - unused:
             trial = accepted(trial, sample, kept, users, refit)
             entries = _entries(trial, sample)
             n_tried, left, at_once = n_tried + len(group), left[at_once:], 2 * at_once
