@@ -12,6 +12,7 @@ from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
 from sparsetopics.batches import FloatArray, IntArray, Vectors
 from sparsetopics.likelihoods.items import BLOCK_ITEMS
 from sparsetopics.likelihoods.normals import Normals, mixture_log_densities
+from sparsetopics.likelihoods.scorers import Scorer
 from sparsetopics.likelihoods.vectors import VectorLikelihood
 from sparsetopics.options import LikelihoodName, ModelName
 
@@ -49,11 +50,10 @@ class MixtureModel:
 
     def responsibilities(self, values: Vectors) -> FloatArray:
         """Of each component for each item, dense (n_items, n_topics)."""
-        scorer = self.likelihood.prepare(self.likelihood.moments_of(self.posterior))
         shares = np.empty((len(values), self.n_topics))
         for low in range(0, len(values), BLOCK_ITEMS):
             block = slice(low, low + BLOCK_ITEMS)
-            logs = scorer.log_densities(values[block]) + self.mixture.expected_log_weights
+            logs = self._expected.log_densities(values[block]) + self.mixture.expected_log_weights
             logs -= logs.max(axis=1, keepdims=True)
             shares[block] = np.exp(logs)
         shares /= shares.sum(axis=1, keepdims=True)
@@ -61,7 +61,17 @@ class MixtureModel:
 
     def log_densities(self, values: Vectors) -> FloatArray:
         """log Σ_k w_k N(x | component k) of each item, (n_items,), parameters plugged in."""
-        return mixture_log_densities(self.normals.scorer(), self.weights, values)
+        return mixture_log_densities(self._plugged_in, self.weights, values)
+
+    @cached_property
+    def _expected(self) -> Scorer:
+        """E[log p(x | component)], made ready once for all batches."""
+        return self.likelihood.prepare(self.likelihood.moments_of(self.posterior))
+
+    @cached_property
+    def _plugged_in(self) -> Scorer:
+        """log N(x | component) at the posterior means, likewise."""
+        return self.normals.scorer()
 
     def sample(self, n_items: int, rng: np.random.Generator) -> tuple[Vectors, IntArray]:
         """Items (n_items, n_columns) and their components (n_items,)."""

@@ -45,7 +45,8 @@ def item_pair_gains(batches: Iterable[Assignments], counts: FloatArray) -> PairG
     """Of components of a mixture that have ``counts`` (n_topics,) items.
 
     The weights integrated out, a merge of two components adds lnΓ(N_a + N_b) − lnΓ(N_a) − lnΓ(N_b),
-    but for what the prior of one component less is worth.
+    but for what the prior of one component less is worth; each N_k is taken as one more, so that
+    empty components have a gain too.
     """
     n_topics = len(counts)
     gains, shared = np.zeros((n_topics, n_topics)), np.zeros((n_topics, n_topics))
