@@ -5,9 +5,10 @@
     python benchmarks/denoising.py --mixture prior.npz --images 20 --pictures pictures
 
 ``--mixture`` holds ``weights`` (K,) and ``covariances`` (K, side², side²) of patches without their
-mean. Else a finite mixture is trained on patches of the 200 training images of BSDS500. The images
-are the 68 of the list ``bsd68.txt``, as whole as they are; with ``--images`` some of them, evenly
-spread over it. The noise of an image is drawn from ``--seed`` and its place in the list.
+mean, as pixels. Else a finite mixture is trained on patches of the 200 training images of BSDS500,
+in the basis that ``ingest --patches`` uses. The images are the 68 of the list ``bsd68.txt``, as
+whole as they are; with ``--images`` some of them, evenly spread over it. The noise of an image is
+drawn from ``--seed`` and its place in the list.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from sparsetopics.batches import FloatArray, Vectors
+from sparsetopics.corpora.patch_basis import patch_basis, patch_projection
 from sparsetopics.corpora.read_images import read_grey
 from sparsetopics.evaluation.denoising import add_noise, denoise, psnr
-from sparsetopics.evaluation.patch_prior import PatchPrior
+from sparsetopics.evaluation.patch_prior import PatchPrior, as_pixels
 from sparsetopics.evaluation.pictures import before_after_png
 from sparsetopics.executors import Executor, open_executor
 from sparsetopics.mixture_estimators import GaussianMixture
@@ -80,8 +82,8 @@ def train(
         max_iter=laps,
         n_jobs=workers,
         random_state=seed,
-    ).fit(patches)
-    return Mixture(model.weights_, model.covariances_)
+    ).fit(patch_projection(SIDE)(patches))
+    return Mixture(model.weights_, as_pixels(model.covariances_, patch_basis(SIDE)))
 
 
 def measure(

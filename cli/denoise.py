@@ -53,6 +53,7 @@ def command(
 ) -> None:
     """Remove noise from grey images with RUN, a mixture of image patches (EPLL).
 
+    RUN is of --likelihood zero-mean-gaussian, on images ingested with --patches, without --pca.
     Each IMAGE is written to OUT as a PNG of the same name, with a picture of before and after.
     Colour images are taken as grey. PSNR, in dB, is told where the clean image is known.
 

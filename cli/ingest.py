@@ -129,7 +129,8 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--patches",
     type=int,
     metavar="SIDE",
-    help="Images: cut into squares of so many pixels, less their mean. Default: whole images.",
+    help="Images: cut into squares of so many pixels, less their mean: SIDE² - 1 columns, the "
+    "cosine transform without its constant. Default: whole images.",
 )
 @click.option("--stride", type=int, help="Images: pixels from patch to patch. Default: SIDE.")
 @click.option(

@@ -13,6 +13,8 @@ import numpy as np
 from sparsetopics.corpora.blocks import with_running_numbers
 from sparsetopics.corpora.manifest import FileEntry
 from sparsetopics.corpora.ordered_map import ordered_map
+from sparsetopics.corpora.patch_basis import NAME as PATCH_BASIS
+from sparsetopics.corpora.patch_basis import patch_projection
 from sparsetopics.corpora.projection import FILE_NAME as PROJECTION_FILE
 from sparsetopics.corpora.projection import PcaOptions, Projection, fit_projection, sample_rows
 from sparsetopics.corpora.sources import names_of
@@ -29,8 +31,9 @@ from sparsetopics.staging import staged_folder
 class VectorOptions:
     """How to make a corpus of vectors.
 
-    ``projection`` names a corpus of vectors whose projection is used as it is; columns and
-    patches are then those of that corpus, unless given. The result does not depend on
+    Patches, which have lost their mean, become coordinates in ``patch_basis``, and ``pca`` is
+    fitted on these. ``projection`` names a corpus of vectors whose projection is used as it is;
+    columns and patches are then those of that corpus, unless given. The result does not depend on
     ``workers``.
     """
 
@@ -67,11 +70,13 @@ class VectorProgress(NamedTuple):
         return f"{self.stage}: {self.n_items:,} items"
 
 
+_OF_PROJECTIONS = ("basis", "pca")  # entries of ``made`` that say what a projection is
+
 OnProgress = Callable[[VectorProgress], None]
 
 
 class _Projected(NamedTuple):
-    """A projection and what the manifest says of it."""
+    """A projection and what it adds to the manifest's ``made``."""
 
     apply: Projection
     made: dict[str, Any]
@@ -103,7 +108,9 @@ def _like(given: VectorCorpus, read: VectorReadOptions) -> VectorReadOptions:
     """The options, with columns and patches of the corpus whose projection is taken over."""
     if given.projection is None:
         raise OptionError(
-            "projection", found="a corpus without one", wanted="a corpus made with --pca"
+            "projection",
+            found="a corpus without one",
+            wanted="a corpus made with --pca or --patches",
         )
     made = given.made
     if read.patches is None and made.get("patches") is not None:
@@ -120,31 +127,46 @@ def _projection(
     given: VectorCorpus | None,
     on_progress: OnProgress,
 ) -> _Projected | None:
-    """The one that is given, or one fitted in a pass over the sources; None if none is wanted."""
+    """The one that is given, that of patches, one fitted to the items, or the last two in a row;
+    None if none is wanted.
+    """
     if given is not None:
         assert given.projection is not None  # _like has looked
-        return _Projected(given.projection, given.made["pca"])
-    if options.pca is None:
-        return None
+        made = {name: given.made[name] for name in _OF_PROJECTIONS if name in given.made}
+        return _Projected(given.projection, made)
+    basis = None if read.patches is None else patch_projection(read.patches)
+    if options.pca is not None:
+        blocks = _blocks(collection, read, options.workers, "fitting", on_progress)
+        return _fitted(collection, blocks, options.pca, basis)
+    return None if basis is None else _Projected(basis, {"basis": PATCH_BASIS})
+
+
+def _fitted(
+    collection: VectorCollection,
+    blocks: Iterator[VectorBlock],
+    options: PcaOptions,
+    basis: Projection | None,
+) -> _Projected:
+    """A PCA of a sample of the items, or of their coordinates in ``basis``."""
     columns: list[tuple[str, ...] | None] = []
 
     def values() -> Iterator[Any]:
-        for block in _blocks(collection, read, options.workers, "fitting", on_progress):
+        for block in blocks:
             columns[:] = [block.columns]
-            yield block.values
+            yield block.values if basis is None else basis(block.values)
 
-    sample = sample_rows(values(), np.random.default_rng(options.pca.seed))
+    sample = sample_rows(values(), np.random.default_rng(options.seed))
     if not len(sample):
         raise _no_items(collection)
-    projection, explained = fit_projection(sample, options.pca, columns[0])
+    projection, explained = fit_projection(sample, options, columns[0])
     made = {
         "n_components": projection.n_columns,
-        "whitened": options.pca.whiten,
-        "seed": options.pca.seed,
+        "whitened": options.whiten,
+        "seed": options.seed,
         "n_sampled": len(sample),
         "explained_variance": explained,
     }
-    return _Projected(projection, made)
+    return _Projected(projection if basis is None else projection.after(basis), {"pca": made})
 
 
 def _blocks(
@@ -208,7 +230,7 @@ def _write_corpus(
         projected.apply.save(folder)
         entry = FileEntry.of(folder / PROJECTION_FILE)
         n_columns, columns = projected.apply.n_columns, None
-        made |= {"pca": projected.made}
+        made |= projected.made
     with vector_writer(folder, n_columns) as writer:
         for block in chain([first], blocks):
             values = block.values if projected is None else projected.apply(block.values)
@@ -237,7 +259,7 @@ def _check_inputs(block: VectorBlock, projection: Projection) -> None:
         raise SourceError(
             block.source,
             found=f"items of {n_columns} columns",
-            wanted=f"{projection.n_inputs}, which the projection was fitted on",
+            wanted=f"{projection.n_inputs}, which the projection is of",
         )
 
 

@@ -1,10 +1,10 @@
-"""A linear projection onto the leading principal components, kept with the corpus it made."""
+"""A linear projection, onto principal components for one, kept with the corpus it made."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -40,12 +40,12 @@ class PcaOptions:
 class Projection:
     """``(x − mean) · components``, over the standard deviations if whitened.
 
-    Components are orthonormal, of falling variance, each with its largest entry positive.
+    Components are orthonormal; principal ones are of falling variance.
     """
 
     mean: FloatArray  # (n_inputs,)
     components: FloatArray  # (n_columns, n_inputs)
-    variances: FloatArray  # (n_columns,) of the sample along the components
+    variances: FloatArray  # (n_columns,) of the sample along the components; ones without sample
     whitened: bool
     inputs: tuple[str, ...] | None = None  # names of the columns that go in
 
@@ -63,6 +63,16 @@ class Projection:
         matrix = (self.components / scales[:, np.newaxis]).T.astype(np.float32)
         projected: Vectors = (values - self.mean.astype(np.float32)) @ matrix
         return projected
+
+    def after(self, first: Projection) -> Projection:
+        """Both in one: this projection of what ``first``, which must not whiten, makes of items."""
+        assert not first.whitened
+        return replace(
+            self,
+            mean=first.mean + self.mean @ first.components,
+            components=self.components @ first.components,
+            inputs=first.inputs,
+        )
 
     def save(self, folder: Path) -> None:
         arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}
@@ -120,8 +130,8 @@ def fit_projection(
 ) -> tuple[Projection, float]:
     """The leading principal components of a sample, and the share of variance they hold.
 
-    Raises OptionError for more components than columns or than items less one, or to be whitened
-    than directions in which items differ.
+    The largest entry of each is positive. Raises OptionError for more components than columns or
+    than items less one, or to be whitened than directions in which items differ.
     """
     n_rows, n_inputs = sample.shape
     n_components = options.n_components

@@ -36,9 +36,9 @@ class PatchPrior:
     ) -> PatchPrior:
         """Decompose the covariances, once for all images.
 
-        With ``mean_removed`` the mixture was trained on patches minus their mean. They lie in the
-        complement of the constant patch, so the covariances are projected there: what they say of
-        the mean itself comes from their prior alone. Components of weight zero are left out.
+        With ``mean_removed`` the mixture is of patches minus their mean. They lie in the complement
+        of the constant patch, so the covariances are projected there; those that ``as_pixels``
+        made lie there already. Components of weight zero are left out.
 
         Raises ShapeError for shapes that do not fit and sizes that are no square; OptionError for
         weights that are not finite, negative or all zero, and for matrices that are not finite or
@@ -122,6 +122,18 @@ class NoisyPatches(NamedTuple):
         return topics
 
 
+def as_pixels(
+    covariances: FloatArray,  # (n_topics, side² − 1, side² − 1)
+    basis: FloatArray,  # (side² − 1, side²)  ``corpora.patch_basis.patch_basis``
+) -> FloatArray:
+    """Covariances of coordinates as those of patches, Bᵀ Σ_k B, (n_topics, side², side²).
+
+    Nothing varies along the constant patch then, and white noise is as white in either.
+    """
+    lifted: FloatArray = basis.T @ covariances @ basis
+    return lifted
+
+
 def _check_shapes(weights: FloatArray, covariances: FloatArray) -> None:
     shape = covariances.shape
     if len(shape) != 3 or shape[1] != shape[2] or weights.shape != shape[:1] or not weights.size:
@@ -135,7 +147,7 @@ def _check_shapes(weights: FloatArray, covariances: FloatArray) -> None:
             "patch mixture",
             found=f"items of {shape[1]} columns",
             wanted="square patches: 64 columns if they are 8 x 8",
-            hint="Denoising needs a mixture that was trained on patches themselves, not on a PCA.",
+            hint="Covariances in a basis of patches become those of pixels by as_pixels.",
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.batches import FloatArray
+from sparsetopics.corpora.patch_basis import NAME as PATCH_BASIS
+from sparsetopics.corpora.patch_basis import patch_basis
 from sparsetopics.corpora.read_images import read_grey
 from sparsetopics.errors import OptionError, RunError
 from sparsetopics.evaluation.denoising import add_noise, denoise, psnr
-from sparsetopics.evaluation.patch_prior import PatchPrior
+from sparsetopics.evaluation.patch_prior import PatchPrior, as_pixels
 from sparsetopics.evaluation.pictures import before_after_png, grey_png
 from sparsetopics.executors import open_executor
 from sparsetopics.mixture_runs import MixtureRun
@@ -66,11 +69,9 @@ def restore_images(
 
 
 def patch_prior(run: MixtureRun) -> PatchPrior:
-    """The patches of a run as a prior; RunError if it was trained on something else."""
-    made = run.settings["corpus"].get("made") or {}
-    patches = made.get("patches")
-    is_patches = patches is not None and patches**2 == run.model.n_columns
-    if not is_patches or run.model.likelihood_name != "zero-mean-gaussian":
+    """The patches of a run as a prior of pixels; RunError if it was trained on something else."""
+    side = _side_of_patches(run)
+    if side is None or run.model.likelihood_name != "zero-mean-gaussian":
         raise RunError(
             str(run.path),
             found=f"a mixture ({run.model.likelihood_name}) of {run.model.n_columns} columns",
@@ -78,12 +79,17 @@ def patch_prior(run: MixtureRun) -> PatchPrior:
             hint="Ingest images with --patches and without --pca, and train on them with "
             "--likelihood zero-mean-gaussian.",
         )
-    normals = run.model.normals
-    return PatchPrior.from_mixture(
-        run.model.weights,
-        normals.covariances,
-        mean_removed=bool(made.get("patch_mean_removed", True)),
-    )
+    covariances = as_pixels(run.model.normals.covariances, patch_basis(side))
+    return PatchPrior.from_mixture(run.model.weights, covariances)
+
+
+def _side_of_patches(run: MixtureRun) -> int | None:
+    """In pixels; None if the columns are not the coordinates of patches in ``patch_basis``."""
+    made = run.settings["corpus"].get("made")
+    if not isinstance(made, dict) or made.get("basis") != PATCH_BASIS:
+        return None
+    side = math.isqrt(run.model.n_columns + 1)
+    return side if side == made.get("patches") and side**2 == run.model.n_columns + 1 else None
 
 
 def _check(images: Sequence[Path], plan: RestorationPlan) -> None:

@@ -1,12 +1,19 @@
 """``sparsetopics denoise``: from images to a mixture of patches to restored images."""
 
 import json
+import shutil
+from itertools import product
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.fft import idctn
 
+import reference_denoising
 from sparsetopics.cli.main import main
+from sparsetopics.evaluation.denoising import BETAS, denoise
+from sparsetopics.evaluation.restoration import patch_prior
+from sparsetopics.mixture_runs import load_mixture_run
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow reads images")
 
@@ -107,12 +114,64 @@ def test_what_cannot_be_denoised_is_refused(world, tmp_path):
     assert "wanted a run folder" in refused(world, world / "test", image)
 
 
-def test_a_mixture_of_something_else_is_refused(world, tmp_path):
-    np.save(tmp_path / "v.npy", np.random.default_rng(0).standard_normal((50, 3)))
-    assert run("ingest", tmp_path / "v.npy", "--out", tmp_path / "v").exit_code == 0
-    options = ("--model", "mixture", "--topics", 2, "--quiet", "--out", tmp_path / "r")
-    assert run("train", tmp_path / "v", *options).exit_code == 0
+def test_the_prior_of_a_run_restores_as_a_plain_twin_in_pixels(world):
+    trained = load_mixture_run(world / "run")
+    noisy = textured(10)[:12, :11] / 255 + np.random.default_rng(1).normal(0, 0.1, (12, 11))
+    frequencies = sorted(product(range(4), repeat=2), key=lambda f: (f[0] ** 2 + f[1] ** 2, f))
+    units = np.zeros((15, 4, 4))
+    units[np.arange(15), *np.transpose(frequencies[1:])] = 1.0
+    patches = idctn(units, axes=(1, 2), norm="ortho").reshape(15, 16)  # one a coordinate
+    covariances = patches.T @ trained.model.normals.covariances @ patches
 
-    line = refused(world, tmp_path / "r", world / "test" / "10.png")
+    found = denoise(noisy, 0.1, patch_prior(trained))
+
+    weights = trained.model.weights
+    twin = reference_denoising.denoise(noisy, 0.1, weights, covariances, BETAS, mean_removed=True)
+    np.testing.assert_allclose(found, twin, atol=1e-7)
+    assert np.abs(found - noisy).max() > 0.1
+
+
+def trained_on(folder, sources, *options, likelihood="zero-mean-gaussian"):
+    """A run of two components on the corpus that the options make."""
+    assert run("ingest", *sources, "--out", folder / "c", *options).exit_code == 0
+    options = ("--model", "mixture", "--topics", 2, "--likelihood", likelihood, "--laps", 2)
+    assert run("train", folder / "c", *options, "--quiet", "--out", folder / "r").exit_code == 0
+    return folder / "r"
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        ("v.npy", ("--pca", 3)),
+        ("v.npy", ()),  # as many columns as patches of 4 x 4 have
+        ("train", ("--patches", 4, "--pca", 15)),
+        ("train", ("--pca", 3)),
+    ],
+)
+def test_a_mixture_of_something_else_is_refused(world, tmp_path, source, options):
+    np.save(world / "v.npy", np.random.default_rng(0).standard_normal((50, 15)))
+    other = trained_on(tmp_path, [world / source], *options)
+
+    line = refused(world, other, world / "test" / "10.png")
 
     assert "wanted a zero-mean-gaussian mixture of image patches" in line
+
+
+def test_patches_under_another_likelihood_are_refused(world, tmp_path):
+    other = trained_on(tmp_path, [world / "train"], "--patches", 4, likelihood="gaussian")
+
+    line = refused(world, other, world / "test" / "10.png")
+
+    assert "found a mixture (gaussian) of 15 columns" in line
+
+
+@pytest.mark.parametrize("made", [None, [], {"basis": "dct"}, {"basis": "dct", "patches": "4"}])
+def test_a_run_that_does_not_say_what_its_columns_are_is_refused(world, tmp_path, made):
+    shutil.copytree(world / "run", tmp_path / "run")
+    settings = json.loads((tmp_path / "run" / "model.json").read_text())
+    settings["corpus"]["made"] = made
+    (tmp_path / "run" / "model.json").write_text(json.dumps(settings))
+
+    line = refused(world, tmp_path / "run", world / "test" / "10.png")
+
+    assert "found a mixture (zero-mean-gaussian) of 15 columns" in line

@@ -104,6 +104,7 @@ def test_a_folder_of_both_kinds_is_read_as_the_options_say(photos, tmp_path):
     run("ingest", photos, "--kind", "vectors", "--out", tmp_path / "whole")
 
     assert VectorCorpus.open(tmp_path / "patches").n_items == 4 * 6
+    assert VectorCorpus.open(tmp_path / "patches").n_columns == 63
     assert VectorCorpus.open(tmp_path / "whole").n_columns == 600
     assert Corpus.open(tmp_path / "documents").n_docs == 1
 

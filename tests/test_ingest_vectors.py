@@ -18,7 +18,7 @@ from sparsetopics.corpora.validate import validate
 from sparsetopics.corpora.vector_blocks import VectorReadOptions
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.errors import OptionError, OutputError, SourceError
-from vectors_on_disk import ingested, item_ids_of, make_vectors, values_of
+from vectors_on_disk import ingested, item_ids_of, make_grey, make_vectors, values_of
 
 VECTORS = make_vectors(300, 4)
 
@@ -139,6 +139,43 @@ def test_held_out_images_are_cut_alike(tmp_path):
     np.testing.assert_array_equal(values_of(heldout), values_of(train))
     assert dense.n_items == 17 * 17
     assert dense.fingerprint == train.fingerprint
+
+
+def test_patches_of_one_size_fit_together_whatever_the_images(tmp_path):
+    image_module = pytest.importorskip("PIL.Image")
+    for seed in range(2):
+        image_module.fromarray(make_grey(20, 24, seed)).save(tmp_path / f"{seed}.png")
+    first, other = tmp_path / "0.png", tmp_path / "1.png"
+
+    train = ingested([first], tmp_path / "train", patches=4)
+    dense = ingested([other], tmp_path / "dense", patches=4, stride=1)
+    taken = ingested([other], tmp_path / "taken", projection=tmp_path / "train")
+    small = ingested([first], tmp_path / "small", patches=3)
+
+    assert train.n_columns == 15
+    assert dense.fingerprint == taken.fingerprint == train.fingerprint != small.fingerprint
+    assert taken.made == train.made
+    assert validate(tmp_path / "taken") == []
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_the_pca_of_patches_is_that_of_their_pixels_without_mean(tmp_path, whiten):
+    image_module = pytest.importorskip("PIL.Image")
+    image_module.fromarray(make_grey(40, 40)).save(tmp_path / "a.png")
+    plain = ingested([tmp_path / "a.png"], tmp_path / "plain", patches=4, stride=2)
+    pixels = values_of(plain) @ plain.projection.components.astype(np.float32)
+
+    corpus = ingested(
+        [tmp_path / "a.png"], tmp_path / "c", pca=PcaOptions(5, whiten), patches=4, stride=2
+    )
+
+    expected, explained = projection.fit_projection(pixels, PcaOptions(5, whiten))
+    signs = np.sign((expected.components * corpus.projection.components).sum(axis=1))
+    np.testing.assert_allclose(values_of(corpus), signs * expected(pixels), atol=2e-5)
+    assert corpus.made["pca"]["explained_variance"] == pytest.approx(explained, rel=1e-5)
+    assert "basis" not in corpus.made
+    with pytest.raises(OptionError, match="found 16 components for 361 items of 15 columns"):
+        ingested([tmp_path / "a.png"], tmp_path / "d", pca=PcaOptions(16), patches=4, stride=2)
 
 
 def test_a_projection_that_will_not_do_is_refused(source, tmp_path):

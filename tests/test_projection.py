@@ -73,6 +73,17 @@ def test_a_stored_projection_is_the_same(tmp_path, inputs):
     )
 
 
+def test_two_projections_in_a_row_are_one():
+    items = skewed()
+    rotation = fit_projection(items, PcaOptions(5), tuple("abcdef"))[0]
+    second = fit_projection(rotation(items), PcaOptions(3, whiten=True))[0]
+
+    both = second.after(rotation)
+
+    np.testing.assert_allclose(both(items), second(rotation(items)), atol=1e-4)
+    assert (both.n_inputs, both.n_columns, both.inputs) == (6, 3, tuple("abcdef"))
+
+
 def test_a_damaged_projection_is_refused(tmp_path):
     with pytest.raises(CorpusFormatError, match=r"projection\.safetensors"):
         Projection.load(tmp_path)

@@ -1,12 +1,14 @@
 """Images: grey as Pillow makes it, patches as a plain loop cuts them, errors for all else."""
 
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from scipy.fft import dctn
 
 from sparsetopics.corpora import read_images
 from sparsetopics.corpora.read_images import read_grey
@@ -24,12 +26,14 @@ def saved(path, pixels, mode=None, **options):
 
 
 def plain_patches(grey, side, stride):
-    """Values and names, by loops."""
+    """Coordinates and names, by loops."""
+    frequencies = sorted(product(range(side), repeat=2), key=lambda f: (f[0] ** 2 + f[1] ** 2, f))
+    order = [side * down + right for down, right in frequencies[1:]]
     values, names = [], []
     for row in range(0, grey.shape[0] - side + 1, stride):
         for column in range(0, grey.shape[1] - side + 1, stride):
             patch = grey[row : row + side, column : column + side].astype(np.float64) / 255
-            values.append((patch - patch.mean()).ravel())
+            values.append(dctn(patch, norm="ortho").ravel()[order])
             names.append(f"{row}:{column}")
     return np.array(values), names
 
@@ -50,7 +54,17 @@ def test_patches_are_those_of_a_plain_loop(tmp_path, monkeypatch, side, stride):
         "patches": side,
         "stride": stride or side,
         "patch_mean_removed": True,
+        "basis": "dct",
     }
+
+
+def test_patches_lift_back_to_pixels_without_mean(tmp_path):
+    corpus = ingested([saved(tmp_path / "a.png", GREY)], tmp_path / "corpus", patches=20)
+
+    lifted = values_of(corpus) @ corpus.projection.components
+
+    pixels = GREY[:, :20].ravel() / 255
+    np.testing.assert_allclose(lifted, [pixels - pixels.mean()], atol=1e-6)
 
 
 @settings(max_examples=20, deadline=None)
