@@ -14,6 +14,7 @@ from sparsetopics.errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.vectors import VectorCorpus
     from sparsetopics.evaluation.mixture_scores import MixtureCard
     from sparsetopics.evaluation.scorecard import Scorecard
@@ -65,8 +66,8 @@ def command(
     collapsed criterion where topics were chosen by it: the bound prefers fewer topics than
     prediction does.
 
-    A HELDOUT of vectors scores mixtures: the mean log density of its items, and where they have
-    labels, how well components agree with them.
+    Mixtures, of vectors or of documents, are scored by the mean log density of held-out items, and
+    where they have labels, by how well components agree with them.
 
     RUN may also be the topic-word matrix of another toolkit (.npy, .npz with key topic_word, or
     .csv; one row per topic, one column per word of HELDOUT's vocabulary).
@@ -78,6 +79,7 @@ def command(
     """
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.opening import open_corpus
+    from sparsetopics.corpora.vectors import VectorCorpus
     from sparsetopics.evaluation.candidates import open_candidate
     from sparsetopics.evaluation.scorecard import score_candidate
     from sparsetopics.runs import refuse_run
@@ -87,9 +89,11 @@ def command(
         check_output(report, overwrite=overwrite)
     refuse_run(heldout)
     documents = open_corpus(heldout)
-    if not isinstance(documents, Corpus):
+    if not isinstance(documents, Corpus) or _are_mixtures(runs):
         given = {"report": report, "alpha": alpha, "coherence-corpus": coherence_corpus}
-        _refuse_for_vectors(heldout, [name for name, value in given.items() if value is not None])
+        what = "which holds vectors" if isinstance(documents, VectorCorpus) else "with mixtures"
+        named = [name for name, value in given.items() if value is not None]
+        _refuse_for_mixtures(f"{heldout}, {what}", named)
         _print_mixtures(_score_mixtures(runs, documents, str(heldout)), as_json)
         return
     coherence_documents = Corpus.open(coherence_corpus) if coherence_corpus else documents
@@ -154,23 +158,44 @@ def _print_table(cards: list[Scorecard]) -> None:
     )
 
 
-def _refuse_for_vectors(heldout: Path, options: Sequence[str]) -> None:
+def _are_mixtures(runs: tuple[Path, ...]) -> bool:
+    """Whether all are; OptionError if only some are."""
+    from sparsetopics.stored_models import is_mixture_run
+
+    mixtures = [run.is_dir() and is_mixture_run(run) for run in runs]
+    if any(mixtures) and not all(mixtures):
+        raise OptionError(
+            "runs",
+            found="mixtures and topic models",
+            wanted="one or the other",
+            hint="They are not scored alike.",
+        )
+    return all(mixtures)
+
+
+def _refuse_for_mixtures(found: str, options: Sequence[str]) -> None:
     for option in options:
         raise OptionError(
             option,
-            found=f"{heldout}, which holds vectors",
-            wanted="held-out documents",
+            found=found,
+            wanted="held-out documents and topic models",
             hint="Mixtures are scored without it.",
         )
 
 
-def _score_mixtures(runs: tuple[Path, ...], items: VectorCorpus, where: str) -> list[MixtureCard]:
+def _score_mixtures(
+    runs: tuple[Path, ...], items: Corpus | VectorCorpus, where: str
+) -> list[MixtureCard]:
+    from sparsetopics.corpora.vectors import VectorCorpus
     from sparsetopics.evaluation.mixture_scores import score_mixture
     from sparsetopics.mixture_runs import load_mixture_run
 
     trained = [load_mixture_run(run) for run in runs]
     for run in trained:
-        run.check_columns(items.n_columns, items.fingerprint, where)
+        if isinstance(items, VectorCorpus):
+            run.check_columns(items.n_columns, items.fingerprint, where)
+        else:
+            run.check_vocabulary(items.vocabulary, where)
     return [score_mixture(run, items) for run in trained]
 
 
@@ -179,18 +204,25 @@ def _print_mixtures(cards: list[MixtureCard], as_json: bool) -> None:
         click.echo(json.dumps([card.as_dict() for card in cards]))
         return
     agreement = ("nmi", "hungarian_accuracy", "majority_accuracy")
-    titles = ["log-likelihood/item", "std.err", "ELBO/item", "components"]
+    of_words = cards[0].n_tokens is not None
+    datum = "token" if of_words else "item"
+    titles = ["log-likelihood/item", "std.err", f"ELBO/{datum}", "components"]
+    if of_words:
+        titles.insert(2, "log-likelihood/token")
     if any(card.clustering for card in cards):
         titles += ["NMI", "accuracy", "majority"]
     click.echo("  ".join([*(title.rjust(10) for title in titles), "model       ", "run"]))
     for card in cards:
-        elbo = "-" if card.elbo_per_item is None else f"{card.elbo_per_item:.4f}"
+        elbo = "-" if card.elbo is None else f"{card.elbo:.4f}"
         cells = [
             f"{card.log_likelihood_per_item:.4f}".rjust(len(titles[0])),
             f"{card.standard_error:.4f}", elbo, f"{card.run.model.n_topics}",
         ]  # fmt: skip
+        if card.log_likelihood_per_token is not None:
+            cells.insert(2, f"{card.log_likelihood_per_token:.4f}".rjust(len(titles[2])))
         if card.clustering is not None:
             cells += [f"{getattr(card.clustering, name):.4f}" for name in agreement]
         name = card.run.model.name.ljust(12)
         click.echo("  ".join([*(cell.rjust(10) for cell in cells), name, str(card.run.path)]))
-    click.echo(f"{cards[0].n_items:,} items scored")
+    tokens = "" if cards[0].n_tokens is None else f" ({cards[0].n_tokens:,.0f} tokens)"
+    click.echo(f"{cards[0].n_items:,} items{tokens} scored")

@@ -25,8 +25,9 @@ def command(
     """Write how much each document of CORPUS is about each topic of RUN.
 
     OUT gets a row per document, in the order of the corpus: doc_id, and proportions, which holds
-    a number for every topic and sums to one. Of a mixture and a corpus of vectors it is item_id,
-    and responsibilities of the components. The same call gives the same numbers.
+    a number for every topic and sums to one. Of a mixture it gets responsibilities of the
+    components, and item_id in the place of doc_id for vectors. The same call gives the same
+    numbers.
 
     \b
     Example:
@@ -39,7 +40,8 @@ def command(
     check_output(out, overwrite=overwrite)
     refuse_run(corpus)
     if is_mixture_run(run):
-        n_rows, counted, what = _items(run, corpus, out, overwrite), "items", "responsibilities"
+        n_rows, counted = _items(run, corpus, out, overwrite)
+        what = "responsibilities"
     else:
         n_rows = _documents(run, corpus, out, overwrite, workers)
         counted, what = "documents", "topic proportions"
@@ -60,12 +62,23 @@ def _documents(run: Path, corpus: Path, out: Path, overwrite: bool, workers: int
     return write_proportions(out, trained.model, documents, overwrite=overwrite, workers=workers)
 
 
-def _items(run: Path, corpus: Path, out: Path, overwrite: bool) -> int:
+def _items(run: Path, corpus: Path, out: Path, overwrite: bool) -> tuple[int, str]:
+    """How many there were, and what they are called."""
+    from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.vectors import VectorCorpus
-    from sparsetopics.evaluation.proportions import write_responsibilities
+    from sparsetopics.evaluation.proportions import (
+        write_document_responsibilities,
+        write_responsibilities,
+    )
     from sparsetopics.mixture_runs import load_mixture_run
 
     trained = load_mixture_run(run)
+    model = trained.model
+    if trained.vocabulary is not None:
+        documents = Corpus.open(corpus)
+        trained.check_vocabulary(documents.vocabulary, str(corpus))
+        n_rows = write_document_responsibilities(out, model, documents, overwrite=overwrite)
+        return n_rows, "documents"
     items = VectorCorpus.open(corpus)
     trained.check_columns(items.n_columns, items.fingerprint, str(corpus))
-    return write_responsibilities(out, trained.model, items, overwrite=overwrite)
+    return write_responsibilities(out, model, items, overwrite=overwrite), "items"

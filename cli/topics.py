@@ -22,18 +22,26 @@ import click
 def command(run: Path, n_words: int, as_json: bool) -> None:
     """Print the topics of RUN, the heaviest first, with their most probable words.
 
+    Of a mixture of documents these are its components.
+
     \b
     Example:
         sparsetopics topics run --words 15
     """
     from sparsetopics.evaluation.topic_table import topic_table
+    from sparsetopics.mixture_runs import load_mixture_run
     from sparsetopics.runs import load_run
+    from sparsetopics.stored_models import is_mixture_run
 
-    trained = load_run(run)
-    model = trained.model
-    rows = topic_table(
-        model.topic_word_mean, model.topic_weights, trained.vocabulary.words, n_words
-    )
+    if is_mixture_run(run):
+        mixture = load_mixture_run(run)
+        vocabulary = mixture.words  # first: a mixture of vectors has none
+        topic_word, weights = mixture.model.word_probabilities, mixture.model.weights
+    else:
+        trained = load_run(run)
+        vocabulary = trained.vocabulary
+        topic_word, weights = trained.model.topic_word_mean, trained.model.topic_weights
+    rows = topic_table(topic_word, weights, vocabulary.words, n_words)
     if as_json:
         click.echo(json.dumps([row._asdict() for row in rows]))
         return

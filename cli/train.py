@@ -52,7 +52,8 @@ def _move_names(
     default="hdp",
     show_default=True,
     help="Of documents: hdp learns how many topics there are, lda keeps the number it is given. "
-    "Of vectors: dp-mixture learns how many components there are, mixture keeps the number.",
+    "Of vectors, or documents of one component each: dp-mixture learns how many components there "
+    "are, mixture keeps the number.",
 )
 @click.option(
     "--topics",
@@ -64,7 +65,8 @@ def _move_names(
 @click.option(
     "--likelihood",
     type=click.Choice(get_args(LikelihoodName)),
-    help=f"Of a mixture's components. Default: {DEFAULT_LIKELIHOOD}.",
+    help="Of a mixture's components: multinomial for documents, the others for vectors. "
+    f"Default: {DEFAULT_LIKELIHOOD}.",
 )
 @click.option(
     "--learner",
@@ -129,7 +131,9 @@ def _move_names(
     help="γ of hdp and mixtures: the greater, the more topics they expect. "
     f"Default: {DEFAULT_TOP_CONCENTRATION:g}.",
 )
-@click.option("--eta", type=float, help="η of each word. Default: 0.1.")
+@click.option(
+    "--eta", type=float, help="η of each word, of topics and of multinomial mixtures. Default: 0.1."
+)
 @click.option("--learn-hyperparameters", is_flag=True, help="Learn η, α and, of the HDP, γ.")
 @click.option(
     "--seed",
@@ -194,6 +198,7 @@ def command(
         sparsetopics train corpus --criterion collapsed --heldout heldout --out run
         sparsetopics train corpus --model lda --topics 50 --workers 2 --out run
         sparsetopics train vectors --model dp-mixture --likelihood zero-mean-gaussian --out run
+        sparsetopics train corpus --model dp-mixture --likelihood multinomial --out run
     """
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.options import LocalOptions, TopicPrior, TrainingOptions
@@ -201,7 +206,9 @@ def command(
 
     is_mixture = model in MIXTURES
     if is_mixture:
-        given = {"alpha": alpha, "eta": eta, "minimum-mass": minimum_mass}
+        given = {"alpha": alpha, "minimum-mass": minimum_mass}
+        if likelihood != "multinomial":
+            given["eta"] = eta
         _refuse_for_mixtures({name: value for name, value in given.items() if value is not None})
         restarts = restarts or 0
     update = local_update or ("mean-field" if is_mixture else "collapsed")
@@ -241,7 +248,8 @@ def command(
 
 def outcome(result: RunResult, options: TrainingOptions) -> str:
     """What was trained, for how long, and why it ended."""
-    things, datum = ("components", "item") if options.is_mixture else ("topics", "token")
+    things = "components" if options.is_mixture else "topics"
+    datum = "token" if options.counts_words else "item"
     name = result.model if options.is_mixture else result.model.upper()
     trained = (
         f"Trained {result.n_topics:,} {things} ({name}) in {result.laps} laps and "
@@ -258,5 +266,5 @@ def _refuse_for_mixtures(given: dict[str, float]) -> None:
     for name, value in given.items():
         raise OptionError(
             name, found=f"{value:g} with a mixture", wanted="a topic model",
-            hint="Vectors have no words.",
+            hint="Vectors have no words, and documents of a mixture no topics of their own.",
         )  # fmt: skip

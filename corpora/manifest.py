@@ -16,8 +16,10 @@ FORMAT_VERSION = 1
 DOCUMENTS = "documents"
 VECTORS = "vectors"
 _WHAT_FOR = {  # said where a corpus of the other kind is asked for
-    DOCUMENTS: "Vectors are made by `sparsetopics ingest --kind vectors`.",
-    VECTORS: "Gaussian mixtures learn from vectors, topic models from documents.",
+    DOCUMENTS: "Vectors are made by `sparsetopics ingest --kind vectors`; mixtures of documents "
+    "have --likelihood multinomial.",
+    VECTORS: "Gaussian mixtures learn from vectors, topic models and multinomial mixtures from "
+    "documents.",
 }
 
 Group = TypeVar("Group")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.evaluation.clustering import ClusteringScore, score_clustering
 from sparsetopics.mixture_runs import MixtureRun
@@ -21,17 +22,29 @@ class MixtureCard:
     log_likelihood_per_item: float  # nats, parameters plugged in
     standard_error: float  # of that mean; NaN of one item
     n_items: int
+    n_tokens: float | None  # of documents
     clustering: ClusteringScore | None  # where items have labels
 
     @property
-    def elbo_per_item(self) -> float | None:
-        """Bound on the training items after the last lap."""
+    def log_likelihood_per_token(self) -> float | None:
+        """Of documents."""
+        if self.n_tokens is None:
+            return None
+        return self.log_likelihood_per_item * self.n_items / self.n_tokens
+
+    @property
+    def elbo(self) -> float | None:
+        """Bound on the training data after the last lap, per item or per token of documents."""
         trace = self.run.trace
         return trace[-1].get("elbo_per_token") if trace else None
 
     def as_dict(self) -> dict[str, Any]:
         """The record that ``evaluate --json`` prints."""
         model = self.run.model
+        of_words = self.n_tokens is not None
+        of_tokens = {
+            "log_likelihood_per_token": self.log_likelihood_per_token, "n_tokens": self.n_tokens
+        }  # fmt: skip
         agreement = {} if self.clustering is None else self.clustering._asdict()
         for name in ("n_items", "n_components"):
             agreement.pop(name, None)
@@ -43,12 +56,13 @@ class MixtureCard:
             "model": model.name,
             "likelihood": model.likelihood_name,
             "n_components": model.n_topics,
-            "elbo_per_item": self.elbo_per_item,
+            "elbo_per_token" if of_words else "elbo_per_item": self.elbo,
+            **(of_tokens if of_words else {}),
             **agreement,
         }
 
 
-def score_mixture(run: MixtureRun, items: VectorCorpus) -> MixtureCard:
+def score_mixture(run: MixtureRun, items: VectorCorpus | Corpus) -> MixtureCard:
     """Mean log density of ``items`` and, if any has a label, how well components agree."""
     densities, components = [], []
     for batch in items.batches():
@@ -63,5 +77,6 @@ def score_mixture(run: MixtureRun, items: VectorCorpus) -> MixtureCard:
         float(scores.mean()),
         float(scores.std(ddof=1) / np.sqrt(n_items)) if n_items > 1 else math.nan,
         n_items,
+        float(items.n_tokens) if isinstance(items, Corpus) else None,
         score_clustering(labels, np.concatenate(components)) if has_labels else None,
     )

@@ -16,6 +16,8 @@ from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.model import TopicModel
 from sparsetopics.staging import staged_file
 
+RESPONSIBILITIES = "responsibilities"
+
 
 class NamedDocuments(Protocol):
     """The part of a corpus that inference reads: documents and, aligned, their names."""
@@ -60,8 +62,17 @@ def write_responsibilities(
     one, in the order of the items. Raises OutputError.
     """
     shares = (model.responsibilities(batch.values) for batch in items.batches())
-    columns = "item_id", "responsibilities"
+    columns = "item_id", RESPONSIBILITIES
     return _write(path, columns, model.n_topics, items.item_ids(), shares, overwrite=overwrite)
+
+
+def write_document_responsibilities(
+    path: Path, model: MixtureModel, documents: NamedDocuments, *, overwrite: bool
+) -> int:
+    """As ``write_responsibilities`` with ``doc_id``, of a mixture of documents."""
+    shares = (model.responsibilities(batch.values) for batch in documents.batches())
+    columns = "doc_id", RESPONSIBILITIES
+    return _write(path, columns, model.n_topics, documents.doc_ids(), shares, overwrite=overwrite)
 
 
 def _write(

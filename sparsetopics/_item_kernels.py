@@ -1,4 +1,4 @@
-"""Numba kernels of mixture items: squared distances, L-sparse responsibilities, gathering by topic.
+"""Numba kernels of mixture items: log densities, L-sparse responsibilities, gathering by topic.
 
 Topic and component are one word here. Letters: n item, d column, k topic, i entry. An item's shares
 are rounded to multiples of 2⁻²⁴, the largest taking what is left to one. Float32 holds such numbers
@@ -15,7 +15,7 @@ import numba
 import numpy as np
 
 from sparsetopics._kernels import Float32Array, TopicIds
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.batches import FloatArray, IntArray, WordCounts, WordIds
 
 GRID = 2.0**24  # shares are multiples of one part in so many
 FEW_SLOTS = 16  # up to here the largest weights are kept sorted; more are selected
@@ -71,6 +71,23 @@ def add_scaled_squares(
             for k in range(n_topics):
                 difference = (value - mean[k]) * scale[k]
                 row[k] += difference * difference
+
+
+@numba.njit(cache=True, nogil=True)
+def add_word_logs(
+    indptr: IntArray,  # (n_docs + 1,)
+    word_ids: WordIds,  # (n_pairs,)
+    word_counts: WordCounts,  # (n_pairs,)
+    log_weights: Float32Array,  # (n_words, n_topics)
+    out: FloatArray,  # (n_docs, n_topics)  added to
+) -> None:
+    """out_nk += Σ_v x_nv log_weight_vk."""
+    for n in range(indptr.shape[0] - 1):
+        row = out[n]
+        for u in range(indptr[n], indptr[n + 1]):
+            count, logs = np.float64(word_counts[u]), log_weights[word_ids[u]]
+            for k in range(row.shape[0]):
+                row[k] += count * logs[k]
 
 
 @_inner

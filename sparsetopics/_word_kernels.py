@@ -59,7 +59,7 @@ def add_sparse_rows(
     rows: Rows,  # (n_rows,)  where each sparse row goes
     starts: IntArray,  # (n_rows + 1,)
     topics: TopicIds,
-    values: Float32Array,
+    values: Float32Array | FloatArray,
     scale: float,
     out: FloatArray,  # (n_words, n_topics)  added to
 ) -> None:

@@ -12,8 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetopics.batches import DocumentBatch, IntArray, VectorBatch
+from sparsetopics.document_items import DocumentItems
 from sparsetopics.memo import Arrays
 from sparsetopics.responsibilities import Responsibilities, pairs_of
+
+_KINDS: Mapping[str, type[Any]] = {  # of batches, by an array that no other has
+    "values": VectorBatch,
+    "item_indptr": DocumentItems,
+    "indptr": DocumentBatch,
+}
 
 
 class Assignments(NamedTuple):
@@ -29,8 +36,8 @@ class Assignments(NamedTuple):
     def from_arrays(cls, arrays: Arrays, documents: Any = None) -> Assignments:
         """``documents`` are given if they are not among the arrays."""
         if documents is None:
-            is_vectors = "values" in arrays
-            documents = (VectorBatch if is_vectors else DocumentBatch).from_arrays(arrays)
+            kind = next(kind for name, kind in _KINDS.items() if name in arrays)
+            documents = kind.from_arrays(arrays)
         fields = (arrays[name] for name in Responsibilities._fields)
         return cls(documents, Responsibilities(*fields))
 

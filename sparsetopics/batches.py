@@ -45,6 +45,23 @@ class DocumentBatch:
         """Tokens of each pair, (n_pairs,)."""
         return self.word_counts.astype(np.float64)
 
+    @property
+    def values(self) -> DocumentBatch:
+        """As items of a mixture its rows are documents, as those of vectors are rows of numbers."""
+        return self
+
+    def __len__(self) -> int:
+        return self.n_docs
+
+    def __getitem__(self, documents: slice | NDArray[Any]) -> DocumentBatch:
+        """As of an array; consecutive documents are not copied."""
+        if isinstance(documents, slice) and documents.step in (None, 1):
+            first, last, _ = documents.indices(self.n_docs)
+            indptr = self.indptr[first : max(first, last) + 1]
+            pairs = slice(indptr[0], indptr[-1])
+            return DocumentBatch(indptr - indptr[0], self.word_ids[pairs], self.word_counts[pairs])
+        return self.take(np.arange(self.n_docs)[documents])
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         return {
             "indptr": self.indptr, "word_ids": self.word_ids, "word_counts": self.word_counts
@@ -87,6 +104,15 @@ class Batch(Protocol):
     @property
     def weights(self) -> FloatArray:
         """Tokens of each pair, (n_pairs,)."""
+        ...
+
+
+class ItemBatch(Batch, Protocol):
+    """Items of a mixture: a pair each."""
+
+    @property
+    def values(self) -> Any:
+        """One row for each: of numbers, or a document."""
         ...
 
 
@@ -168,10 +194,18 @@ class VectorBatch:
         return cls(np.concatenate([part.values for part in parts]))
 
 
-class VectorSource(Source, Protocol):
-    """Of vectors, each a document of one token."""
+class ItemSource(Source, Protocol):
+    """Of items of a mixture."""
 
     @property
-    def n_columns(self) -> int: ...
+    def n_columns(self) -> int:
+        """Numbers of a vector, or words of the vocabulary."""
+        ...
+
+    def read(self, batch_id: int) -> ItemBatch: ...
+
+
+class VectorSource(ItemSource, Protocol):
+    """Of vectors, each a document of one token."""
 
     def read(self, batch_id: int) -> VectorBatch: ...

@@ -37,7 +37,7 @@ def fit_documents(
     """
     n_slots = options.n_slots(current.components.n_topics)
     chunks = cut_blocks(batch.indptr, CHUNK_ENTRIES // n_slots)
-    parts = [_fit_chunk(_documents(batch, *chunk), current, options, executor) for chunk in chunks]
+    parts = [_fit_chunk(batch[slice(*chunk)], current, options, executor) for chunk in chunks]
     found = Responsibilities.joined([part for part, _ in parts])
     tallies = sum((tally for _, tally in parts), np.zeros(3, np.int64))
     summary = summarize(batch, found, current, executor)
@@ -163,11 +163,3 @@ def _word_weights(
 def _of_documents(allocation: Allocation) -> DocumentAllocation:
     assert isinstance(allocation, DocumentAllocation), "documents have proportions of their own"
     return allocation
-
-
-def _documents(batch: DocumentBatch, first: int, last: int) -> DocumentBatch:
-    """Documents ``first`` to ``last`` of a batch, without copying their pairs."""
-    lo, hi = batch.indptr[first], batch.indptr[last]
-    return DocumentBatch(
-        batch.indptr[first : last + 1] - lo, batch.word_ids[lo:hi], batch.word_counts[lo:hi]
-    )

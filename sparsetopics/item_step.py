@@ -1,4 +1,4 @@
-"""The local step of items: under any likelihood of vectors, to the components of a mixture.
+"""The local step of items: under any likelihood of items, to the components of a mixture.
 
 The responsibilities are the exact optimum for the global parameters, so a step never lowers the
 ELBO. Blocks of items always lie in the same places: the bits do not depend on the workers.
@@ -11,10 +11,10 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from sparsetopics import _item_kernels, _summary_kernels
-from sparsetopics.batches import FloatArray, IntArray, VectorBatch
+from sparsetopics.batches import FloatArray, IntArray, ItemBatch
 from sparsetopics.executors import Executor
 from sparsetopics.likelihoods.items import assign
-from sparsetopics.likelihoods.vectors import VectorLikelihood
+from sparsetopics.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.local_step import Globals, LocalInfo, LocalResult
 from sparsetopics.options import LocalOptions
 from sparsetopics.responsibilities import Responsibilities
@@ -55,14 +55,14 @@ class ItemTerms(NamedTuple):
 
 
 def fit_items(
-    batch: VectorBatch,
+    batch: ItemBatch,
     current: Globals,
     expected_log_weights: FloatArray,  # (n_topics,)
     options: LocalOptions,
     executor: Executor,
 ) -> LocalResult:
     """L-sparse responsibilities of all items of ``batch``, and what follows from them."""
-    likelihood = cast("VectorLikelihood[object]", current.likelihood)
+    likelihood = cast("ItemLikelihood[object]", current.likelihood)
     scorer = likelihood.prepare(current.components)
     n_slots = options.n_slots(len(expected_log_weights))
     assigned = assign(batch.values, scorer, expected_log_weights, n_slots, executor)
@@ -72,7 +72,7 @@ def fit_items(
     return LocalResult(summary, found, LocalInfo(0, 0, batch.n_docs))
 
 
-def sum_item_terms(batch: VectorBatch, found: Responsibilities, n_topics: int) -> ItemTerms:
+def sum_item_terms(batch: ItemBatch, found: Responsibilities, n_topics: int) -> ItemTerms:
     """Sums over the items of a batch."""
     counts = np.bincount(found.topics, found.shares, minlength=n_topics).astype(np.float64)
     entropies = np.zeros(n_topics)

@@ -11,9 +11,10 @@ import numpy as np
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
 from sparsetopics.batches import FloatArray, IntArray, Vectors
 from sparsetopics.likelihoods.items import BLOCK_ITEMS
+from sparsetopics.likelihoods.likelihood import Estimates, ItemLikelihood
+from sparsetopics.likelihoods.multinomial import Categoricals
 from sparsetopics.likelihoods.normals import Normals, mixture_log_densities
 from sparsetopics.likelihoods.scorers import Scorer
-from sparsetopics.likelihoods.vectors import VectorLikelihood
 from sparsetopics.options import LikelihoodName, ModelName
 
 
@@ -23,7 +24,7 @@ class MixtureModel:
 
     name: ModelName
     likelihood_name: LikelihoodName
-    likelihood: VectorLikelihood[Any]  # the prior
+    likelihood: ItemLikelihood[Any]  # the prior
     mixture: DPMixture | FiniteMixture
     posterior: Any  # of the likelihood, e.g. WishartPosterior
 
@@ -44,11 +45,23 @@ class MixtureModel:
         return shares
 
     @cached_property
-    def normals(self) -> Normals:
-        """Posterior means of each component's mean and covariance."""
+    def estimates(self) -> Estimates:
+        """Each component at its posterior mean."""
         return self.likelihood.point_estimates(self.posterior)
 
-    def responsibilities(self, values: Vectors) -> FloatArray:
+    @property
+    def normals(self) -> Normals:
+        """Posterior means of each component's mean and covariance."""
+        assert isinstance(self.estimates, Normals), "of a mixture of vectors"
+        return self.estimates
+
+    @property
+    def word_probabilities(self) -> FloatArray:
+        """Posterior mean probability of each word in each component, (n_topics, n_words)."""
+        assert isinstance(self.estimates, Categoricals), "of a mixture of documents"
+        return self.estimates.probabilities
+
+    def responsibilities(self, values: Any) -> FloatArray:
         """Of each component for each item, dense (n_items, n_topics)."""
         shares = np.empty((len(values), self.n_topics))
         for low in range(0, len(values), BLOCK_ITEMS):
@@ -59,19 +72,19 @@ class MixtureModel:
         shares /= shares.sum(axis=1, keepdims=True)
         return shares
 
-    def log_densities(self, values: Vectors) -> FloatArray:
-        """log Σ_k w_k N(x | component k) of each item, (n_items,), parameters plugged in."""
+    def log_densities(self, values: Any) -> FloatArray:
+        """log Σ_k w_k p(x | component k) of each item, (n_items,), parameters plugged in."""
         return mixture_log_densities(self._plugged_in, self.weights, values)
 
     @cached_property
     def _expected(self) -> Scorer:
         """E[log p(x | component)], made ready once for all batches."""
-        return self.likelihood.prepare(self.likelihood.moments_of(self.posterior))
+        return self.likelihood.prepare(self.likelihood.components_of(self.posterior))
 
     @cached_property
     def _plugged_in(self) -> Scorer:
-        """log N(x | component) at the posterior means, likewise."""
-        return self.normals.scorer()
+        """log p(x | component) at the posterior means, likewise."""
+        return self.estimates.scorer()
 
     def sample(self, n_items: int, rng: np.random.Generator) -> tuple[Vectors, IntArray]:
         """Items (n_items, n_columns) and their components (n_items,)."""

@@ -8,13 +8,14 @@ import numpy as np
 
 from sparsetopics.allocations.items import ItemAllocation
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
-from sparsetopics.batches import IntArray, Vectors, VectorSource
+from sparsetopics.batches import IntArray, ItemSource, Vectors
 from sparsetopics.errors import OptionError, ShapeError
-from sparsetopics.item_starts import components_of, distant_items, sample_items
+from sparsetopics.item_starts import components_of, sample_items
 from sparsetopics.laps import Prior
 from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
 from sparsetopics.likelihoods.gaussian import Gaussian
-from sparsetopics.likelihoods.vectors import VectorLikelihood
+from sparsetopics.likelihoods.likelihood import ItemLikelihood
+from sparsetopics.likelihoods.multinomial import Multinomial
 from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from sparsetopics.local_step import Globals
 from sparsetopics.mixture_model import MixtureModel
@@ -26,7 +27,7 @@ SEED_ITEMS = 2_000  # that seeds are chosen among, or
 ITEMS_PER_SEED = 10  # if that is more
 NARROWEST, WIDEST = 1e-30, 1e38  # column: scaled by its width an item must stay within float32
 
-LIKELIHOODS: dict[LikelihoodName, type[Any]] = {
+LIKELIHOODS: dict[LikelihoodName, type[Any]] = {  # of vectors, priors from the data
     "zero-mean-gaussian": ZeroMeanGaussian,
     "gaussian": Gaussian,
     "diagonal-gaussian": DiagonalGaussian,
@@ -34,18 +35,22 @@ LIKELIHOODS: dict[LikelihoodName, type[Any]] = {
 
 
 def begin_mixture(
-    source: VectorSource, options: TrainingOptions, rng: np.random.Generator
+    source: ItemSource, options: TrainingOptions, rng: np.random.Generator
 ) -> tuple[Statistics, Prior]:
-    """A prior made from a sample of the items, and components made from seeds among them."""
-    if source.n_docs < source.n_columns:
+    """The prior, and components made from seeds in a sample of the items."""
+    if not options.counts_words and source.n_docs < source.n_columns:
         raise ShapeError(
             "items",
             found=f"{source.n_docs:,} of them in {source.n_columns:,} columns",
             wanted="at least as many items as columns",
         )
     sample = sample_items(source, PRIOR_ITEMS, rng)
-    _check_columns(sample)
-    likelihood: VectorLikelihood[Any] = LIKELIHOODS[options.likelihood_name].from_data(sample)
+    likelihood: ItemLikelihood[Any]
+    if options.counts_words:
+        likelihood = Multinomial(source.n_columns, options.prior.word_concentration)
+    else:
+        _check_columns(sample)
+        likelihood = LIKELIHOODS[options.likelihood_name].from_data(sample)
     if options.n_topics > len(sample):
         raise OptionError(
             "components",
@@ -58,7 +63,8 @@ def begin_mixture(
     if options.start_name == "random":
         seeds = rng.permutation(len(values))[:n_seeds]
     else:
-        seeds = _filled_up(distant_items(values, likelihood, n_seeds, rng), n_seeds, len(values))
+        seeds = likelihood.distant_seeds(values, n_seeds, rng)
+        seeds = _filled_up(seeds, n_seeds, len(values))
     components = components_of(values, seeds, likelihood, n_rounds=1)
     components = components.scaled(source.n_docs / components.counts.sum())
     kind = DPMixture if options.model == "dp-mixture" else FiniteMixture
@@ -68,7 +74,7 @@ def begin_mixture(
 
 def make_mixture_model(current: Globals, options: TrainingOptions) -> MixtureModel:
     """The posterior as a model, components in falling order of weight."""
-    likelihood = cast("VectorLikelihood[Any]", current.likelihood)
+    likelihood = cast("ItemLikelihood[Any]", current.likelihood)
     allocation = current.allocation
     assert isinstance(allocation, ItemAllocation), "a mixture"
     order = np.argsort(-current.components.sizes, kind="stable")

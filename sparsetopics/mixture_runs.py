@@ -1,4 +1,4 @@
-"""Run folders of mixtures: weights, the posterior of components and the prior."""
+"""Run folders of mixtures: weights, the posterior of components, the prior; words of documents."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import numpy as np
 
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
 from sparsetopics.batches import FloatArray
+from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import OptionError, RunError, ShapeError
 from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian, NormalGammaPosterior
 from sparsetopics.likelihoods.gaussian import Gaussian, NormalWishartPosterior
+from sparsetopics.likelihoods.multinomial import DirichletPosterior, Multinomial
 from sparsetopics.likelihoods.zero_mean_gaussian import WishartPosterior, ZeroMeanGaussian
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.options import MIXTURES, LikelihoodName
@@ -30,9 +32,11 @@ from sparsetopics.run_files import (
     load_trace,
     write_run,
 )
-from sparsetopics.runs import check_folder
+from sparsetopics.runs import check_folder, check_same_words, load_vocabulary
 
 SETTING_TYPES = {"n_topics": int, "n_columns": int, "likelihood": str, "corpus": dict}
+N_WORDS = "n_words"
+WORD_SETTING_TYPES = {N_WORDS: int, "vocabulary_fingerprint": str}  # of documents
 PRIOR = "prior_"  # before the names of the prior's own arrays and numbers
 
 _COMPONENTS, _COLUMNS = ("n_topics",), ("n_columns",)
@@ -74,6 +78,12 @@ MIXTURE_FORMATS: dict[LikelihoodName, MixtureFormat] = {
         },
         ("prior_degrees_of_freedom", "prior_mean_precision"),
     ),
+    "multinomial": MixtureFormat(
+        Multinomial,
+        DirichletPosterior,
+        {"topic_word_posterior": ArrayFormat(("n_topics", N_WORDS))},
+        ("prior_word_concentration",),
+    ),
     "diagonal-gaussian": MixtureFormat(
         DiagonalGaussian,
         NormalGammaPosterior,
@@ -98,9 +108,29 @@ class MixtureRun:
     model: MixtureModel
     settings: Mapping[str, Any]  # what model.json holds
     trace: Sequence[Mapping[str, Any]]  # one entry per lap
+    vocabulary: Vocabulary | None = None  # of a mixture of documents
+
+    @property
+    def words(self) -> Vocabulary:
+        """Of a mixture of documents; RunError where there are none."""
+        if self.vocabulary is None:
+            raise RunError(
+                str(self.path),
+                found=f"a mixture of vectors ({self.model.likelihood_name})",
+                wanted="a run that was trained with documents",
+            )
+        return self.vocabulary
+
+    def check_vocabulary(self, vocabulary: Vocabulary, where: str) -> None:
+        """Refuse documents whose word ids mean other words than those of the training."""
+        check_same_words(self.words, vocabulary, self.path, where)
 
     def check_columns(self, n_columns: int, fingerprint: str, where: str) -> None:
         """Refuse vectors of other columns, or projected otherwise, than those of the training."""
+        if self.vocabulary is not None:
+            raise ShapeError(
+                where, found="vectors", wanted=f"documents, which {self.path} was trained with"
+            )
         if n_columns != self.model.n_columns:
             raise ShapeError(
                 where,
@@ -121,14 +151,16 @@ def save_mixture_run(
     model: MixtureModel,
     settings: Mapping[str, Any],
     trace: Sequence[Mapping[str, Any]],
+    vocabulary: Vocabulary | None = None,
 ) -> None:
     """Write a run into ``folder``, which exists and is staged by the caller.
 
-    ``settings`` holds what only the training knows: ``corpus``, ``options`` and ``seed``.
+    ``settings`` holds what only the training knows: ``corpus``, ``options`` and ``seed``;
+    ``vocabulary`` is that of documents.
     """
     arrays, numbers = _prior_of(model.likelihood)
     arrays |= {"component_counts": model.mixture.counts} | model.posterior._asdict()
-    facts = {
+    facts: dict[str, Any] = {
         "model": model.name,
         "likelihood": model.likelihood_name,
         "n_topics": model.n_topics,
@@ -136,6 +168,9 @@ def save_mixture_run(
         "top_concentration": float(model.mixture.concentration),
         **numbers,
     }
+    if vocabulary is not None:
+        vocabulary.save(folder)
+        facts |= {"n_words": len(vocabulary), "vocabulary_fingerprint": vocabulary.fingerprint}
     write_run(folder, arrays, facts, settings, trace)
 
 
@@ -150,14 +185,19 @@ def load_mixture_run(path: Path) -> MixtureRun:
         found = f"likelihood {settings['likelihood']!r}"
         raise RunError(str(path / SETTINGS_FILE), found=found, wanted=wanted)
     check_numbers(path / SETTINGS_FILE, settings, ("top_concentration", *kind.numbers))
+    vocabulary = None
+    if kind.likelihood is Multinomial:
+        check_entries(path / SETTINGS_FILE, settings, WORD_SETTING_TYPES)
+        vocabulary = load_vocabulary(path, settings)
     formats = {"component_counts": _COUNTS, **kind.arrays}
     arrays = load_arrays(path / ARRAYS_FILE, formats, settings)
     model = _model(path, kind, arrays, settings)
-    return MixtureRun(path, model, settings, load_trace(path / TRACE_FILE))
+    return MixtureRun(path, model, settings, load_trace(path / TRACE_FILE), vocabulary)
 
 
 def _prior_of(likelihood: Any) -> tuple[dict[str, FloatArray], dict[str, float]]:
-    values = {PRIOR + field.name: getattr(likelihood, field.name) for field in fields(likelihood)}
+    names = [field.name for field in fields(likelihood) if field.name != N_WORDS]
+    values = {PRIOR + name: getattr(likelihood, name) for name in names}
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     return arrays, {name: float(value) for name, value in values.items() if name not in arrays}
 
@@ -169,6 +209,8 @@ def _model(
     settings: Mapping[str, Any],
 ) -> MixtureModel:
     own = {field.name: PRIOR + field.name for field in fields(kind.likelihood)}
+    if N_WORDS in own:
+        own[N_WORDS] = N_WORDS
     known = {**settings, **arrays}
     values = {name: known[full] for name, full in own.items()}
     mixture = DPMixture if settings["model"] == "dp-mixture" else FiniteMixture
@@ -181,8 +223,8 @@ def _model(
             mixture(arrays["component_counts"], settings["top_concentration"]),
             kind.posterior(**{name: arrays[name] for name in kind.posterior._fields}),
         )
-        _check_items(path, likelihood.moments_of(model.posterior).counts)
-        _ = model.normals.scorer()  # whether the matrices are what they must be
+        _check_items(path, likelihood.components_of(model.posterior).counts)
+        _ = model.estimates.scorer()  # whether the matrices are what they must be
     except OptionError as error:
         raise RunError(str(path / ARRAYS_FILE), found=str(error), wanted="a sound model") from error
     return model

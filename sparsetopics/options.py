@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from sparsetopics.errors import OptionError
 
 ModelName = Literal["lda", "hdp", "dp-mixture", "mixture"]
-LikelihoodName = Literal["zero-mean-gaussian", "gaussian", "diagonal-gaussian"]
+LikelihoodName = Literal["zero-mean-gaussian", "gaussian", "diagonal-gaussian", "multinomial"]
 LocalUpdate = Literal["mean-field", "collapsed"]
 LearnerName = Literal["memoized", "stochastic", "full"]
 StartName = Literal["random", "distant"]
@@ -192,8 +192,13 @@ class TrainingOptions:
 
     @property
     def is_mixture(self) -> bool:
-        """Of vectors, each in one component; else of documents that mix topics."""
+        """Of vectors or documents, each in one component; else of documents that mix topics."""
         return self.model in MIXTURES
+
+    @property
+    def counts_words(self) -> bool:
+        """Whether the data are documents."""
+        return not self.is_mixture or self.likelihood_name == "multinomial"
 
     @property
     def likelihood_name(self) -> LikelihoodName:

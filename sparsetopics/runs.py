@@ -53,13 +53,18 @@ class Run:
 
     def check_vocabulary(self, vocabulary: Vocabulary, where: str) -> None:
         """Refuse documents whose word ids mean other words than the topics' columns do."""
-        if vocabulary.fingerprint != self.vocabulary.fingerprint:
-            raise VocabularyError(
-                where,
-                found=f"another vocabulary ({len(vocabulary):,} words) than that of {self.path}",
-                wanted=f"the {len(self.vocabulary):,} words the run was trained with",
-                hint="Ingest the documents again with --vocabulary and the training corpus.",
-            )
+        check_same_words(self.vocabulary, vocabulary, self.path, where)
+
+
+def check_same_words(own: Vocabulary, found: Vocabulary, run: Path, where: str) -> None:
+    """Raise VocabularyError unless ``found`` is the vocabulary that ``run`` was trained with."""
+    if found.fingerprint != own.fingerprint:
+        raise VocabularyError(
+            where,
+            found=f"another vocabulary ({len(found):,} words) than that of {run}",
+            wanted=f"the {len(own):,} words the run was trained with",
+            hint="Ingest the documents again with --vocabulary and the training corpus.",
+        )
 
 
 def save_run(
@@ -102,7 +107,7 @@ def load_run(path: Path) -> Run:
     """Read a run folder; RunError names the first thing that is missing or damaged."""
     check_folder(path)
     settings = _load_settings(path / SETTINGS_FILE)
-    vocabulary = _load_vocabulary(path, settings)
+    vocabulary = load_vocabulary(path, settings)
     arrays = load_arrays(path / ARRAYS_FILE, RUN_FORMATS[settings["model"]].arrays, settings)
     model = RUN_FORMATS[settings["model"]].model_of(arrays, settings)
     return Run(path, model, vocabulary, settings, load_trace(path / TRACE_FILE))
@@ -132,7 +137,8 @@ def _load_settings(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _load_vocabulary(folder: Path, settings: Mapping[str, Any]) -> Vocabulary:
+def load_vocabulary(folder: Path, settings: Mapping[str, Any]) -> Vocabulary:
+    """The words of a run; RunError unless they are those of the training."""
     try:
         vocabulary = Vocabulary.load(folder)
     except CorpusFormatError as error:

@@ -27,7 +27,7 @@ def random_documents(
     """Start every topic from a document drawn at random; counts (n_words, n_topics)."""
     sample, background = _sample(source, n_topics, rng)
     seeds = rng.choice(sample.shape[0], n_topics, replace=sample.shape[0] < n_topics)
-    return _mix(sample[seeds], background, seed_share, source.n_tokens)
+    return mixed_counts(sample[seeds], background, seed_share, source.n_tokens)
 
 
 def distant_documents(
@@ -35,8 +35,8 @@ def distant_documents(
 ) -> FloatArray:
     """Start every topic from a document far from the others; counts (n_words, n_topics)."""
     sample, background = _sample(source, n_topics, rng)
-    seeds = _distant_seeds(sample, background, n_topics, rng)
-    return _mix(sample[seeds], background, seed_share, source.n_tokens)
+    seeds = distant_rows(sample, background, n_topics, rng)
+    return mixed_counts(sample[seeds], background, seed_share, source.n_tokens)
 
 
 def distant_shares(
@@ -44,15 +44,13 @@ def distant_shares(
 ) -> FloatArray:
     """Word shares of documents far from each other, (n_words, n_topics); columns add up to one."""
     rows = _rows(documents, n_words)
-    background = np.asarray(rows.sum(axis=0)).ravel()
-    background /= background.sum()
-    seeds = rows[_distant_seeds(rows, background, n_topics, rng)]
+    seeds = rows[distant_rows(rows, background_of(rows), n_topics, rng)]
     scaled = seeds.multiply(1.0 / np.asarray(seeds.sum(axis=1)).reshape(-1, 1))
     shares: FloatArray = np.ascontiguousarray(scaled.toarray().T)
     return shares
 
 
-def _distant_seeds(
+def distant_rows(
     sample: sparse.csr_array, background: FloatArray, n_topics: int, rng: np.random.Generator
 ) -> list[int]:
     """Bregman k-means++ seeding under the divergence of word counts; rows of ``sample``.
@@ -100,7 +98,7 @@ def _negative_entropy(sample: sparse.csr_array, lengths: FloatArray) -> FloatArr
     return result
 
 
-def _mix(
+def mixed_counts(
     seeds: sparse.csr_array, background: FloatArray, seed_share: float, n_tokens: float
 ) -> FloatArray:
     """Expected counts of a start: each column a seed and the background, equal in tokens."""
@@ -135,7 +133,18 @@ def _sample(
 
 def _rows(batch: DocumentBatch, n_words: int) -> sparse.csr_array:
     kept = np.flatnonzero(np.diff(batch.indptr) > 0)
-    batch = batch.take(kept)
+    return rows_of(batch.take(kept), n_words)
+
+
+def background_of(rows: sparse.csr_array) -> FloatArray:
+    """The word distribution of documents with words, (n_words,)."""
+    background = np.asarray(rows.sum(axis=0)).ravel()
+    shares: FloatArray = background / background.sum()
+    return shares
+
+
+def rows_of(batch: DocumentBatch, n_words: int) -> sparse.csr_array:
+    """Word counts as a matrix (n_docs, n_words)."""
     return sparse.csr_array(
         (batch.word_counts.astype(np.float64), batch.word_ids, batch.indptr),
         shape=(batch.n_docs, n_words),

@@ -20,6 +20,7 @@ from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.manifest import file_sha256
 from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.document_items import DocumentItemSource
 from sparsetopics.errors import OptionError, ShapeError, VocabularyError
 from sparsetopics.evaluation.completion import document_completion, unigram_probabilities
 from sparsetopics.executors import open_executor
@@ -92,7 +93,7 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     began = time.perf_counter()
     with staged_folder(plan.out, overwrite=plan.overwrite) as folder:
         refuse_run(plan.corpus)
-        plan, task = _of_vectors(plan) if plan.options.is_mixture else _of_documents(plan)
+        plan, task = _task_of(plan)
         trace: list[dict[str, Any]] = []
 
         def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
@@ -119,6 +120,19 @@ def _train(plan: RunPlan, task: _Task, folder: Path, hooks: Hooks) -> Model:
         )
 
 
+def _task_of(plan: RunPlan) -> tuple[RunPlan, _Task]:
+    if not plan.options.is_mixture:
+        return _of_documents(plan)
+    if plan.start_run is not None:
+        raise OptionError(
+            "start",
+            found=f"{plan.start_run} with a mixture",
+            wanted=f"one of {', '.join(get_args(StartName))}",
+            hint="Mixtures do not go on from a run.",
+        )
+    return plan, _of_document_items(plan) if plan.options.counts_words else _of_vectors(plan)
+
+
 def _of_documents(plan: RunPlan) -> tuple[RunPlan, _Task]:
     corpus = Corpus.open(plan.corpus)
     start = None
@@ -141,11 +155,9 @@ def _of_documents(plan: RunPlan) -> tuple[RunPlan, _Task]:
 
 def _completion_scorer(plan: RunPlan, corpus: Corpus) -> Callable[[TopicModel], float]:
     """Document completion of the held-out documents, if there are any."""
-    if plan.heldout is None:
+    heldout = _heldout_documents(plan, corpus)
+    if heldout is None:
         return lambda model: nan
-    refuse_run(plan.heldout)
-    heldout = Corpus.open(plan.heldout)
-    _check_same_words(heldout, corpus, plan)
     unigram = unigram_probabilities(corpus.vocabulary.term_frequency)
 
     def score(model: TopicModel) -> float:
@@ -156,14 +168,35 @@ def _completion_scorer(plan: RunPlan, corpus: Corpus) -> Callable[[TopicModel], 
     return score
 
 
-def _of_vectors(plan: RunPlan) -> tuple[RunPlan, _Task]:
-    if plan.start_run is not None:
-        raise OptionError(
-            "start",
-            found=f"{plan.start_run} with a mixture",
-            wanted=f"one of {', '.join(get_args(StartName))}",
-            hint="Mixtures do not go on from a run.",
-        )
+def _of_document_items(plan: RunPlan) -> _Task:
+    """Of documents that have one component each."""
+    corpus = Corpus.open(plan.corpus)
+    settings = _settings(plan, {"n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens})
+
+    def divide(rng: np.random.Generator) -> Source:
+        source = plan_batches(corpus, plan.n_batches, rng, resident_pairs=plan.resident_pairs)
+        return DocumentItemSource(source)
+
+    def save(folder: Path, model: MixtureModel, trace: Sequence[dict[str, Any]]) -> None:
+        save_mixture_run(folder, model, settings, trace, corpus.vocabulary)
+
+    return _Task(divide, _document_density_scorer(plan, corpus), save)
+
+
+def _document_density_scorer(plan: RunPlan, corpus: Corpus) -> Callable[[MixtureModel], float]:
+    """Log probability of the held-out documents per token, if there are any."""
+    heldout = _heldout_documents(plan, corpus)
+    if heldout is None:
+        return lambda model: nan
+
+    def score(model: MixtureModel) -> float:
+        sums = [model.log_densities(batch).sum() for batch in heldout.batches()]
+        return float(np.sum(sums)) / heldout.n_tokens
+
+    return score
+
+
+def _of_vectors(plan: RunPlan) -> _Task:
     corpus = VectorCorpus.open(plan.corpus)
     facts = {"n_items": corpus.n_items, "columns_fingerprint": corpus.fingerprint}
     settings = _settings(plan, facts | {"made": dict(corpus.made)})
@@ -174,7 +207,7 @@ def _of_vectors(plan: RunPlan) -> tuple[RunPlan, _Task]:
     def save(folder: Path, model: MixtureModel, trace: Sequence[dict[str, Any]]) -> None:
         save_mixture_run(folder, model, settings, trace)
 
-    return plan, _Task(divide, _density_scorer(plan, corpus), save)
+    return _Task(divide, _density_scorer(plan, corpus), save)
 
 
 def _density_scorer(plan: RunPlan, corpus: VectorCorpus) -> Callable[[MixtureModel], float]:
@@ -197,7 +230,12 @@ def _density_scorer(plan: RunPlan, corpus: VectorCorpus) -> Callable[[MixtureMod
     return score
 
 
-def _check_same_words(heldout: Corpus, corpus: Corpus, plan: RunPlan) -> None:
+def _heldout_documents(plan: RunPlan, corpus: Corpus) -> Corpus | None:
+    """Those of the plan; VocabularyError if their words are not those of the training."""
+    if plan.heldout is None:
+        return None
+    refuse_run(plan.heldout)
+    heldout = Corpus.open(plan.heldout)
     if heldout.vocabulary.fingerprint != corpus.vocabulary.fingerprint:
         raise VocabularyError(
             str(plan.heldout),
@@ -205,6 +243,7 @@ def _check_same_words(heldout: Corpus, corpus: Corpus, plan: RunPlan) -> None:
             wanted=f"the {corpus.n_words:,} words of the training corpus",
             hint=f"Ingest the held-out documents with --vocabulary {plan.corpus}.",
         )
+    return heldout
 
 
 def move_options(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.batches import BatchSource, Source, VectorSource
+from sparsetopics.batches import BatchSource, ItemSource, Source
 from sparsetopics.bounds import elbo
 from sparsetopics.executors import Executor
 from sparsetopics.laps import Laps, LapTally, OnDocuments, Prior
@@ -131,7 +131,7 @@ def _begin(
     source: Source, options: TrainingOptions, rng: np.random.Generator, start: TopicModel | None
 ) -> tuple[Statistics, Prior]:
     if options.is_mixture:
-        return begin_mixture(cast(VectorSource, source), options, rng)
+        return begin_mixture(cast(ItemSource, source), options, rng)
     return begin_topics(cast(BatchSource, source), options, rng, start)
 
 

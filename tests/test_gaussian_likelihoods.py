@@ -197,7 +197,7 @@ def test_posteriors_lead_back_to_their_moments(name, seed):
     _, likelihood, values, shares = draw_world(name, seed)
     moments = sum_items(likelihood, values, sparse(shares), 3)
 
-    back = likelihood.moments_of(likelihood.posterior(moments))
+    back = likelihood.components_of(likelihood.posterior(moments))
 
     for ours, theirs in zip(back, moments, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-8)

@@ -5,7 +5,8 @@ import pytest
 
 from clumped_mixtures import LIKELIHOOD_NAMES, draw_clumps
 from sparsetopics.batches import VectorBatch
-from sparsetopics.item_starts import components_of, distant_items, moments_of_each, sample_items
+from sparsetopics.item_starts import components_of, sample_items
+from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
 from sparsetopics.mixture_models import LIKELIHOODS
 
 WITH_MEANS = ("gaussian", "diagonal-gaussian")

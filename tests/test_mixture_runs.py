@@ -16,8 +16,8 @@ from sparsetopics.stored_models import is_mixture_run
 CLUMPS = draw_clumps(0)
 ARRAYS = [
     (likelihood, name)
-    for likelihood, kind in MIXTURE_FORMATS.items()
-    for name in ("component_counts", *kind.arrays)
+    for likelihood in LIKELIHOOD_NAMES
+    for name in ("component_counts", *MIXTURE_FORMATS[likelihood].arrays)
 ]
 each_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOOD_NAMES)
 each_array = pytest.mark.parametrize(("likelihood", "name"), ARRAYS)
@@ -65,7 +65,7 @@ def test_a_saved_mixture_comes_back(folder_of, likelihood, name):
 def test_responsibilities_are_those_of_the_posterior_not_of_its_mean(folder_of, likelihood):
     """As in training: E[log w_k] + E[log p(x|φ_k)], which the point estimates are not."""
     model = load_mixture_run(folder_of(likelihood)).model
-    moments = model.likelihood.moments_of(model.posterior)
+    moments = model.likelihood.components_of(model.posterior)
     logs = model.likelihood.prepare(moments).log_densities(CLUMPS.values)
     logs = logs + model.mixture.expected_log_weights
 

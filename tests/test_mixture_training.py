@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dense_responsibilities import sparse_of
+from document_mixtures import draw_documents, items_of
 from patches import N_EDGES, edge_patches
 from sparsetopics.allocations.items import ItemAllocation
 from sparsetopics.allocations.mixtures import DPMixture
-from sparsetopics.batches import VectorBatch
+from sparsetopics.batches import DocumentBatch, VectorBatch
 from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.errors import OptionError, ShapeError
@@ -23,6 +24,8 @@ from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
 from sparsetopics.training import Hooks, train
 
 LIKELIHOODS = ("zero-mean-gaussian", "gaussian", "diagonal-gaussian")
+OF_ALL_DATA = (*LIKELIHOODS, "multinomial")
+N_WORDS = 30
 
 
 def options_of(n_components, **others):
@@ -33,8 +36,11 @@ def options_of(n_components, **others):
 def fit(values, options, *, seed=0, n_batches=4, workers=1, resident_bytes=10**6):
     """The model, and the course of training."""
     rng = np.random.default_rng(seed)
-    corpus = VectorCorpus.from_array(values)
-    source = plan_vector_batches(corpus, n_batches, rng, resident_bytes=resident_bytes)
+    if isinstance(values, DocumentBatch):
+        source = items_of(values, N_WORDS, n_batches)
+    else:
+        corpus = VectorCorpus.from_array(values)
+        source = plan_vector_batches(corpus, n_batches, rng, resident_bytes=resident_bytes)
     course = []
     hooks = Hooks(on_lap=lambda info, model: course.append(info))
     with tempfile.TemporaryDirectory() as scratch, open_executor(workers) as executor:
@@ -50,10 +56,17 @@ def clusters(seed, n_items=300, n_columns=3, n_clusters=5):
     return (centres[kinds] + widths[kinds] * noise).astype(np.float32)
 
 
-@settings(max_examples=40)
+def data_of(likelihood, seed):
+    """Items that the likelihood is for."""
+    if likelihood == "multinomial":
+        return draw_documents(seed, n_docs=300, n_words=N_WORDS, n_kinds=5).batch
+    return clusters(seed)
+
+
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 10**6),
-    likelihood=st.sampled_from(LIKELIHOODS),
+    likelihood=st.sampled_from(OF_ALL_DATA),
     model=st.sampled_from(["dp-mixture", "mixture"]),
     n_components=st.integers(1, 9),
     sparsity=st.sampled_from([1, 2, 9]),
@@ -67,20 +80,20 @@ def test_no_lap_lowers_the_bound(seed, likelihood, model, n_components, sparsity
         moves=moves, laps=8,
     )  # fmt: skip
 
-    _, course = fit(clusters(seed), options, seed=seed, n_batches=n_batches)
+    _, course = fit(data_of(likelihood, seed), options, seed=seed, n_batches=n_batches)
 
     bounds = np.array([info.elbo_per_token for info in course])
     assert np.diff(bounds).min(initial=0.0) >= -1e-9 * np.abs(bounds).max()
 
 
-@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("likelihood", OF_ALL_DATA)
 @pytest.mark.parametrize(("start", "sparsity"), [(1, None), (1, 1), (12, 2), (25, None)])
 def test_every_move_keeps_its_promises(likelihood, start, sparsity):
     """Verified: everything is recomputed after each, and the score never falls."""
     moves = MoveOptions(verify=True)
     options = options_of(start, sparsity=sparsity, likelihood=likelihood, moves=moves, laps=25)
 
-    model, course = fit(clusters(3), options)
+    model, course = fit(data_of(likelihood, 3), options)
 
     assert model.n_topics != start
     assert 2 <= model.n_topics <= 12
@@ -163,12 +176,14 @@ def test_merges_judged_by_single_batches_would_lose_most_components(seed):
 
 
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
-@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize("likelihood", OF_ALL_DATA)
 def test_same_seed_same_bits_for_any_number_of_workers(monkeypatch, learner, likelihood):
     monkeypatch.setattr("sparsetopics.likelihoods.items.BLOCK_ITEMS", 16)
     options = options_of(6, sparsity=2, learner=learner, likelihood=likelihood, laps=6)
 
-    (first, trace), *others = (fit(clusters(1), options, workers=n) for n in (1, 2, 3))
+    data = data_of(likelihood, 1)
+
+    (first, trace), *others = (fit(data, options, workers=n) for n in (1, 2, 3))
 
     for model, course in others:
         for mine, theirs in zip(first.posterior, model.posterior, strict=True):

@@ -10,7 +10,7 @@ import numpy as np
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
 from sparsetopics.allocations.pair_gains import PairGains, item_pair_gains
 from sparsetopics.assignments import Assignments
-from sparsetopics.batches import FloatArray, IntArray, VectorBatch
+from sparsetopics.batches import FloatArray, IntArray, ItemBatch
 from sparsetopics.executors import Executor
 from sparsetopics.item_step import ItemTerms, fit_items, sum_item_terms
 from sparsetopics.local_step import Globals, LocalResult
@@ -47,7 +47,7 @@ class ItemAllocation:
         return np.zeros(self.n_topics)
 
     def fit(
-        self, batch: VectorBatch, current: Globals, options: LocalOptions, executor: Executor
+        self, batch: ItemBatch, current: Globals, options: LocalOptions, executor: Executor
     ) -> LocalResult:
         return fit_items(batch, current, self.mixture.expected_log_weights, options, executor)
 

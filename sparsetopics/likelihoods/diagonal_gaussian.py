@@ -12,13 +12,14 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics.batches import FloatArray, Vectors
+from sparsetopics.batches import FloatArray, IntArray, Vectors
 from sparsetopics.errors import OptionError
 from sparsetopics.likelihoods import priors
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.likelihoods.scorers import DiagonalScorer, diagonal_scorer
-from sparsetopics.likelihoods.vectors import elbo_items
+from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
+from sparsetopics.likelihoods.vectors import elbo_items, merge_gains
 
 
 class NormalGammaPosterior(NamedTuple):
@@ -88,7 +89,7 @@ class DiagonalGaussian:
         shapes = self.shape + 0.5 * moments.counts
         return NormalGammaPosterior(shapes, self.rates + 0.5 * squares, means, mean_precisions)
 
-    def moments_of(self, posterior: NormalGammaPosterior) -> Moments:
+    def components_of(self, posterior: NormalGammaPosterior) -> Moments:
         shapes, rates, means, mean_precisions = posterior
         origin = priors.origin_of(self.mean)
         means = means - origin
@@ -122,6 +123,15 @@ class DiagonalGaussian:
 
     def expected_log_evidence(self, batch: Moments, posterior: Moments) -> float:
         return float(self.expected_log_likelihood(batch, posterior).sum())
+
+    def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
+        return merge_gains(self, components, pairs)
+
+    def distant_seeds(self, values: Vectors, n_seeds: int, rng: np.random.Generator) -> IntArray:
+        return distant_items(values, self, n_seeds, rng)
+
+    def alone(self, values: Vectors, seeds: IntArray) -> Moments:
+        return moments_of_each(values[seeds], self)
 
     def learned(self, components: Moments) -> Self:
         """The prior as it is: it is not learned."""

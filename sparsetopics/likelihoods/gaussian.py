@@ -12,12 +12,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray, Vectors
+from sparsetopics.batches import FloatArray, IntArray, Vectors
 from sparsetopics.likelihoods import priors, wishart
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.likelihoods.scorers import TriangularScorer, triangular_scorer
-from sparsetopics.likelihoods.vectors import elbo_items
+from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
+from sparsetopics.likelihoods.vectors import elbo_items, merge_gains
 
 
 class NormalWishartPosterior(NamedTuple):
@@ -89,7 +90,7 @@ class Gaussian:
             self.degrees_of_freedom + moments.counts, scale_matrices, means, mean_precisions
         )
 
-    def moments_of(self, posterior: NormalWishartPosterior) -> Moments:
+    def components_of(self, posterior: NormalWishartPosterior) -> Moments:
         dof, scale_matrices, means, mean_precisions = posterior
         origin = priors.origin_of(self.mean)
         means = means - origin
@@ -126,6 +127,15 @@ class Gaussian:
 
     def expected_log_evidence(self, batch: Moments, posterior: Moments) -> float:
         return float(self.expected_log_likelihood(batch, posterior).sum())
+
+    def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
+        return merge_gains(self, components, pairs)
+
+    def distant_seeds(self, values: Vectors, n_seeds: int, rng: np.random.Generator) -> IntArray:
+        return distant_items(values, self, n_seeds, rng)
+
+    def alone(self, values: Vectors, seeds: IntArray) -> Moments:
+        return moments_of_each(values[seeds], self)
 
     def learned(self, components: Moments) -> Self:
         """The prior as it is: it is not learned."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsetopics import _item_kernels
-from sparsetopics.batches import FloatArray, Vectors
+from sparsetopics.batches import FloatArray
 from sparsetopics.errors import OptionError
 from sparsetopics.executors import Executor
 from sparsetopics.likelihoods.scorers import Scorer
@@ -26,7 +26,7 @@ class Assigned(NamedTuple):
 
 
 def assign(
-    values: Vectors,  # (n_items, n_columns)
+    values: Any,  # rows of numbers (n_items, n_columns), or documents
     scorer: Scorer,
     expected_log_weights: FloatArray,  # (n_topics,)
     sparsity: int,

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
-from sparsetopics.batches import FloatArray
+import numpy as np
+
+from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.likelihoods.scorers import Scorer
 from sparsetopics.statistics import Components
+
+Posterior = TypeVar("Posterior")
 
 
 class Likelihood(Protocol):
@@ -38,4 +43,49 @@ class Likelihood(Protocol):
 
     def learned(self, components: Any) -> Self:
         """With the prior's own concentrations at their optimum, where there are such."""
+        ...
+
+
+class Estimates(Protocol):
+    """Components with plain parameters."""
+
+    def scorer(self) -> Scorer:
+        """log p(x | component)."""
+        ...
+
+
+class ItemLikelihood(Likelihood, Protocol[Posterior]):
+    """One of items: vectors, or documents that are of one component each."""
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers of a vector, or words of the vocabulary."""
+        ...
+
+    def prepare(self, components: Any) -> Scorer:
+        """E[log p(x|φ_k)] of items under the posterior of ``components``."""
+        ...
+
+    def merge_gains(self, components: Any, pairs: IntArray) -> FloatArray:
+        """log M(s_a + s_b) − log M(s_a) − log M(s_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
+        ...
+
+    def distant_seeds(self, values: Any, n_seeds: int, rng: np.random.Generator) -> IntArray:
+        """Positions of items far from each other, each once, ``n_seeds`` at most."""
+        ...
+
+    def alone(self, values: Any, seeds: IntArray) -> Any:
+        """Components to start with, each made from one of the items."""
+        ...
+
+    def posterior(self, components: Any) -> Posterior:
+        """What a run folder stores."""
+        ...
+
+    def components_of(self, posterior: Posterior) -> Any:
+        """The inverse of ``posterior``."""
+        ...
+
+    def point_estimates(self, posterior: Posterior) -> Estimates:
+        """Posterior means."""
         ...

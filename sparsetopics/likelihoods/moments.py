@@ -7,7 +7,7 @@ is large against its width, and at L slots of K topics a float64 sum costs a few
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +56,13 @@ class Moments(NamedTuple):
         """Items of each topic, (n_topics,)."""
         return self.counts
 
+    @property
+    def features(self) -> FloatArray:
+        """What likeness of topics is told by: mean second moments, and means; (n_topics, ..)."""
+        sizes = np.maximum(self.counts, 1e-30)[:, None]
+        squares = self.squares.reshape(len(sizes), -1) / sizes
+        return np.hstack([squares, self.sums / sizes])
+
     def copy(self) -> Moments:
         return self._with(values.copy() for values in self[:3])
 
@@ -75,6 +82,12 @@ class Moments(NamedTuple):
     def take(self, topics: IntArray) -> Moments:
         """Those of ``topics``, in that order."""
         return self._with(values[topics] for values in self[:3])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Moments]) -> Moments:
+        """At least one; the topics of one after those of the other."""
+        arrays = zip(*(part[:3] for part in parts), strict=True)
+        return parts[0]._with(map(np.concatenate, arrays))
 
     def renumbered(self, new_topics: IntArray, n_topics: int) -> Moments:
         """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers add up."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -52,9 +52,9 @@ class Normals(NamedTuple):
 def mixture_log_densities(
     scorer: Scorer,
     weights: FloatArray,  # (n_topics,)  w_k
-    values: Vectors,  # (n_items, n_columns)
+    values: Any,  # rows of numbers (n_items, n_columns), or documents
 ) -> FloatArray:
-    """log Σ_k w_k p(x_n|k), (n_items,): with ``Normals.scorer`` the held-out score of items."""
+    """log Σ_k w_k p(x_n|k), (n_items,): of point estimates the held-out score of items."""
     totals = np.empty(len(values))
     for low in range(0, len(values), BLOCK_ITEMS):
         block = slice(low, low + BLOCK_ITEMS)

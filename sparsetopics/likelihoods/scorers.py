@@ -8,7 +8,7 @@ few 1e-5. One GEMM serves all topics, in slices of rows, as A_k is zero above it
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import lapack
@@ -25,8 +25,8 @@ FEWEST_ROWS = 64  # of items in a GEMM: with fewer, packing the factors costs as
 class Scorer(Protocol):
     """What the local step asks of a likelihood."""
 
-    def log_densities(self, values: Vectors) -> Float32Array:
-        """(n_items, n_topics)."""
+    def log_densities(self, values: Any) -> Float32Array | FloatArray:
+        """(n_items, n_topics) of rows of vectors, or of documents."""
         ...
 
 

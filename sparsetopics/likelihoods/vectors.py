@@ -1,42 +1,24 @@
-"""What the likelihoods of vectors offer beyond ``Likelihood``, and what follows for all of them."""
+"""What the likelihoods of vectors offer beyond others, and what follows for all of them."""
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 
 from sparsetopics.batches import FloatArray, IntArray
-from sparsetopics.likelihoods.likelihood import Likelihood
+from sparsetopics.likelihoods.likelihood import ItemLikelihood, Posterior
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.likelihoods.normals import Normals
-from sparsetopics.likelihoods.scorers import Scorer
 
 PAIRS_AT_ONCE = 256
 
-Posterior = TypeVar("Posterior")
 
-
-class VectorLikelihood(Likelihood, Protocol[Posterior]):
+class VectorLikelihood(ItemLikelihood[Posterior], Protocol[Posterior]):
     """A conjugate prior of components whose statistics are ``Moments``."""
-
-    @property
-    def n_columns(self) -> int: ...
 
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
         """Σ_n r_nk E[log p(x_n|φ_k)], (n_topics,), under the posterior of other moments."""
-        ...
-
-    def prepare(self, moments: Moments) -> Scorer:
-        """E[log p(x|φ_k)] of items under the posterior of ``moments``."""
-        ...
-
-    def posterior(self, moments: Moments) -> Posterior:
-        """What a run folder stores."""
-        ...
-
-    def moments_of(self, posterior: Posterior) -> Moments:
-        """The inverse of ``posterior``."""
         ...
 
     def point_estimates(self, posterior: Posterior) -> Normals:

@@ -10,12 +10,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray, Vectors
+from sparsetopics.batches import FloatArray, IntArray, Vectors
 from sparsetopics.likelihoods import priors, wishart
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.likelihoods.scorers import TriangularScorer, triangular_scorer
-from sparsetopics.likelihoods.vectors import elbo_items
+from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
+from sparsetopics.likelihoods.vectors import elbo_items, merge_gains
 
 
 class WishartPosterior(NamedTuple):
@@ -68,7 +69,7 @@ class ZeroMeanGaussian:
             self.degrees_of_freedom + moments.counts, self.scale_matrix + moments.squares
         )
 
-    def moments_of(self, posterior: WishartPosterior) -> Moments:
+    def components_of(self, posterior: WishartPosterior) -> Moments:
         return Moments(
             posterior.degrees_of_freedom - self.degrees_of_freedom,
             np.zeros((len(posterior.degrees_of_freedom), 0)),
@@ -99,6 +100,15 @@ class ZeroMeanGaussian:
 
     def expected_log_evidence(self, batch: Moments, posterior: Moments) -> float:
         return float(self.expected_log_likelihood(batch, posterior).sum())
+
+    def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
+        return merge_gains(self, components, pairs)
+
+    def distant_seeds(self, values: Vectors, n_seeds: int, rng: np.random.Generator) -> IntArray:
+        return distant_items(values, self, n_seeds, rng)
+
+    def alone(self, values: Vectors, seeds: IntArray) -> Moments:
+        return moments_of_each(values[seeds], self)
 
     def learned(self, components: Moments) -> Self:
         """The prior as it is: it is not learned."""

@@ -2,7 +2,7 @@
 
 Moves take topics away, join them, and fit some documents anew; after each they need the data's part
 of the score. How that is kept, and which of it has to be computed again, is the likelihood's
-matter: ``word_evidence`` for words, ``item_evidence`` for vectors.
+matter: ``word_evidence`` for words, ``item_evidence`` for items.
 """
 
 from __future__ import annotations

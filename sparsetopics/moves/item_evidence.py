@@ -1,6 +1,6 @@
-"""Evidence of vectors: moments, and what each component's are worth.
+"""Evidence of items: what components have been given, and what that is worth of each.
 
-Components are few numbers beside the items, so nothing is remembered but their worth.
+Nothing is remembered but the worth: components are few numbers beside the items.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetopics.assignments import Assignments
-from sparsetopics.batches import FloatArray, IntArray, VectorBatch
+from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.executors import Executor
-from sparsetopics.likelihoods.moments import Moments
-from sparsetopics.likelihoods.vectors import VectorLikelihood, merge_gains
+from sparsetopics.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.moves.families import Families, Sampling
 from sparsetopics.moves.item_families import divide_items
 from sparsetopics.responsibilities import Responsibilities
@@ -23,10 +22,10 @@ SAMPLING = Sampling(n_documents=2_000, fewest_tokens=0.1)
 
 
 class ItemGathering(NamedTuple):
-    """Moments say all that there is to know of items."""
+    """Components say all that there is to know of items."""
 
-    moments: Moments
-    likelihood: VectorLikelihood[Any]
+    components: Any
+    likelihood: ItemLikelihood[Any]
 
     def add(self, assignments: Assignments, reference: FloatArray) -> None:
         """Nothing more."""
@@ -38,89 +37,82 @@ class ItemGathering(NamedTuple):
 class ItemEvidence(NamedTuple):
     """Of all items."""
 
-    moments: Moments
+    components: Any
     by_topic: FloatArray  # (n_topics,)  log M(s_k)
-    likelihood: VectorLikelihood[Any]
+    likelihood: ItemLikelihood[Any]
 
     @classmethod
-    def of(cls, moments: Moments, likelihood: VectorLikelihood[Any]) -> ItemEvidence:
-        return cls(moments, likelihood.log_evidence(moments), likelihood)
-
-    @property
-    def components(self) -> Moments:
-        return self.moments
+    def of(cls, components: Any, likelihood: ItemLikelihood[Any]) -> ItemEvidence:
+        return cls(components, likelihood.log_evidence(components), likelihood)
 
     @property
     def sampling(self) -> Sampling:
         return SAMPLING
 
     def fresh(self) -> ItemEvidence:
-        return ItemEvidence.of(self.moments, self.likelihood)
+        return ItemEvidence.of(self.components, self.likelihood)
 
     def take(self, topics: IntArray) -> ItemEvidence:
-        return self._replace(moments=self.moments.take(topics), by_topic=self.by_topic[topics])
+        components = self.components.take(topics)
+        return self._replace(components=components, by_topic=self.by_topic[topics])
 
-    def with_components(self, components: Moments) -> ItemEvidence:
+    def with_components(self, components: Any) -> ItemEvidence:
         return ItemEvidence.of(components, self.likelihood)
 
     def gather_pairs(self, pairs: IntArray) -> ItemGathering:
         first, second = pairs.T
-        joint = self.moments.take(first).plus(self.moments.take(second))
+        joint = self.components.take(first).plus(self.components.take(second))
         return ItemGathering(joint, self.likelihood)
 
     def merged(self, pairs: IntArray, joint: ItemEvidence) -> ItemEvidence:
-        left = np.setdiff1d(np.arange(self.moments.n_topics), pairs[:, 1])
-        place = np.full(self.moments.n_topics, -1)
+        left = np.setdiff1d(np.arange(self.components.n_topics), pairs[:, 1])
+        place = np.full(self.components.n_topics, -1)
         place[left] = np.arange(len(left))
         place[pairs[:, 1]] = place[pairs[:, 0]]
         by_topic = self.by_topic[left]
         by_topic[place[pairs[:, 0]]] = joint.by_topic
-        moments = self.moments.renumbered(place, len(left))
-        return ItemEvidence(moments, by_topic, self.likelihood)
+        components = self.components.renumbered(place, len(left))
+        return ItemEvidence(components, by_topic, self.likelihood)
 
     def likeness(self) -> FloatArray:
-        """The cosine of mean second moments about the origin, with those about the mean."""
-        sizes = np.maximum(self.moments.counts, 1e-30)
-        squares = self.moments.squares.reshape(len(sizes), -1) / sizes[:, None]
-        features = np.hstack([squares, self.moments.sums / sizes[:, None]])
+        """The cosine of what components tell of themselves."""
+        features = self.components.features
         features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-30)
-        likeness: FloatArray = features @ features.T
+        likeness: FloatArray = (features @ features.T).astype(np.float64)
         return likeness
 
     def pair_gains(self, pairs: IntArray) -> FloatArray:
-        return merge_gains(self.likelihood, self.moments, pairs)
+        return self.likelihood.merge_gains(self.components, pairs)
 
     def families(
         self, samples: Mapping[int, Assignments], n_children: int, rng: np.random.Generator
     ) -> Families:
-        return divide_items(self.moments, self.likelihood, samples, n_children, rng)
+        return divide_items(self.components, self.likelihood, samples, n_children, rng)
 
     def focus(
         self, assignments: Assignments, reference: FloatArray, kept: IntArray, executor: Executor
     ) -> ItemFocus:
-        rest = self.moments.copy()
+        rest = self.components.copy()
         rest.add(rest.sum_batch(*assignments, executor), -1.0)
         rest.clip()
-        batch: VectorBatch = assignments.documents
-        return ItemFocus(batch, self.moments.take(kept), rest.take(kept), self.likelihood)
+        before = self.components.take(kept)
+        return ItemFocus(assignments.documents, before, rest.take(kept), self.likelihood)
 
 
 class ItemFocus(NamedTuple):
     """The mixture without some items."""
 
-    batch: VectorBatch
-    before: Moments
-    rest: Moments
-    likelihood: VectorLikelihood[Any]
+    batch: Any  # of items
+    before: Any  # Components, like the next
+    rest: Any
+    likelihood: ItemLikelihood[Any]
 
-    def holding(self, found: Responsibilities, executor: Executor) -> Moments:
-        moments = self.rest.copy()
-        moments.add(moments.sum_batch(self.batch, found, executor))
-        return moments
+    def holding(self, found: Responsibilities, executor: Executor) -> Any:
+        components = self.rest.copy()
+        components.add(components.sum_batch(self.batch, found, executor))
+        return components
 
-    def refit(
-        self, components: Moments, found: Responsibilities, reference: FloatArray
-    ) -> ItemRefit:
+    def refit(self, components: Any, found: Responsibilities, reference: FloatArray) -> ItemRefit:
         return ItemRefit(ItemEvidence.of(components, self.likelihood))
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from sparsetopics.assignments import Assignments
-from sparsetopics.item_starts import components_of, distant_items
-from sparsetopics.likelihoods.moments import Moments
-from sparsetopics.likelihoods.vectors import VectorLikelihood
+from sparsetopics.item_starts import components_of
+from sparsetopics.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.moves.families import Families
 
 FEWEST_ITEMS = 2  # of the sample for each child
@@ -19,24 +18,21 @@ ROUNDS = 5  # of the small mixture
 
 
 def divide_items(
-    moments: Moments,
-    likelihood: VectorLikelihood[Any],
+    components: Any,
+    likelihood: ItemLikelihood[Any],
     samples: Mapping[int, Assignments],
     n_children: int,
     rng: np.random.Generator,
 ) -> Families:
     """Children of each component that has a sample of enough items."""
     parts, parents = [], []
-    for topic in range(moments.n_topics):
-        mine = moments.take(np.array([topic]))
+    for topic in range(components.n_topics):
+        mine = components.take(np.array([topic]))
         if topic in samples and samples[topic].documents.n_docs >= FEWEST_ITEMS * n_children:
             values = samples[topic].documents.values
-            seeds = distant_items(values[:SEED_CANDIDATES], likelihood, n_children, rng)
+            seeds = likelihood.distant_seeds(values[:SEED_CANDIDATES], n_children, rng)
             children = components_of(values, seeds, likelihood, ROUNDS)
             mine = children.scaled(mine.counts[0] / children.counts.sum())
         parts.append(mine)
         parents.append(np.full(mine.n_topics, topic))
-    counts, sums, squares = (
-        np.concatenate(arrays) for arrays in zip(*(part[:3] for part in parts), strict=True)
-    )
-    return Families(Moments(counts, sums, squares, moments.origin), np.concatenate(parents))
+    return Families(components.joined(parts), np.concatenate(parents))

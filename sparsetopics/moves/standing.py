@@ -14,8 +14,7 @@ from sparsetopics.batches import FloatArray
 from sparsetopics.executors import Executor
 from sparsetopics.laps import Laps, Prior
 from sparsetopics.learners.memoized import MemoizedState, assignments_of
-from sparsetopics.likelihoods.likelihood import Likelihood
-from sparsetopics.likelihoods.vectors import VectorLikelihood
+from sparsetopics.likelihoods.likelihood import ItemLikelihood, Likelihood
 from sparsetopics.likelihoods.words import Words
 from sparsetopics.moves.evidence import Evidence, Gathering, sum_anew
 from sparsetopics.moves.item_evidence import ItemGathering
@@ -127,7 +126,7 @@ def gather(components: Any, likelihood: Likelihood, criterion: Criterion) -> Gat
     """Evidence of ``components``, before the assignments that they come from were seen."""
     if isinstance(likelihood, Words):
         return WordGathering.begin(components, likelihood, criterion == "collapsed")
-    return ItemGathering(components, cast("VectorLikelihood[Any]", likelihood))
+    return ItemGathering(components, cast("ItemLikelihood[Any]", likelihood))
 
 
 def resummed(standing: Standing, tools: Tools) -> Standing:
