@@ -92,7 +92,8 @@ def _move_names(
     callback=_move_names,
     metavar="NAME,NAME|none",
     help="How hdp and dp-mixture change their number of topics, with the memoized learner. "
-    f"Default: {','.join(DEFAULT_MOVES)}.",
+    f"Default: {','.join(DEFAULT_MOVES)}. For lda: regroup, which splits all topics and merges "
+    "them back to as many; default: none.",
 )
 @click.option(
     "--criterion",

@@ -12,7 +12,12 @@ if TYPE_CHECKING:
     from sparsetopics.trained_runs import RunHooks
 
 Entry = dict[str, Any]
-MOVES = {"merges": "−{} merged", "deletes": "−{} deleted", "births": "+{} born"}
+MOVES = {
+    "merges": "−{} merged",
+    "deletes": "−{} deleted",
+    "births": "+{} born",
+    "regroups": "regrouped",
+}
 
 
 @contextmanager

@@ -57,9 +57,10 @@ class Scorecard:
         return self._last("criterion_per_token")
 
     def _last(self, key: str) -> float | None:
-        """Entry of the run's last lap."""
+        """Entry of the last lap that has one: laps without moves have no criterion."""
         trace = () if self.candidate.run is None else self.candidate.run.trace
-        return trace[-1].get(key) if trace else None
+        known = (entry[key] for entry in reversed(trace) if entry.get(key) is not None)
+        return next(known, None)
 
     def as_dict(self) -> dict[str, Any]:
         """The record that ``evaluate --json`` prints; what is undefined is None."""

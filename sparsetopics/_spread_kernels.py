@@ -56,8 +56,9 @@ def add_spread(
         for u in range(indptr[d], indptr[d + 1]):
             for i in range(starts[u], starts[u + 1]):
                 k, share = topics[i], np.float64(shares[i])
-                variance = counts[u] * share * (1.0 - share)
-                absent = counts[u] * (surely if share == 1.0 else math.log1p(-share))
+                certain = share >= 1.0  # above, by rounding, where shares were added up
+                variance = 0.0 if certain else counts[u] * share * (1.0 - share)
+                absent = counts[u] * (surely if certain else math.log1p(-share))
                 variances[word_ids[u], k] += scale * variance
                 log_absent[word_ids[u], k] += scale * absent
                 if means[k] == 0.0:

@@ -12,7 +12,7 @@ LikelihoodName = Literal["zero-mean-gaussian", "gaussian", "diagonal-gaussian", 
 LocalUpdate = Literal["mean-field", "collapsed"]
 LearnerName = Literal["memoized", "stochastic", "full"]
 StartName = Literal["random", "distant"]
-MoveName = Literal["merge", "delete", "birth"]
+MoveName = Literal["merge", "delete", "birth", "regroup"]
 Criterion = Literal["bound", "collapsed"]
 
 DEFAULT_SPARSITY = 8
@@ -256,8 +256,12 @@ class TrainingOptions:
             _refuse("gamma", "LDA", "the HDP", "LDA has no sticks.")
         if not self.active_moves.names:
             return
-        if self.model == "lda":
-            _refuse("moves", "LDA", "the HDP", "LDA keeps its number of topics.")
+        names = ",".join(self.active_moves.names)
+        if self.model == "lda" and names != "regroup":
+            _refuse("moves", f"{names} with LDA", "regroup", "LDA keeps its number of topics.")
+        if self.model in WITH_MOVES and "regroup" in self.active_moves.names:
+            _refuse("moves", f"regroup with {self.model}", ", ".join(DEFAULT_MOVES),
+                    "Regrouping keeps the number of topics.")  # fmt: skip
         if self.model == "mixture":
             _refuse("moves", "a finite mixture", "dp-mixture",
                     "A finite mixture keeps its number of components.")  # fmt: skip

@@ -38,7 +38,7 @@ class LapInfo(NamedTuple):
     lap: int  # from 1
     seconds: float  # since training began
     elbo_per_token: float  # whole data, nats
-    criterion_per_token: float | None  # the collapsed criterion, where moves follow it
+    criterion_per_token: float | None  # the collapsed criterion, where moves followed it
     n_topics: int
     active_topics: int  # holding at least one token
     restarts_proposed: int
@@ -51,6 +51,8 @@ class LapInfo(NamedTuple):
     deletes_accepted: int
     births_proposed: int
     births_accepted: int
+    regroups_proposed: int
+    regroups_accepted: int
     reorders_accepted: int
     doc_concentration: float | None  # total α, of topic models
     word_concentration: float | None  # η, where data are words
@@ -90,7 +92,8 @@ def train(
     begin, prior = _begin(source, options, rng, start)
     learner = _learner(source, options, scratch, executor)
     laps = Laps(source, learner, options.local, executor, hooks.on_documents)
-    mover = Mover(laps, options.active_moves, Ledger.new(begin.components.n_topics))
+    ledger = Ledger.new(begin.components.n_topics)
+    mover = Mover(laps, options.active_moves, ledger, options.n_laps)
     state = learner.init(begin)
     began = time.perf_counter()
     course: list[LapInfo] = []
@@ -166,8 +169,9 @@ def _report(
     source: Source,
 ) -> LapInfo:
     none = MoveTally(0, 0)
-    merges, deletes, births, culls, reorders = (
-        moved.tallies.get(name, none) for name in ("merge", "delete", "birth", "cull", "reorder")
+    merges, deletes, births, culls, regroups, reorders = (
+        moved.tallies.get(name, none)
+        for name in ("merge", "delete", "birth", "cull", "regroup", "reorder")
     )
     return LapInfo(
         lap=lap,
@@ -186,6 +190,8 @@ def _report(
         deletes_accepted=deletes.accepted + culls.accepted,
         births_proposed=births.proposed,
         births_accepted=births.accepted,
+        regroups_proposed=regroups.proposed,
+        regroups_accepted=regroups.accepted,
         reorders_accepted=reorders.accepted,
         doc_concentration=current.allocation.total_concentration,
         word_concentration=current.likelihood.word_concentration,

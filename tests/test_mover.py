@@ -52,7 +52,7 @@ def test_a_rival_grows_from_phase_to_phase(tmp_path):
         if mover.rival is None:
             break
         n_laps.append(mover.rival.n_laps)
-        assert moved.tallies.keys() == {"reorder"}
+        assert moved.tallies.keys() <= {"reorder"}
 
     assert n_laps == list(range(1, len(n_laps) + 1))
     assert len(n_laps) >= 3

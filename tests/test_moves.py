@@ -190,7 +190,9 @@ def test_the_trace_tells_the_criterion_that_moves_follow(fit):
 
     assert all(info.criterion_per_token is None for info in of_bound)
     assert [info.criterion_per_token is None for info in trace[:4]] == [True] * 3 + [False]
-    assert all(info.criterion_per_token > info.elbo_per_token for info in trace[3:])
+    told = [info for info in trace if info.criterion_per_token is not None]
+    assert len(told) > 5
+    assert all(info.criterion_per_token > info.elbo_per_token for info in told)
 
 
 # --- what is refused -----------------------------------------------------------------------------
@@ -201,7 +203,7 @@ def test_the_trace_tells_the_criterion_that_moves_follow(fit):
     [
         ({"learner": "stochastic"}, "moves: found the stochastic learner"),
         ({"learner": "full"}, "moves: found the full learner"),
-        ({"model": "lda"}, "moves: found LDA"),
+        ({"model": "lda"}, "with LDA, wanted regroup"),
     ],
 )
 @pytest.mark.parametrize("names", [("merge",), ("delete",), ("birth",), ALL], ids="+".join)

@@ -45,10 +45,28 @@ REFUSED = [
         lambda: TrainingOptions(3, prior=TopicPrior(top_concentration=1.0)),
         "gamma: found LDA, wanted the HDP",
     ),
-    (lambda: MoveOptions(("split",)), "moves: found split, wanted one of merge, delete, birth"),
+    (
+        lambda: MoveOptions(("split",)),
+        "moves: found split, wanted one of merge, delete, birth, regroup",
+    ),
     (lambda: MoveOptions(("merge", "merge")), "moves: found merge,merge, wanted each move once"),
     (lambda: MoveOptions(criterion="aic"), "criterion: found aic, wanted one of bound, collapsed"),
-    (lambda: TrainingOptions(3, moves=MoveOptions()), "moves: found LDA, wanted the HDP"),
+    (
+        lambda: TrainingOptions(3, moves=MoveOptions()),
+        "moves: found merge,delete,birth with LDA, wanted regroup",
+    ),
+    (
+        lambda: TrainingOptions(3, moves=MoveOptions(("regroup", "merge"))),
+        "moves: found regroup,merge with LDA, wanted regroup",
+    ),
+    (
+        lambda: TrainingOptions(3, moves=MoveOptions(("regroup",)), learner="full"),
+        "moves: found the full learner, wanted the memoized learner",
+    ),
+    (
+        lambda: TrainingOptions(3, model="hdp", moves=MoveOptions(("merge", "regroup"))),
+        "moves: found regroup with hdp, wanted merge, delete, birth",
+    ),
     (
         lambda: TrainingOptions(3, model="hdp", learner="stochastic", moves=MoveOptions()),
         "moves: found the stochastic learner, wanted the memoized learner",

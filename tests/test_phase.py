@@ -135,7 +135,7 @@ def scene(tmp_path, monkeypatch):
         def plan(standing, tools):
             made.append(f"plan {name}")
             allocation = standing.allocation
-            return Candidate(standing.evidence.components, allocation, lambda n_left: True, 3)
+            return Candidate(standing.evidence.components, allocation, lambda n_left: True, 4, 4)
 
         return plan
 

@@ -87,7 +87,9 @@ def scripted(monkeypatch, folder, own, others, maturing_laps=1, wanted=True):
     """
     standing, tools = grown(folder, WORLDS["simulated"](), 5)
     candidate = plan_cull(standing, tools)._replace(
-        maturing_laps=maturing_laps, is_wanted=lambda n_left: wanted
+        trimmed_from=maturing_laps + 1,
+        judged_from=maturing_laps + 1,
+        is_wanted=lambda n_left: wanted,
     )
     rival = entered(standing, "cull", candidate, tools)
     rival = rival._replace(score=own[0], opponent=others[0])

@@ -95,7 +95,7 @@ class HDPAllocation:
     def pair_gains(
         self, batches: Iterable[Assignments], terms: DocumentTerms, reference: FloatArray
     ) -> PairGains:
-        return document_pair_gains(batches, terms, reference)
+        return document_pair_gains(batches, terms.n_docs, reference)
 
     def elbo(self, terms: DocumentTerms) -> float:
         """Σ_k H_k + the documents' Dirichlet part + that of the sticks (``sticks``), in nats.

@@ -5,14 +5,17 @@ The concentration that users set is the total Σ_k α_k.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammaln
 
 from sparsetopics.allocations import documents
+from sparsetopics.allocations.pair_gains import PairGains, document_pair_gains
+from sparsetopics.assignments import Assignments
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.document_step import fit_documents
+from sparsetopics.document_step import fit_documents, sum_terms
 from sparsetopics.executors import Executor
 from sparsetopics.hyperparameters import learn_doc_concentration
 from sparsetopics.local_step import Globals, LocalResult
@@ -73,6 +76,48 @@ class LDAAllocation:
     def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> LDAAllocation:
         """With α at its optimum for ``terms``."""
         return LDAAllocation(learn_doc_concentration(self.doc_concentration, terms))
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.doc_concentration)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Share of each topic before any document is seen, (n_topics,)."""
+        weights: FloatArray = self.doc_concentration / self.doc_concentration.sum()
+        return weights
+
+    @property
+    def reference(self) -> FloatArray:
+        """α_k."""
+        return self.doc_concentration
+
+    def sum_terms(
+        self, assignments: Assignments, reference: FloatArray, executor: Executor
+    ) -> DocumentTerms:
+        """With θ_dk = N_dk + the α_k of ``reference``."""
+        terms = sum_terms(*assignments, reference, self.tail, executor)
+        return documents.frozen_everywhere(terms, reference)
+
+    def pair_gains(
+        self, batches: Iterable[Assignments], terms: DocumentTerms, reference: FloatArray
+    ) -> PairGains:
+        return document_pair_gains(batches, terms.n_docs, reference)
+
+    def merged(self, kept: int, absorbed: int) -> LDAAllocation:
+        """One topic less; all have equal parts of the same total, until α is learned again."""
+        return self._even(self.n_topics - 1)
+
+    def restricted(self, kept: IntArray) -> LDAAllocation:
+        """Topics of equal parts, as after a merge."""
+        return self._even(len(kept))
+
+    def branched(self, parents: IntArray) -> LDAAllocation:
+        """Topics of equal parts, as after a merge."""
+        return self._even(len(parents))
+
+    def _even(self, n_topics: int) -> LDAAllocation:
+        return LDAAllocation.symmetric(n_topics, self.total_concentration)
 
     def reordered(self, order: IntArray) -> LDAAllocation:
         return LDAAllocation(self.doc_concentration[order])

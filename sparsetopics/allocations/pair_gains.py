@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy.special import gammaln, psi
 
 from sparsetopics import _pair_kernels, _summary_kernels
+from sparsetopics._kernels import TopicIds
 from sparsetopics.assignments import Assignments
 from sparsetopics.batches import FloatArray
-from sparsetopics.statistics import DocumentTerms
 
 
 class PairGains(NamedTuple):
@@ -26,19 +26,21 @@ class PairGains(NamedTuple):
 
 
 def document_pair_gains(
-    batches: Iterable[Assignments], terms: DocumentTerms, reference: FloatArray
+    batches: Iterable[Assignments], n_docs: float, reference: FloatArray
 ) -> PairGains:
-    """Of topics that documents mix; ``reference`` (n_topics,) is the α_k of the terms."""
+    """Of topics that documents mix; θ_dk = N_dk + the α_k of ``reference`` (n_topics,)."""
     n_topics = len(reference)
     gains, shared = np.zeros((n_topics, n_topics)), np.zeros((n_topics, n_topics))
+    used = _Used(n_docs, np.zeros(n_topics), np.zeros(n_topics))
     for batch, found in batches:
         _pair_kernels.add_assignment_pair_gains(batch.weights, *found, gains)
         in_documents = _summary_kernels.doc_topic_counts(
             batch.indptr, batch.weights, *found, n_topics
         )
         _pair_kernels.add_document_pair_gains(*in_documents, reference, gains, shared)
-    gains += _prior_gains(terms, reference, shared)
-    return PairGains(gains, _cosine(shared, terms.active_documents))
+        used = used.plus(*in_documents[1:], reference)
+    gains += _prior_gains(used, reference, shared)
+    return PairGains(gains, _cosine(shared, used.n_users))
 
 
 def item_pair_gains(batches: Iterable[Assignments], counts: FloatArray) -> PairGains:
@@ -65,21 +67,38 @@ def _cosine(shared: FloatArray, sizes: FloatArray) -> FloatArray:
     return cosine
 
 
-def _prior_gains(terms: DocumentTerms, prior: FloatArray, shared: FloatArray) -> FloatArray:
+class _Used(NamedTuple):
+    """What the documents that use a topic are to it."""
+
+    n_docs: float  # of all
+    n_users: FloatArray  # (n_topics,)
+    summed_digamma: FloatArray  # (n_topics,)  Σ_d ψ(θ_dk) over those
+
+    def plus(self, topics: TopicIds, counts: FloatArray, prior: FloatArray) -> _Used:
+        """With entries of more documents."""
+        digammas = psi(counts + prior[topics])
+        n_topics = len(prior)
+        return self._replace(
+            n_users=self.n_users + np.bincount(topics, minlength=n_topics),
+            summed_digamma=self.summed_digamma + np.bincount(topics, digammas, n_topics),
+        )
+
+
+def _prior_gains(used: _Used, prior: FloatArray, shared: FloatArray) -> FloatArray:
     """The part that the priors of documents decide, (n_topics, n_topics).
 
     A document that uses a only owes lnΓ(N_a + α_a + α_b) − lnΓ(N_a + α_a) − lnΓ(α_b), one that uses
     neither lnΓ(α_a + α_b) − lnΓ(α_a) − lnΓ(α_b), and the sticks log(α_a + α_b) − log α_a − log α_b.
     """
-    active, summed = terms.active_documents, terms.summed_digamma
+    active, summed = used.n_users, used.summed_digamma
     both = prior[:, None] + prior[None, :]
     log_gammas = gammaln(prior)
     only = active[:, None] - shared  # [a, b]: documents that use a and not b, above the diagonal
     only_other = active[None, :] - shared
     linear = prior[None, :] * summed[:, None] + prior[:, None] * summed[None, :]
     of_one = -only * log_gammas[None, :] - only_other * log_gammas[:, None]
-    neither = terms.n_docs - active[:, None] - active[None, :] + shared
+    neither = used.n_docs - active[:, None] - active[None, :] + shared
     apart = log_gammas[:, None] + log_gammas[None, :]
     logs = np.log(both) - np.log(prior)[:, None] - np.log(prior)[None, :]
-    gains: FloatArray = linear + of_one + neither * (gammaln(both) - apart) + terms.n_docs * logs
+    gains: FloatArray = linear + of_one + neither * (gammaln(both) - apart) + used.n_docs * logs
     return gains

@@ -17,6 +17,7 @@ import numpy as np
 
 from sparsetopics.assignments import Assignments
 from sparsetopics.batches import IntArray
+from sparsetopics.moves.families import Families
 from sparsetopics.moves.rival import Candidate
 from sparsetopics.moves.sample import doc_topics
 from sparsetopics.moves.standing import Standing, Tools
@@ -25,21 +26,32 @@ NAME = "birth"
 CHILDREN = 4  # of a topic, itself among them
 FEWEST_TOPICS = 10  # that are tried: few topics have more children
 MOST_BORN = 200  # a lap
-MATURING_LAPS = 3
+FIRST_TRIM = 4  # lap: until then the topics form
 
 
 def plan_birth(standing: Standing, tools: Tools) -> Candidate | None:
     """Every topic's children, or itself alone where it is not split."""
     n_topics = standing.n_topics
     n_children = max(CHILDREN, -(-FEWEST_TOPICS // n_topics))
-    most = max(1, MOST_BORN // (n_children - 1))
-    targets = np.argsort(-standing.sizes, kind="stable")[:most]
-    samples = _sample(standing, targets, tools.rng)
-    components, parents = standing.evidence.families(samples, n_children, tools.rng)
-    if len(parents) == n_topics:
+    families = split_topics(standing, n_children, MOST_BORN, tools.rng)
+    if len(families.parents) == n_topics:
         return None
-    allocation = standing.allocation.branched(parents)
-    return Candidate(components, allocation, lambda n_left: n_left > n_topics, MATURING_LAPS)
+    return Candidate(
+        families.components,
+        standing.allocation.branched(families.parents),
+        lambda n_left: n_left > n_topics,
+        trimmed_from=FIRST_TRIM,
+        judged_from=FIRST_TRIM,
+    )
+
+
+def split_topics(
+    standing: Standing, n_children: int, most_born: int, rng: np.random.Generator
+) -> Families:
+    """Children of the largest topics, as many as may be born; the others themselves."""
+    most = max(1, most_born // (n_children - 1))
+    targets = np.argsort(-standing.sizes, kind="stable")[:most]
+    return standing.evidence.families(_sample(standing, targets, rng), n_children, rng)
 
 
 def _sample(

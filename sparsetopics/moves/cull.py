@@ -14,7 +14,7 @@ from sparsetopics.moves.standing import Standing, Tools
 
 NAME = "cull"
 SHARES = (0.5, 0.25)  # of the topics: after a refusal the next
-MATURING_LAPS = 1
+FIRST_TRIM = 2  # lap
 
 
 def plan_cull(standing: Standing, tools: Tools) -> Candidate | None:
@@ -29,5 +29,6 @@ def plan_cull(standing: Standing, tools: Tools) -> Candidate | None:
         standing.evidence.take(kept).components,
         standing.allocation.restricted(kept),
         lambda n_left: n_left < n_topics,
-        MATURING_LAPS,
+        trimmed_from=FIRST_TRIM,
+        judged_from=FIRST_TRIM,
     )

@@ -42,10 +42,10 @@ def merge_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]
     return standing, MoveTally(proposed, accepted)
 
 
-def plan(standing: Standing) -> IntArray:
-    """Disjoint pairs (kept < absorbed) worth a proposal, the best first, (n_pairs, 2)."""
+def plan(standing: Standing, least: float = -HOPE) -> IntArray:
+    """Disjoint pairs (kept < absorbed) that gain more than ``least``, best first, (n_pairs, 2)."""
     gains = pair_gains(standing)
-    a, b = np.nonzero(np.triu(gains > -HOPE, 1))
+    a, b = np.nonzero(np.triu(gains > least, 1))
     used: set[int] = set()
     pairs = []
     for i in np.argsort(-gains[a, b], kind="stable"):

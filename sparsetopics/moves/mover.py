@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ class Moved(NamedTuple):
     state: MemoizedState
     prior: Prior
     tallies: Mapping[str, MoveTally]
-    score: float | None  # the collapsed criterion in nats, where it is used
+    score: float | None  # the collapsed criterion in nats, where it was used
 
 
 @dataclass(slots=True)
@@ -33,16 +34,18 @@ class Mover:
     laps: Laps
     options: MoveOptions
     ledger: Ledger
+    last_lap: float = inf
     rival: Rival | None = None
 
     def move(self, state: MemoizedState, prior: Prior, lap: int, rng: np.random.Generator) -> Moved:
         """One phase."""
         standing = Standing.of(state, prior, self.ledger._replace(lap=lap))
         quiet = replace(self.laps, on_documents=lambda n_done, n_docs: None)  # a rival's
-        tools = Tools(quiet, rng, self.criterion, self.options.verify)
+        tools = Tools(quiet, rng, self.criterion, self.options.verify, self.last_lap)
         phase = make_moves(standing, self.rival, self.options.names, tools)
         standing, self.rival, self.ledger = phase.standing, phase.rival, phase.standing.ledger
-        score = standing.score if self.criterion == "collapsed" else None
+        is_scored = self.criterion == "collapsed" and standing.known_evidence is not None
+        score = standing.score if is_scored else None
         prior = Prior(standing.allocation, standing.likelihood)
         return Moved(standing.state, prior, phase.tallies, score)
 

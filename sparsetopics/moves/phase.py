@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from sparsetopics.moves import birth, cull
+from sparsetopics.moves import birth, cull, regroup
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.reorder import reorder_topics
 from sparsetopics.moves.rival import Candidate, Rival, advanced, entered
 from sparsetopics.moves.standing import MoveTally, Standing, Tools, refreshed
-from sparsetopics.moves.trimming import make_move, trim_topics
+from sparsetopics.moves.trimming import make_move, may_trim, trim_topics
 from sparsetopics.moves.verify import verify_move
 
 SETTLED_SHARE = 0.95  # of the topics before merges and deletes must be left to try others
 
 Plan = Callable[[Standing, Tools], Candidate | None]
-PLANS: Mapping[str, Plan] = {birth.NAME: birth.plan_birth, cull.NAME: cull.plan_cull}
-OPTION_OF = {birth.NAME: "birth", cull.NAME: "delete"}  # a cull is a delete of many
-MOST_REFUSALS = {birth.NAME: 1, cull.NAME: len(cull.SHARES)}
+PLANS: Mapping[str, Plan] = {
+    birth.NAME: birth.plan_birth,
+    cull.NAME: cull.plan_cull,
+    regroup.NAME: regroup.plan_regroup,
+}
+OPTION_OF = {birth.NAME: "birth", cull.NAME: "delete", regroup.NAME: "regroup"}  # culls delete many
+MOST_REFUSALS = {birth.NAME: 1, cull.NAME: len(cull.SHARES), regroup.NAME: 1}
 
 
 class Phase(NamedTuple):
@@ -32,7 +36,12 @@ class Phase(NamedTuple):
 def make_moves(
     standing: Standing, rival: Rival | None, names: tuple[str, ...], tools: Tools
 ) -> Phase:
-    """Make the moves of ``names``; ``rival`` is one that an earlier phase has entered."""
+    """Make the moves of ``names``; ``rival`` is one that an earlier phase has entered.
+
+    Nothing is computed that no move asks for: the standing may come back without its score.
+    """
+    if not _is_judged(standing, rival, names):
+        return _advanced(standing, rival, tools)
     standing = refreshed(standing, tools)
     n_before = standing.n_topics
     standing, tallies = trim_topics(standing, names, tools)
@@ -40,24 +49,34 @@ def make_moves(
         if standing.n_topics < n_before:
             standing = standing._replace(ledger=standing.ledger.preferring(cull.NAME))
         standing, rival = _challenged(standing, names, tools)
+    standing, rival, verdict = _advanced(standing, rival, tools)
+    standing, reordered = make_move("reorder", reorder_topics, standing, tools)
+    return Phase(standing, rival, {**tallies, **verdict, "reorder": reordered})
+
+
+def _is_judged(standing: Standing, rival: Rival | None, names: tuple[str, ...]) -> bool:
+    if may_trim(standing, names):
+        return True
     if rival is not None:
-        kind, n_topics = rival.move, standing.n_topics
-        standing, rival = _advanced(standing, rival, tools)
-        if rival is None:
-            change = abs(standing.n_topics - n_topics)
-            tallies[kind] = MoveTally(max(change, 1), change)
-    standing, tallies["reorder"] = make_move("reorder", reorder_topics, standing, tools)
-    return Phase(standing, rival, tallies)
+        return rival.needs_scores
+    return not is_exhausted(standing.ledger, names)
 
 
-def _advanced(standing: Standing, rival: Rival, tools: Tools) -> tuple[Standing, Rival | None]:
+def _advanced(standing: Standing, rival: Rival | None, tools: Tools) -> Phase:
+    """A lap of the rival if there is one; its tally, in topics, if it is decided."""
+    if rival is None:
+        return Phase(standing, None, {})
     verdict = advanced(standing, rival, tools)
+    if verdict.rival is not None:
+        return Phase(standing, verdict.rival, {})
     if not verdict.replaced:
-        return verdict.standing, verdict.rival
+        return Phase(verdict.standing, None, {rival.move: MoveTally(1, 0)})
     if tools.verify:
         verify_move(rival.move, standing, verdict.standing, tools)
     ledger = verdict.standing.ledger.preferring(rival.move)
-    return verdict.standing._replace(ledger=ledger), None
+    change = max(1, abs(verdict.standing.n_topics - standing.n_topics))
+    tally = MoveTally(change, change)
+    return Phase(verdict.standing._replace(ledger=ledger), None, {rival.move: tally})
 
 
 def is_exhausted(ledger: Ledger, names: tuple[str, ...]) -> bool:
@@ -76,7 +95,9 @@ def _challenged(
         if OPTION_OF[kind] not in names or ledger.n_refusals(kind) >= MOST_REFUSALS[kind]:
             continue
         candidate = plan(standing, tools)
-        if candidate is not None:
-            return standing, entered(standing, kind, candidate, tools)
-        return standing._replace(ledger=ledger.refused(kind, standing.n_topics)), None
+        if candidate is None:
+            return standing._replace(ledger=ledger.refused(kind, standing.n_topics)), None
+        if ledger.lap + candidate.judged_from - 1 > tools.last_lap:
+            return standing, None  # there would be no verdict
+        return standing, entered(standing, kind, candidate, tools)
     return standing, None

@@ -17,10 +17,12 @@ from sparsetopics.laps import Prior
 from sparsetopics.learners.memoized import MemoizedState
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.standing import Standing, Tools, refreshed
-from sparsetopics.moves.trimming import MOVES, trim_topics
+from sparsetopics.moves.trimming import trim_whole
 from sparsetopics.statistics import Statistics
 
 REACH = 6  # laps
+
+Trim = Callable[[Standing, Tools], Standing]
 
 
 class Candidate(NamedTuple):
@@ -29,7 +31,9 @@ class Candidate(NamedTuple):
     components: Any  # Components
     allocation: MovableAllocation
     is_wanted: Callable[[int], bool]  # whether so many topics still are what was meant
-    maturing_laps: int  # first laps without moves, in which topics form
+    trimmed_from: int  # lap; before it topics form
+    judged_from: int  # lap, no earlier; it is compared at the end of this one and each later
+    trim: Trim = trim_whole  # what is made of the topics after a lap
 
 
 class Rival(NamedTuple):
@@ -41,8 +45,22 @@ class Rival(NamedTuple):
     prior: Prior
     ledger: Ledger
     n_laps: int
-    score: float  # after its last lap, in nats
+    score: float  # after its last lap in nats, once topics have formed
     opponent: float  # the collection's then
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether its next lap ends with its score beside the collection's."""
+        return self.n_laps + 2 >= self.candidate.judged_from  # the pace to the first comparison
+
+    def as_grown(self, grown: Standing) -> Rival:
+        """After one more lap."""
+        return self._replace(
+            state=grown.state,
+            prior=Prior(grown.allocation, grown.likelihood),
+            ledger=grown.ledger,
+            n_laps=self.n_laps + 1,
+        )
 
 
 class Verdict(NamedTuple):
@@ -70,28 +88,36 @@ def entered(standing: Standing, move: str, candidate: Candidate, tools: Tools) -
 
 
 def advanced(standing: Standing, rival: Rival, tools: Tools) -> Verdict:
-    """One more lap of the rival, and the comparison if it is time."""
-    lap, n_laps = standing.ledger.lap, rival.n_laps + 1
-    state, prior, _ = tools.laps.run(rival.state, rival.prior, tools.rng)
-    grown = refreshed(Standing.of(state, prior, rival.ledger._replace(lap=lap)), tools)
-    if n_laps > rival.candidate.maturing_laps:
-        grown, _ = trim_topics(grown, MOVES, tools)
-        if not rival.candidate.is_wanted(grown.n_topics):
-            return _given_up(standing, rival, grown)
+    """One more lap of the rival, and the comparison if it is time.
+
+    ``standing`` is refreshed if the rival ``needs_scores``.
+    """
+    candidate, n_laps = rival.candidate, rival.n_laps + 1
+    grown = _grown(standing, rival, tools)
+    if n_laps >= candidate.trimmed_from and not candidate.is_wanted(grown.n_topics):
+        return _given_up(standing, rival, grown)
+    if not rival.needs_scores:
+        return Verdict(standing, rival.as_grown(grown), False)
     score, opponent = grown.score, standing.score
-    if n_laps > rival.candidate.maturing_laps:
+    if n_laps >= candidate.judged_from:
         if score > opponent:
             discard(standing)
             return Verdict(grown, None, True)
         closing = (score - rival.score) - (opponent - rival.opponent)
         if REACH * closing < opponent - score:
             return _given_up(standing, rival, grown)
-    prior = prior._replace(allocation=grown.allocation)
-    rival = rival._replace(
-        state=grown.state, prior=prior, ledger=grown.ledger,
-        n_laps=n_laps, score=score, opponent=opponent,
-    )  # fmt: skip
+    rival = rival.as_grown(grown)._replace(score=score, opponent=opponent)
     return Verdict(standing, rival, False)
+
+
+def _grown(standing: Standing, rival: Rival, tools: Tools) -> Standing:
+    """The rival's topics after one more lap, refreshed only where that is of use."""
+    state, prior, _ = tools.laps.run(rival.state, rival.prior, tools.rng)
+    grown = Standing.of(state, prior, rival.ledger._replace(lap=standing.ledger.lap))
+    is_trimmed = rival.n_laps + 1 >= rival.candidate.trimmed_from
+    if is_trimmed or rival.needs_scores:
+        grown = refreshed(grown, tools)
+    return rival.candidate.trim(grown, tools) if is_trimmed else grown
 
 
 def _given_up(standing: Standing, rival: Rival, grown: Standing) -> Verdict:

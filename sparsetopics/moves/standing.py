@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import reduce
+from math import inf
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -31,6 +32,7 @@ class Tools(NamedTuple):
     rng: np.random.Generator
     criterion: Criterion
     verify: bool = False  # recompute everything after each move
+    last_lap: float = inf  # of training
 
     @property
     def local(self) -> LocalOptions:
@@ -66,7 +68,7 @@ class Standing(NamedTuple):
     def of(cls, state: MemoizedState, prior: Prior, ledger: Ledger) -> Standing:
         """A collection after a lap; its terms are not yet those of one prior (``refreshed``)."""
         allocation, likelihood = prior
-        assert isinstance(allocation, MovableAllocation), "LDA keeps its topics"
+        assert isinstance(allocation, MovableAllocation), "of a model with moves"
         return cls(state, allocation, likelihood, allocation.reference, ledger)
 
     @property

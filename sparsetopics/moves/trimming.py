@@ -34,6 +34,16 @@ def trim_topics(
     return standing, tallies
 
 
+def may_trim(standing: Standing, names: Collection[str]) -> bool:
+    """Whether any of the moves among ``names`` is not paused."""
+    return any(name in names and standing.ledger.may_try(name, standing.n_topics) for name in MOVES)
+
+
+def trim_whole(standing: Standing, tools: Tools) -> Standing:
+    """What all moves of this kind leave."""
+    return trim_topics(standing, MOVES, tools)[0]
+
+
 def make_move(
     name: str, move: Move, standing: Standing, tools: Tools
 ) -> tuple[Standing, MoveTally]:
