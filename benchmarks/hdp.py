@@ -59,6 +59,7 @@ def one_run(data: Prepared, run: Run, laps: int | None) -> Run:
         )
         spent = time.process_time() - began
     last = course[-1]
+    criteria = [lap.criterion_per_token for lap in course if lap.criterion_per_token is not None]
     return run | {
         "n_topics": model.n_topics,
         "elbo": last.elbo_per_token,
