@@ -63,9 +63,7 @@ def one_run(data: Prepared, run: Run, laps: int | None) -> Run:
     return run | {
         "n_topics": model.n_topics,
         "elbo": last.elbo_per_token,
-        "criterion_value": next(
-            filter(None, (lap.criterion_per_token for lap in course[::-1])), None
-        ),
+        "criterion_value": criteria[-1] if criteria else None,
         "heldout": float(data.scorer.score(model.topic_word_mean)),
         "laps": last.lap,
         "cpu": spent,
