@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.vectors import VectorCorpus
+    from sparsetopics.document_mixture_estimators import DPMultinomialMixture, MultinomialMixture
     from sparsetopics.estimators import HDP, LDA, load
     from sparsetopics.mixture_estimators import DPGaussianMixture, GaussianMixture
 
 _HOMES = {
     "Corpus": "sparsetopics.corpora.corpus",
     "DPGaussianMixture": "sparsetopics.mixture_estimators",
+    "DPMultinomialMixture": "sparsetopics.document_mixture_estimators",
     "GaussianMixture": "sparsetopics.mixture_estimators",
     "HDP": "sparsetopics.estimators",
     "LDA": "sparsetopics.estimators",
+    "MultinomialMixture": "sparsetopics.document_mixture_estimators",
     "VectorCorpus": "sparsetopics.corpora.vectors",
     "load": "sparsetopics.estimators",
 }
@@ -25,7 +28,9 @@ __all__ = [
     "LDA",
     "Corpus",
     "DPGaussianMixture",
+    "DPMultinomialMixture",
     "GaussianMixture",
+    "MultinomialMixture",
     "VectorCorpus",
     "load",
 ]

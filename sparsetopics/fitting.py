@@ -43,7 +43,7 @@ class TopicEstimator(Protocol):
 
 def fit(estimator: TopicEstimator, X: Any) -> None:
     """Learn topics from a Corpus, or from a sparse matrix of counts (n_docs, n_words)."""
-    corpus, options = _as_corpus(X), estimator.training_options()
+    corpus, options = as_corpus(X), estimator.training_options()
 
     def divide(rng: np.random.Generator) -> Source:
         return plan_batches(corpus, estimator.n_batches, rng)
@@ -102,12 +102,18 @@ def transform(estimator: TopicEstimator, X: Any) -> FloatArray:
             for batch in corpus.batches()
         ]
     )
+    prior = model.doc_concentration
+    return with_empty_rows(found, prior / prior.sum(), corpus, X)
+
+
+def with_empty_rows(found: FloatArray, value: Any, corpus: Corpus, X: Any) -> FloatArray:
+    """Rows ``found`` of the ``corpus`` of ``X``, with ``value`` for rows that hold no word."""
     if isinstance(X, Corpus):
         return found
-    prior = model.doc_concentration
-    proportions: FloatArray = np.tile(prior / prior.sum(), (X.shape[0], 1))
-    proportions[[int(row) for doc_ids in corpus.doc_ids() for row in doc_ids]] = found
-    return proportions
+    rows = np.empty((X.shape[0], *found.shape[1:]))
+    rows[:] = value
+    rows[[int(row) for doc_ids in corpus.doc_ids() for row in doc_ids]] = found
+    return rows
 
 
 def score(estimator: TopicEstimator, X: Any) -> float:
@@ -136,7 +142,7 @@ def save(estimator: TopicEstimator, path: Path, *, overwrite: bool) -> None:
 
 def _known_words(estimator: TopicEstimator, X: Any) -> Corpus:
     _check_fitted(estimator)
-    corpus, model = _as_corpus(X), estimator.model_
+    corpus, model = as_corpus(X), estimator.model_
     if corpus.n_words != model.n_words:
         raise ShapeError(
             "documents",
@@ -152,7 +158,8 @@ def _check_fitted(estimator: TopicEstimator) -> None:
         raise OptionError(name, found="no topics yet", wanted="a fitted model", hint="Call fit.")
 
 
-def _as_corpus(X: Any) -> Corpus:
+def as_corpus(X: Any) -> Corpus:
+    """A corpus as it is, or one of a sparse matrix of counts (n_docs, n_words)."""
     if isinstance(X, Corpus):
         return X
     width = X.shape[1]

@@ -208,7 +208,15 @@ class _Estimator(Protocol):
 
 
 def _fit(estimator: _Estimator, X: Any) -> None:
-    corpus, options = _as_corpus(X), estimator.training_options()
+    options = estimator.training_options()
+    if options.counts_words:
+        raise OptionError(
+            "likelihood",
+            found=f"{options.likelihood_name} with {type(estimator).__name__}",
+            wanted="one of vectors",
+            hint="Of documents there are MultinomialMixture and DPMultinomialMixture.",
+        )
+    corpus = _as_corpus(X)
 
     def divide(rng: np.random.Generator) -> Source:
         return plan_vector_batches(corpus, estimator.n_batches, rng)
