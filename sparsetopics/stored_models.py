@@ -10,7 +10,7 @@ from sparsetopics.runs import MODEL_NAMES, check_folder
 
 
 def is_mixture_run(path: Path) -> bool:
-    """Whether the run at ``path`` is a mixture of vectors; RunError if it is no run at all."""
+    """Whether the run at ``path`` is a mixture; RunError if it is no run at all."""
     check_folder(path)
     settings = load_settings(path / SETTINGS_FILE, (*MODEL_NAMES, *MIXTURES))
     return settings["model"] in MIXTURES

@@ -181,6 +181,7 @@ def test_what_does_not_go_together_is_refused(prepared, tmp_path, corpus, argume
         (("infer", "run", "other", "--out", "out"), "found another vocabulary"),
         (("infer", "run", "vectors", "--out", "out"), "found a corpus of vectors"),
         (("infer", "gaussian", "corpus", "--out", "out"), "found a corpus of documents"),
+        (("denoise", "run", "heldout", "--out", "out"), "wanted a zero-mean-gaussian mixture"),
         (("export", "run", "--to", "gensim", "--out", "out"), "model 'dp-mixture', wanted one of"),
     ],
 )

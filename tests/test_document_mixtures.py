@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from document_mixtures import draw_documents, items_of
 from sparsetopics.allocations.mixtures import DPMixture
+from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.vocabulary import Vocabulary
@@ -73,6 +74,19 @@ def test_streamed_documents_are_worth_as_much_as_those_in_memory():
         counts[pairs] = model.n_topics
         assert sum(info.merges_accepted + info.deletes_accepted for info in course) > 0
     assert counts[0] == counts[10**6]
+
+
+def test_counts_need_not_be_whole():
+    """Then sums round, and every move still keeps its promises."""
+    drawn = draw_documents(0, 300, N_WORDS)
+    thirds = drawn.batch.word_counts.astype(np.float32) / np.float32(3.0)
+    batch = DocumentBatch(drawn.batch.indptr, drawn.batch.word_ids, thirds)
+
+    model, course = fit(items_of(batch, N_WORDS, 4), 12, moves=MoveOptions(verify=True))
+
+    bounds = np.array([info.elbo_per_token for info in course])
+    assert np.diff(bounds).min() >= -1e-9 * np.abs(bounds).max()
+    assert 2 <= model.n_topics < 12
 
 
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
