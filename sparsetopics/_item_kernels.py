@@ -209,13 +209,21 @@ def _add_entropies(topics: TopicIds, shares: Float32Array, entropies: FloatArray
 
 
 @numba.njit(cache=True, nogil=True)
-def add_entropies(
+def add_terms(
+    weights: FloatArray,  # (n_items,)
+    starts: IntArray,  # (n_items + 1,)
     topics: TopicIds,  # (n_entries,)
     shares: Float32Array,  # (n_entries,)
+    counts: FloatArray,  # (n_topics,)  added to
     entropies: FloatArray,  # (n_topics,)  added to
 ) -> None:
-    """entropies_k −= Σ r log r over the entries of topic k."""
-    _add_entropies(topics, shares, entropies)
+    """counts_k += Σ w r and entropies_k −= Σ w r log r over the entries of topic k."""
+    for n in range(weights.shape[0]):
+        for i in range(starts[n], starts[n + 1]):
+            share = np.float64(shares[i])
+            counts[topics[i]] += weights[n] * share
+            if 0.0 < share < 1.0:
+                entropies[topics[i]] -= weights[n] * share * math.log(share)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -108,11 +108,15 @@ class Batch(Protocol):
 
 
 class ItemBatch(Batch, Protocol):
-    """Items of a mixture: a pair each."""
+    """Items of a mixture, or nodes that stand for many: a pair each, which weighs as many."""
 
     @property
     def values(self) -> Any:
-        """One row for each: of numbers, or a document."""
+        """One row for each: of numbers, a document, or means over items."""
+        ...
+
+    def scorer(self, likelihood: Any, components: Any) -> Any:
+        """What scores rows of ``values`` under an ``ItemLikelihood``."""
         ...
 
 
@@ -183,6 +187,10 @@ class VectorBatch:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> VectorBatch:
         """The inverse; other arrays may be among them."""
         return cls(arrays["values"])
+
+    def scorer(self, likelihood: Any, components: Any) -> Any:
+        """Of single items, a ``Scorer``."""
+        return likelihood.prepare(components)
 
     def take(self, items: NDArray[Any]) -> VectorBatch:
         """The chosen items, in the given order."""

@@ -32,6 +32,10 @@ class DocumentItems:
     def weights(self) -> FloatArray:
         return np.ones(self.n_docs)
 
+    def scorer(self, likelihood: Any, components: Any) -> Any:
+        """Of single documents, a ``Scorer``."""
+        return likelihood.prepare(components)
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         return {PREFIX + name: array for name, array in self.values.to_arrays().items()}
 

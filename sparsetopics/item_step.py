@@ -63,7 +63,7 @@ def fit_items(
 ) -> LocalResult:
     """L-sparse responsibilities of all items of ``batch``, and what follows from them."""
     likelihood = cast("ItemLikelihood[object]", current.likelihood)
-    scorer = likelihood.prepare(current.components)
+    scorer = batch.scorer(likelihood, current.components)
     n_slots = options.n_slots(len(expected_log_weights))
     assigned = assign(batch.values, scorer, expected_log_weights, n_slots, executor)
     found = _without_zeros(assigned.responsibilities, n_slots)
@@ -74,10 +74,10 @@ def fit_items(
 
 def sum_item_terms(batch: ItemBatch, found: Responsibilities, n_topics: int) -> ItemTerms:
     """Sums over the items of a batch."""
-    counts = np.bincount(found.topics, found.shares, minlength=n_topics).astype(np.float64)
-    entropies = np.zeros(n_topics)
-    _item_kernels.add_entropies(found.topics, found.shares, entropies)
-    return ItemTerms(float(batch.n_docs), float(batch.n_docs), counts, entropies)
+    weights, (counts, entropies) = batch.weights, np.zeros((2, n_topics))
+    _item_kernels.add_terms(weights, *found, counts, entropies)
+    n_items = float(weights.sum())
+    return ItemTerms(n_items, n_items, counts, entropies)
 
 
 def _without_zeros(found: Responsibilities, n_slots: int) -> Responsibilities:

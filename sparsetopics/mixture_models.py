@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsetopics.allocations.items import ItemAllocation
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.allocations.nested import NestedAllocation
 from sparsetopics.batches import IntArray, ItemSource, Vectors
 from sparsetopics.errors import OptionError, ShapeError
 from sparsetopics.item_starts import components_of, sample_items
@@ -67,6 +68,10 @@ def begin_mixture(
         seeds = _filled_up(seeds, n_seeds, len(values))
     components = components_of(values, seeds, likelihood, n_rounds=1)
     components = components.scaled(source.n_docs / components.counts.sum())
+    if options.learner == "accelerated":
+        components = components.joined([components, components.zeros_like()])  # and a tail
+        nested = NestedAllocation(components.counts, options.prior.gamma)
+        return Statistics(components, nested.zero_terms()), Prior(nested, likelihood)
     kind = DPMixture if options.model == "dp-mixture" else FiniteMixture
     allocation = ItemAllocation(kind(components.counts, options.prior.gamma))
     return Statistics(components, allocation.zero_terms()), Prior(allocation, likelihood)
@@ -75,15 +80,18 @@ def begin_mixture(
 def make_mixture_model(current: Globals, options: TrainingOptions) -> MixtureModel:
     """The posterior as a model, components in falling order of weight."""
     likelihood = cast("ItemLikelihood[Any]", current.likelihood)
-    allocation = current.allocation
+    allocation, components = current.allocation, current.components
+    if isinstance(allocation, NestedAllocation):
+        components = components.take(np.arange(allocation.n_topics))
+        allocation = allocation.without_tail()
     assert isinstance(allocation, ItemAllocation), "a mixture"
-    order = np.argsort(-current.components.sizes, kind="stable")
+    order = np.argsort(-components.sizes, kind="stable")
     return MixtureModel(
         options.model,
         options.likelihood_name,
         likelihood,
         allocation.reordered(order).mixture,
-        likelihood.posterior(current.components.take(order)),
+        likelihood.posterior(components.take(order)),
     )
 
 

@@ -10,7 +10,7 @@ from sparsetopics.errors import OptionError
 ModelName = Literal["lda", "hdp", "dp-mixture", "mixture"]
 LikelihoodName = Literal["zero-mean-gaussian", "gaussian", "diagonal-gaussian", "multinomial"]
 LocalUpdate = Literal["mean-field", "collapsed"]
-LearnerName = Literal["memoized", "stochastic", "full"]
+LearnerName = Literal["memoized", "stochastic", "full", "accelerated"]
 StartName = Literal["random", "distant"]
 MoveName = Literal["merge", "delete", "birth", "regroup"]
 Criterion = Literal["bound", "collapsed"]
@@ -23,6 +23,8 @@ DEFAULT_MASSES: dict[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8
 DEFAULT_START: StartName = "distant"  # ahead of random documents under both updates
 # All but LDA stop when they have settled.
 DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
+GROWTH_LAPS = 1000  # of the accelerated learner: one for each component
+DEFAULT_TREE_TOLERANCE = 0.005
 MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
 WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # that learn their number of topics
 DEFAULT_LIKELIHOOD: LikelihoodName = "gaussian"
@@ -171,6 +173,7 @@ class TrainingOptions:
     model: ModelName = "lda"
     moves: MoveOptions | None = None  # None: all of a memoized HDP or DP mixture, none elsewhere
     likelihood: LikelihoodName | None = None  # of a mixture; None: gaussian
+    tree_tolerance: float | None = None  # of the accelerated learner, nats per number; None: 0.005
 
     @property
     def start_name(self) -> StartName:
@@ -179,7 +182,8 @@ class TrainingOptions:
     @property
     def n_laps(self) -> int:
         """Laps at most."""
-        return DEFAULT_LAPS[self.model] if self.laps is None else self.laps
+        default = GROWTH_LAPS if self.learner == "accelerated" else DEFAULT_LAPS[self.model]
+        return default if self.laps is None else self.laps
 
     @property
     def active_moves(self) -> MoveOptions:
@@ -217,6 +221,7 @@ class TrainingOptions:
         self._check_kind()
         self._check_moves()
         self._check_sparsity()
+        self._check_growth()
         if self.learn_hyperparameters and self.learner == "stochastic":
             _refuse(
                 "learn-hyperparameters",
@@ -246,10 +251,28 @@ class TrainingOptions:
 
     def _check_sparsity(self) -> None:
         sparsity = self.local.sparsity
+        if self.learner == "accelerated":
+            return
         if sparsity is None or self.active_moves.names:  # moves change the number of topics
             return
         if sparsity > self.n_topics:
             _refuse("sparsity", sparsity, f"at most {self.n_topics}, the number of topics")
+
+    def _check_growth(self) -> None:
+        tolerance = self.tree_tolerance
+        if self.learner != "accelerated":
+            if tolerance is not None:
+                _refuse("tree-tolerance", f"the {self.learner} learner", "the accelerated learner")
+            return
+        if self.model != "dp-mixture" or self.counts_words:
+            kind = f"{self.likelihood_name} items" if self.is_mixture else self.model
+            _refuse("learner", f"accelerated with {kind}", "a dp-mixture of vectors",
+                    "It groups vectors that lie close together.")  # fmt: skip
+        if self.n_topics != 1:
+            _refuse("topics", f"{self.n_topics} with the accelerated learner", "1",
+                    "It grows from one component.")  # fmt: skip
+        if tolerance is not None and not 0 <= tolerance < float("inf"):
+            _refuse("tree-tolerance", tolerance, "0 or more nats")
 
     def _check_moves(self) -> None:
         if self.model == "lda" and self.prior.top_concentration is not None:

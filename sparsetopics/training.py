@@ -11,10 +11,13 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.batches import BatchSource, ItemSource, Source
+from sparsetopics.batches import BatchSource, ItemSource, Source, VectorSource
 from sparsetopics.bounds import elbo
 from sparsetopics.executors import Executor
+from sparsetopics.growth.begin import outer_nodes, tree_tolerance
+from sparsetopics.growth.grower import Grower
 from sparsetopics.laps import Laps, LapTally, OnDocuments, Prior
+from sparsetopics.learners.accelerated import AcceleratedLearner
 from sparsetopics.learners.full import FullLearner
 from sparsetopics.learners.learner import Learner
 from sparsetopics.learners.memoized import MemoizedLearner
@@ -61,7 +64,6 @@ class LapInfo(NamedTuple):
 
 Model = TopicModel | MixtureModel
 OnLap = Callable[[LapInfo, Callable[[], Model]], None]
-FIRST_MOVES = 4  # lap: topics must have formed
 QUIET_LAPS = 3
 QUIET_GAIN = 1e-3  # nats per token
 
@@ -90,17 +92,18 @@ def train(
     another number of topics or words.
     """
     begin, prior = _begin(source, options, rng, start)
+    if options.learner == "accelerated":
+        source = outer_nodes(cast(VectorSource, source), begin.components, options)
     learner = _learner(source, options, scratch, executor)
     laps = Laps(source, learner, options.local, executor, hooks.on_documents)
-    ledger = Ledger.new(begin.components.n_topics)
-    mover = Mover(laps, options.active_moves, ledger, options.n_laps)
+    mover = _mover(laps, options, begin)
     state = learner.init(begin)
     began = time.perf_counter()
     course: list[LapInfo] = []
     for lap in range(1, options.n_laps + 1):
         state, prior, tally = laps.run(state, prior, rng)
         moved = Moved(state, prior, {}, None)
-        if lap >= FIRST_MOVES and options.active_moves.names:
+        if mover is not None and lap >= mover.first_lap:
             moved = mover.move(state, prior, lap, rng)
             state, prior = moved.state, moved.prior
         if options.learn_hyperparameters:
@@ -110,7 +113,8 @@ def train(
         seconds = time.perf_counter() - began
         course.append(_report(lap, seconds, bound, current, tally, moved, source))
         hooks.on_lap(course[-1], partial(_make_model, current, options))
-        if options.model != "lda" and mover.is_exhausted and has_settled(course):
+        is_done = mover is None or mover.is_exhausted
+        if options.model != "lda" and is_done and has_settled(course):
             break
     return _make_model(current, options)
 
@@ -142,6 +146,16 @@ def _make_model(current: Globals, options: TrainingOptions) -> Model:
     return make_mixture_model(current, options) if options.is_mixture else make_topic_model(current)
 
 
+def _mover(laps: Laps, options: TrainingOptions, begin: Statistics) -> Mover | Grower | None:
+    """What changes the number of topics after a lap."""
+    if options.learner == "accelerated":
+        n_columns = begin.components.n_columns
+        return Grower(laps, tree_tolerance(laps.source.n_docs, n_columns, options))
+    if not options.active_moves.names:
+        return None
+    return Mover(laps, options.active_moves, Ledger.new(begin.components.n_topics), options.n_laps)
+
+
 def _learner(
     source: Source, options: TrainingOptions, scratch: Path, executor: Executor
 ) -> Learner[Any]:
@@ -150,6 +164,8 @@ def _learner(
         return FullLearner(keep_better)
     if options.learner == "stochastic":
         return StochasticLearner(source.n_docs, options.step_sizes)
+    if options.learner == "accelerated":
+        return AcceleratedLearner()
     return MemoizedLearner(
         Memo(scratch),
         executor,
@@ -178,7 +194,7 @@ def _report(
         seconds=seconds,
         elbo_per_token=bound,
         criterion_per_token=None if moved.score is None else moved.score / source.n_tokens,
-        n_topics=current.components.n_topics,
+        n_topics=current.allocation.n_topics,
         active_topics=int(np.sum(current.components.sizes >= 1.0)),
         restarts_proposed=tally.local.restarts_proposed,
         restarts_accepted=tally.local.restarts_accepted,

@@ -101,14 +101,17 @@ def test_even_shares_of_many_topics_add_up(n_topics):
 
 
 @given(seed=SEEDS, n_topics=st.integers(1, 6), n_items=st.integers(0, 9))
-def test_entropies_equal_their_twin(seed, n_topics, n_items):
-    shares = draw_shares(n_items, n_topics, np.random.default_rng(seed))
-    _, topics, values = sparse(shares)
-    found = np.ones(n_topics)
+def test_terms_equal_their_twin(seed, n_topics, n_items):
+    rng = np.random.default_rng(seed)
+    shares, weights = draw_shares(n_items, n_topics, rng), rng.gamma(1.0, size=n_items)
+    counts, entropies = np.ones((2, n_topics))
 
-    _item_kernels.add_entropies(topics, values, found)
+    _item_kernels.add_terms(weights, *sparse(shares), counts, entropies)
 
-    np.testing.assert_allclose(found, 1.0 + reference_gaussian.entropies(shares), rtol=1e-12)
+    alone = [reference_gaussian.entropies(row[None]) for row in shares]
+    twins = (weight * entropy for weight, entropy in zip(weights, alone, strict=True))
+    np.testing.assert_allclose(counts, 1.0 + weights @ shares, rtol=1e-12)
+    np.testing.assert_allclose(entropies, sum(twins, np.ones(n_topics)), rtol=1e-12)
 
 
 @given(seed=SEEDS, n_topics=st.integers(1, 6), n_items=st.integers(0, 9))

@@ -46,6 +46,9 @@ class Allocation(Protocol):
         ...
 
     @property
+    def n_topics(self) -> int: ...
+
+    @property
     def total_concentration(self) -> float | None:
         """α, in total, where documents have proportions of their own."""
         ...
@@ -59,9 +62,6 @@ class Allocation(Protocol):
 @runtime_checkable
 class MovableAllocation(Allocation, Protocol):
     """One whose number of topics moves may change."""
-
-    @property
-    def n_topics(self) -> int: ...
 
     @property
     def weights(self) -> FloatArray:

@@ -79,7 +79,7 @@ class DPMixture:
     @property
     def expected_log_weights(self) -> FloatArray:
         """E[log v_k] + Σ_{l<k} E[log(1 − v_l)], (n_topics,)."""
-        taken, left = _expected_logs(*self._sticks)
+        taken, left = expected_logs(*self._sticks)
         weights: FloatArray = taken + np.cumsum(left) - left
         return weights
 
@@ -100,14 +100,14 @@ class DPMixture:
         taken, left = self._sticks
         bound = entropies + betaln(taken, left) - betaln(1.0, self.concentration)
         if counts is not self.counts:
-            log_taken, log_left = _expected_logs(taken, left)
+            log_taken, log_left = expected_logs(taken, left)
             bound += (counts + 1.0 - taken) * log_taken
-            bound += (_later(counts) + self.concentration - left) * log_left
+            bound += (later(counts) + self.concentration - left) * log_left
         return float(bound.sum())
 
     @property
     def _sticks(self) -> tuple[FloatArray, FloatArray]:
-        return 1.0 + self.counts, self.concentration + _later(self.counts)
+        return 1.0 + self.counts, self.concentration + later(self.counts)
 
     def updated(self, counts: FloatArray) -> Self:
         return replace(self, counts=counts)
@@ -183,13 +183,13 @@ class FiniteMixture:
         return replace(self, counts=self.counts[order])
 
 
-def _later(counts: FloatArray) -> FloatArray:
+def later(counts: FloatArray) -> FloatArray:
     """N_{>k} = Σ_{l>k} N_l, (n_topics,); summed from the end, so that no rounding is left there."""
     later: FloatArray = np.append(np.cumsum(counts[:0:-1])[::-1], 0.0)
     return later
 
 
-def _expected_logs(taken: FloatArray, left: FloatArray) -> tuple[FloatArray, FloatArray]:
+def expected_logs(taken: FloatArray, left: FloatArray) -> tuple[FloatArray, FloatArray]:
     """E[log v_k] and E[log(1 − v_k)] of Beta(taken, left), (n_topics,) each."""
     total = psi(taken + left)
     return psi(taken) - total, psi(left) - total

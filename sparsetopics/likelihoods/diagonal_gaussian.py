@@ -16,6 +16,7 @@ from sparsetopics.batches import FloatArray, IntArray, Vectors
 from sparsetopics.errors import OptionError
 from sparsetopics.likelihoods import priors
 from sparsetopics.likelihoods.moments import Moments
+from sparsetopics.likelihoods.natural_parameters import NaturalParameters
 from sparsetopics.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.likelihoods.scorers import DiagonalScorer, diagonal_scorer
 from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
@@ -142,6 +143,13 @@ class DiagonalGaussian:
         precisions = posterior.shapes[:, None] / posterior.rates
         constants = self._constants(posterior)
         return diagonal_scorer(priors.origin_of(self.mean), posterior.means, precisions, constants)
+
+    def natural_parameters(self, moments: Moments) -> NaturalParameters:
+        posterior = self._centred_posterior(moments)
+        precisions = posterior.shapes[:, None] / posterior.rates
+        linear = precisions * posterior.means
+        constants = self._constants(posterior) - 0.5 * (linear * posterior.means).sum(axis=1)
+        return NaturalParameters(linear, -0.5 * precisions, constants)
 
     def _constants(self, posterior: NormalGammaPosterior) -> FloatArray:
         """½ Σ_d (E[log λ_kd] − 1/κ_k − log 2π), (n_topics,)."""

@@ -15,6 +15,7 @@ import numpy as np
 from sparsetopics.batches import FloatArray, IntArray, Vectors
 from sparsetopics.likelihoods import priors, wishart
 from sparsetopics.likelihoods.moments import Moments
+from sparsetopics.likelihoods.natural_parameters import NaturalParameters
 from sparsetopics.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.likelihoods.scorers import TriangularScorer, triangular_scorer
 from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
@@ -148,6 +149,15 @@ class Gaussian:
         factors /= np.sqrt(posterior.degrees_of_freedom)[:, None, None]
         origin = priors.origin_of(self.mean)
         return triangular_scorer(origin, posterior.means, factors, constants)
+
+    def natural_parameters(self, moments: Moments) -> NaturalParameters:
+        posterior = self._centred_posterior(moments)
+        dof, scale_matrices, means, _ = posterior
+        constants = self._constants(posterior, wishart.cholesky(scale_matrices))
+        precisions = dof[:, None, None] * np.linalg.inv(scale_matrices)
+        linear = np.einsum("kde,ke->kd", precisions, means)
+        constants -= 0.5 * np.einsum("kd,kd->k", linear, means)
+        return NaturalParameters(linear, -0.5 * precisions, constants)
 
     def _constants(self, posterior: NormalWishartPosterior, factors: FloatArray) -> FloatArray:
         """½ (E[log |Λ_k|] − D/κ_k) − D/2 log 2π, (n_topics,)."""

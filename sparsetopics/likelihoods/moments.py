@@ -11,10 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 
 from sparsetopics import _item_kernels
 from sparsetopics.batches import FloatArray, IntArray, VectorBatch, Vectors
 from sparsetopics.executors import Executor
+from sparsetopics.likelihoods.natural_parameters import unpacked
+from sparsetopics.node_batches import NodeBatch
 from sparsetopics.responsibilities import Responsibilities
 
 BLOCK_ITEMS = 1024  # gathered at once
@@ -102,9 +105,22 @@ class Moments(NamedTuple):
         """No count below zero, in place. Of ``_item_kernels.share_items`` counts are exact."""
         np.maximum(self.counts, 0.0, out=self.counts)
 
-    def sum_batch(self, batch: VectorBatch, found: Responsibilities, executor: Executor) -> Moments:
+    def sum_batch(
+        self, batch: VectorBatch | NodeBatch, found: Responsibilities, executor: Executor
+    ) -> Moments:
         """Those of a batch, for as many topics and from the same origin."""
+        if isinstance(batch, NodeBatch):
+            return self._sum_nodes(batch, found)
         return self.sum_items(batch.values, found, executor)
+
+    def _sum_nodes(self, batch: NodeBatch, found: Responsibilities) -> Moments:
+        """Each node's sums are shared out as they are: its counts are among them."""
+        shape = batch.n_docs, self.n_topics
+        entries = found.shares.astype(np.float64), found.topics.astype(np.int64), found.starts
+        shares = csr_matrix(entries, shape).T
+        counts, sums, products = (shares @ values for values in batch.sums)
+        squares = products if self.squares.ndim == 2 else unpacked(products, self.n_columns)
+        return self._with((counts, sums[:, : self.sums.shape[1]], squares))
 
     def sum_items(self, values: Vectors, found: Responsibilities, executor: Executor) -> Moments:
         """Those of ``values`` (n_items, n_columns) with a row of ``found`` for each item."""

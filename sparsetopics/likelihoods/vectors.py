@@ -9,6 +9,7 @@ import numpy as np
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.likelihoods.likelihood import ItemLikelihood, Posterior
 from sparsetopics.likelihoods.moments import Moments
+from sparsetopics.likelihoods.natural_parameters import NaturalParameters
 from sparsetopics.likelihoods.normals import Normals
 
 PAIRS_AT_ONCE = 256
@@ -19,6 +20,10 @@ class VectorLikelihood(ItemLikelihood[Posterior], Protocol[Posterior]):
 
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
         """Σ_n r_nk E[log p(x_n|φ_k)], (n_topics,), under the posterior of other moments."""
+        ...
+
+    def natural_parameters(self, moments: Moments) -> NaturalParameters:
+        """E[log p(x|φ_k)] under the posterior of ``moments``, for means over many items."""
         ...
 
     def point_estimates(self, posterior: Posterior) -> Normals:

@@ -13,6 +13,7 @@ import numpy as np
 from sparsetopics.batches import FloatArray, IntArray, Vectors
 from sparsetopics.likelihoods import priors, wishart
 from sparsetopics.likelihoods.moments import Moments
+from sparsetopics.likelihoods.natural_parameters import NaturalParameters
 from sparsetopics.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.likelihoods.scorers import TriangularScorer, triangular_scorer
 from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
@@ -46,7 +47,7 @@ class ZeroMeanGaussian:
     ) -> Self:
         """Expected covariance: ``scale`` times the sample's second moments; ν = D + 2 by default.
 
-        The diagonal is the default because patches without their mean have a singular covariance.
+        By default columns are uncorrelated in the prior.
         """
         n_columns = values.shape[1]
         dof = n_columns + 2.0 if degrees_of_freedom is None else degrees_of_freedom
@@ -121,6 +122,12 @@ class ZeroMeanGaussian:
         factors /= np.sqrt(dof)[:, None, None]
         means = np.zeros((len(dof), self.n_columns))
         return triangular_scorer(means[0], means, factors, constants)
+
+    def natural_parameters(self, moments: Moments) -> NaturalParameters:
+        dof, scale_matrices = self.posterior(moments)
+        constants = self._constants(dof, wishart.cholesky(scale_matrices))
+        precisions = dof[:, None, None] * np.linalg.inv(scale_matrices)
+        return NaturalParameters(np.zeros(precisions.shape[:2]), -0.5 * precisions, constants)
 
     def _constants(self, dof: FloatArray, factors: FloatArray) -> FloatArray:
         """½ E[log |Λ_k|] − D/2 log 2π, (n_topics,)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from sparsetopics.options import DEFAULT_CRITERION, Criterion, MoveOptions
 class Moved(NamedTuple):
     """A collection after a phase of moves."""
 
-    state: MemoizedState
+    state: Any  # the learner's
     prior: Prior
     tallies: Mapping[str, MoveTally]
     score: float | None  # the collapsed criterion in nats, where it was used
@@ -36,6 +36,7 @@ class Mover:
     ledger: Ledger
     last_lap: float = inf
     rival: Rival | None = None
+    first_lap: ClassVar[int] = 4  # topics must have formed
 
     def move(self, state: MemoizedState, prior: Prior, lap: int, rng: np.random.Generator) -> Moved:
         """One phase."""

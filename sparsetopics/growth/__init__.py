@@ -1,0 +1,1 @@
+"""How a mixture grows from one component, on a kd-tree that is refined where it matters."""

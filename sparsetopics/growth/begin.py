@@ -1,0 +1,41 @@
+"""How growth begins: all items in memory, in a tree or each for itself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsetopics.batches import Vectors, VectorSource
+from sparsetopics.growth.outer_source import OuterSource
+from sparsetopics.kd_tree import KdTree
+from sparsetopics.likelihoods.moments import Moments
+from sparsetopics.node_batches import LeafSource, NodeSource
+from sparsetopics.options import DEFAULT_TREE_TOLERANCE, TrainingOptions
+
+FIRST_NODES = 256  # outer ones, before anything is known of components
+
+
+def outer_nodes(source: VectorSource, zero: Moments, options: TrainingOptions) -> OuterSource:
+    """The items of all batches, in a tree unless its tolerance is 0."""
+    values = _all_items(source)
+    if options.tree_tolerance == 0.0:
+        return LeafSource(values)
+    tree = KdTree(values, zero.origin, in_pairs=zero.squares.ndim == 3)
+    return NodeSource(tree, FIRST_NODES)
+
+
+def tree_tolerance(n_items: int, n_columns: int, options: TrainingOptions) -> float:
+    """Nats of the whole ELBO that dividing all outer nodes once more may be worth."""
+    tolerance = options.tree_tolerance
+    per_number = DEFAULT_TREE_TOLERANCE if tolerance is None else tolerance
+    return per_number * n_items * n_columns
+
+
+def _all_items(source: VectorSource) -> Vectors:
+    """A copy of its own, (n_items, n_columns)."""
+    values = np.empty((source.n_docs, source.n_columns), np.float32)
+    filled = 0
+    for batch_id in range(source.n_batches):
+        batch = source.read(batch_id)
+        values[filled : filled + batch.n_items] = batch.values
+        filled += batch.n_items
+    return values

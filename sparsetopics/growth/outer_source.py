@@ -1,0 +1,24 @@
+"""What growth asks of the data: outer nodes that may be refined, in one batch."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from sparsetopics.batches import IntArray, Source
+
+
+class OuterSource(Source, Protocol):
+    """Items by the outer nodes of a tree; ``read(0)`` gives them all."""
+
+    @property
+    def outer(self) -> IntArray:
+        """The number of each outer node, which it keeps."""
+        ...
+
+    def children(self, positions: IntArray) -> tuple[Any, IntArray]:
+        """What is one level below some outer nodes, as a batch, with its parents' places there."""
+        ...
+
+    def refine(self, nodes: IntArray) -> None:
+        """Put children in the place of those of ``nodes`` that are outer ones."""
+        ...

@@ -1,0 +1,308 @@
+"""Growth on a kd-tree: nodes stand for their items exactly, refinement and splits are as said."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gaussian_worlds import (
+    NAMES,
+    SERIAL,
+    draw_items,
+    draw_prior,
+    draw_shares,
+    likelihood_of,
+    sparse,
+)
+from separated_gaussians import asterisk, c_separated
+from sparsetopics.allocations.nested import NestedAllocation
+from sparsetopics.bounds import elbo
+from sparsetopics.evaluation.clustering import score_clustering
+from sparsetopics.executors import open_executor
+from sparsetopics.growth.refining import division_gains, node_worth, plan_refinement
+from sparsetopics.growth.splitting import halves, owners, try_split
+from sparsetopics.item_step import fit_items, sum_item_terms
+from sparsetopics.kd_tree import KdTree
+from sparsetopics.laps import Prior
+from sparsetopics.learners.accelerated import GrownState, tied
+from sparsetopics.local_step import Globals
+from sparsetopics.node_batches import LeafSource, NodeSource
+from sparsetopics.options import LocalOptions, TrainingOptions
+from sparsetopics.statistics import Statistics
+from sparsetopics.training import Hooks, train
+
+SEEDS = st.integers(0, 2**32 - 1)
+each_likelihood = pytest.mark.parametrize("name", NAMES)
+
+
+def tree_source(values, likelihood, n_nodes):
+    zero = likelihood.zeros(1)
+    tree = KdTree(values.copy(), zero.origin, in_pairs=zero.squares.ndim == 3)
+    return NodeSource(tree, n_nodes)
+
+
+def world(name, seed, n_items=60, n_topics=3, n_columns=3, n_nodes=8):
+    """A likelihood, a tree of items, components and a tail under some weights."""
+    rng = np.random.default_rng(seed)
+    likelihood = likelihood_of(draw_prior(name, n_columns, rng))
+    values = draw_items(n_items, n_columns, rng)
+    shares = np.hstack([draw_shares(n_items, n_topics, rng), np.zeros((n_items, 1))])
+    moments = likelihood.zeros(n_topics + 1).sum_items(values, sparse(shares), SERIAL)
+    allocation = NestedAllocation(moments.counts, 2.0)
+    source = tree_source(values, likelihood, n_nodes)
+    return source, values, Globals(tied(moments), allocation, likelihood)
+
+
+def dense(found, n_topics):
+    shares = np.zeros((len(found.starts) - 1, n_topics))
+    rows = np.repeat(np.arange(len(shares)), np.diff(found.starts))
+    shares[rows, found.topics] = found.shares
+    return shares
+
+
+def items_of(source):
+    """The items of each outer node."""
+    return [source.tree.items(node) for node in source.outer]
+
+
+# --- nodes as items -------------------------------------------------------------------------------
+
+
+@each_likelihood
+@given(seed=SEEDS)
+@settings(max_examples=15, deadline=None)
+def test_a_node_scores_as_the_mean_of_its_items(name, seed):
+    source, _, current = world(name, seed)
+    batch, likelihood = source.read(0), current.likelihood
+
+    found = batch.scorer(likelihood, current.components).log_densities(batch.values)
+
+    of_items = likelihood.prepare(current.components)
+    for row, items in zip(found, items_of(source), strict=True):
+        logs = of_items.log_densities(items).astype(np.float64).mean(axis=0)
+        np.testing.assert_allclose(row, logs, rtol=1e-4, atol=1e-3)
+
+
+@each_likelihood
+@given(seed=SEEDS)
+@settings(max_examples=15, deadline=None)
+def test_a_node_gives_what_its_items_would(name, seed):
+    """Moments and terms are those of all items with their node's responsibilities."""
+    source, _, current = world(name, seed)
+    batch, n_topics = source.read(0), current.components.n_topics
+    shares = draw_shares(batch.n_docs, n_topics, np.random.default_rng(seed))
+    lengths = [len(items) for items in items_of(source)]
+    values, of_items = np.concatenate(items_of(source)), np.repeat(shares, lengths, axis=0)
+
+    moments = current.components.sum_batch(batch, sparse(shares), SERIAL)
+    terms = sum_item_terms(batch, sparse(shares), n_topics)
+
+    expected = current.components.sum_items(values, sparse(of_items), SERIAL)
+    for mine, theirs in zip(moments[:3], expected[:3], strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-5)
+    own = sum_item_terms(LeafSource(values).read(0), sparse(of_items), n_topics)
+    for mine, theirs in zip(terms, own, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9)
+
+
+# --- refinement -----------------------------------------------------------------------------------
+
+
+@each_likelihood
+@given(seed=SEEDS, sparsity=st.sampled_from([1, 2, None]))
+@settings(max_examples=25, deadline=None)
+def test_refinement_never_raises_the_free_energy(name, seed, sparsity):
+    """Under the same parameters, down to single items; and by as much as was foretold."""
+    source, values, current = world(name, seed, n_nodes=1)
+    local = LocalOptions("mean-field", sparsity)
+    worth = [node_worth(source.read(0), current, local, SERIAL).sum()]
+    while len(source.outer) < len(values):
+        gains = division_gains(source, current, local, SERIAL)
+        before = len(source.outer)
+        source.refine(source.outer)
+        if len(source.outer) == before:
+            break
+        worth.append(node_worth(source.read(0), current, local, SERIAL).sum())
+        rounding = 1e-5 * max(abs(worth[-1]), 1.0)
+        assert worth[-1] >= worth[-2] - rounding
+        assert worth[-1] - worth[-2] == pytest.approx(gains.sum(), abs=rounding)
+    alone = node_worth(LeafSource(values).read(0), current, local, SERIAL).sum()
+    assert worth[-1] == pytest.approx(alone, rel=1e-4)
+
+
+@each_likelihood
+@given(seed=SEEDS)
+@settings(max_examples=15, deadline=None)
+def test_no_more_nodes_are_divided_than_needed(name, seed):
+    source, _, current = world(name, seed)
+    local = LocalOptions("mean-field")
+    gains = division_gains(source, current, local, SERIAL)
+    for share in (0.0, 0.3, 1.0):
+        enough = share * gains.sum()
+        plan = plan_refinement(source, current, enough, local, SERIAL)
+        assert plan.left <= enough + 1e-9
+        assert plan.gained + plan.left == pytest.approx(gains.sum())
+        if len(plan.positions) and share > 0.0:
+            assert plan.left + gains[plan.positions].min() > enough
+
+
+def test_only_the_nodes_that_are_named_are_divided():
+    source, _, _ = world("gaussian", 0)
+    chosen = source.outer[[1, 4]]
+    left = source.tree.children(chosen)
+
+    source.refine(np.append(chosen, 10**6))  # one that is not there
+
+    assert not np.isin(chosen, source.outer).any()
+    assert np.isin([*left, *(left + 1)], source.outer).all()
+    assert len(source.outer) == 10
+
+
+# --- splits ---------------------------------------------------------------------------------------
+
+
+@each_likelihood
+@pytest.mark.parametrize("axis", [0, 1])
+def test_halves_together_are_the_whole(name, axis):
+    _, _, current = world(name, 3)
+    whole = current.components.take(np.array([0]))
+
+    pair = halves(whole, axis)
+
+    for both, one in zip(pair[:3], whole[:3], strict=True):
+        np.testing.assert_allclose(both.sum(axis=0), one[0], rtol=1e-9, atol=1e-9)
+    assert not np.allclose(pair.squares[0], pair.squares[1])
+
+
+@each_likelihood
+@pytest.mark.parametrize("kind", ["tree", "leaves"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_score_of_a_split_is_that_of_its_responsibilities(name, kind, seed):
+    source, values, current = world(name, seed, n_items=400, n_nodes=64)
+    if kind == "leaves":
+        source = LeafSource(values)
+    prior = Prior(current.allocation, current.likelihood)
+    found = fit_items(
+        source.read(0), current, current.allocation.expected_log_weights,
+        LocalOptions("mean-field"), SERIAL,
+    )  # fmt: skip
+    state = GrownState(Statistics(*found.summary), found.responsibilities, False)
+    n_topics = current.components.n_topics
+    component = int(np.argmax(found.summary.terms.counts[:-1]))
+    positions = np.flatnonzero(owners(found.responsibilities) == component)
+
+    split = try_split(source, state, prior, component, positions, 0, SERIAL)
+
+    assert split is not None
+    assert split.total.components.n_topics == n_topics + 1
+    rest = np.setdiff1d(np.arange(n_topics - 1), component)
+    outside = np.setdiff1d(np.arange(source.read(0).n_docs), positions)
+    untouched = dense(found.responsibilities.take(outside), n_topics)
+    weights = source.read(0).weights[outside]
+    counts = split.total.components.counts
+    np.testing.assert_allclose(counts[rest], (weights @ untouched)[rest], rtol=1e-6, atol=1e-6)
+    assert counts.sum() == pytest.approx(len(values), rel=1e-9)
+    np.testing.assert_allclose(counts, split.total.terms.counts, rtol=1e-9)
+    renewed = Globals(tied(split.total.components), split.allocation, current.likelihood)
+    assert split.score == pytest.approx(elbo(split.total, renewed), rel=1e-12)
+    np.testing.assert_array_equal(split.nodes, source.outer[positions])
+
+
+def test_the_owner_of_a_node_has_its_largest_share():
+    shares = np.array([[0.5, 0.5, 0.0], [0.0, 0.25, 0.75], [0.0, 1.0, 0.0]])
+    assert owners(sparse(shares)).tolist() == [0, 2, 1]
+
+
+# --- training -------------------------------------------------------------------------------------
+
+
+def grown(cloud, folder, seed=0, *, workers=1, **options):
+    course = []
+    given_options = TrainingOptions(
+        1, model="dp-mixture", learner="accelerated", local=LocalOptions("mean-field"), **options
+    )
+    with open_executor(workers) as executor:
+        model = train(
+            cloud.source(), given_options, folder, executor, np.random.default_rng(seed),
+            hooks=Hooks(on_lap=lambda info, model: course.append(info)),
+        )  # fmt: skip
+    return model, course
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("shape", ["gaussians", "asterisk"])
+def test_it_finds_the_true_components_from_one(tmp_path, shape, seed):
+    rng = np.random.default_rng(seed)
+    cloud = asterisk(rng) if shape == "asterisk" else c_separated(rng, 5_000, 16, 2.0)
+    n_true = 8 if shape == "asterisk" else 10
+
+    model, course = grown(cloud, tmp_path, seed)
+
+    assert model.n_topics == n_true, f"seed {seed}"
+    shares = model.responsibilities(cloud.values)
+    agreement = score_clustering(cloud.kinds, shares.argmax(axis=1))
+    assert agreement.hungarian_accuracy > 0.97, f"seed {seed}"
+    bounds = [info.elbo_per_token for info in course]
+    assert all(later >= former - 1e-9 for former, later in pairwise(bounds))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_tree_comes_close_to_all_items(tmp_path, seed):
+    cloud = c_separated(np.random.default_rng(seed), 4_000, 8, 2.0, n_components=5)
+
+    _, on_tree = grown(cloud, tmp_path / "tree", seed)
+    plain, on_items = grown(cloud, tmp_path / "items", seed, tree_tolerance=0.0)
+
+    assert plain.n_topics == 5
+    ratio = on_tree[-1].elbo_per_token / on_items[-1].elbo_per_token
+    assert 1.0 - 1e-6 <= ratio <= 1.02, f"seed {seed}"
+
+
+def test_a_finer_tree_has_the_higher_bound(tmp_path):
+    cloud = c_separated(np.random.default_rng(0), 4_000, 8, 2.0, n_components=5)
+    bounds = [
+        grown(cloud, tmp_path, tree_tolerance=tolerance)[1][-1].elbo_per_token
+        for tolerance in (0.1, 0.01, 0.001, 0.0)
+    ]
+    assert bounds == sorted(bounds)
+    assert bounds[0] < bounds[-1] - 1e-3
+
+
+@pytest.mark.parametrize("tolerance", [None, 0.0])
+def test_the_same_seed_gives_the_same_bits_for_any_workers(tmp_path, tolerance):
+    cloud = c_separated(np.random.default_rng(0), 3_000, 4, 2.0, n_components=4)
+    models = [
+        grown(cloud, tmp_path, 5, workers=workers, tree_tolerance=tolerance)[0]
+        for workers in (1, 1, 2)
+    ]
+    posteriors = [[array.tobytes() for array in model.posterior] for model in models]
+    assert posteriors[0] == posteriors[1] == posteriors[2]
+
+
+@pytest.mark.parametrize("name", ["diagonal-gaussian", "zero-mean-gaussian"])
+def test_other_likelihoods_grow_too(tmp_path, name):
+    rng = np.random.default_rng(0)
+    if name == "diagonal-gaussian":
+        cloud = c_separated(rng, 2_000, 3, 4.0, n_components=3)
+    else:  # two directions through the origin
+        angles, lengths = np.repeat([0.3, 1.6], 1_000), rng.normal(0.0, 3.0, 2_000)
+        values = lengths[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=1)
+        values += rng.normal(0.0, 0.05, (2_000, 2))
+        cloud = c_separated(rng, 2_000, 2, 1.0)._replace(values=values.astype(np.float32))
+
+    model, course = grown(cloud, tmp_path, likelihood=name, tree_tolerance=0.001)
+
+    assert 2 <= model.n_topics <= 6
+    assert course[-1].elbo_per_token > course[0].elbo_per_token - 1e-9
+
+
+def test_items_that_are_all_alike_but_one_make_one_component(tmp_path):
+    values = np.zeros((50, 2), np.float32)
+    values[0] = 1.0
+    cloud = c_separated(np.random.default_rng(0), 50, 2, 1.0)._replace(values=values)
+
+    model, _ = grown(cloud, tmp_path)
+
+    assert model.n_topics <= 2
