@@ -206,7 +206,7 @@ def _print_mixtures(cards: list[MixtureCard], as_json: bool) -> None:
     agreement = ("nmi", "hungarian_accuracy", "majority_accuracy")
     of_words = cards[0].n_tokens is not None
     datum = "token" if of_words else "item"
-    titles = ["log-likelihood/item", "std.err", f"ELBO/{datum}", "components"]
+    titles = ["log-likelihood/item", "std.err", f"ELBO/{datum}", "components", "used"]
     if of_words:
         titles.insert(2, "log-likelihood/token")
     if any(card.clustering for card in cards):
@@ -217,6 +217,7 @@ def _print_mixtures(cards: list[MixtureCard], as_json: bool) -> None:
         cells = [
             f"{card.log_likelihood_per_item:.4f}".rjust(len(titles[0])),
             f"{card.standard_error:.4f}", elbo, f"{card.run.model.n_topics}",
+            f"{card.n_used_components}",
         ]  # fmt: skip
         if card.log_likelihood_per_token is not None:
             cells.insert(2, f"{card.log_likelihood_per_token:.4f}".rjust(len(titles[2])))

@@ -16,7 +16,9 @@ from sparsetopics.options import (
     DEFAULT_MOVES,
     DEFAULT_TOP_CONCENTRATION,
     MIXTURES,
+    POINT_LEARNERS,
     Criterion,
+    GradientName,
     LearnerName,
     LikelihoodName,
     LocalUpdate,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 NO_MOVES = "none"
 DEFAULT_TOPICS: dict[ModelName, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
+DEFAULT_TRUNCATION = 50
 
 
 def _move_names(
@@ -60,7 +63,8 @@ def _move_names(
     type=int,
     help="Number of topics or components; the number that hdp and dp-mixture start from. "
     f"Default: {', '.join(f'{number} for {name}' for name, number in DEFAULT_TOPICS.items())}; or "
-    "as many as a run to go on from has.",
+    "as many as a run to go on from has. The learners alternating and gradient empty some of as "
+    f"many, {DEFAULT_TRUNCATION} by default.",
 )
 @click.option(
     "--likelihood",
@@ -73,7 +77,20 @@ def _move_names(
     type=click.Choice(get_args(LearnerName)),
     default="memoized",
     show_default=True,
-    help="How batches update the topics.",
+    help="How batches update the topics. alternating and gradient move single values, not "
+    "posteriors, of a dp-mixture of isotropic Gaussians with one component for each item.",
+)
+@click.option(
+    "--gradient",
+    type=click.Choice(get_args(GradientName)),
+    help="Steps of the gradient learner: plain, with momentum, or divided by the Fisher "
+    "information. Default: fisher.",
+)
+@click.option(
+    "--variance",
+    type=float,
+    help="Known variance σ² of isotropic-gaussian. Default: tr C² / tr C of the data's "
+    "covariance C.",
 )
 @click.option(
     "--local-update",
@@ -166,6 +183,8 @@ def command(
     topics: int | None,
     likelihood: LikelihoodName | None,
     learner: LearnerName,
+    gradient: GradientName | None,
+    variance: float | None,
     local_update: LocalUpdate | None,
     sparsity: int | None,
     moves: tuple[MoveName, ...] | None,
@@ -200,9 +219,11 @@ def command(
         sparsetopics train corpus --model lda --topics 50 --workers 2 --out run
         sparsetopics train vectors --model dp-mixture --likelihood zero-mean-gaussian --out run
         sparsetopics train corpus --model dp-mixture --likelihood multinomial --out run
+        sparsetopics train vectors --model dp-mixture --likelihood isotropic-gaussian \
+            --learner gradient --gradient momentum --topics 50 --out run
     """
     from sparsetopics.cli.train_progress import show_progress
-    from sparsetopics.options import LocalOptions, TopicPrior, TrainingOptions
+    from sparsetopics.options import GradientOptions, LocalOptions, TopicPrior, TrainingOptions
     from sparsetopics.trained_runs import RunPlan, move_options, train_run
 
     is_mixture = model in MIXTURES
@@ -214,8 +235,9 @@ def command(
         restarts = restarts or 0
     update = local_update or ("mean-field" if is_mixture else "collapsed")
     drawn = start in (None, *get_args(StartName))
+    usual = DEFAULT_TRUNCATION if learner in POINT_LEARNERS else DEFAULT_TOPICS[model]
     options = TrainingOptions(
-        n_topics=DEFAULT_TOPICS[model] if topics is None else topics,
+        n_topics=usual if topics is None else topics,
         laps=laps,
         learner=learner,
         local=LocalOptions(update, sparsity, restarts=restarts, minimum_mass=minimum_mass),
@@ -225,6 +247,8 @@ def command(
         model=model,
         moves=move_options(moves, criterion),
         likelihood=likelihood,
+        variance=variance,
+        gradient=None if gradient is None else GradientOptions(gradient),
     )
     plan = RunPlan(
         corpus=corpus,

@@ -22,6 +22,7 @@ class MixtureCard:
     log_likelihood_per_item: float  # nats, parameters plugged in
     standard_error: float  # of that mean; NaN of one item
     n_items: int
+    n_used_components: int  # to which some item most probably belongs
     n_tokens: float | None  # of documents
     clustering: ClusteringScore | None  # where items have labels
 
@@ -56,6 +57,7 @@ class MixtureCard:
             "model": model.name,
             "likelihood": model.likelihood_name,
             "n_components": model.n_topics,
+            "n_used_components": self.n_used_components,
             "elbo_per_token" if of_words else "elbo_per_item": self.elbo,
             **(of_tokens if of_words else {}),
             **agreement,
@@ -68,7 +70,7 @@ def score_mixture(run: MixtureRun, items: VectorCorpus | Corpus) -> MixtureCard:
     for batch in items.batches():
         densities.append(run.model.log_densities(batch.values))
         components.append(run.model.responsibilities(batch.values).argmax(axis=1))
-    scores = np.concatenate(densities)
+    scores, owners = np.concatenate(densities), np.concatenate(components)
     labels = [label for batch_labels in items.labels() for label in batch_labels]
     has_labels = any(label is not None for label in labels)
     n_items = len(scores)
@@ -77,6 +79,7 @@ def score_mixture(run: MixtureRun, items: VectorCorpus | Corpus) -> MixtureCard:
         float(scores.mean()),
         float(scores.std(ddof=1) / np.sqrt(n_items)) if n_items > 1 else math.nan,
         n_items,
+        len(np.unique(owners)),
         float(items.n_tokens) if isinstance(items, Corpus) else None,
-        score_clustering(labels, np.concatenate(components)) if has_labels else None,
+        score_clustering(labels, owners) if has_labels else None,
     )

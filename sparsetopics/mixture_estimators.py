@@ -16,6 +16,8 @@ from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.options import (
     DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
+    GradientName,
+    GradientOptions,
     LearnerName,
     LikelihoodName,
     LocalOptions,
@@ -30,7 +32,8 @@ from sparsetopics.trained_runs import move_options
 class GaussianMixture:
     """A finite mixture: w ~ Dir(γ/K), ``top_concentration`` γ.
 
-    ``likelihood``: "gaussian" (full covariances), "diagonal-gaussian" or "zero-mean-gaussian".
+    ``likelihood``: "gaussian" (full covariances), "diagonal-gaussian", "zero-mean-gaussian"
+    or "isotropic-gaussian", whose ``variance`` is known: given, or made from the data.
     ``sparsity`` is the number of components that an item may belong to. After ``fit``:
     ``weights_`` (n_components_,), ``means_``, ``covariances_`` (posterior means, in falling order
     of weight) and ``trace_``, one entry per lap. Options out of range raise OptionError when
@@ -49,6 +52,7 @@ class GaussianMixture:
         n_components: int = 10,
         *,
         likelihood: LikelihoodName = "gaussian",
+        variance: float | None = None,
         sparsity: int | None = None,
         learner: LearnerName = "memoized",
         max_iter: int = DEFAULT_LAPS["mixture"],
@@ -60,6 +64,7 @@ class GaussianMixture:
     ) -> None:
         self.n_components = n_components
         self.likelihood: LikelihoodName = likelihood
+        self.variance = variance
         self.sparsity = sparsity
         self.learner: LearnerName = learner
         self.max_iter = max_iter
@@ -105,6 +110,7 @@ class GaussianMixture:
             start=self.start,
             model="mixture",
             likelihood=self.likelihood,
+            variance=self.variance,
         )
 
 
@@ -114,7 +120,12 @@ class DPGaussianMixture:
     Training starts from ``n_components`` and merges, deletes and adds components where that raises
     the ELBO, until bound and number have settled or ``max_iter`` laps are done. ``moves`` are some
     of "merge", "delete" and "birth"; None stands for all of them with the memoized learner and for
-    none with the others. All else as in ``GaussianMixture``.
+    none with the others.
+
+    With ``likelihood="isotropic-gaussian"`` the learners "alternating" and "gradient" take
+    ``n_components`` for the most there may be and move single values instead of posteriors;
+    ``gradient`` is "plain", "momentum" or "fisher" (the default). All else as in
+    ``GaussianMixture``.
     """
 
     model_: MixtureModel
@@ -129,8 +140,10 @@ class DPGaussianMixture:
         n_components: int = 1,
         *,
         likelihood: LikelihoodName = "gaussian",
+        variance: float | None = None,
         sparsity: int | None = None,
         learner: LearnerName = "memoized",
+        gradient: GradientName | None = None,
         moves: Sequence[MoveName] | None = None,
         max_iter: int = DEFAULT_LAPS["dp-mixture"],
         n_batches: int | None = None,
@@ -141,8 +154,10 @@ class DPGaussianMixture:
     ) -> None:
         self.n_components = n_components
         self.likelihood: LikelihoodName = likelihood
+        self.variance = variance
         self.sparsity = sparsity
         self.learner: LearnerName = learner
+        self.gradient: GradientName | None = gradient
         self.moves = moves
         self.max_iter = max_iter
         self.n_batches = n_batches
@@ -187,6 +202,8 @@ class DPGaussianMixture:
             start=self.start,
             model="dp-mixture",
             likelihood=self.likelihood,
+            variance=self.variance,
+            gradient=None if self.gradient is None else GradientOptions(self.gradient),
             moves=move_options(None if self.moves is None else tuple(self.moves), None),
         )
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsetopics.allocations.items import ItemAllocation
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.allocations.modes import DPModes
 from sparsetopics.allocations.nested import NestedAllocation
 from sparsetopics.batches import IntArray, ItemSource, Vectors
 from sparsetopics.errors import OptionError, ShapeError
@@ -15,6 +16,7 @@ from sparsetopics.item_starts import components_of, sample_items
 from sparsetopics.laps import Prior
 from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
 from sparsetopics.likelihoods.gaussian import Gaussian
+from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.likelihoods.multinomial import Multinomial
 from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
@@ -26,12 +28,14 @@ from sparsetopics.statistics import Statistics
 PRIOR_ITEMS = 100_000  # at most, that the prior is made from
 SEED_ITEMS = 2_000  # that seeds are chosen among, or
 ITEMS_PER_SEED = 10  # if that is more
+KMEANS_ROUNDS = 10  # of points: under spheres at modes, sharing out to seeds is k-means
 NARROWEST, WIDEST = 1e-30, 1e38  # column: scaled by its width an item must stay within float32
 
 LIKELIHOODS: dict[LikelihoodName, type[Any]] = {  # of vectors, priors from the data
     "zero-mean-gaussian": ZeroMeanGaussian,
     "gaussian": Gaussian,
     "diagonal-gaussian": DiagonalGaussian,
+    "isotropic-gaussian": IsotropicGaussian,
 }
 
 
@@ -39,7 +43,8 @@ def begin_mixture(
     source: ItemSource, options: TrainingOptions, rng: np.random.Generator
 ) -> tuple[Statistics, Prior]:
     """The prior, and components made from seeds in a sample of the items."""
-    if not options.counts_words and source.n_docs < source.n_columns:
+    is_isotropic = options.likelihood_name == "isotropic-gaussian"
+    if not options.counts_words and not is_isotropic and source.n_docs < source.n_columns:
         raise ShapeError(
             "items",
             found=f"{source.n_docs:,} of them in {source.n_columns:,} columns",
@@ -49,6 +54,10 @@ def begin_mixture(
     likelihood: ItemLikelihood[Any]
     if options.counts_words:
         likelihood = Multinomial(source.n_columns, options.prior.word_concentration)
+    elif is_isotropic:
+        likelihood = IsotropicGaussian.from_data(
+            sample, options.variance, at_modes=options.at_modes
+        )
     else:
         _check_columns(sample)
         likelihood = LIKELIHOODS[options.likelihood_name].from_data(sample)
@@ -66,13 +75,16 @@ def begin_mixture(
     else:
         seeds = likelihood.distant_seeds(values, n_seeds, rng)
         seeds = _filled_up(seeds, n_seeds, len(values))
-    components = components_of(values, seeds, likelihood, n_rounds=1)
+    n_rounds = KMEANS_ROUNDS if options.at_modes else 1
+    components = components_of(values, seeds, likelihood, n_rounds)
     components = components.scaled(source.n_docs / components.counts.sum())
     if options.learner == "accelerated":
         components = components.joined([components, components.zeros_like()])  # and a tail
         nested = NestedAllocation(components.counts, options.prior.gamma)
         return Statistics(components, nested.zero_terms()), Prior(nested, likelihood)
-    kind = DPMixture if options.model == "dp-mixture" else FiniteMixture
+    kind: type[DPMixture | FiniteMixture] = FiniteMixture
+    if options.model == "dp-mixture":
+        kind = DPModes if options.at_modes else DPMixture
     allocation = ItemAllocation(kind(components.counts, options.prior.gamma))
     return Statistics(components, allocation.zero_terms()), Prior(allocation, likelihood)
 
@@ -85,7 +97,7 @@ def make_mixture_model(current: Globals, options: TrainingOptions) -> MixtureMod
         components = components.take(np.arange(allocation.n_topics))
         allocation = allocation.without_tail()
     assert isinstance(allocation, ItemAllocation), "a mixture"
-    order = np.argsort(-components.sizes, kind="stable")
+    order = np.argsort(-allocation.mixture.counts, kind="stable")
     return MixtureModel(
         options.model,
         options.likelihood_name,

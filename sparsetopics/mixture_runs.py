@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.allocations.modes import DPModes
 from sparsetopics.batches import FloatArray
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import OptionError, RunError, ShapeError
 from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian, NormalGammaPosterior
 from sparsetopics.likelihoods.gaussian import Gaussian, NormalWishartPosterior
+from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian, NormalPosterior
 from sparsetopics.likelihoods.multinomial import DirichletPosterior, Multinomial
 from sparsetopics.likelihoods.zero_mean_gaussian import WishartPosterior, ZeroMeanGaussian
 from sparsetopics.mixture_model import MixtureModel
@@ -37,6 +39,7 @@ from sparsetopics.runs import check_folder, check_same_words, load_vocabulary
 SETTING_TYPES = {"n_topics": int, "n_columns": int, "likelihood": str, "corpus": dict}
 N_WORDS = "n_words"
 WORD_SETTING_TYPES = {N_WORDS: int, "vocabulary_fingerprint": str}  # of documents
+AT_MODES = "at_modes"  # a setting of runs whose parameters are points; others do without
 PRIOR = "prior_"  # before the names of the prior's own arrays and numbers
 
 _COMPONENTS, _COLUMNS = ("n_topics",), ("n_columns",)
@@ -83,6 +86,16 @@ MIXTURE_FORMATS: dict[LikelihoodName, MixtureFormat] = {
         DirichletPosterior,
         {"topic_word_posterior": ArrayFormat(("n_topics", N_WORDS))},
         ("prior_word_concentration",),
+    ),
+    "isotropic-gaussian": MixtureFormat(
+        IsotropicGaussian,
+        NormalPosterior,
+        {
+            "means": ArrayFormat(_VECTORS, lower=-inf),
+            "mean_precisions": ArrayFormat(_COMPONENTS),
+            "prior_mean": ArrayFormat(_COLUMNS, lower=-inf),
+        },
+        ("prior_variance", "prior_mean_precision"),
     ),
     "diagonal-gaussian": MixtureFormat(
         DiagonalGaussian,
@@ -168,6 +181,8 @@ def save_mixture_run(
         "top_concentration": float(model.mixture.concentration),
         **numbers,
     }
+    if isinstance(model.mixture, DPModes):
+        facts[AT_MODES] = True
     if vocabulary is not None:
         vocabulary.save(folder)
         facts |= {"n_words": len(vocabulary), "vocabulary_fingerprint": vocabulary.fingerprint}
@@ -185,6 +200,8 @@ def load_mixture_run(path: Path) -> MixtureRun:
         found = f"likelihood {settings['likelihood']!r}"
         raise RunError(str(path / SETTINGS_FILE), found=found, wanted=wanted)
     check_numbers(path / SETTINGS_FILE, settings, ("top_concentration", *kind.numbers))
+    if AT_MODES in settings:
+        check_entries(path / SETTINGS_FILE, settings, {AT_MODES: bool})
     vocabulary = None
     if kind.likelihood is Multinomial:
         check_entries(path / SETTINGS_FILE, settings, WORD_SETTING_TYPES)
@@ -196,7 +213,7 @@ def load_mixture_run(path: Path) -> MixtureRun:
 
 
 def _prior_of(likelihood: Any) -> tuple[dict[str, FloatArray], dict[str, float]]:
-    names = [field.name for field in fields(likelihood) if field.name != N_WORDS]
+    names = [field.name for field in fields(likelihood) if field.name not in (N_WORDS, AT_MODES)]
     values = {PRIOR + name: getattr(likelihood, name) for name in names}
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     return arrays, {name: float(value) for name, value in values.items() if name not in arrays}
@@ -211,9 +228,14 @@ def _model(
     own = {field.name: PRIOR + field.name for field in fields(kind.likelihood)}
     if N_WORDS in own:
         own[N_WORDS] = N_WORDS
-    known = {**settings, **arrays}
+    at_modes = settings.get(AT_MODES, False)
+    if AT_MODES in own:
+        own[AT_MODES] = AT_MODES
+    known = {AT_MODES: at_modes, **settings, **arrays}
     values = {name: known[full] for name, full in own.items()}
-    mixture = DPMixture if settings["model"] == "dp-mixture" else FiniteMixture
+    mixture: type[DPMixture | FiniteMixture] = FiniteMixture
+    if settings["model"] == "dp-mixture":
+        mixture = DPModes if at_modes else DPMixture
     try:
         likelihood = kind.likelihood(**values)
         model = MixtureModel(

@@ -8,9 +8,12 @@ from typing import Literal, get_args
 from sparsetopics.errors import OptionError
 
 ModelName = Literal["lda", "hdp", "dp-mixture", "mixture"]
-LikelihoodName = Literal["zero-mean-gaussian", "gaussian", "diagonal-gaussian", "multinomial"]
+LikelihoodName = Literal[
+    "zero-mean-gaussian", "gaussian", "diagonal-gaussian", "isotropic-gaussian", "multinomial"
+]
 LocalUpdate = Literal["mean-field", "collapsed"]
-LearnerName = Literal["memoized", "stochastic", "full", "accelerated"]
+LearnerName = Literal["memoized", "stochastic", "full", "accelerated", "alternating", "gradient"]
+GradientName = Literal["plain", "momentum", "fisher"]
 StartName = Literal["random", "distant"]
 MoveName = Literal["merge", "delete", "birth", "regroup"]
 Criterion = Literal["bound", "collapsed"]
@@ -27,6 +30,7 @@ GROWTH_LAPS = 1000  # of the accelerated learner: one for each component
 DEFAULT_TREE_TOLERANCE = 0.005
 MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
 WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # that learn their number of topics
+POINT_LEARNERS: tuple[LearnerName, ...] = ("alternating", "gradient")  # of single values
 DEFAULT_LIKELIHOOD: LikelihoodName = "gaussian"
 DEFAULT_TOP_CONCENTRATION = 10.0
 DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
@@ -135,6 +139,22 @@ class StepSizes:
 
 
 @dataclass(frozen=True, slots=True)
+class GradientOptions:
+    """How the gradient learner climbs (Lim 2020)."""
+
+    rule: GradientName = "fisher"
+    step_size: float = 0.1
+    momentum: float = 0.9  # share of the last step that goes on, of the rule of that name
+
+    def __post_init__(self) -> None:
+        _check_name("gradient", self.rule, get_args(GradientName))
+        if not 0 < self.step_size <= 1:
+            _refuse("step size", self.step_size, "above 0 and at most 1")
+        if not 0 <= self.momentum < 1:
+            _refuse("momentum", self.momentum, "at least 0 and below 1")
+
+
+@dataclass(frozen=True, slots=True)
 class MoveOptions:
     """Which moves change the number of topics, and what they must raise."""
 
@@ -174,6 +194,8 @@ class TrainingOptions:
     moves: MoveOptions | None = None  # None: all of a memoized HDP or DP mixture, none elsewhere
     likelihood: LikelihoodName | None = None  # of a mixture; None: gaussian
     tree_tolerance: float | None = None  # of the accelerated learner, nats per number; None: 0.005
+    variance: float | None = None  # of isotropic Gaussians; None: made from the data
+    gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
 
     @property
     def start_name(self) -> StartName:
@@ -200,6 +222,16 @@ class TrainingOptions:
         return self.model in MIXTURES
 
     @property
+    def at_modes(self) -> bool:
+        """Whether parameters are points, not posteriors, and every item has one component."""
+        return self.learner in POINT_LEARNERS
+
+    @property
+    def local_step(self) -> LocalOptions:
+        """``local``, with the sparsity that the learner needs."""
+        return replace(self.local, sparsity=1) if self.at_modes else self.local
+
+    @property
     def counts_words(self) -> bool:
         """Whether the data are documents."""
         return not self.is_mixture or self.likelihood_name == "multinomial"
@@ -222,6 +254,7 @@ class TrainingOptions:
         self._check_moves()
         self._check_sparsity()
         self._check_growth()
+        self._check_points()
         if self.learn_hyperparameters and self.learner == "stochastic":
             _refuse(
                 "learn-hyperparameters",
@@ -273,6 +306,31 @@ class TrainingOptions:
                     "It grows from one component.")  # fmt: skip
         if tolerance is not None and not 0 <= tolerance < float("inf"):
             _refuse("tree-tolerance", tolerance, "0 or more nats")
+
+    def _check_points(self) -> None:
+        if self.gradient is not None and self.learner != "gradient":
+            _refuse("gradient", f"{self.gradient.rule} with the {self.learner} learner",
+                    "the gradient learner")  # fmt: skip
+        is_isotropic = self.is_mixture and self.likelihood_name == "isotropic-gaussian"
+        if self.variance is not None:
+            if not is_isotropic:
+                kind = self.likelihood_name if self.is_mixture else self.model
+                _refuse("variance", f"{self.variance:g} with {kind}", "isotropic-gaussian",
+                        "Others learn their variances.")  # fmt: skip
+            if not 0 < self.variance < float("inf"):
+                _refuse("variance", self.variance, "a positive number")
+        if not self.at_modes:
+            return
+        if self.model != "dp-mixture" or not is_isotropic:
+            kind = self.likelihood_name if self.model == "dp-mixture" else self.model
+            _refuse("learner", f"{self.learner} with {kind}",
+                    "a dp-mixture with isotropic-gaussian")  # fmt: skip
+        if self.local.sparsity not in (None, 1):
+            _refuse("sparsity", f"{self.local.sparsity} with the {self.learner} learner", "1",
+                    "It gives every item to one component.")  # fmt: skip
+        if self.prior.gamma < 1:
+            _refuse("gamma", f"{self.prior.gamma:g} with the {self.learner} learner", "at least 1",
+                    "Below, sticks have no most probable length.")  # fmt: skip
 
     def _check_moves(self) -> None:
         if self.model == "lda" and self.prior.top_concentration is not None:

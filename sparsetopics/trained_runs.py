@@ -258,7 +258,7 @@ def move_options(
 def option_record(options: TrainingOptions) -> dict[str, Any]:
     """Options as model.json keeps them, with what the model decides by default filled in."""
     moves = options.active_moves if options.model in WITH_MOVES else None
-    return asdict(replace(options, laps=options.n_laps, moves=moves))
+    return asdict(replace(options, laps=options.n_laps, moves=moves, local=options.local_step))
 
 
 def _settings(plan: RunPlan, sizes: dict[str, Any]) -> dict[str, Any]:

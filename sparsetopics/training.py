@@ -19,9 +19,11 @@ from sparsetopics.growth.grower import Grower
 from sparsetopics.laps import Laps, LapTally, OnDocuments, Prior
 from sparsetopics.learners.accelerated import AcceleratedLearner
 from sparsetopics.learners.full import FullLearner
+from sparsetopics.learners.gradient import GradientLearner
 from sparsetopics.learners.learner import Learner
 from sparsetopics.learners.memoized import MemoizedLearner
 from sparsetopics.learners.stochastic import StochasticLearner
+from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.local_step import Globals
 from sparsetopics.memo import Memo
 from sparsetopics.mixture_model import MixtureModel
@@ -30,7 +32,7 @@ from sparsetopics.model import TopicModel
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.mover import Moved, Mover
 from sparsetopics.moves.standing import MoveTally
-from sparsetopics.options import TrainingOptions
+from sparsetopics.options import GradientOptions, TrainingOptions
 from sparsetopics.statistics import Statistics
 from sparsetopics.topic_models import begin_topics, make_topic_model
 
@@ -94,8 +96,8 @@ def train(
     begin, prior = _begin(source, options, rng, start)
     if options.learner == "accelerated":
         source = outer_nodes(cast(VectorSource, source), begin.components, options)
-    learner = _learner(source, options, scratch, executor)
-    laps = Laps(source, learner, options.local, executor, hooks.on_documents)
+    learner = _learner(source, options, prior, scratch, executor)
+    laps = Laps(source, learner, options.local_step, executor, hooks.on_documents)
     mover = _mover(laps, options, begin)
     state = learner.init(begin)
     began = time.perf_counter()
@@ -157,11 +159,15 @@ def _mover(laps: Laps, options: TrainingOptions, begin: Statistics) -> Mover | G
 
 
 def _learner(
-    source: Source, options: TrainingOptions, scratch: Path, executor: Executor
+    source: Source, options: TrainingOptions, prior: Prior, scratch: Path, executor: Executor
 ) -> Learner[Any]:
     keep_better = options.local.update == "mean-field" and not options.is_mixture
-    if options.learner == "full":
+    if options.learner in ("full", "alternating"):  # that differ in what they start with
         return FullLearner(keep_better)
+    if options.learner == "gradient":
+        spheres = cast(IsotropicGaussian, prior.likelihood)
+        given = options.gradient or GradientOptions()
+        return GradientLearner(spheres, options.prior.gamma, source.n_docs, given)
     if options.learner == "stochastic":
         return StochasticLearner(source.n_docs, options.step_sizes)
     if options.learner == "accelerated":

@@ -8,13 +8,14 @@ import numpy as np
 from sparsetopics.executors import SerialExecutor
 from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
 from sparsetopics.likelihoods.gaussian import Gaussian
+from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from sparsetopics.responsibilities import Responsibilities
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "oracle_mixtures.json").read_text())
 SERIAL = SerialExecutor()
-NAMES = ("zero_mean_gaussian", "gaussian", "diagonal_gaussian")
+NAMES = ("zero_mean_gaussian", "gaussian", "diagonal_gaussian", "isotropic_gaussian")
 
 
 def draw_prior(name, n_columns, rng):
@@ -25,6 +26,8 @@ def draw_prior(name, n_columns, rng):
         return {"nu": n_columns + 2.5, "B": scale_matrix}
     if name == "gaussian":
         return {"nu": n_columns + 2.5, "B": scale_matrix, "m": mean, "kappa": 0.3}
+    if name == "isotropic_gaussian":
+        return {"variance": 1.7, "m": mean, "kappa": 0.3}
     return {"a": 1.7, "b": np.diag(scale_matrix), "m": mean, "kappa": 0.3}
 
 
@@ -33,6 +36,8 @@ def likelihood_of(prior):
         return DiagonalGaussian(
             prior["a"], np.asarray(prior["b"]), np.asarray(prior["m"]), prior["kappa"]
         )
+    if "variance" in prior:
+        return IsotropicGaussian(prior["variance"], np.asarray(prior["m"]), prior["kappa"])
     if "m" in prior:
         return Gaussian(prior["nu"], np.asarray(prior["B"]), np.asarray(prior["m"]), prior["kappa"])
     return ZeroMeanGaussian(prior["nu"], np.asarray(prior["B"]))

@@ -1,12 +1,13 @@
 """Gaussian mixtures in plain numpy: item by item, explicit inverses, slow, obviously right.
 
 Priors are dicts: ``nu, B`` and, with means, ``m, kappa`` for full covariances; ``a, b, m, kappa``
-for diagonal ones. Items and responsibilities are dense.
+for diagonal ones, ``variance, m, kappa`` for spheres of known variance. Items and
+responsibilities are dense.
 """
 
 import numpy as np
 from scipy.special import gammaln, psi
-from scipy.stats import multivariate_t, t
+from scipy.stats import multivariate_t, norm, t
 
 
 def top_shares(log_weights, n_slots):
@@ -53,11 +54,21 @@ def diagonal_posterior(prior, values, shares):
     return prior["a"] + 0.5 * shares.sum(), rates, mean, kappa
 
 
+def spherical_posterior(prior, values, shares):
+    """Two that are not there, m, κ of one topic."""
+    kappa = prior["kappa"] + shares.sum()
+    mean = (prior["kappa"] * np.asarray(prior["m"]) + shares @ values) / kappa
+    return None, None, mean, kappa
+
+
 def expected_log_density(prior, posterior, x):
     """E[log p(x|φ)] of one item."""
     first, second, mean, kappa = posterior
     n_columns = len(x)
     away = x - mean
+    if "variance" in prior:
+        distance = away @ away / prior["variance"] + n_columns / kappa
+        return -0.5 * float(n_columns * np.log(2 * np.pi * prior["variance"]) + distance)
     if "a" in prior:
         logs = psi(first) - np.log(second) - first / second * away**2 - 1.0 / kappa
         return 0.5 * float(logs.sum() - n_columns * np.log(2 * np.pi))
@@ -70,6 +81,9 @@ def expected_log_density(prior, posterior, x):
 def predictive_log_density(prior, x):
     """log ∫ p(x|φ) p(φ) dφ: a (multivariate) Student t."""
     x = np.asarray(x)
+    if "variance" in prior:
+        width = np.sqrt(prior["variance"] * (1.0 + 1.0 / prior["kappa"]))
+        return float(norm.logpdf(x, prior["m"], width).sum())
     if "a" in prior:
         scale = np.asarray(prior["b"]) * (prior["kappa"] + 1) / (prior["a"] * prior["kappa"])
         return float(t.logpdf(x, 2 * prior["a"], prior["m"], np.sqrt(scale)).sum())
@@ -86,7 +100,10 @@ def log_evidence_by_chain(prior, values):
     for x in values:
         total += predictive_log_density(prior, x)
         one = np.ones(1)
-        if "a" in prior:
+        if "variance" in prior:
+            *_, m, kappa = spherical_posterior(prior, x[None], one)
+            prior = {"variance": prior["variance"], "m": m, "kappa": kappa}
+        elif "a" in prior:
             a, b, m, kappa = diagonal_posterior(prior, x[None], one)
             prior = {"a": a, "b": b, "m": m, "kappa": kappa}
         else:

@@ -25,6 +25,7 @@ SCORE_KEYS = [
     "model",
     "likelihood",
     "n_components",
+    "n_used_components",
     "elbo_per_item",
 ]
 AGREEMENT_KEYS = [
@@ -191,6 +192,8 @@ def test_evaluate_scores_items_and_agreement_with_labels(prepared, trained):
     assert record["log_likelihood_per_item"] == pytest.approx(densities.mean())
     assert record["standard_error"] == pytest.approx(densities.std(ddof=1) / np.sqrt(60))
     assert (record["n_items"], record["n_components"], record["n_labels"]) == (60, 4, 4)
+    owners = written.model.responsibilities(values_of(items)).argmax(axis=1)
+    assert record["n_used_components"] == len(set(owners.tolist()))
     assert (record["run"], record["model"]) == (str(trained), "mixture")
     assert record["likelihood"] == "gaussian"
     assert record["elbo_per_item"] == written.trace[-1]["elbo_per_token"]
@@ -209,13 +212,13 @@ def test_evaluate_prints_a_line_for_each_run(prepared, trained, train, tmp_path)
     plain = run("evaluate", trained, prepared / "plain").stdout.splitlines()
 
     header, first, second, footer = labelled
-    titles = ["log-likelihood/item", "std.err", "ELBO/item", "components"]
+    titles = ["log-likelihood/item", "std.err", "ELBO/item", "components", "used"]
     assert header.split() == [*titles, "NMI", "accuracy", "majority", "model", "run"]
     assert first.split()[-2:] == ["mixture", str(trained)]
     assert second.split()[-2:] == ["dp-mixture", str(tmp_path / "run")]
     record = evaluated(trained, prepared / "heldout")
     assert first.split()[0] == f"{record['log_likelihood_per_item']:.4f}"
-    assert first.split()[4:7] == [f"{record[name]:.4f}" for name in (
+    assert first.split()[5:8] == [f"{record[name]:.4f}" for name in (
         "nmi", "hungarian_accuracy", "majority_accuracy")]  # fmt: skip
     assert footer == "60 items scored"
     assert plain[0].split() == [*titles, "model", "run"]

@@ -176,7 +176,7 @@ def test_halves_together_are_the_whole(name, axis):
     assert not np.allclose(pair.squares[0], pair.squares[1])
 
 
-@each_likelihood
+@pytest.mark.parametrize("name", NAMES[:3])  # a sphere of known width need not divide
 @pytest.mark.parametrize("kind", ["tree", "leaves"])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_score_of_a_split_is_that_of_its_responsibilities(name, kind, seed):

@@ -27,6 +27,7 @@ from sparsetopics.assignments import Assignments
 from sparsetopics.batches import VectorBatch
 from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
 from sparsetopics.likelihoods.gaussian import Gaussian
+from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from sparsetopics.moves.item_evidence import SAMPLING, ItemEvidence
 from sparsetopics.moves.item_families import FEWEST_ITEMS, divide_items
@@ -36,6 +37,7 @@ KINDS = {
     "zero_mean_gaussian": ZeroMeanGaussian,
     "gaussian": Gaussian,
     "diagonal_gaussian": DiagonalGaussian,
+    "isotropic_gaussian": IsotropicGaussian,
 }
 NOTHING = np.zeros(N_TOPICS)  # the reference of items
 each_likelihood = pytest.mark.parametrize("name", NAMES)

@@ -9,7 +9,7 @@ from sparsetopics.item_starts import components_of, sample_items
 from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
 from sparsetopics.mixture_models import LIKELIHOODS
 
-WITH_MEANS = ("gaussian", "diagonal-gaussian")
+WITH_MEANS = ("gaussian", "diagonal-gaussian", "isotropic-gaussian")
 each_likelihood = pytest.mark.parametrize("name", LIKELIHOOD_NAMES)
 
 
@@ -196,6 +196,8 @@ def test_each_item_makes_a_component_of_its_own(name):
 
     centred = values.astype(float) - moments.origin
     np.testing.assert_array_equal(moments.counts, np.ones(9))
-    squares = centred**2 if name == "diagonal-gaussian" else centred[:, :, None] * centred[:, None]
+    squares = centred[:, :, None] * centred[:, None]
+    if name in ("diagonal-gaussian", "isotropic-gaussian"):
+        squares = centred**2
     np.testing.assert_allclose(moments.squares, squares, rtol=1e-5, atol=1e-5)
     assert moments.sums.shape == (9, 3 if name in WITH_MEANS else 0)

@@ -12,7 +12,7 @@ from sparsetopics.mixture_runs import load_mixture_run
 CLUMPS = draw_clumps(0)
 HELDOUT = draw_clumps(0, n_items=200)
 SCORES = ["run", "log_likelihood_per_item", "standard_error", "n_items", "model", "likelihood"]
-SCORES += ["n_components", "elbo_per_item"]
+SCORES += ["n_components", "n_used_components", "elbo_per_item"]
 AGREEMENT = ["nmi", "nmi_arithmetic", "hungarian_accuracy", "majority_accuracy", "n_unlabelled"]
 AGREEMENT += ["n_labels"]
 

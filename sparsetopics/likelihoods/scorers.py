@@ -76,6 +76,39 @@ class DiagonalScorer(NamedTuple):
         return out
 
 
+class SphereScorer(NamedTuple):
+    """constant_k − |x − o − m_k|² / 2σ², by one product of matrices in float64.
+
+    The square is taken apart, which in float32 would lose spheres that are small against the
+    distances between them.
+    """
+
+    origin: Float32Array  # (n_columns,)  taken from x first
+    directions: FloatArray  # (n_columns, n_topics)  (m_k − o) / σ²
+    constants: FloatArray  # (n_topics,)  with −|m_k − o|² / 2σ²
+    precision: float  # 1 / σ²
+
+    @classmethod
+    def of(
+        cls,
+        origin: FloatArray,  # (n_columns,)
+        means: FloatArray,  # (n_topics, n_columns)  from the origin
+        variance: float,
+        constants: FloatArray,  # (n_topics,)
+    ) -> SphereScorer:
+        directions = np.ascontiguousarray(means.T) / variance
+        constants = constants - 0.5 * (means**2).sum(axis=1) / variance
+        return cls(origin.astype(np.float32), directions, constants, 1.0 / variance)
+
+    def log_densities(self, values: Vectors) -> FloatArray:
+        """(n_items, n_topics)."""
+        away = (values - self.origin).astype(np.float64)
+        out: FloatArray = away @ self.directions
+        out += self.constants
+        out -= (0.5 * self.precision) * np.einsum("nd,nd->n", away, away)[:, None]
+        return out
+
+
 def triangular_scorer(
     origin: FloatArray,  # (n_columns,)
     means: FloatArray,  # (n_topics, n_columns)  from the origin
