@@ -84,7 +84,7 @@ class SphereScorer(NamedTuple):
     """
 
     origin: Float32Array  # (n_columns,)  taken from x first
-    directions: FloatArray  # (n_columns, n_topics)  (m_k − o) / σ²
+    directions: FloatArray  # (n_topics, n_columns)  (m_k − o) / σ²
     constants: FloatArray  # (n_topics,)  with −|m_k − o|² / 2σ²
     precision: float  # 1 / σ²
 
@@ -96,14 +96,14 @@ class SphereScorer(NamedTuple):
         variance: float,
         constants: FloatArray,  # (n_topics,)
     ) -> SphereScorer:
-        directions = np.ascontiguousarray(means.T) / variance
-        constants = constants - 0.5 * (means**2).sum(axis=1) / variance
-        return cls(origin.astype(np.float32), directions, constants, 1.0 / variance)
+        squares = np.einsum("kd,kd->k", means, means)
+        constants = constants - 0.5 * squares / variance
+        return cls(origin.astype(np.float32), means / variance, constants, 1.0 / variance)
 
     def log_densities(self, values: Vectors) -> FloatArray:
         """(n_items, n_topics)."""
         away = (values - self.origin).astype(np.float64)
-        out: FloatArray = away @ self.directions
+        out: FloatArray = away @ self.directions.T
         out += self.constants
         out -= (0.5 * self.precision) * np.einsum("nd,nd->n", away, away)[:, None]
         return out
