@@ -89,8 +89,8 @@ def _move_names(
 @click.option(
     "--variance",
     type=float,
-    help="Known variance σ² of isotropic-gaussian. Default: tr C² / tr C of the data's "
-    "covariance C.",
+    help="Known variance σ² of isotropic-gaussian. Default: the mean variance of the columns, and "
+    "tr C² / tr C of their covariance C for alternating and gradient.",
 )
 @click.option(
     "--local-update",

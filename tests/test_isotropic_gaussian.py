@@ -33,7 +33,7 @@ def test_default_variance_is_that_of_the_covariance(shape, monkeypatch):
     covariance = np.cov(values.astype(float).T, bias=True)
     expected = np.trace(covariance @ covariance) / np.trace(covariance)
 
-    found = IsotropicGaussian.from_data(values).variance
+    found = IsotropicGaussian.from_data(values, at_modes=True).variance
 
     np.testing.assert_allclose(found, expected, rtol=1e-5)
     monkeypatch.setattr(isotropic_gaussian, "SPREAD_ITEMS", 2)
@@ -46,10 +46,20 @@ def test_columns_that_say_the_same_do_not_count_twice():
     """Spheres then judge items alike, however often a column is there."""
     values = np.random.default_rng(0).standard_normal((5_000, 4)).astype(np.float32)
 
-    alone, twice = (IsotropicGaussian.from_data(np.tile(values, (1, n))).variance for n in (1, 7))
+    alone, twice = (
+        IsotropicGaussian.from_data(np.tile(values, (1, n)), at_modes=True).variance for n in (1, 7)
+    )
 
     assert alone == pytest.approx(1.0, abs=0.05)
     assert twice == pytest.approx(7.0 * alone, rel=1e-5)
+
+
+def test_of_posteriors_the_default_is_the_mean_variance_of_columns():
+    values = np.random.default_rng(0).standard_normal((500, 3)).astype(np.float32) * [1, 2, 3]
+
+    found = IsotropicGaussian.from_data(values.astype(np.float32)).variance
+
+    assert found == pytest.approx(values.var(axis=0).mean(), rel=1e-5)
 
 
 def test_points_have_no_width():

@@ -58,10 +58,16 @@ class IsotropicGaussian:
         mean_precision: float = 1e-4,
         at_modes: bool = False,
     ) -> Self:
-        """m is the sample's mean, σ² its ``effective_variance``; λ = 1e-4 leaves means free."""
+        """m is the sample's mean; λ = 1e-4 leaves means free.
+
+        σ² is the mean variance of columns by default; of points the ``effective_variance``.
+        """
         mean = values.mean(axis=0, dtype=np.float64)
-        chosen = effective_variance(values, mean) if variance is None else variance
-        return cls(chosen, mean, mean_precision, at_modes)
+        if variance is None and at_modes:
+            variance = effective_variance(values, mean)
+        elif variance is None:
+            variance = float(values.var(axis=0, dtype=np.float64).mean())
+        return cls(variance, mean, mean_precision, at_modes)
 
     @property
     def n_columns(self) -> int:
@@ -164,7 +170,8 @@ def effective_variance(values: Vectors, mean: FloatArray) -> float:
     It is the mean variance of D columns times D / D', where D' = (tr C)² / tr C² is how many
     independent columns would vary as much. To spheres columns are independent; correlated ones say
     the same again, and with the plain variance an item's D columns would outweigh by far how many
-    other items are of its kind.
+    other items are of its kind, which is all that empties points. (The evidence of posteriors takes
+    a component's D means into account, so that to them columns weigh on both sides.)
     """
     rows = values[:: max(1, len(values) // SPREAD_ITEMS)].astype(np.float64) - mean
     wide = len(rows) < rows.shape[1]
