@@ -219,7 +219,7 @@ def command(
         sparsetopics train corpus --model lda --topics 50 --workers 2 --out run
         sparsetopics train vectors --model dp-mixture --likelihood zero-mean-gaussian --out run
         sparsetopics train corpus --model dp-mixture --likelihood multinomial --out run
-        sparsetopics train vectors --model dp-mixture --likelihood isotropic-gaussian \
+        sparsetopics train vectors --model dp-mixture --likelihood isotropic-gaussian \\
             --learner gradient --gradient momentum --topics 50 --out run
     """
     from sparsetopics.cli.train_progress import show_progress
