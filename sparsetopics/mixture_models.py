@@ -43,24 +43,8 @@ def begin_mixture(
     source: ItemSource, options: TrainingOptions, rng: np.random.Generator
 ) -> tuple[Statistics, Prior]:
     """The prior, and components made from seeds in a sample of the items."""
-    is_isotropic = options.likelihood_name == "isotropic-gaussian"
-    if not options.counts_words and not is_isotropic and source.n_docs < source.n_columns:
-        raise ShapeError(
-            "items",
-            found=f"{source.n_docs:,} of them in {source.n_columns:,} columns",
-            wanted="at least as many items as columns",
-        )
     sample = sample_items(source, PRIOR_ITEMS, rng)
-    likelihood: ItemLikelihood[Any]
-    if options.counts_words:
-        likelihood = Multinomial(source.n_columns, options.prior.word_concentration)
-    elif is_isotropic:
-        likelihood = IsotropicGaussian.from_data(
-            sample, options.variance, at_modes=options.at_modes
-        )
-    else:
-        _check_columns(sample)
-        likelihood = LIKELIHOODS[options.likelihood_name].from_data(sample)
+    likelihood = _likelihood_of(sample, source, options)
     if options.n_topics > len(sample):
         raise OptionError(
             "components",
@@ -105,6 +89,25 @@ def make_mixture_model(current: Globals, options: TrainingOptions) -> MixtureMod
         allocation.reordered(order).mixture,
         likelihood.posterior(components.take(order)),
     )
+
+
+def _likelihood_of(
+    sample: Any, source: ItemSource, options: TrainingOptions
+) -> ItemLikelihood[Any]:
+    """The prior; ShapeError for vectors that it cannot be made from."""
+    if options.counts_words:
+        return Multinomial(source.n_columns, options.prior.word_concentration)
+    if options.likelihood_name == "isotropic-gaussian":  # few items and constant columns will do
+        return IsotropicGaussian.from_data(sample, options.variance, at_modes=options.at_modes)
+    if source.n_docs < source.n_columns:
+        raise ShapeError(
+            "items",
+            found=f"{source.n_docs:,} of them in {source.n_columns:,} columns",
+            wanted="at least as many items as columns",
+        )
+    _check_columns(sample)
+    likelihood: ItemLikelihood[Any] = LIKELIHOODS[options.likelihood_name].from_data(sample)
+    return likelihood
 
 
 def _filled_up(seeds: IntArray, n_seeds: int, n_items: int) -> IntArray:
