@@ -15,6 +15,8 @@ from sparsetopics.options import (
     DEFAULT_LIKELIHOOD,
     DEFAULT_MOVES,
     DEFAULT_TOP_CONCENTRATION,
+    DEFAULT_TREE_TOLERANCE,
+    GROWTH_LAPS,
     MIXTURES,
     POINT_LEARNERS,
     Criterion,
@@ -77,8 +79,16 @@ def _move_names(
     type=click.Choice(get_args(LearnerName)),
     default="memoized",
     show_default=True,
-    help="How batches update the topics. alternating and gradient move single values, not "
-    "posteriors, of a dp-mixture of isotropic Gaussians with one component for each item.",
+    help="How batches update the topics. accelerated: a dp-mixture of vectors grows from one "
+    "component, on a kd-tree whose nodes stand for their items. alternating and gradient: a "
+    "dp-mixture of isotropic Gaussians moves single values, not posteriors, and every item has one "
+    "component.",
+)
+@click.option(
+    "--tree-tolerance",
+    type=float,
+    help="Of the accelerated learner: nats per number that dividing all nodes of the tree once "
+    f"more may add; 0 for no tree, but all items. Default: {DEFAULT_TREE_TOLERANCE:g}.",
 )
 @click.option(
     "--gradient",
@@ -123,7 +133,8 @@ def _move_names(
     "--laps",
     type=int,
     help=f"Passes over the corpus. Default: {DEFAULT_LAPS['lda']} for lda; at most "
-    f"{DEFAULT_LAPS['hdp']} for the others, which stop when they have settled.",
+    f"{DEFAULT_LAPS['hdp']} for the others, which stop when they have settled; {GROWTH_LAPS} for "
+    "the accelerated learner, in each of which a component is added.",
 )
 @click.option(
     "--batches",
@@ -183,6 +194,7 @@ def command(
     topics: int | None,
     likelihood: LikelihoodName | None,
     learner: LearnerName,
+    tree_tolerance: float | None,
     gradient: GradientName | None,
     variance: float | None,
     local_update: LocalUpdate | None,
@@ -218,6 +230,7 @@ def command(
         sparsetopics train corpus --criterion collapsed --heldout heldout --out run
         sparsetopics train corpus --model lda --topics 50 --workers 2 --out run
         sparsetopics train vectors --model dp-mixture --likelihood zero-mean-gaussian --out run
+        sparsetopics train vectors --model dp-mixture --learner accelerated --out run
         sparsetopics train corpus --model dp-mixture --likelihood multinomial --out run
         sparsetopics train vectors --model dp-mixture --likelihood isotropic-gaussian \\
             --learner gradient --gradient momentum --topics 50 --out run
@@ -247,6 +260,7 @@ def command(
         model=model,
         moves=move_options(moves, criterion),
         likelihood=likelihood,
+        tree_tolerance=tree_tolerance,
         variance=variance,
         gradient=None if gradient is None else GradientOptions(gradient),
     )

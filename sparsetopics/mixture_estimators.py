@@ -124,7 +124,9 @@ class DPGaussianMixture:
 
     With ``likelihood="isotropic-gaussian"`` the learners "alternating" and "gradient" take
     ``n_components`` for the most there may be and move single values instead of posteriors;
-    ``gradient`` is "plain", "momentum" or "fisher" (the default). All else as in
+    ``gradient`` is "plain", "momentum" or "fisher" (the default). The learner "accelerated" grows
+    from one component on a kd-tree, the finer the smaller ``tree_tolerance`` (0: no tree).
+    ``max_iter`` None stands for 100 laps, or 1,000 components of that learner. All else as in
     ``GaussianMixture``.
     """
 
@@ -145,7 +147,8 @@ class DPGaussianMixture:
         learner: LearnerName = "memoized",
         gradient: GradientName | None = None,
         moves: Sequence[MoveName] | None = None,
-        max_iter: int = DEFAULT_LAPS["dp-mixture"],
+        tree_tolerance: float | None = None,
+        max_iter: int | None = None,
         n_batches: int | None = None,
         top_concentration: float = DEFAULT_TOP_CONCENTRATION,
         start: StartName | None = None,
@@ -159,6 +162,7 @@ class DPGaussianMixture:
         self.learner: LearnerName = learner
         self.gradient: GradientName | None = gradient
         self.moves = moves
+        self.tree_tolerance = tree_tolerance
         self.max_iter = max_iter
         self.n_batches = n_batches
         self.top_concentration = top_concentration
@@ -205,6 +209,7 @@ class DPGaussianMixture:
             variance=self.variance,
             gradient=None if self.gradient is None else GradientOptions(self.gradient),
             moves=move_options(None if self.moves is None else tuple(self.moves), None),
+            tree_tolerance=self.tree_tolerance,
         )
 
 

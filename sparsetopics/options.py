@@ -27,7 +27,7 @@ DEFAULT_START: StartName = "distant"  # ahead of random documents under both upd
 # All but LDA stop when they have settled.
 DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
 GROWTH_LAPS = 1000  # of the accelerated learner: one for each component
-DEFAULT_TREE_TOLERANCE = 0.005
+DEFAULT_TREE_TOLERANCE = 0.001
 MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
 WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # that learn their number of topics
 POINT_LEARNERS: tuple[LearnerName, ...] = ("alternating", "gradient")  # of single values
@@ -193,7 +193,7 @@ class TrainingOptions:
     model: ModelName = "lda"
     moves: MoveOptions | None = None  # None: all of a memoized HDP or DP mixture, none elsewhere
     likelihood: LikelihoodName | None = None  # of a mixture; None: gaussian
-    tree_tolerance: float | None = None  # of the accelerated learner, nats per number; None: 0.005
+    tree_tolerance: float | None = None  # of the accelerated learner, nats per number; None: 0.001
     variance: float | None = None  # of isotropic Gaussians; None: made from the data
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
 

@@ -29,10 +29,16 @@ from sparsetopics.statistics import Statistics
 
 CANDIDATES = 10  # components that are split on trial at once (VDP06)
 FULL_TRIALS = 3  # of those, updated in full at most
+EMPTY = 1.0  # items: smaller components are tried to do without at once
+MOST_REFUSED = 3  # components that cannot be done without, and no more are tried
 AXES = 2  # of a component, that it is cut across
 GAIN = 1e-5  # nats per item that a split must add
 SETTLED = 1e-4  # nats per item: a lap that adds less is the last
 LAPS_TO_REFINEMENT = 3
+# Up to so many outer nodes, those of a component are divided when it is split, whether that is seen
+# to pay or not: nodes may lie across two components though their halves look alike, and components
+# of such nodes are hard to tell from true ones.
+MOST_NODES = 4096
 MOST_LAPS = 100  # between two splits
 
 
@@ -61,7 +67,7 @@ class Grower:
         if self.is_exhausted:
             return Moved(state, prior, {}, None)
         self.laps = replace(self.laps, on_documents=lambda n_done, n_docs: None)
-        before, n_tried = self._settled(state, prior, rng), 0
+        before, n_tried = self._trimmed(self._settled(state, prior, rng), EMPTY, rng), 0
         n_topics = before.prior.allocation.n_topics
         for axis, candidates in self._rounds(before.state.total.components, rng):
             for split in self._trials(before, candidates, axis):
@@ -71,6 +77,7 @@ class Grower:
                     tally = MoveTally(n_tried, after.prior.allocation.n_topics - n_topics)
                     return Moved(after.state, after.prior, {"birth": tally}, None)
         self.is_exhausted = True
+        before = self._trimmed(before, np.inf, rng)
         return Moved(before.state, before.prior, {"birth": MoveTally(n_tried, 0)}, None)
 
     @property
@@ -108,7 +115,8 @@ class Grower:
     def _grown(self, before: Grown, split: Split, rng: np.random.Generator) -> tuple[Grown, Grown]:
         """The split updated in full, and what was there before on the same tree."""
         n_nodes = self._source.read(0).n_docs
-        self._source.refine(split.nodes)
+        if n_nodes + len(split.nodes) <= MOST_NODES:
+            self._source.refine(split.nodes)
         prior = before.prior._replace(allocation=split.allocation)
         after = self._settled(GrownState(split.total, None, False), prior, rng)
         if self._source.read(0).n_docs == n_nodes:
@@ -130,6 +138,33 @@ class Grower:
             if not is_calm and n_laps % LAPS_TO_REFINEMENT == 0:
                 self._refine(state, prior)
         return Grown(state, prior, score)
+
+    def _trimmed(self, grown: Grown, smaller_than: float, rng: np.random.Generator) -> Grown:
+        """Without small components, the smallest first, as long as the ELBO is hardly lower.
+
+        Some are of nodes that lay across others, until those were divided.
+        """
+        n_refused = 0
+        while n_refused < MOST_REFUSED:
+            sizes = grown.state.total.components.sizes[:-1]
+            smallest = np.argsort(sizes, kind="stable")[n_refused : n_refused + 1]
+            if len(sizes) < 2 or len(smallest) == 0 or sizes[smallest[0]] >= smaller_than:
+                break
+            fewer = self._without(grown, int(smallest[0]), rng)
+            is_better = fewer.score > grown.score - GAIN * self._source.n_tokens
+            grown, n_refused = (fewer, 0) if is_better else (grown, n_refused + 1)
+        return grown
+
+    def _without(self, grown: Grown, component: int, rng: np.random.Generator) -> Grown:
+        """Updates without a component."""
+        components, terms = grown.state.total
+        kept = np.delete(np.arange(components.n_topics), component)
+        number = np.full(components.n_topics, -1)
+        number[kept] = np.arange(len(kept))
+        terms = terms.renumbered(number, len(kept))
+        state = GrownState(Statistics(components.take(kept), terms), None, False)
+        allocation = grown.prior.allocation.updated(terms)
+        return self._settled(state, grown.prior._replace(allocation=allocation), rng)
 
     def _refine(self, state: GrownState, prior: Prior) -> int:
         """How many nodes were divided."""

@@ -32,7 +32,7 @@ HALF_NORMAL_MEAN = np.sqrt(2.0 / np.pi)  # of a normal's halves, in its standard
 class Split(NamedTuple):
     """A mixture with one component more."""
 
-    nodes: IntArray  # outer ones that were divided for it
+    nodes: IntArray  # outer ones of which it is, one level deeper
     total: Statistics
     allocation: NestedAllocation
     score: float  # ELBO in nats

@@ -1,0 +1,179 @@
+"""Growth on a kd-tree against growth on all items: speed-up and ratio of free energies (VDP06).
+
+    OMP_NUM_THREADS=1 python benchmarks/accelerated.py --items 1000,10000,100000,1000000
+    python benchmarks/accelerated.py --dimensions 16,32,64,128
+    python benchmarks/accelerated.py --separations 1,2,3
+    python benchmarks/accelerated.py --mnist --tolerance 0.05
+
+Ten Gaussians of equal weight, c-separated (10,000 items, 16 columns and c = 2 unless said), or the
+60,000 digits of MNIST in 50 principal components. CPU seconds of this process: those of building
+the tree, and all others of training. Above ``--most-plain`` items the time of growth on all items
+is that of ``--most-plain``, times how many more there are.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetopics import training
+from sparsetopics.batches import VectorBatch, Vectors
+from sparsetopics.executors import SerialExecutor
+from sparsetopics.growth.begin import outer_nodes
+from sparsetopics.options import LocalOptions, TrainingOptions
+
+COMPONENTS = 10
+
+
+class Items(NamedTuple):
+    """Vectors in memory, in one batch."""
+
+    values: Vectors
+
+    n_batches = 1
+    is_resident = True
+
+    @property
+    def n_docs(self) -> int:
+        return len(self.values)
+
+    @property
+    def n_tokens(self) -> float:
+        return float(len(self.values))
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.values.shape[1])
+
+    def read(self, batch_id: int) -> VectorBatch:
+        return VectorBatch(self.values)
+
+
+class Run(NamedTuple):
+    """Growth until no split is of use."""
+
+    n_components: int
+    elbo: float  # nats per item
+    building: float  # CPU seconds
+    training: float  # CPU seconds, without the tree's
+
+
+def c_separated(rng: np.random.Generator, n_items: int, n_columns: int, c: float) -> Vectors:
+    """|m_i − m_j|² ≥ c² D max λ (Dasgupta 1999), equality for the closest pair of components."""
+    axes = [np.linalg.qr(rng.normal(size=(n_columns, n_columns)))[0] for _ in range(COMPONENTS)]
+    roots = [each * np.sqrt(rng.uniform(0.1, 1.0, n_columns)) for each in axes]
+    widest = max(float(np.linalg.norm(root, 2)) for root in roots)
+    means = rng.normal(size=(COMPONENTS, n_columns))
+    distances = np.linalg.norm(means[:, None] - means[None], axis=2)
+    means *= c * np.sqrt(n_columns) * widest / distances[np.triu_indices(COMPONENTS, 1)].min()
+    kinds = rng.integers(COMPONENTS, size=n_items)
+    values = np.empty((n_items, n_columns), np.float32)
+    for kind, (mean, root) in enumerate(zip(means, roots, strict=True)):
+        own = np.flatnonzero(kinds == kind)
+        values[own] = mean + rng.normal(size=(len(own), n_columns)) @ root.T
+    return values
+
+
+def mnist(shared: Path) -> Vectors:
+    """The training digits in 50 principal components."""
+    with np.load(shared / "data" / "mnist" / "mnist.npz") as arrays:
+        pixels: NDArray[np.float64] = arrays["X_train"].reshape(-1, 784).astype(np.float64)
+    pixels -= pixels.mean(axis=0)
+    _, axes = np.linalg.eigh(pixels.T @ pixels)
+    return (pixels @ axes[:, :-51:-1]).astype(np.float32)
+
+
+def grow(values: Vectors, tolerance: float, seed: int) -> Run:
+    """Train, with the time of building apart."""
+    options = TrainingOptions(
+        1, model="dp-mixture", learner="accelerated", local=LocalOptions("mean-field"),
+        tree_tolerance=tolerance,
+    )  # fmt: skip
+    building: list[float] = []
+
+    def timed(*given: object) -> object:
+        began = time.process_time()
+        source = outer_nodes(*given)  # type: ignore[arg-type]
+        building.append(time.process_time() - began)
+        return source
+
+    course: list[training.LapInfo] = []
+    hooks = training.Hooks(on_lap=lambda info, model: course.append(info))
+    training.outer_nodes = timed  # type: ignore[assignment]
+    began = time.process_time()
+    with tempfile.TemporaryDirectory() as scratch:
+        model = training.train(
+            Items(values), options, Path(scratch), SerialExecutor(), np.random.default_rng(seed),
+            hooks=hooks,
+        )  # fmt: skip
+    spent = time.process_time() - began - building[0]
+    return Run(model.n_topics, course[-1].elbo_per_token, building[0], spent)
+
+
+def compare(values: Vectors, label: str, tolerance: float, most_plain: int, seed: int) -> None:
+    """One line of the table."""
+    tree = grow(values, tolerance, seed)
+    fewer = values[:most_plain]
+    plain = grow(fewer, 0.0, seed)
+    factor = len(values) / len(fewer)
+    seconds = plain.training * factor
+    ratio = tree.elbo / plain.elbo if factor == 1.0 else float("nan")
+    click.echo(
+        f"{label:<26}{tree.n_components:>5}{plain.n_components:>6}{tree.building:>9.2f}"
+        f"{tree.training:>9.2f}{seconds:>10.2f}{'*' if factor > 1.0 else ' '}"
+        f"{seconds / tree.training:>9.1f}{seconds / (tree.training + tree.building):>9.1f}"
+        f"{ratio:>8.4f}"
+    )
+
+
+def _numbers(context: click.Context, option: click.Parameter, text: str) -> list[float]:
+    return [float(part) for part in text.split(",") if part]
+
+
+@click.command()
+@click.option("--items", default="10000", callback=_numbers)
+@click.option("--dimensions", default="16", callback=_numbers)
+@click.option("--separations", default="2", callback=_numbers)
+@click.option("--mnist", "of_digits", is_flag=True)
+@click.option("--shared", type=click.Path(exists=True, path_type=Path), default=Path("../shared"))
+@click.option("--tolerance", default=0.001, help="Nats per number that refinement may leave.")
+@click.option("--most-plain", default=100_000, help="Items that growth without a tree is timed on.")
+@click.option("--seeds", default=1)
+def main(
+    items: list[float],
+    dimensions: list[float],
+    separations: list[float],
+    of_digits: bool,
+    shared: Path,
+    tolerance: float,
+    most_plain: int,
+    seeds: int,
+) -> None:
+    """Print a line for each combination and seed."""
+    few = c_separated(np.random.default_rng(0), 2_000, 4, 2.0)
+    for each in (tolerance, 0.0):  # compile
+        grow(few, each, 0)
+    click.echo(
+        f"{'data':<26}{'K':>5}{'plain':>6}{'build s':>9}{'tree s':>9}{'plain s':>10} "
+        f"{'faster':>9}{'+ build':>9}{'ratio':>8}"
+    )
+    if of_digits:
+        compare(mnist(shared), "MNIST, 50 columns", tolerance, 60_000, 0)
+        return
+    for seed in range(seeds):
+        for n_items in map(int, items):
+            for n_columns in map(int, dimensions):
+                for c in separations:
+                    values = c_separated(np.random.default_rng(seed), n_items, n_columns, c)
+                    label = f"N {n_items:,} D {n_columns} c {c:g} seed {seed}"
+                    compare(values, label, tolerance, most_plain, seed)
+
+
+if __name__ == "__main__":
+    main()
