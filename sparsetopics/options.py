@@ -27,7 +27,7 @@ DEFAULT_START: StartName = "distant"  # ahead of random documents under both upd
 # All but LDA stop when they have settled.
 DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
 GROWTH_LAPS = 1000  # of the accelerated learner: one for each component
-DEFAULT_TREE_TOLERANCE = 0.001
+DEFAULT_TREE_TOLERANCE = 0.0005
 MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
 WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # that learn their number of topics
 POINT_LEARNERS: tuple[LearnerName, ...] = ("alternating", "gradient")  # of single values
@@ -193,7 +193,7 @@ class TrainingOptions:
     model: ModelName = "lda"
     moves: MoveOptions | None = None  # None: all of a memoized HDP or DP mixture, none elsewhere
     likelihood: LikelihoodName | None = None  # of a mixture; None: gaussian
-    tree_tolerance: float | None = None  # of the accelerated learner, nats per number; None: 0.001
+    tree_tolerance: float | None = None  # of the accelerated learner, nats per number; None: 5e-4
     variance: float | None = None  # of isotropic Gaussians; None: made from the data
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
 
@@ -298,7 +298,7 @@ class TrainingOptions:
                 _refuse("tree-tolerance", f"the {self.learner} learner", "the accelerated learner")
             return
         if self.model != "dp-mixture" or self.counts_words:
-            kind = f"{self.likelihood_name} items" if self.is_mixture else self.model
+            kind = "multinomial items" if self.model == "dp-mixture" else self.model
             _refuse("learner", f"accelerated with {kind}", "a dp-mixture of vectors",
                     "It groups vectors that lie close together.")  # fmt: skip
         if self.n_topics != 1:

@@ -411,3 +411,27 @@ def test_a_full_disk_leaves_nothing_behind(monkeypatch, train, tmp_path):
     assert f"{tmp_path / 'run'}: found No space left on device" in result.stderr
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_growth_from_one_component_on_a_tree(prepared, tmp_path):
+    """Clumps are found without being told how many; trees and all items agree on so few."""
+    for name, tolerance in (("tree", ()), ("items", ("--tree-tolerance", 0))):
+        run("train", prepared / "corpus", "--out", tmp_path / name, "--model", "dp-mixture",
+            "--learner", "accelerated", *tolerance, "--quiet")  # fmt: skip
+    assert sum(entry["births_accepted"] for entry in trace_of(tmp_path / "tree")) > 0
+    records = json.loads(
+        run(
+            "evaluate", tmp_path / "tree", tmp_path / "items", prepared / "heldout", "--json"
+        ).stdout
+    )
+    assert records[0]["n_components"] == records[1]["n_components"] > 1
+    assert records[0]["elbo_per_item"] == pytest.approx(records[1]["elbo_per_item"], rel=0.02)
+
+
+def test_growth_is_refused_where_it_cannot_be(prepared, tmp_path):
+    message = fail(
+        "train", prepared / "corpus", "--out", tmp_path / "run", "--model", "dp-mixture",
+        "--learner", "accelerated", "--topics", 3,
+    )  # fmt: skip
+    assert "topics: found 3 with the accelerated learner, wanted 1" in message
+    assert not (tmp_path / "run").exists()

@@ -193,7 +193,7 @@ def test_the_score_of_a_split_is_that_of_its_responsibilities(name, kind, seed):
     component = int(np.argmax(found.summary.terms.counts[:-1]))
     positions = np.flatnonzero(owners(found.responsibilities) == component)
 
-    split = try_split(source, state, prior, component, positions, 0, SERIAL)
+    split = try_split(source, state, prior, component, positions, 0, 0.0, SERIAL)
 
     assert split is not None
     assert split.total.components.n_topics == n_topics + 1
@@ -207,7 +207,11 @@ def test_the_score_of_a_split_is_that_of_its_responsibilities(name, kind, seed):
     np.testing.assert_allclose(counts, split.total.terms.counts, rtol=1e-9)
     renewed = Globals(tied(split.total.components), split.allocation, current.likelihood)
     assert split.score == pytest.approx(elbo(split.total, renewed), rel=1e-12)
-    np.testing.assert_array_equal(split.nodes, source.outer[positions])
+    if kind == "tree":
+        np.testing.assert_array_equal(split.nodes, source.outer[positions])
+    coarse = try_split(source, state, prior, component, positions, 0, 1e9, SERIAL)
+    assert len(coarse.nodes) == 0
+    assert coarse.score == split.score
 
 
 def test_the_owner_of_a_node_has_its_largest_share():

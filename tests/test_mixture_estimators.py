@@ -326,3 +326,12 @@ def test_units_change_log_densities_by_a_constant_alone(scale, likelihood):
 def test_the_public_names_are_these_classes():
     assert sparsetopics.GaussianMixture is GaussianMixture
     assert sparsetopics.DPGaussianMixture is DPGaussianMixture
+
+
+def test_growth_is_an_estimator_s_learner_too():
+    clumps = draw_clumps(0, 160, 3)
+    grown = DPGaussianMixture(learner="accelerated").fit(clumps.values)
+    finer = DPGaussianMixture(learner="accelerated", tree_tolerance=0.0).fit(clumps.values)
+
+    assert grown.n_components_ == finer.n_components_ > 1
+    assert finer.trace_[-1]["elbo_per_token"] >= grown.trace_[-1]["elbo_per_token"] - 1e-9

@@ -14,6 +14,7 @@ from sparsetopics.options import (
     TrainingOptions,
 )
 
+MEAN_FIELD = LocalOptions("mean-field")
 REFUSED = [
     (lambda: LocalOptions(sparsity=0), "sparsity: found 0, wanted at least 1"),
     (lambda: LocalOptions(max_iterations=0), "local iterations: found 0"),
@@ -62,6 +63,44 @@ REFUSED = [
     (
         lambda: TrainingOptions(3, moves=MoveOptions(("regroup",)), learner="full"),
         "moves: found the full learner, wanted the memoized learner",
+    ),
+    (
+        lambda: TrainingOptions(1, model="mixture", learner="accelerated", local=MEAN_FIELD),
+        "learner: found accelerated with mixture, wanted a dp-mixture of vectors",
+    ),
+    (
+        lambda: TrainingOptions(
+            1, model="dp-mixture", learner="accelerated", local=MEAN_FIELD, likelihood="multinomial"
+        ),
+        "learner: found accelerated with multinomial items, wanted a dp-mixture of vectors",
+    ),
+    (
+        lambda: TrainingOptions(3, learner="accelerated"),
+        "learner: found accelerated with lda, wanted a dp-mixture of vectors",
+    ),
+    (
+        lambda: TrainingOptions(3, model="dp-mixture", learner="accelerated", local=MEAN_FIELD),
+        "topics: found 3 with the accelerated learner, wanted 1",
+    ),
+    (
+        lambda: TrainingOptions(
+            1, model="dp-mixture", learner="accelerated", local=MEAN_FIELD, tree_tolerance=-1.0
+        ),
+        "tree-tolerance: found -1.0, wanted 0 or more nats",
+    ),
+    (
+        lambda: TrainingOptions(1, model="dp-mixture", local=MEAN_FIELD, tree_tolerance=0.1),
+        "tree-tolerance: found the memoized learner, wanted the accelerated learner",
+    ),
+    (
+        lambda: TrainingOptions(
+            1,
+            model="dp-mixture",
+            learner="accelerated",
+            local=MEAN_FIELD,
+            moves=MoveOptions(("merge",)),
+        ),
+        "moves: found the accelerated learner, wanted the memoized learner",
     ),
     (
         lambda: TrainingOptions(3, model="hdp", moves=MoveOptions(("merge", "regroup"))),

@@ -35,10 +35,6 @@ AXES = 2  # of a component, that it is cut across
 GAIN = 1e-5  # nats per item that a split must add
 SETTLED = 1e-4  # nats per item: a lap that adds less is the last
 LAPS_TO_REFINEMENT = 3
-# Up to so many outer nodes, those of a component are divided when it is split, whether that is seen
-# to pay or not: nodes may lie across two components though their halves look alike, and components
-# of such nodes are hard to tell from true ones.
-MOST_NODES = 4096
 MOST_LAPS = 100  # between two splits
 
 
@@ -106,7 +102,8 @@ class Grower:
         def tried(component: int) -> Split | None:
             own = np.flatnonzero(owner == component)
             state, prior, executor = grown.state, grown.prior, self.laps.executor
-            return try_split(self._source, state, prior, component, own, axis, executor)
+            enough = self.enough / self._source.n_tokens
+            return try_split(self._source, state, prior, component, own, axis, enough, executor)
 
         splits = filter(None, map(tried, candidates.tolist()))
         ranked = sorted(splits, key=lambda split: -split.score)[:FULL_TRIALS]
@@ -115,8 +112,7 @@ class Grower:
     def _grown(self, before: Grown, split: Split, rng: np.random.Generator) -> tuple[Grown, Grown]:
         """The split updated in full, and what was there before on the same tree."""
         n_nodes = self._source.read(0).n_docs
-        if n_nodes + len(split.nodes) <= MOST_NODES:
-            self._source.refine(split.nodes)
+        self._source.refine(split.nodes)
         prior = before.prior._replace(allocation=split.allocation)
         after = self._settled(GrownState(split.total, None, False), prior, rng)
         if self._source.read(0).n_docs == n_nodes:

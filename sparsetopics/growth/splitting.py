@@ -21,6 +21,7 @@ from sparsetopics.laps import Prior
 from sparsetopics.learners.accelerated import GrownState, tied
 from sparsetopics.likelihoods.items import assign
 from sparsetopics.likelihoods.moments import Moments
+from sparsetopics.likelihoods.scorers import Scorer
 from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.statistics import Statistics, added, subtracted
 
@@ -32,7 +33,7 @@ HALF_NORMAL_MEAN = np.sqrt(2.0 / np.pi)  # of a normal's halves, in its standard
 class Split(NamedTuple):
     """A mixture with one component more."""
 
-    nodes: IntArray  # outer ones of which it is, one level deeper
+    nodes: IntArray  # outer ones to be divided with it
     total: Statistics
     allocation: NestedAllocation
     score: float  # ELBO in nats
@@ -54,6 +55,7 @@ def try_split(
     component: int,
     positions: IntArray,  # of outer nodes that are mostly the component's
     axis: int,
+    enough: float,  # nats per item: the nodes stay divided only if that adds more
     executor: Executor,
 ) -> Split | None:
     """``component`` cut across its principal ``axis``, from 0; None if a half would be empty."""
@@ -61,14 +63,16 @@ def try_split(
     batch, _ = source.children(positions)
     if batch.n_docs < 2:
         return None
-    former = state.found.take(positions)
-    rest = _without(state.total, source.read(0).take(positions), former, executor)
+    above, former = source.read(0).take(positions), state.found.take(positions)
+    rest = _without(state.total, above, former, executor)
     absorbed = rest.components.take(np.array([component]))
     pair = halves(state.total.components.take(np.array([component])), axis)
     found = _divided(batch, pair, absorbed, prior, executor)
     if found is None:
         return None
-    return _composed(rest, batch, found, component, source.outer[positions], prior, executor)
+    gain = found.worth(batch, executor) - found.worth(above, executor)
+    nodes = source.outer[positions if gain > enough * above.weights.sum() else positions[:0]]
+    return _composed(rest, batch, found.shares, component, nodes, prior, executor)
 
 
 def _without(
@@ -82,14 +86,27 @@ def _without(
     return Statistics(components, terms._replace(counts=components.counts.copy()))
 
 
+class _Halved(NamedTuple):
+    """Two children of a component."""
+
+    shares: Responsibilities  # of the nodes that they were fitted to
+    scorer: Scorer
+    log_weights: FloatArray  # (2,)
+
+    def worth(self, batch: Any, executor: Executor) -> float:
+        """Σ_A n_A log Σ_k exp W_Ak of some nodes, in nats."""
+        found = assign(batch.values, self.scorer, self.log_weights, 2, executor)
+        return float(batch.weights @ found.log_totals)
+
+
 def _divided(
     batch: Any,
     pair: Moments,  # to begin with
     absorbed: Moments,  # what other nodes give the component: the first child has it
     prior: Prior,
     executor: Executor,
-) -> Responsibilities | None:
-    """Shares of two children in the nodes of ``batch``."""
+) -> _Halved | None:
+    """Two children fitted to the nodes of ``batch``."""
     likelihood = cast(Any, prior.likelihood)
     gamma = cast(NestedAllocation, prior.allocation).concentration
     log_weights, sparsity = np.zeros(2), 1
@@ -105,7 +122,7 @@ def _divided(
         first = pair.counts[0]
         pair = pair.plus(absorbed.joined([absorbed, absorbed.zeros_like()]))
         log_weights, sparsity = DPMixture(pair.counts, gamma).expected_log_weights, 2
-    return found
+    return _Halved(found, scorer, log_weights)
 
 
 def halves(whole: Moments, axis: int) -> Moments:
