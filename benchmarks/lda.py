@@ -27,7 +27,7 @@ from scipy import sparse
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.executors import SerialExecutor
-from sparsetopics.options import LocalOptions, TrainingOptions
+from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
 from sparsetopics.training import Hooks, train
 
 PEERS = "tomotopy-LDA,sklearn-batch,gensim-LdaModel"
@@ -144,6 +144,7 @@ def _compile(options: TrainingOptions) -> None:
 @click.option("--start", type=click.Choice(["random", "distant"]))
 @click.option("--batches", type=int)
 @click.option("--laps", default=30)
+@click.option("--regroup", is_flag=True, help="With that move.")
 @click.option("--seeds", default=1, help="Seeds 0 to N-1; the median final score is printed.")
 @click.option("--peers", default=PEERS, help="Comma separated; empty for none.")
 @click.option("--budget", default=40.0, help="CPU seconds of each peer.")
@@ -159,6 +160,7 @@ def main(
     start: str | None,
     batches: int | None,
     laps: int,
+    regroup: bool,
     seeds: int,
     peers: str,
     budget: float,
@@ -167,9 +169,17 @@ def main(
     """Print CPU seconds against held-out score, ours beside the peers'."""
     data = prepare(collection, shared.resolve(), folder)
     local = LocalOptions(update=update, sparsity=sparsity)  # type: ignore[arg-type]
-    options = TrainingOptions(topics, laps, learner, local, start=start)  # type: ignore[arg-type]
+    moves = MoveOptions(("regroup",)) if regroup else None
+    options = TrainingOptions(
+        topics,
+        laps,
+        learner,
+        local,
+        start=start,
+        moves=moves,  # type: ignore[arg-type]
+    )
     _compile(options)
-    name = f"sparsetopics {update}"
+    name = f"sparsetopics {update}{' regroup' if regroup else ''}"
     ours = [our_curve(data, options, batches, seed, name) for seed in range(seeds)]
     names = [peer for peer in peers.split(",") if peer]
     others = [peer_curve(peer, data, topics, budget, shared.resolve()) for peer in names]

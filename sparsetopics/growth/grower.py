@@ -98,6 +98,7 @@ class Grower:
         found = grown.state.found
         assert found is not None, "after a lap"
         owner = owners(found)
+        assert len(owner) == self._source.read(0).n_docs, "of the outer nodes as they are"
 
         def tried(component: int) -> Split | None:
             own = np.flatnonzero(owner == component)
@@ -115,10 +116,14 @@ class Grower:
         self._source.refine(split.nodes)
         prior = before.prior._replace(allocation=split.allocation)
         after = self._settled(GrownState(split.total, None, False), prior, rng)
+        return after, self._on_this_tree(before, n_nodes, rng)
+
+    def _on_this_tree(self, grown: Grown, n_nodes: int, rng: np.random.Generator) -> Grown:
+        """Updated once if there are other outer nodes now than the ``n_nodes`` it knows."""
         if self._source.read(0).n_docs == n_nodes:
-            return after, before
-        state, prior, _ = self.laps.run(before.state, before.prior, rng)
-        return after, Grown(state, prior, self._score(state, prior))
+            return grown
+        state, prior, _ = self.laps.run(grown.state, grown.prior, rng)
+        return Grown(state, prior, self._score(state, prior))
 
     def _settled(self, state: GrownState, prior: Prior, rng: np.random.Generator) -> Grown:
         """Laps until they add next to nothing, with refinements in between."""
@@ -146,7 +151,9 @@ class Grower:
             smallest = np.argsort(sizes, kind="stable")[n_refused : n_refused + 1]
             if len(sizes) < 2 or len(smallest) == 0 or sizes[smallest[0]] >= smaller_than:
                 break
+            n_nodes = self._source.read(0).n_docs
             fewer = self._without(grown, int(smallest[0]), rng)
+            grown = self._on_this_tree(grown, n_nodes, rng)
             is_better = fewer.score > grown.score - GAIN * self._source.n_tokens
             grown, n_refused = (fewer, 0) if is_better else (grown, n_refused + 1)
         return grown
