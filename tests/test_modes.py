@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import beta
@@ -41,6 +41,7 @@ def test_weights_are_those_of_the_sticks(counts, gamma):
 
 
 @given(counts=COUNTS, gamma=st.floats(1.0, 9.0), n_more=st.integers(1, 4))
+@example(counts=np.ones(1), gamma=1.0 + 2.0**-52, n_more=1)  # 1 − v_k is less than rounding
 def test_empty_components_at_the_end_add_nothing(counts, gamma, n_more):
     more = np.concatenate([counts, np.zeros(n_more)])
 

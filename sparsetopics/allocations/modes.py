@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import xlog1py, xlogy
+from scipy.special import xlogy
 
 from sparsetopics.allocations.mixtures import DPMixture
 from sparsetopics.batches import FloatArray
@@ -39,10 +39,16 @@ class DPModes(DPMixture):
 
         Σ_k N_k log v_k + (N_{>k} + γ − 1) log(1 − v_k), the N of ``counts``, and the entropies.
         """
-        sticks = sticks_of(self.counts, self.concentration)
-        later = np.append(from_here(counts)[1:], 0.0)
-        joint = xlogy(counts, sticks) + xlog1py(later + self.concentration - 1.0, -sticks)
+        sticks, left = sticks_of(self.counts, self.concentration), self._left_of(self.counts)
+        here = from_here(self.counts) + self.concentration - 1.0
+        rest = np.divide(left, here, out=np.ones(len(left)), where=here > 0.0)  # 1 − v_k
+        joint = xlogy(counts, sticks) + xlogy(self._left_of(counts), rest)
         return float((entropies + joint).sum())
+
+    def _left_of(self, counts: FloatArray) -> FloatArray:
+        """N_{>k} + γ − 1, (n_topics,)."""
+        later: FloatArray = np.append(from_here(counts)[1:], 0.0)
+        return later + self.concentration - 1.0
 
 
 def sticks_of(counts: FloatArray, concentration: float) -> FloatArray:
