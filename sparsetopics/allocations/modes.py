@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import xlogy
 
-from sparsetopics.allocations.mixtures import DPMixture
+from sparsetopics.allocations.mixtures import DPMixture, later
 from sparsetopics.batches import FloatArray
 
 NEVER = -1e30  # log weight of a component without items: below all others, and finite
@@ -47,8 +47,7 @@ class DPModes(DPMixture):
 
     def _left_of(self, counts: FloatArray) -> FloatArray:
         """N_{>k} + γ − 1, (n_topics,)."""
-        later: FloatArray = np.append(from_here(counts)[1:], 0.0)
-        return later + self.concentration - 1.0
+        return later(counts) + self.concentration - 1.0
 
 
 def sticks_of(counts: FloatArray, concentration: float) -> FloatArray:
