@@ -94,6 +94,10 @@ class NodeSource:
         return float(self.tree.n_items)
 
     @property
+    def is_refinable(self) -> bool:
+        return True
+
+    @property
     def is_resident(self) -> bool:
         return True
 
@@ -147,6 +151,10 @@ class LeafSource:
     @property
     def n_tokens(self) -> float:
         return float(self._batch.n_docs)
+
+    @property
+    def is_refinable(self) -> bool:
+        return False
 
     @property
     def is_resident(self) -> bool:

@@ -171,6 +171,8 @@ class Grower:
 
     def _refine(self, state: GrownState, prior: Prior) -> int:
         """How many nodes were divided."""
+        if not self._source.is_refinable:
+            return 0
         current = prior.with_components(self.laps.learner.components(state))
         plan = plan_refinement(
             self._source, current, self.enough, self.laps.local, self.laps.executor

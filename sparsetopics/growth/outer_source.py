@@ -11,6 +11,11 @@ class OuterSource(Source, Protocol):
     """Items by the outer nodes of a tree; ``read(0)`` gives them all."""
 
     @property
+    def is_refinable(self) -> bool:
+        """Whether there is anything below outer nodes."""
+        ...
+
+    @property
     def outer(self) -> IntArray:
         """The number of each outer node, which it keeps."""
         ...

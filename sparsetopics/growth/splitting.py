@@ -19,7 +19,7 @@ from sparsetopics.growth.outer_source import OuterSource
 from sparsetopics.item_step import ItemTerms, sum_item_terms
 from sparsetopics.laps import Prior
 from sparsetopics.learners.accelerated import GrownState, tied
-from sparsetopics.likelihoods.items import assign
+from sparsetopics.likelihoods.items import Assigned, assign
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.likelihoods.scorers import Scorer
 from sparsetopics.responsibilities import Responsibilities
@@ -70,9 +70,12 @@ def try_split(
     found = _divided(batch, pair, absorbed, prior, executor)
     if found is None:
         return None
-    gain = found.worth(batch, executor) - found.worth(above, executor)
-    nodes = source.outer[positions if gain > enough * above.weights.sum() else positions[:0]]
-    return _composed(rest, batch, found.shares, component, nodes, prior, executor)
+    nodes = source.outer[positions[:0]]
+    if batch.n_docs > above.n_docs and found.gain(above, executor) > enough * above.weights.sum():
+        nodes = source.outer[positions]
+    return _composed(
+        rest, batch, found.assigned.responsibilities, component, nodes, prior, executor
+    )
 
 
 def _without(
@@ -89,14 +92,15 @@ def _without(
 class _Halved(NamedTuple):
     """Two children of a component."""
 
-    shares: Responsibilities  # of the nodes that they were fitted to
+    assigned: Assigned  # the nodes that they were fitted to
+    worth: float  # Σ_A n_A log Σ_k exp W_Ak of those, in nats
     scorer: Scorer
     log_weights: FloatArray  # (2,)
 
-    def worth(self, batch: Any, executor: Executor) -> float:
-        """Σ_A n_A log Σ_k exp W_Ak of some nodes, in nats."""
-        found = assign(batch.values, self.scorer, self.log_weights, 2, executor)
-        return float(batch.weights @ found.log_totals)
+    def gain(self, above: Any, executor: Executor) -> float:
+        """What the nodes are worth beyond those that they are halves of, in nats."""
+        whole = assign(above.values, self.scorer, self.log_weights, 2, executor)
+        return self.worth - float(above.weights @ whole.log_totals)
 
 
 def _divided(
@@ -113,8 +117,8 @@ def _divided(
     n_items, first = batch.weights.sum(), np.inf
     for _ in range(ROUNDS):
         scorer = batch.scorer(likelihood, pair)
-        found = assign(batch.values, scorer, log_weights, sparsity, executor).responsibilities
-        pair = pair.zeros_like().sum_batch(batch, found, executor)
+        found = assign(batch.values, scorer, log_weights, sparsity, executor)
+        pair = pair.zeros_like().sum_batch(batch, found.responsibilities, executor)
         if pair.counts.min() < 1.0:
             return None
         if abs(pair.counts[0] - first) < CALM * n_items:
@@ -122,7 +126,7 @@ def _divided(
         first = pair.counts[0]
         pair = pair.plus(absorbed.joined([absorbed, absorbed.zeros_like()]))
         log_weights, sparsity = DPMixture(pair.counts, gamma).expected_log_weights, 2
-    return _Halved(found, scorer, log_weights)
+    return _Halved(found, float(batch.weights @ found.log_totals), scorer, log_weights)
 
 
 def halves(whole: Moments, axis: int) -> Moments:
