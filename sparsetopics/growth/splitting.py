@@ -118,6 +118,8 @@ def _divided(
     for _ in range(ROUNDS):
         scorer = batch.scorer(likelihood, pair)
         found = assign(batch.values, scorer, log_weights, sparsity, executor)
+        worth = float(batch.weights @ found.log_totals)
+        halved = _Halved(found, worth, scorer, log_weights)
         pair = pair.zeros_like().sum_batch(batch, found.responsibilities, executor)
         if pair.counts.min() < 1.0:
             return None
@@ -126,7 +128,7 @@ def _divided(
         first = pair.counts[0]
         pair = pair.plus(absorbed.joined([absorbed, absorbed.zeros_like()]))
         log_weights, sparsity = DPMixture(pair.counts, gamma).expected_log_weights, 2
-    return _Halved(found, float(batch.weights @ found.log_totals), scorer, log_weights)
+    return halved
 
 
 def halves(whole: Moments, axis: int) -> Moments:
