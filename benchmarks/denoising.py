@@ -1,10 +1,11 @@
 """How well a mixture of patches denoises the images of BSD68, and how long one takes.
 
+    OMP_NUM_THREADS=1 python benchmarks/denoising.py --mixture RUN
     OMP_NUM_THREADS=1 python benchmarks/denoising.py --mixture prior.npz
     OMP_NUM_THREADS=1 python benchmarks/denoising.py --components 200 --laps 15 --save prior.npz
     python benchmarks/denoising.py --mixture prior.npz --images 20 --pictures pictures
 
-``--mixture`` holds ``weights`` (K,) and ``covariances`` (K, side², side²) of patches without their
+``--mixture`` is a run folder of ``train``, or holds ``weights`` (K,) and ``covariances`` (K, side², side²) of patches without their
 mean, as pixels. Else a finite mixture is trained on patches of the 200 training images of BSDS500,
 in the basis that ``ingest --patches`` uses. The images are the 68 of the list ``bsd68.txt``, as
 whole as they are; with ``--images`` some of them, evenly spread over it. The noise of an image is
@@ -29,8 +30,10 @@ from sparsetopics.corpora.read_images import read_grey
 from sparsetopics.evaluation.denoising import add_noise, denoise, psnr
 from sparsetopics.evaluation.patch_prior import PatchPrior, as_pixels
 from sparsetopics.evaluation.pictures import before_after_png
+from sparsetopics.evaluation.restoration import patch_prior
 from sparsetopics.executors import Executor, open_executor
 from sparsetopics.mixture_estimators import GaussianMixture
+from sparsetopics.mixture_runs import load_mixture_run
 
 SIDE = 8
 
@@ -86,6 +89,14 @@ def train(
     return Mixture(model.weights_, as_pixels(model.covariances_, patch_basis(SIDE)))
 
 
+def stored_prior(path: Path) -> PatchPrior:
+    """Of a run folder or an npz file."""
+    if path.is_dir():
+        return patch_prior(load_mixture_run(path))
+    with np.load(path, allow_pickle=False) as arrays:
+        return PatchPrior.from_mixture(arrays["weights"], arrays["covariances"])
+
+
 def measure(
     clean: FloatArray,
     sigma: float,
@@ -105,7 +116,7 @@ def measure(
 @click.command()
 @click.option("--shared", type=click.Path(exists=True, path_type=Path), default=Path("../shared"))
 @click.option("--mixture", "stored", type=click.Path(exists=True, path_type=Path),
-              help="An npz file; without it a mixture is trained.")  # fmt: skip
+              help="A run or an npz file; without it a mixture is trained.")  # fmt: skip
 @click.option("--components", "n_components", default=200)
 @click.option("--patches", "n_patches", default=500_000)
 @click.option("--laps", default=15)
@@ -131,14 +142,13 @@ def main(
     """Print PSNR of noisy and denoised images, seconds, and the means."""
     data = shared / "data" / "bsds500"
     if stored is not None:
-        with np.load(stored, allow_pickle=False) as arrays:
-            mixture = Mixture(arrays["weights"], arrays["covariances"])
+        prior = stored_prior(stored)
     else:
         archive = data / "bsds500-train.tar"
         mixture = train(archive, n_components, n_patches, laps, seed, workers)
         if save is not None:
             np.savez(save, **mixture._asdict())
-    prior = PatchPrior.from_mixture(*mixture)
+        prior = PatchPrior.from_mixture(*mixture)
     names = (data / "bsd68.txt").read_text().split()
     if pictures is not None:
         pictures.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from sparsetopics._kernels import Float32Array
+from sparsetopics._kernels import Float32Array, TopicIds
 from sparsetopics.batches import FloatArray, IntArray
 
 
@@ -117,3 +117,26 @@ def sum_nodes(
             sums[node, d] = sums[left, d] + sums[left + 1, d]
         for d in range(products.shape[1]):
             products[node, d] = products[left, d] + products[left + 1, d]
+
+
+@numba.njit(cache=True, nogil=True)
+def share_out(
+    starts: IntArray,  # (n_nodes + 1,)  responsibilities of nodes
+    topics: TopicIds,
+    shares: Float32Array,
+    counts: FloatArray,  # (n_nodes,)  sums of nodes
+    sums: FloatArray,  # (n_nodes, n_columns)
+    products: FloatArray,  # (n_nodes, n_products)
+    topic_counts: FloatArray,  # (n_topics,)  added to, as are the next
+    topic_sums: FloatArray,  # (n_topics, n_columns)
+    topic_products: FloatArray,  # (n_topics, n_products)
+) -> None:
+    """Give topics their shares of what the items of nodes add up to."""
+    for node in range(starts.shape[0] - 1):
+        for entry in range(starts[node], starts[node + 1]):
+            k, share = topics[entry], np.float64(shares[entry])
+            topic_counts[k] += share * counts[node]
+            for d in range(sums.shape[1]):
+                topic_sums[k, d] += share * sums[node, d]
+            for d in range(products.shape[1]):
+                topic_products[k, d] += share * products[node, d]

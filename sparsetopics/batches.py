@@ -199,7 +199,8 @@ class VectorBatch:
     @classmethod
     def joined(cls, parts: Sequence[VectorBatch]) -> VectorBatch:
         """At least one, one after the other."""
-        return cls(np.concatenate([part.values for part in parts]))
+        values = [part.values for part in parts]
+        return cls(values[0] if len(values) == 1 else np.concatenate(values))
 
 
 class ItemSource(Source, Protocol):

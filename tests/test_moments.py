@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from gaussian_worlds import draw_items, draw_shares, sparse
 from sparsetopics.batches import VectorBatch
 from sparsetopics.executors import SerialExecutor, open_executor
+from sparsetopics.kd_tree import NodeSums
 from sparsetopics.likelihoods import moments as moments_module
 from sparsetopics.likelihoods.moments import Moments
+from sparsetopics.node_batches import NodeBatch
 
 SERIAL = SerialExecutor()
 SEEDS = st.integers(0, 2**32 - 1)
@@ -187,3 +189,30 @@ def test_a_batch_is_the_same_for_any_number_of_workers_and_can_be_restored(monke
         np.testing.assert_array_equal(ours, theirs)
     for ours, theirs in zip(zeros.restored(alone._asdict()), alone, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("is_full", [True, False])
+@pytest.mark.parametrize("with_sums", [True, False])
+def test_nodes_share_out_what_their_items_add_up_to(with_sums, is_full):
+    rng = np.random.default_rng(3)
+    n_nodes, n_columns, n_topics = 40, 3, 5
+    rows, columns = np.triu_indices(n_columns) if is_full else (np.arange(3), np.arange(3))
+    sums = NodeSums(rng.uniform(1.0, 9.0, n_nodes), rng.normal(size=(n_nodes, n_columns)),
+                    rng.normal(size=(n_nodes, len(rows))))  # fmt: skip
+    shares = draw_shares(n_nodes, n_topics, rng)
+    squares = np.zeros((n_topics, n_columns, n_columns) if is_full else (n_topics, n_columns))
+    width = n_columns if with_sums else 0
+    zeros = Moments(np.zeros(n_topics), np.zeros((n_topics, width)), squares, np.zeros(n_columns))
+
+    found = zeros.sum_batch(NodeBatch(sums), sparse(shares), SERIAL)
+
+    as_stored = sparse(shares)
+    dense = np.zeros((n_nodes, n_topics))
+    nodes = np.repeat(np.arange(n_nodes), np.diff(as_stored.starts))
+    dense[nodes, as_stored.topics] = as_stored.shares
+    np.testing.assert_allclose(found.counts, dense.T @ sums.counts, rtol=1e-12)
+    np.testing.assert_allclose(found.sums, (dense.T @ sums.sums)[:, :width], rtol=1e-11)
+    own = found.squares[:, rows, columns] if is_full else found.squares
+    np.testing.assert_allclose(own, dense.T @ sums.products, rtol=1e-11, atol=1e-12)
+    if is_full:
+        np.testing.assert_array_equal(found.squares, np.swapaxes(found.squares, 1, 2))

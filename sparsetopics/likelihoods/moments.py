@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
-from sparsetopics import _item_kernels
+from sparsetopics import _item_kernels, _tree_kernels
 from sparsetopics.batches import FloatArray, IntArray, VectorBatch, Vectors
 from sparsetopics.executors import Executor
+from sparsetopics.kd_tree import NodeSums
 from sparsetopics.likelihoods.natural_parameters import unpacked
 from sparsetopics.node_batches import NodeBatch
 from sparsetopics.responsibilities import Responsibilities
@@ -115,10 +115,9 @@ class Moments(NamedTuple):
 
     def _sum_nodes(self, batch: NodeBatch, found: Responsibilities) -> Moments:
         """Each node's sums are shared out as they are: its counts are among them."""
-        shape = batch.n_docs, self.n_topics
-        entries = found.shares.astype(np.float64), found.topics.astype(np.int64), found.starts
-        shares = csr_matrix(entries, shape).T
-        counts, sums, products = (shares @ values for values in batch.sums)
+        shared = NodeSums(*(np.zeros((self.n_topics, *each.shape[1:])) for each in batch.sums))
+        _tree_kernels.share_out(*found, *batch.sums, *shared)
+        counts, sums, products = shared
         squares = products if self.squares.ndim == 2 else unpacked(products, self.n_columns)
         return self._with((counts, sums[:, : self.sums.shape[1]], squares))
 

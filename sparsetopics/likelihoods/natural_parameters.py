@@ -6,11 +6,12 @@ mean over some items follows from the means of t(x), and no item need be looked 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray
+from sparsetopics.batches import FloatArray, IntArray
 
 
 class NaturalParameters(NamedTuple):
@@ -55,13 +56,19 @@ def _packed(quadratic: FloatArray) -> FloatArray:
     """Coefficients of x_d x_e for d ≤ e, those beside the diagonal for both."""
     if quadratic.ndim == 2:
         return quadratic
-    rows, columns = np.triu_indices(quadratic.shape[1])
+    rows, columns = _upper(quadratic.shape[1])
     return quadratic[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
 
 
 def unpacked(products: FloatArray, n_columns: int) -> FloatArray:
     """Symmetric matrices from sums of x_d x_e for d ≤ e, (.., n_columns, n_columns)."""
-    rows, columns = np.triu_indices(n_columns)
+    rows, columns = _upper(n_columns)
     matrices = np.empty((len(products), n_columns, n_columns))
     matrices[:, rows, columns] = matrices[:, columns, rows] = products
     return matrices
+
+
+@lru_cache(maxsize=4)
+def _upper(n_columns: int) -> tuple[IntArray, IntArray]:
+    """Rows and columns of the upper triangle; many small mixtures are fitted to as many columns."""
+    return np.triu_indices(n_columns)
