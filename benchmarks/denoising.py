@@ -5,11 +5,11 @@
     OMP_NUM_THREADS=1 python benchmarks/denoising.py --components 200 --laps 15 --save prior.npz
     python benchmarks/denoising.py --mixture prior.npz --images 20 --pictures pictures
 
-``--mixture`` is a run folder of ``train``, or holds ``weights`` (K,) and ``covariances`` (K, side²,
-side²) of patches without their mean, as pixels. Else a finite mixture is trained on patches of the
-200 training images of BSDS500, in the basis that ``ingest --patches`` uses. The images are the 68
-of the list ``bsd68.txt``, as whole as they are; with ``--images`` some of them, evenly spread over it.
-The noise of an image is drawn from ``--seed`` and its place in the list.
+``--mixture`` is a run folder of ``train``, or holds ``weights`` (K,) and ``covariances`` (K,
+side², side²) of patches without their mean, as pixels. Else a finite mixture is trained on
+patches of the 200 training images of BSDS500, in the basis that ``ingest --patches`` uses. The
+images are the 68 of the list ``bsd68.txt``, as whole as they are; with ``--images`` some of them,
+evenly spread over it. The noise of an image is drawn from ``--seed`` and its place in the list.
 """
 
 from __future__ import annotations
