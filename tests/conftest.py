@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from sparsetopics.allocations.mixtures import FiniteMixture
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.likelihoods.multinomial import DirichletPosterior, Multinomial
+from sparsetopics.mixture_model import MixtureModel
+from sparsetopics.mixture_runs import save_mixture_run
 from sparsetopics.model import Sticks, TopicModel
 from sparsetopics.runs import save_run
 
@@ -91,6 +95,23 @@ def hdp_folder(tmp_path, hdp, vocabulary):
         for lap, n_topics in enumerate((3, 5, 4), start=1)
     ]
     save_run(folder, hdp, vocabulary, settings, trace)
+    return folder
+
+
+@pytest.fixture
+def document_mixture_folder(tmp_path, model, vocabulary):
+    """A run folder of a mixture of documents with the same distributions of words."""
+    folder = tmp_path / "mixture-run"
+    folder.mkdir()
+    mixture = MixtureModel(
+        "mixture",
+        "multinomial",
+        Multinomial(model.n_words, model.word_concentration),
+        FiniteMixture(np.array([24.0, 18, 12, 6]), 1.0),
+        DirichletPosterior(model.topic_word_posterior),
+    )
+    settings = {"corpus": {"n_documents": 60}, "options": {}, "seed": 7}
+    save_mixture_run(folder, mixture, settings, [], vocabulary)
     return folder
 
 

@@ -247,13 +247,35 @@ def test_export_of_an_hdp_keeps_the_weights_of_its_topics(hdp_folder, tmp_path, 
     assert loaded.alpha[0] > 1.5 * loaded.alpha[1]
 
 
+def test_export_to_pyldavis_reads_the_documents(run_folder, heldout, other_corpus, tmp_path):
+    export = ("export", run_folder, "--to", "pyldavis", "--out", tmp_path / "vis.json")
+
+    succeed(*export, "--corpus", heldout)
+
+    shown = json.loads((tmp_path / "vis.json").read_text())
+    assert np.shape(shown["doc_topic_dists"]) == (61, 4)
+    export += ("--overwrite",)
+    assert "corpus: found none for pyldavis" in fail(*export)
+    assert "found another vocabulary" in fail(*export, "--corpus", other_corpus)
+    assert "swapped" in fail(*export, "--corpus", run_folder)
+
+
+def test_documents_are_refused_where_they_are_not_shown(run_folder, heldout, tmp_path):
+    out = tmp_path / "x.csv"
+
+    message = fail("export", run_folder, "--to", "csv", "--corpus", heldout, "--out", out)
+
+    assert "for csv, wanted it left out: only pyldavis has documents" in message
+    assert not out.exists()
+
+
 def test_an_unknown_export_target_is_a_usage_error(run_folder, tmp_path):
     result = CliRunner().invoke(
         main, ["export", str(run_folder), "--to", "spss", "--out", str(tmp_path / "x")]
     )
 
     assert result.exit_code == 2
-    assert "'spss' is not 'gensim'" in result.stderr
+    assert "'spss' is not one of 'gensim', 'mallet'" in result.stderr
     assert not (tmp_path / "x").exists()
 
 

@@ -7,8 +7,9 @@ import pytest
 from gensim.corpora import Dictionary
 from gensim.models import CoherenceModel, LdaModel
 
-from sparsetopics.errors import OutputError
-from sparsetopics.gensim_export import to_dictionary, to_gensim, write_gensim
+from sparsetopics.errors import OptionError, OutputError
+from sparsetopics.exports.exporting import export_run
+from sparsetopics.exports.gensim_format import to_dictionary, to_gensim
 
 
 @pytest.fixture
@@ -60,8 +61,8 @@ def test_an_hdp_of_very_light_topics_still_infers(hdp, vocabulary, bag_of_words)
     assert sum(share for _, share in shares) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_a_saved_hdp_loads_in_gensim(tmp_path, hdp, vocabulary, bag_of_words):
-    write_gensim(to_gensim(hdp, vocabulary, n_docs=60), tmp_path / "hdp", overwrite=False)
+def test_a_saved_hdp_loads_in_gensim(tmp_path, hdp_folder, hdp, bag_of_words):
+    export_run(hdp_folder, "gensim", tmp_path / "hdp")
 
     loaded = LdaModel.load(str(tmp_path / "hdp"))
 
@@ -123,11 +124,11 @@ def test_the_dictionary_is_complete(vocabulary, bag_of_words):
     assert len(ours) == int((vocabulary.document_frequency >= 20).sum())
 
 
-def test_saved_files_load_and_training_goes_on(tmp_path, exported, bag_of_words):
+def test_saved_files_load_and_training_goes_on(tmp_path, run_folder, exported, bag_of_words):
     path = tmp_path / "lda.model"
     before = exported.get_topics()
 
-    write_gensim(exported, path, overwrite=False)
+    export_run(run_folder, "gensim", path)
 
     loaded = LdaModel.load(str(path))
     np.testing.assert_array_equal(loaded.get_topics(), before)
@@ -149,17 +150,23 @@ def test_more_passes_make_an_update_gentler(model, vocabulary, bag_of_words):
 
 
 @pytest.mark.parametrize("existing", ["lda", "lda.state"])
-def test_no_file_is_replaced_unasked(tmp_path, exported, existing):
-    (tmp_path / existing).write_text("mine")
+def test_no_file_is_replaced_unasked(tmp_path, run_folder, existing):
+    (out := tmp_path / "out").mkdir()
+    (out / existing).write_text("mine")
 
     with pytest.raises(OutputError, match=f"{existing}: found an existing output"):
-        write_gensim(exported, tmp_path / "lda", overwrite=False)
+        export_run(run_folder, "gensim", out / "lda")
 
-    assert [file.name for file in tmp_path.iterdir()] == [existing]
-    write_gensim(exported, tmp_path / "lda", overwrite=True)
-    assert (tmp_path / existing).read_bytes() != b"mine"
+    assert [file.name for file in out.iterdir()] == [existing]
+    export_run(run_folder, "gensim", out / "lda", overwrite=True)
+    assert (out / existing).read_bytes() != b"mine"
 
 
-def test_a_folder_is_never_replaced(tmp_path, exported):
+def test_a_folder_is_never_replaced(tmp_path, run_folder):
     with pytest.raises(OutputError, match="found a folder"):
-        write_gensim(exported, tmp_path, overwrite=True)
+        export_run(run_folder, "gensim", tmp_path, overwrite=True)
+
+
+def test_a_mixture_of_documents_is_no_topic_model(tmp_path, document_mixture_folder):
+    with pytest.raises(OptionError, match=r"gensim for .* a mixture of documents"):
+        export_run(document_mixture_folder, "gensim", tmp_path / "lda")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +9,8 @@ from gensim.corpora import Dictionary
 from gensim.models import LdaModel
 
 from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import OutputError
+from sparsetopics.exports.word_topics import WordTopics
 from sparsetopics.model import TopicModel
-from sparsetopics.staging import check_output
 
 LOCAL_ITERATIONS = 100  # gensim's default of 50 stops before its own inference has settled
 SEED = 0
@@ -62,38 +59,13 @@ def to_dictionary(vocabulary: Vocabulary, n_docs: int) -> Dictionary:
     return dictionary
 
 
-def write_gensim(exported: LdaModel, path: Path, *, overwrite: bool) -> None:
-    """Save for ``LdaModel.load(path)`` and ``Dictionary.load(f"{path}.dictionary")``.
+def write_topics(path: Path, topics: WordTopics) -> None:
+    """For ``LdaModel.load(path)`` and ``Dictionary.load(f"{path}.dictionary")``.
 
-    gensim's own format is pickle, in several files whose names begin with ``path``. They are
-    written aside and moved when complete. Raises OutputError if one exists and ``overwrite`` is
-    false, or if the disk refuses.
+    gensim's own format is pickle, in several files whose names begin with ``path``. Raises
+    OptionError for a mixture.
     """
-    check_gensim_output(path, overwrite=overwrite)
-    try:
-        prefix = f".{path.name}.part-"
-        with tempfile.TemporaryDirectory(prefix=prefix, dir=path.parent) as scratch:
-            aside = Path(scratch) / path.name
-            exported.save(str(aside))
-            exported.id2word.save(f"{aside}.dictionary")
-            _move(aside, path, overwrite=overwrite)
-    except OSError as error:
-        raise OutputError(
-            str(path), found=error.strerror or str(error), wanted="room and permission to write"
-        ) from error
-
-
-def check_gensim_output(path: Path, *, overwrite: bool) -> None:
-    """Refuse an output that exists or has no parent folder; a folder is never replaced."""
-    if path.is_dir():
-        raise OutputError(str(path), found="a folder", wanted="a file name for gensim's files")
-    check_output(path, overwrite=overwrite)
-
-
-def _move(aside: Path, path: Path, *, overwrite: bool) -> None:
-    """Move all files of the export beside ``path``, the one that opens the others last."""
-    files = sorted(aside.parent.iterdir(), key=lambda file: (file == aside, file.name))
-    for file in files:
-        check_gensim_output(path.parent / file.name, overwrite=overwrite)
-    for file in files:
-        os.replace(file, path.parent / file.name)
+    run = topics.topic_run("gensim")
+    exported = to_gensim(run.model, run.vocabulary, run.n_training_documents, run.n_laps)
+    exported.save(str(path))
+    exported.id2word.save(f"{path}.dictionary")

@@ -1,0 +1,69 @@
+"""What ``export`` does: open, write aside, move into place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.errors import OptionError
+from sparsetopics.exports.side_files import check_file_output, staged_files
+from sparsetopics.exports.targets import NEED_DOCUMENTS, run_writer
+from sparsetopics.exports.word_topics import WordTopics
+from sparsetopics.mixture_runs import load_mixture_run
+from sparsetopics.runs import load_run, refuse_run
+from sparsetopics.stored_models import is_mixture_run
+
+
+def export_run(
+    path: Path, target: str, out: Path, *, documents: Path | None = None, overwrite: bool = False
+) -> None:
+    """Write the model of the run at ``path`` as ``target``, one of ``RUN_TARGETS``.
+
+    ``documents`` is the training corpus, for the formats that show documents too. Raises
+    OutputError, RunError, VocabularyError, or OptionError for a combination that makes no sense.
+    """
+    check_file_output(out, overwrite=overwrite)
+    _check_documents(target, documents)
+    writer = run_writer(target)
+    if is_mixture_run(path):
+        mixture = load_mixture_run(path)
+        if mixture.vocabulary is None:
+            _check_vectors(path, target, has_writer=hasattr(writer, "write_normals"))
+            with staged_files(out, overwrite=overwrite) as aside:
+                writer.write_normals(aside, mixture.model)
+            return
+        topics = WordTopics(mixture, _open(documents))
+    else:
+        topics = WordTopics(load_run(path), _open(documents))
+    if topics.documents is not None:
+        topics.run.check_vocabulary(topics.documents.vocabulary, str(documents))
+    with staged_files(out, overwrite=overwrite) as aside:
+        writer.write_topics(aside, topics)
+
+
+def _open(documents: Path | None) -> Corpus | None:
+    if documents is None:
+        return None
+    refuse_run(documents)
+    return Corpus.open(documents)
+
+
+def _check_documents(target: str, documents: Path | None) -> None:
+    needed = target in NEED_DOCUMENTS
+    if needed and documents is None:
+        raise OptionError(
+            "corpus", found=f"none for {target}", wanted="the documents that it is to show"
+        )
+    if documents is not None and not needed:
+        wanted = f"it left out: only {', '.join(NEED_DOCUMENTS)} has documents"
+        raise OptionError("corpus", found=f"{documents} for {target}", wanted=wanted)
+
+
+def _check_vectors(path: Path, target: str, *, has_writer: bool) -> None:
+    if not has_writer:
+        raise OptionError(
+            "to",
+            found=f"{target} for {path}, a mixture of vectors",
+            wanted="csv or parquet, which take its means and covariances",
+            hint="The other formats are for words.",
+        )
