@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from sparsetopics.errors import CorpusFormatError
+from sparsetopics.exports.targets import CORPUS_TARGETS
 
 _CORPUS = click.argument("corpus", type=click.Path(path_type=Path))
 _OF_A_PART = ("n_documents", "n_tokens", "n_items", "n_columns")
@@ -16,7 +17,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 @click.group(name="corpus")
 def command() -> None:
-    """Look at, check or divide a corpus folder.
+    """Look at, check, divide or export a corpus folder.
 
     \b
     Example:
@@ -124,3 +125,30 @@ def split(
         path, *sizes = row.items()
         said = ", ".join(f"{value:,} {name.removeprefix('n_')}" for name, value in sizes)
         click.echo(f"{path[1]}: {said}")
+
+
+@command.command()
+@_CORPUS
+@click.option(
+    "--to", "target", type=click.Choice(list(CORPUS_TARGETS)), required=True, help="Format."
+)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="File to write.")
+@click.option("--overwrite", is_flag=True, help="Replace the files if they exist.")
+@_JSON
+def export(corpus: Path, target: str, out: Path, overwrite: bool, as_json: bool) -> None:
+    """Write the word counts of CORPUS in the format of another toolkit.
+
+    \b
+    gensim         for `MmCorpus(OUT)`, with OUT.index, and `Dictionary.load("OUT.dictionary")`;
+                   these two are Python pickles
+    matrix-market  documents by words; the words in OUT.vocab, one a line
+    lda-c          Blei's format, `M id:count ...`; the words in OUT.vocab
+
+    \b
+    Example:
+        sparsetopics corpus export news --to gensim --out news.mm
+    """
+    from sparsetopics.exports.exporting import export_corpus
+
+    export_corpus(corpus, target, out, overwrite=overwrite)
+    click.echo(json.dumps({"path": str(out)}) if as_json else f"Wrote {out} for {target}.")

@@ -1,4 +1,4 @@
-"""What ``export`` does: open, write aside, move into place."""
+"""What ``export`` and ``corpus export`` do: open, write aside, move into place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.errors import OptionError
 from sparsetopics.exports.side_files import check_file_output, staged_files
-from sparsetopics.exports.targets import NEED_DOCUMENTS, run_writer
+from sparsetopics.exports.targets import NEED_DOCUMENTS, corpus_writer, run_writer
 from sparsetopics.exports.word_topics import WordTopics
 from sparsetopics.mixture_runs import load_mixture_run
 from sparsetopics.runs import load_run, refuse_run
@@ -39,6 +39,18 @@ def export_run(
         topics.run.check_vocabulary(topics.documents.vocabulary, str(documents))
     with staged_files(out, overwrite=overwrite) as aside:
         writer.write_topics(aside, topics)
+
+
+def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False) -> None:
+    """Write the documents of the corpus at ``path`` as ``target``, one of ``CORPUS_TARGETS``.
+
+    Documents and words keep their order. Raises OutputError or CorpusFormatError.
+    """
+    check_file_output(out, overwrite=overwrite)
+    refuse_run(path)
+    corpus = Corpus.open(path)
+    with staged_files(out, overwrite=overwrite) as aside:
+        corpus_writer(target).write_corpus(aside, corpus)
 
 
 def _open(documents: Path | None) -> Corpus | None:

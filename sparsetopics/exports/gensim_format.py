@@ -1,13 +1,16 @@
-"""A trained model as a gensim ``LdaModel``."""
+"""A trained model as a gensim ``LdaModel``, a corpus as an ``MmCorpus``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from gensim.corpora import Dictionary
+from gensim.corpora import Dictionary, MmCorpus
 from gensim.models import LdaModel
 
+from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.exports.word_topics import WordTopics
 from sparsetopics.model import TopicModel
@@ -69,3 +72,19 @@ def write_topics(path: Path, topics: WordTopics) -> None:
     exported = to_gensim(run.model, run.vocabulary, run.n_training_documents, run.n_laps)
     exported.save(str(path))
     exported.id2word.save(f"{path}.dictionary")
+
+
+def write_corpus(path: Path, corpus: Corpus) -> None:
+    """For ``MmCorpus(path)`` and ``Dictionary.load(f"{path}.dictionary")``.
+
+    The index beside it, for documents by number, and the dictionary are pickles.
+    """
+    MmCorpus.serialize(str(path), _bags_of_words(corpus))
+    to_dictionary(corpus.vocabulary, corpus.n_docs).save(f"{path}.dictionary")
+
+
+def _bags_of_words(corpus: Corpus) -> Iterator[list[tuple[int, float]]]:
+    for batch in corpus.batches():
+        words, counts = batch.word_ids.tolist(), batch.word_counts.tolist()
+        for start, stop in pairwise(batch.indptr.tolist()):
+            yield list(zip(words[start:stop], counts[start:stop], strict=True))

@@ -17,9 +17,23 @@ RUN_TARGETS = {
     "parquet": "parquet_table",
     "pyldavis": "pyldavis",
 }
+CORPUS_TARGETS = {
+    "gensim": "gensim_format",
+    "matrix-market": "matrix_market",
+    "lda-c": "lda_c",
+}
 NEED_DOCUMENTS = ("pyldavis",)  # of RUN_TARGETS; the others do with the run
 
 
 def run_writer(target: str) -> Any:
     """The module that writes topics, and perhaps normals, in the format ``target``."""
-    return importlib.import_module(f"sparsetopics.exports.{RUN_TARGETS[target]}")
+    return _module(RUN_TARGETS[target])
+
+
+def corpus_writer(target: str) -> Any:
+    """The module that writes documents in the format ``target``."""
+    return _module(CORPUS_TARGETS[target])
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"sparsetopics.exports.{name}")
