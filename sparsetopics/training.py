@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -24,11 +24,13 @@ from sparsetopics.learners.learner import Learner
 from sparsetopics.learners.memoized import MemoizedLearner
 from sparsetopics.learners.stochastic import StochasticLearner
 from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.local_step import Globals
 from sparsetopics.memo import Memo
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.mixture_models import begin_mixture, make_mixture_model
 from sparsetopics.model import TopicModel
+from sparsetopics.mover_records import Record, recorded, restore
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.mover import Moved, Mover
 from sparsetopics.moves.standing import MoveTally
@@ -75,6 +77,29 @@ class Hooks(NamedTuple):
 
     on_lap: OnLap = lambda info, model: None
     on_documents: OnDocuments = lambda n_done, n_docs: None
+    on_end: Callable[[Statistics, Prior], None] = lambda statistics, prior: None  # to go on from
+
+
+class Progress(NamedTuple):
+    """All that the next lap needs beside data and options: a checkpoint is exactly this."""
+
+    learner: Any  # its state
+    prior: Prior
+    mover: Record
+    rng: Mapping[str, Any]  # of the bit generator
+    course: tuple[LapInfo, ...]  # of all laps so far
+
+
+class Keeper(Protocol):
+    """Keeps progress where a later process finds it."""
+
+    def resume(self, source: Source, memo: Memo) -> Progress | None:
+        """What was kept last, if anything; the memo takes the arrays of batches."""
+        ...
+
+    def keep(self, progress: Progress, memo: Memo) -> None:
+        """After a lap."""
+        ...
 
 
 def train(
@@ -86,23 +111,33 @@ def train(
     *,
     hooks: Hooks = Hooks(),  # noqa: B008 - immutable
     start: TopicModel | None = None,
+    keeper: Keeper | None = None,
 ) -> Model:
     """Learn topics or components; the same bits for the same ``source``, ``options`` and ``rng``.
 
-    ``scratch`` is a folder for memoized summaries that outgrow memory. Training goes on from
-    ``start`` if it is given, otherwise from seed documents. Raises OptionError if ``start`` has
-    another number of topics or words.
+    ``scratch`` is a folder for memoized summaries that outgrow memory. Training goes on from what
+    the ``keeper`` has kept, if there is any; else from ``start`` if it is given, otherwise from
+    seed documents. Raises OptionError if ``start`` has another number of topics or words.
     """
-    begin, prior = _begin(source, options, rng, start)
+    memo = Memo(scratch, versioned=keeper is not None)
+    kept = None if keeper is None else keeper.resume(source, memo)
+    if kept is None:
+        begin, prior = _begin(source, options, rng, start)
+        learner = _learner(source, options, prior, memo, executor)
+        state, course = learner.init(begin), []
+    else:
+        prior, state, course = kept.prior, kept.learner, list(kept.course)
+        learner = _learner(source, options, prior, memo, executor)
     if options.learner == "accelerated":
-        source = outer_nodes(cast(VectorSource, source), begin.components, options)
-    learner = _learner(source, options, prior, scratch, executor)
+        source = outer_nodes(cast(VectorSource, source), _no_items(prior), options)
     laps = Laps(source, learner, options.local_step, executor, hooks.on_documents)
-    mover = _mover(laps, options, begin)
-    state = learner.init(begin)
-    began = time.perf_counter()
-    course: list[LapInfo] = []
-    for lap in range(1, options.n_laps + 1):
+    mover = _mover(laps, options, prior)
+    if kept is not None:
+        restore(mover, kept.mover)
+        rng.bit_generator.state = kept.rng
+    began = time.perf_counter() - (course[-1].seconds if course else 0.0)
+    while not _is_over(course, mover, options):
+        lap = len(course) + 1
         state, prior, tally = laps.run(state, prior, rng)
         moved = Moved(state, prior, {}, None)
         if mover is not None and lap >= mover.first_lap:
@@ -115,10 +150,20 @@ def train(
         seconds = time.perf_counter() - began
         course.append(_report(lap, seconds, bound, current, tally, moved, source))
         hooks.on_lap(course[-1], partial(_make_model, current, options))
-        is_done = mover is None or mover.is_exhausted
-        if options.model != "lda" and is_done and has_settled(course):
-            break
-    return _make_model(current, options)
+        if keeper is not None:
+            record = recorded(mover, [info.n_topics for info in course])
+            rng_state = rng.bit_generator.state
+            keeper.keep(Progress(state, prior, record, rng_state, tuple(course)), memo)
+    return _make_model(prior.with_components(learner.components(state)), options)
+
+
+def _is_over(
+    course: list[LapInfo], mover: Mover | Grower | None, options: TrainingOptions
+) -> bool:
+    if len(course) >= options.n_laps:
+        return True
+    is_done = mover is None or mover.is_exhausted
+    return options.model != "lda" and is_done and has_settled(course)
 
 
 def has_settled(course: list[LapInfo]) -> bool:
@@ -148,18 +193,24 @@ def _make_model(current: Globals, options: TrainingOptions) -> Model:
     return make_mixture_model(current, options) if options.is_mixture else make_topic_model(current)
 
 
-def _mover(laps: Laps, options: TrainingOptions, begin: Statistics) -> Mover | Grower | None:
+def _mover(laps: Laps, options: TrainingOptions, prior: Prior) -> Mover | Grower | None:
     """What changes the number of topics after a lap."""
     if options.learner == "accelerated":
-        n_columns = begin.components.n_columns
+        n_columns = _no_items(prior).n_columns
         return Grower(laps, tree_tolerance(laps.source.n_docs, n_columns, options))
     if not options.active_moves.names:
         return None
-    return Mover(laps, options.active_moves, Ledger.new(begin.components.n_topics), options.n_laps)
+    return Mover(laps, options.active_moves, Ledger.new(prior.allocation.n_topics), options.n_laps)
+
+
+def _no_items(prior: Prior) -> Moments:
+    """The sums of vectors that there are none of: where they are measured from, and which."""
+    zero: Moments = prior.likelihood.zeros(1)
+    return zero
 
 
 def _learner(
-    source: Source, options: TrainingOptions, prior: Prior, scratch: Path, executor: Executor
+    source: Source, options: TrainingOptions, prior: Prior, memo: Memo, executor: Executor
 ) -> Learner[Any]:
     keep_better = options.local.update == "mean-field" and not options.is_mixture
     if options.learner in ("full", "alternating"):  # that differ in what they start with
@@ -173,7 +224,7 @@ def _learner(
     if options.learner == "accelerated":
         return AcceleratedLearner()
     return MemoizedLearner(
-        Memo(scratch),
+        memo,
         executor,
         keep_better,
         whole_first_lap=keep_better,

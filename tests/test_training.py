@@ -332,3 +332,19 @@ def test_scratch_files_do_not_change_the_result(monkeypatch, fit, source, tmp_pa
 
     assert_same_bits(on_disk, in_memory)
     assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
+def test_the_end_tells_what_learning_can_go_on_from(tmp_path, source, learner):
+    told = []
+    hooks = Hooks(on_end=lambda *standing: told.append(standing))
+
+    with open_executor(1) as executor:
+        options, rng = TrainingOptions(4, 3, learner), np.random.default_rng(0)
+        model = train(source, options, tmp_path, executor, rng, hooks=hooks)
+
+    [(statistics, prior)] = told
+    posterior = np.sort(statistics.components.table.sum(axis=0))[::-1] + N_WORDS * 0.1
+    np.testing.assert_allclose(model.topic_word_posterior.sum(axis=1), posterior)
+    np.testing.assert_array_equal(prior.allocation.doc_concentration, np.full(4, 0.5 / 4))
+    assert statistics.terms.n_docs == pytest.approx(90)
