@@ -154,12 +154,12 @@ def train(
             record = recorded(mover, [info.n_topics for info in course])
             rng_state = rng.bit_generator.state
             keeper.keep(Progress(state, prior, record, rng_state, tuple(course)), memo)
+    hooks.on_end(learner.statistics(state), prior)
+    hooks.on_end(Statistics(learner.components(state), learner.terms(state)), prior)
     return _make_model(prior.with_components(learner.components(state)), options)
 
 
-def _is_over(
-    course: list[LapInfo], mover: Mover | Grower | None, options: TrainingOptions
-) -> bool:
+def _is_over(course: list[LapInfo], mover: Mover | Grower | None, options: TrainingOptions) -> bool:
     if len(course) >= options.n_laps:
         return True
     is_done = mover is None or mover.is_exhausted
@@ -205,8 +205,7 @@ def _mover(laps: Laps, options: TrainingOptions, prior: Prior) -> Mover | Grower
 
 def _no_items(prior: Prior) -> Moments:
     """The sums of vectors that there are none of: where they are measured from, and which."""
-    zero: Moments = prior.likelihood.zeros(1)
-    return zero
+    return cast(Moments, prior.likelihood.zeros(1))
 
 
 def _learner(
