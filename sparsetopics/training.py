@@ -154,7 +154,6 @@ def train(
             record = recorded(mover, [info.n_topics for info in course])
             rng_state = rng.bit_generator.state
             keeper.keep(Progress(state, prior, record, rng_state, tuple(course)), memo)
-    hooks.on_end(learner.statistics(state), prior)
     hooks.on_end(Statistics(learner.components(state), learner.terms(state)), prior)
     return _make_model(prior.with_components(learner.components(state)), options)
 
