@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.vectors import VectorCorpus
+    from sparsetopics.evaluation.candidates import Candidate
     from sparsetopics.evaluation.mixture_scores import MixtureCard
     from sparsetopics.evaluation.scorecard import Scorecard
 
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
     type=click.FloatRange(min=0, min_open=True),
     help="Total document concentration to score every model with. "
     "Default: each run's own, and 0.5 for a matrix.",
+)
+@click.option(
+    "--unpickle",
+    is_flag=True,
+    help="Open files of no known extension as gensim models. These are Python pickles, which can "
+    "run any code: only for files that you trust.",
 )
 @click.option(
     "--coherence-corpus",
@@ -54,6 +61,7 @@ def command(
     report: Path | None,
     overwrite: bool,
     alpha: float | None,
+    unpickle: bool,
     coherence_corpus: Path | None,
     seed: int,
     workers: int,
@@ -69,13 +77,21 @@ def command(
     Mixtures, of vectors or of documents, are scored by the mean log density of held-out items, and
     where they have labels, by how well components agree with them.
 
-    RUN may also be the topic-word matrix of another toolkit (.npy, .npz with key topic_word, or
-    .csv; one row per topic, one column per word of HELDOUT's vocabulary).
+    RUN may also be a file of topics of another toolkit, one row per topic and one column per word
+    unless said otherwise. Words are told by name; where none are named, columns are those of
+    HELDOUT's vocabulary.
+
+    \b
+    .npy .npz .mtx  a matrix (.npz: with key topic_word), words in FILE.vocab, one a line
+    .csv            the same, or with words for header, or topic,word,probability
+    .parquet        columns of words, or topic, word, probability
+    .txt .tsv       topic, word and weight as MALLET's --topic-word-weights-file
+    no extension    or any other: a gensim LdaModel, with --unpickle
 
     \b
     Example:
         sparsetopics evaluate run heldout
-        sparsetopics evaluate run-50 run-100 mallet.npy heldout --report scores.html
+        sparsetopics evaluate run-50 run-100 mallet.txt heldout --report scores.html
     """
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.opening import open_corpus
@@ -97,7 +113,11 @@ def command(
         _print_mixtures(_score_mixtures(runs, documents, str(heldout)), as_json)
         return
     coherence_documents = Corpus.open(coherence_corpus) if coherence_corpus else documents
-    candidates = [open_candidate(run, documents.vocabulary, str(heldout), alpha) for run in runs]
+    candidates = [
+        open_candidate(run, documents.vocabulary, str(heldout), alpha, unpickle=unpickle)
+        for run in runs
+    ]
+    _tell_missing(candidates)
     cards = [
         score_candidate(candidate, documents, coherence_documents, seed=seed, workers=workers)
         for candidate in candidates
@@ -111,6 +131,17 @@ def command(
         click.echo(json.dumps([card.as_dict() for card in cards]))
     else:
         _print_table(cards)
+
+
+def _tell_missing(candidates: list[Candidate]) -> None:
+    """Of words that other toolkits know nothing of, on stderr: each costs 27 nats a token."""
+    for each in candidates:
+        if each.n_missing_words:
+            click.echo(
+                f"{each.name} has no column for {each.n_missing_words:,} of the "
+                f"{len(each.words):,} words: their probability is taken as 1e-12.",
+                err=True,
+            )
 
 
 class Column(NamedTuple):

@@ -1,8 +1,8 @@
-"""What is scored: a run folder, or a plain topic-word matrix of another toolkit."""
+"""What is scored: a run folder, or the topics of another toolkit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from sparsetopics.batches import FloatArray
 from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.errors import RunError
 from sparsetopics.evaluation.completion import unigram_probabilities
-from sparsetopics.evaluation.topic_matrix import SUFFIXES, read_topic_matrix
+from sparsetopics.evaluation.topic_matrix import read_topic_matrix
+from sparsetopics.evaluation.weight_files import READERS, WordWeights
 from sparsetopics.runs import Run, load_run
 
 MATRIX_CONCENTRATION = 0.5  # total; a bare matrix does not say how documents mix its topics
@@ -26,23 +28,44 @@ class Candidate:
     doc_concentration: FloatArray  # (n_topics,)
     unigram: FloatArray  # (n_words,)
     words: Sequence[str]  # (n_words,)
-    run: Run | None  # None for a plain matrix
+    run: Run | None  # None for topics of another toolkit
+    n_missing_words: int = 0  # words of which the other toolkit knows nothing
 
 
 def open_candidate(
-    path: Path, vocabulary: Vocabulary, where: str, concentration: float | None = None
+    path: Path,
+    vocabulary: Vocabulary,
+    where: str,
+    concentration: float | None = None,
+    *,
+    unpickle: bool = False,
 ) -> Candidate:
-    """Read the topics at ``path``; their words must be ``vocabulary``, found in ``where``.
+    """Read the topics at ``path``; a run's words must be ``vocabulary``, found in ``where``.
 
     ``concentration`` is the total document concentration to score with, shared equally by the
-    topics; without it a run uses its own and a matrix 0.5. Raises RunError, ShapeError or
-    VocabularyError.
+    topics; without it a run and a gensim model use their own and a matrix 0.5. A file whose
+    extension says nothing is a gensim model, opened only if ``unpickle``. Raises RunError,
+    ShapeError or VocabularyError.
     """
-    if path.suffix in SUFFIXES and not path.is_dir():
-        return _matrix_candidate(path, vocabulary, concentration)
-    run = load_run(path)
-    run.check_vocabulary(vocabulary, where)
-    return run_candidate(run, concentration)
+    if path.is_dir() or not (path.exists() or path.suffix in READERS):
+        run = load_run(path)
+        run.check_vocabulary(vocabulary, where)
+        return run_candidate(run, concentration)
+    reader = READERS.get(path.suffix) or _gensim_reader(path, unpickle=unpickle)
+    return _matrix_candidate(path, vocabulary, concentration, reader)
+
+
+def _gensim_reader(path: Path, *, unpickle: bool) -> Callable[[Path], WordWeights]:
+    if not unpickle:
+        raise RunError(
+            str(path),
+            found="a file of no known extension",
+            wanted=f"a run folder or one of {', '.join(READERS)}",
+            hint="Is it a gensim model? Those are Python pickles: --unpickle, if you trust it.",
+        )
+    from sparsetopics.evaluation.gensim_topics import read_gensim
+
+    return read_gensim
 
 
 def run_candidate(run: Run, concentration: float | None = None) -> Candidate:
@@ -62,14 +85,22 @@ def run_candidate(run: Run, concentration: float | None = None) -> Candidate:
     )
 
 
-def _matrix_candidate(path: Path, vocabulary: Vocabulary, concentration: float | None) -> Candidate:
-    topic_word = read_topic_matrix(path, len(vocabulary))
-    total = MATRIX_CONCENTRATION if concentration is None else concentration
+def _matrix_candidate(
+    path: Path,
+    vocabulary: Vocabulary,
+    concentration: float | None,
+    reader: Callable[[Path], WordWeights],
+) -> Candidate:
+    topic_word, own, n_missing = read_topic_matrix(path, vocabulary.words, reader)
+    if own is None or concentration is not None:
+        total = MATRIX_CONCENTRATION if concentration is None else concentration
+        own = np.full(len(topic_word), total / len(topic_word))
     return Candidate(
         name=str(path),
         topic_word=topic_word,
-        doc_concentration=np.full(len(topic_word), total / len(topic_word)),
+        doc_concentration=own,
         unigram=unigram_probabilities(vocabulary.term_frequency),
         words=vocabulary.words,
         run=None,
+        n_missing_words=n_missing,
     )

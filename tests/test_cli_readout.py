@@ -170,6 +170,25 @@ def test_evaluate_scores_the_exported_matrix_like_the_run(run_folder, heldout, m
     assert matrix["model"] is matrix["elbo_per_token"] is matrix["criterion_per_token"] is None
 
 
+def test_evaluate_scores_the_files_of_other_toolkits_and_tells_missing_words(
+    run_folder, heldout, tmp_path
+):
+    for target, name in (("mallet", "m.txt"), ("gensim", "lda")):
+        succeed("export", run_folder, "--to", target, "--out", tmp_path / name)
+    files = (tmp_path / "m.txt", tmp_path / "lda")
+
+    own, *others = json.loads(succeed("evaluate", run_folder, *files, heldout, "--unpickle",
+                                      "--alpha", 0.5, "--json"))  # fmt: skip
+
+    score = "log_likelihood_per_token"
+    assert [each[score] for each in others] == pytest.approx([own[score]] * 2)
+    assert "--unpickle" in fail("evaluate", *files, heldout)
+    lines = files[0].read_text().splitlines(keepends=True)
+    files[0].write_text("".join(line for line in lines if "\twordab\t" not in line))
+    result = CliRunner().invoke(main, ["evaluate", str(files[0]), str(heldout)])
+    assert "m.txt has no column for 1 of the 30 words" in result.stderr
+
+
 def test_evaluate_shows_what_training_raised_beside_the_score(run_folder, hdp_folder, heldout):
     lda, hdp = json.loads(succeed("evaluate", run_folder, hdp_folder, heldout, "--json"))
     header, of_lda, of_hdp, _ = succeed("evaluate", run_folder, hdp_folder, heldout).splitlines()

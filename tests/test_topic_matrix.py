@@ -1,13 +1,27 @@
 """Topic-word matrices of other toolkits."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from gensim.corpora import Dictionary
+from gensim.models import HdpModel, LdaModel
+from scipy.io import mmwrite
+from scipy.sparse import coo_array
 
-from sparsetopics.errors import RunError, ShapeError
-from sparsetopics.evaluation.topic_matrix import read_topic_matrix
+from sparsetopics.errors import RunError, ShapeError, VocabularyError
+from sparsetopics.evaluation import topic_matrix
+from sparsetopics.evaluation.candidates import open_candidate
+from sparsetopics.evaluation.weight_files import READERS
+from sparsetopics.exports.exporting import export_run
 
+WORDS = ("ant", "bee", "cat")
 WEIGHTS = np.array([[1.0, 2.0, 1.0], [4.0, 3.0, 1.0]])
 EXPECTED = [[0.25, 0.5, 0.25], [0.5, 0.375, 0.125]]
+
+
+def read(path, words=WORDS):
+    return topic_matrix.read_topic_matrix(path, words, READERS[path.suffix])
 
 
 @pytest.fixture
@@ -22,17 +36,21 @@ def write(tmp_path):
 def test_every_format_gives_normalised_rows(tmp_path, write):
     np.savez(tmp_path / "topics.npz", topic_word=WEIGHTS)
     np.savetxt(tmp_path / "topics.csv", WEIGHTS, delimiter=",")
+    mmwrite(tmp_path / "sparse.mtx", coo_array(WEIGHTS))
+    mmwrite(tmp_path / "dense.mtx", WEIGHTS)
 
     for path in (
         write(WEIGHTS.astype(np.float32)),
         tmp_path / "topics.npz",
         tmp_path / "topics.csv",
+        tmp_path / "sparse.mtx",
+        tmp_path / "dense.mtx",
     ):
-        np.testing.assert_allclose(read_topic_matrix(path, 3), EXPECTED)
+        np.testing.assert_allclose(read(path).topic_word, EXPECTED)
 
 
 def test_zeros_become_tiny_probabilities(write):
-    topic_word = read_topic_matrix(write(np.array([[1.0, 0.0, 1.0]])), 3)
+    topic_word = read(write(np.array([[1.0, 0.0, 1.0]]))).topic_word
 
     assert topic_word[0, 1] == pytest.approx(1e-12)
     assert topic_word.sum() == pytest.approx(1.0)
@@ -41,24 +59,24 @@ def test_zeros_become_tiny_probabilities(write):
 def test_one_line_of_csv_is_one_topic(tmp_path):
     (tmp_path / "one.csv").write_text("1,1,2\n")
 
-    np.testing.assert_allclose(read_topic_matrix(tmp_path / "one.csv", 3), [[0.25, 0.25, 0.5]])
+    np.testing.assert_allclose(read(tmp_path / "one.csv").topic_word, [[0.25, 0.25, 0.5]])
 
 
 @pytest.mark.parametrize("shape", [(2, 4), (3,), (0, 3), (1, 2, 3)])
 def test_another_shape_is_refused(write, shape):
     with pytest.raises(ShapeError, match=r"wanted \(topics, 3\), one column per word.*--vocab"):
-        read_topic_matrix(write(np.ones(shape)), 3)
+        read(write(np.ones(shape)))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -0.5])
 def test_impossible_entries_are_refused(write, bad):
     with pytest.raises(RunError, match=f"found the entry {bad}"):
-        read_topic_matrix(write(np.array([[1.0, bad, 1.0]])), 3)
+        read(write(np.array([[1.0, bad, 1.0]])))
 
 
 def test_a_topic_of_zeros_is_refused(write):
     with pytest.raises(RunError, match="only zeros in row 1"):
-        read_topic_matrix(write(np.array([[1.0, 1, 1], [0, 0, 0]])), 3)
+        read(write(np.array([[1.0, 1, 1], [0, 0, 0]])))
 
 
 def test_files_that_hold_no_matrix_are_refused(tmp_path):
@@ -68,6 +86,112 @@ def test_files_that_hold_no_matrix_are_refused(tmp_path):
     (tmp_path / "empty.npy").touch()
     (tmp_path / "torn.npz").write_bytes(b"PK\x03\x04")
 
-    for name in ("other.npz", "object.npy", "text.csv", "empty.npy", "torn.npz", "missing.npy"):
+    (tmp_path / "torn.mtx").write_text("%%MatrixMarket matrix coordinate")
+    (tmp_path / "torn.parquet").write_text("PAR1")
+    (tmp_path / "prose.txt").write_text("Once upon a time.\n")
+    (tmp_path / "empty.csv").touch()
+
+    for name in ("other.npz", "object.npy", "text.csv", "empty.npy", "torn.npz", "missing.npy",
+                 "torn.mtx", "torn.parquet", "prose.txt", "empty.csv"):  # fmt: skip
         with pytest.raises(RunError, match=f"{name}: found .*wanted a topic-word matrix"):
-            read_topic_matrix(tmp_path / name, 3)
+            read(tmp_path / name)
+
+
+@pytest.fixture
+def named_files(tmp_path):
+    """The same weights with their words in another order, one more and one fewer."""
+    words = ["cat", "dog", "ant"]
+    weights = np.array([[1.0, 9.0, 1.0], [1.0, 5.0, 4.0]])
+    np.save(tmp_path / "plain.npy", weights)
+    mmwrite(tmp_path / "plain.mtx", weights)
+    np.savetxt(tmp_path / "plain.csv", weights, delimiter=",")
+    for suffix in (".npy", ".mtx", ".csv"):
+        (tmp_path / f"plain{suffix}.vocab").write_text("cat\ndog\nant\n")
+    wide = pa.table(weights.T.tolist(), words)
+    pq.write_table(wide, tmp_path / "wide.parquet")
+    rows = "".join(f"{k},{a},{b},{c}\n" for k, (a, b, c) in enumerate(weights))
+    (tmp_path / "wide.csv").write_text(",cat,dog,ant\n" + rows)
+    pairs = [(k, w, weights[k, v]) for k in range(2) for v, w in enumerate(words)]
+    long = pa.table(list(zip(*pairs, strict=True)), ["topic", "word", "probability"])
+    pq.write_table(long, tmp_path / "long.parquet")
+    for name, separator in (("long.csv", ","), ("mallet.txt", "\t"), ("mallet.tsv", "\t")):
+        header = "topic,word,probability\n" if separator == "," else ""
+        lines = "".join(separator.join(map(str, pair)) + "\n" for pair in pairs)
+        (tmp_path / name).write_text(header + lines)
+    return [path for path in tmp_path.iterdir() if path.suffix in READERS]
+
+
+def test_columns_are_put_in_order_by_their_words(named_files):
+    assert len(named_files) == 9
+
+    for path in named_files:
+        found = read(path)
+
+        np.testing.assert_allclose(found.topic_word, [[0.5, 0, 0.5], [0.8, 0, 0.2]], atol=1e-11)
+        assert (found.topic_word > 0).all(), path
+        assert found.n_missing_words == 1, path
+
+
+def test_words_that_look_like_numbers_or_nothing_keep_their_spelling(tmp_path):
+    (tmp_path / "odd.txt").write_text('0\tnull\t1\n0\t007\t2\n0\t"\t1\n')
+    (tmp_path / "odd.csv").write_text("topic,word,probability\n0,NA,1\n0,007,2\n0,1e5,1\n")
+
+    for name, words in (("odd.txt", ("null", "007", '"')), ("odd.csv", ("NA", "007", "1e5"))):
+        found = read(tmp_path / name, words)
+        np.testing.assert_allclose(found.topic_word, [[0.25, 0.5, 0.25]])
+        assert found.n_missing_words == 0
+
+
+def test_a_file_of_other_words_is_refused(named_files):
+    for path in named_files:
+        with pytest.raises(VocabularyError, match="none of the 2 words of the held-out corpus"):
+            read(path, ("elk", "fox"))
+
+
+def test_more_or_fewer_words_than_columns_are_refused(tmp_path, write):
+    path = write(WEIGHTS)
+    (tmp_path / "topics.npy.vocab").write_text("ant\nbee\n")
+
+    with pytest.raises(ShapeError, match=r"found shape \(2, 3\), wanted \(topics, 2\)"):
+        read(path)
+
+
+TARGETS = {"mallet": "t.txt", "matrix-market": "t.mtx", "csv": "t.csv", "parquet": "t.parquet"}
+
+
+@pytest.mark.parametrize(("target", "name"), TARGETS.items())
+def test_what_export_writes_is_read_back(tmp_path, run_folder, model, vocabulary, target, name):
+    export_run(run_folder, target, tmp_path / name)
+
+    found = read(tmp_path / name, vocabulary.words)
+
+    np.testing.assert_allclose(found.topic_word, model.topic_word_mean, rtol=1e-14)
+    assert (found.n_missing_words, found.doc_concentration) == (0, None)
+
+
+def test_a_gensim_model_is_opened_on_request_alone(tmp_path, hdp_folder, hdp, vocabulary):
+    export_run(hdp_folder, "gensim", path := tmp_path / "hdp.model")
+
+    with pytest.raises(RunError, match=r"no known extension.*\.npy.*--unpickle, if you trust it"):
+        open_candidate(path, vocabulary, "heldout")
+    candidate = open_candidate(path, vocabulary, "heldout", unpickle=True)
+
+    np.testing.assert_allclose(candidate.topic_word, hdp.topic_word_mean, rtol=1e-9)
+    np.testing.assert_allclose(candidate.doc_concentration, hdp.doc_concentration)
+    even = open_candidate(path, vocabulary, "heldout", 0.8, unpickle=True)
+    np.testing.assert_allclose(even.doc_concentration, [0.2] * 4)
+
+
+def test_gensim_models_of_other_words_or_kinds(tmp_path, vocabulary):
+    texts = [["worda", "wordb"], ["wordb", "wordaa"]]
+    dictionary = Dictionary(texts)
+    bags = [dictionary.doc2bow(text) for text in texts]
+    LdaModel(bags, 2, dictionary, random_state=0).save(str(tmp_path / "lda"))
+    HdpModel(bags, dictionary, random_state=0).save(str(tmp_path / "hdp"))
+    (tmp_path / "prose").write_text("Once upon a time.")
+
+    assert open_candidate(tmp_path / "lda", vocabulary, "x", unpickle=True).n_missing_words == 29
+    with pytest.raises(RunError, match="found a HdpModel, not a gensim LdaModel"):
+        open_candidate(tmp_path / "hdp", vocabulary, "x", unpickle=True)
+    with pytest.raises(RunError, match="prose: found no gensim model"):
+        open_candidate(tmp_path / "prose", vocabulary, "x", unpickle=True)

@@ -1,0 +1,129 @@
+"""Topic-word weights in the files of other toolkits, by extension, with words where they are told.
+
+A plain matrix (``.npy``, ``.npz``, ``.mtx``, ``.csv`` without a header) has one row per topic; the
+words of its columns may stand beside it in ``FILE.vocab``, one a line.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
+from scipy.io import mmread
+from scipy.sparse import issparse
+
+from sparsetopics.batches import FloatArray
+
+NPZ_KEY = "topic_word"
+VOCABULARY_SUFFIX = ".vocab"
+INDEX_NAMES = ("", "__index_level_0__")  # of a data frame's row labels in CSV and Parquet
+LONG_TYPES = {"topic": pa.int64(), "word": pa.string(), "probability": pa.float64()}
+
+
+class WordWeights(NamedTuple):
+    """What a file says of topics; nothing is checked yet but that it can be read."""
+
+    weights: NDArray[Any]  # (n_topics, n_columns), whatever the shape was in the file
+    words: Sequence[str] | None = None  # (n_columns,); None: those of the held-out corpus
+    doc_concentration: FloatArray | None = None  # (n_topics,)  α_k
+
+
+def _npy(path: Path) -> WordWeights:
+    with path.open("rb") as file:  # numpy leaves a damaged archive open
+        return WordWeights(np.load(file, allow_pickle=False), _words_beside(path))
+
+
+def _npz(path: Path) -> WordWeights:
+    with path.open("rb") as file:
+        return WordWeights(np.load(file, allow_pickle=False)[NPZ_KEY], _words_beside(path))
+
+
+def _matrix_market(path: Path) -> WordWeights:
+    matrix = mmread(path)
+    return WordWeights(matrix.toarray() if issparse(matrix) else matrix, _words_beside(path))
+
+
+def _csv(path: Path) -> WordWeights:
+    """Without a header line, with words as header, or our long table."""
+    with path.open(encoding="utf-8", newline="") as file:
+        header = next(csv.reader(file), [])
+    if not header:
+        raise ValueError("no first line")
+    if all(map(_is_number, header)):
+        plain = np.loadtxt(path, delimiter=",", ndmin=2, comments=None)
+        return WordWeights(plain, _words_beside(path))
+    types = LONG_TYPES if header == list(LONG_TYPES) else None
+    parse = ParseOptions(newlines_in_values=True)
+    return _of_table(
+        read_csv(path, parse_options=parse, convert_options=ConvertOptions(column_types=types))
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _parquet(path: Path) -> WordWeights:
+    return _of_table(pq.read_table(path))
+
+
+def _mallet(path: Path) -> WordWeights:
+    """``topic TAB word TAB weight``, as --topic-word-weights-file writes them."""
+    return _of_long(
+        read_csv(
+            path,
+            ReadOptions(column_names=list(LONG_TYPES)),
+            ParseOptions(delimiter="\t", quote_char=False),
+            ConvertOptions(column_types=LONG_TYPES),
+        )
+    )
+
+
+def _of_table(table: pa.Table) -> WordWeights:
+    """A long table like that of ``export``, or one column per word."""
+    if not len(table):
+        raise ValueError("no rows")
+    if table.column_names == list(LONG_TYPES):
+        return _of_long(table)
+    words = [name for name in table.column_names if name not in INDEX_NAMES]
+    weights = np.stack([np.asarray(table[word], np.float64) for word in words], axis=1)
+    return WordWeights(weights, words)
+
+
+def _of_long(table: pa.Table) -> WordWeights:
+    """A row per topic and word; pairs that are not there weigh nothing."""
+    _, topics = np.unique(np.asarray(table["topic"]), return_inverse=True)
+    words = table["word"].combine_chunks().dictionary_encode()
+    weights = np.zeros((topics.max(initial=-1) + 1, len(words.dictionary)))
+    weights[topics, np.asarray(words.indices)] = np.asarray(table["probability"])
+    return WordWeights(weights, words.dictionary.to_pylist())
+
+
+def _words_beside(path: Path) -> Sequence[str] | None:
+    vocabulary = Path(f"{path}{VOCABULARY_SUFFIX}")
+    if not vocabulary.exists():
+        return None
+    with vocabulary.open(encoding="utf-8", newline="\n") as file:
+        return [line.removesuffix("\n").removesuffix("\r") for line in file]
+
+
+READERS: dict[str, Callable[[Path], WordWeights]] = {
+    ".npy": _npy,
+    ".npz": _npz,
+    ".mtx": _matrix_market,
+    ".csv": _csv,
+    ".parquet": _parquet,
+    ".txt": _mallet,
+    ".tsv": _mallet,
+}
