@@ -60,7 +60,8 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "format_name",
     metavar="NAME",
     help="Documents: text (a file a document), lines (a line a document), jsonl, csv, parquet, "
-    "arrow or uci. Vectors: npy, npz, csv, parquet, arrow or image. Default: by extension.",
+    "arrow, uci, ldac or matrix-market. Vectors: npy, npz, csv, parquet, arrow or image. Default: "
+    "by extension.",
 )
 @click.option(
     "--kind",
@@ -76,7 +77,8 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option(
     "--vocabulary-file",
     type=click.Path(path_type=Path),
-    help="Words of a UCI collection. Default: vocab.NAME.txt beside docword.NAME.txt.",
+    help="Words of a collection of counts (uci, ldac, matrix-market): one a line, or gensim's "
+    "dictionary as text. Default: a file such as vocab.NAME.txt or NAME.vocab beside it.",
 )
 @click.option(
     "--encoding-errors",
@@ -101,13 +103,13 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     "--min-df",
     callback=_share_or_count,
     metavar="SHARE|COUNT",
-    help="Leave out words in fewer documents. Default: 2; 1 for UCI and below 100 documents.",
+    help="Leave out words in fewer documents. Default: 2; 1 for counts and below 100 documents.",
 )
 @click.option(
     "--max-df",
     callback=_share_or_count,
     metavar="SHARE|COUNT",
-    help="Leave out words in more documents. Default: 0.5; 1.0 for UCI and below 100 documents.",
+    help="Leave out words in more documents. Default: 0.5; 1.0 for counts and below 100 documents.",
 )
 @click.option("--max-words", type=int, help="Keep only the most frequent words.")
 @click.option(
@@ -184,7 +186,8 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Make a corpus of documents or of vectors: files, folders or patterns, each also as .gz.
+    """Make a corpus of documents or of vectors: files, folders, .zip archives or patterns, each
+    file also as .gz or .zst.
 
     Documents without a word of the vocabulary are left out and counted as skipped. Vectors are
     the rows of arrays, the numeric columns of tables, or patches of images in grey.

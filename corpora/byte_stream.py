@@ -1,60 +1,96 @@
-"""Reading files piece by piece: gzip or not, checked UTF-8, whole lines, errors with a place."""
+"""Reading files piece by piece: packed or not, checked UTF-8, whole lines, errors with a place."""
 
 from __future__ import annotations
 
 import gzip
+import shutil
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, NamedTuple, cast
 
 import pyarrow as pa
 
+from sparsetopics.corpora.places import Place
 from sparsetopics.errors import SourceError
 
+PACKED_SUFFIXES = (".gz", ".zst")
+
 BLOCK_BYTES = 8 << 20  # of raw input per block: small enough for a few workers' scratch arrays
+LONGEST_TEXT = 1 << 30  # bytes of a document or line: more is an unpacked bomb, or no text
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class LineBlock(NamedTuple):
     """Whole lines, valid UTF-8, the last one ended by a line break too."""
 
-    path: Path
+    path: Place
     first_line: int  # number of the first line in the file, from 1
     data: bytes
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def reading(path: Place) -> Iterator[None]:
     """Turn the errors of a file that is missing, unreadable or damaged into a SourceError."""
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise SourceError(
-            str(path),
-            found=f"damaged or truncated gzip data ({error})",
-            wanted="a whole .gz file",
-            hint="Copy or download it again.",
-        ) from error
+        raise _damaged(path, "gzip" if path.suffix == ".gz" else "zip", error) from error
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        raise _damaged(path, "zip", error) from error
     except OSError as error:
+        if path.suffix == ".zst" and error.errno is None:  # by Arrow, not by the system
+            raise _damaged(path, "zstd", error) from error
         found = (error.strerror or str(error)).splitlines()[0]  # Arrow's go on for several
         raise SourceError(str(path), found=found, wanted="a readable file") from error
 
 
-def open_bytes(path: Path) -> IO[bytes]:
-    """The bytes of a file, unpacked if its name ends in .gz."""
-    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+def _damaged(path: Place, packing: str, error: Exception) -> SourceError:
+    return SourceError(
+        str(path),
+        found=f"damaged or truncated {packing} data ({error})",
+        wanted="a whole file",
+        hint="Copy or download it again.",
+    )
 
 
-def read_utf8(path: Path, encoding_errors: str) -> str:
+def open_bytes(path: Place) -> IO[bytes]:
+    """The bytes of a file, unpacked if its name ends in .gz or .zst."""
+    if path.suffix == ".gz":
+        packed = path if isinstance(path, Path) else path.open("rb")
+        return cast(IO[bytes], gzip.open(packed))
+    if path.suffix == ".zst":
+        return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(path.open("rb")), "zstd"))
+    return path.open("rb")
+
+
+@contextmanager
+def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
+    """The bytes of a file as something to seek in: unpacked on disk, where it has to be."""
+    if isinstance(path, Path) and path.suffix not in PACKED_SUFFIXES:
+        with path.open("rb") as stream:
+            yield stream
+        return
+    with TemporaryFile() as unpacked:  # not in memory: nobody has promised how much it will be
+        with open_bytes(path) as packed:
+            shutil.copyfileobj(packed, unpacked, BLOCK_BYTES)
+        unpacked.seek(0)
+        yield unpacked
+
+
+def read_utf8(path: Place, encoding_errors: str) -> str:
     """The whole text of a file; SourceError naming the line if it is not UTF-8."""
     with reading(path), open_bytes(path) as stream:
-        data = stream.read()
+        data = stream.read(LONGEST_TEXT + 1)
+    if len(data) > LONGEST_TEXT:
+        raise _too_long(path, "file")
     return checked_utf8(data.removeprefix(BYTE_ORDER_MARK), path, 1, encoding_errors).decode()
 
 
-def line_blocks(path: Path, encoding_errors: str) -> Iterator[LineBlock]:
+def line_blocks(path: Place, encoding_errors: str) -> Iterator[LineBlock]:
     """The lines of a file in blocks of about ``BLOCK_BYTES``.
 
     Raises SourceError if the file cannot be read or, under ``encoding_errors="strict"``, at the
@@ -70,7 +106,7 @@ def line_blocks(path: Path, encoding_errors: str) -> Iterator[LineBlock]:
         first_line += data.count(b"\n")
 
 
-def _whole_lines(path: Path) -> Iterator[bytes]:
+def _whole_lines(path: Place) -> Iterator[bytes]:
     rest = b""
     with reading(path), open_bytes(path) as stream:
         while piece := stream.read(BLOCK_BYTES):
@@ -80,11 +116,22 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
                 rest = piece[end:]
             else:
                 rest += piece
+                if len(rest) > LONGEST_TEXT:
+                    raise _too_long(path, "line")
     if rest:
         yield rest + b"\n"
 
 
-def checked_utf8(data: bytes, path: Path, first_line: int, encoding_errors: str) -> bytes:
+def _too_long(path: Place, what: str) -> SourceError:
+    return SourceError(
+        str(path),
+        found=f"a {what} of more than {LONGEST_TEXT:,} bytes",
+        wanted="documents of text",
+        hint="Choose the format with --format, or divide the document.",
+    )
+
+
+def checked_utf8(data: bytes, path: Place, first_line: int, encoding_errors: str) -> bytes:
     """``data`` if it is UTF-8; else repaired, or refused with the line of the first bad byte."""
     if _is_utf8(data):
         return data

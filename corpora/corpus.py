@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.document_manifest import Manifest, Sizes, total
+from sparsetopics.corpora.gensim_corpus import documents_of_gensim
 from sparsetopics.corpora.manifest import damaged_file
 from sparsetopics.corpora.memory_corpus import documents_of_csr, documents_of_texts
 from sparsetopics.corpora.pruning import PruningOptions
@@ -130,6 +131,18 @@ class Corpus:
         Raises ShapeError if the sizes do not fit or a count is negative or not finite.
         """
         return cls(*documents_of_csr(counts, words, doc_ids))
+
+    @classmethod
+    def from_gensim(
+        cls, bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
+    ) -> Corpus:
+        """Make a corpus in memory of gensim's bag of words, an ``MmCorpus`` for one, and its
+        ``Dictionary``; document ids are running numbers.
+
+        Documents without a count are left out. Raises SourceError for what is no bag of words,
+        ShapeError for a word that is not in the dictionary or a count that is negative.
+        """
+        return cls(*documents_of_gensim(bow, dictionary))
 
 
 def _vocabulary_of(folder: Path, manifest: Manifest) -> Vocabulary:

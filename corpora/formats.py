@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.corpora.blocks import PendingBlock
+from sparsetopics.corpora.places import Place, has_sibling
 from sparsetopics.corpora.read_arrow import read_ipc, read_parquet
 from sparsetopics.corpora.read_csv import read_csv
 from sparsetopics.corpora.read_jsonl import read_jsonl
+from sparsetopics.corpora.read_ldac import read_ldac
+from sparsetopics.corpora.read_matrix_market import read_matrix_market
 from sparsetopics.corpora.read_text import read_lines, read_text
 from sparsetopics.corpora.read_uci import read_uci
 from sparsetopics.corpora.sources import (
@@ -27,18 +30,21 @@ class Format(NamedTuple):
     """One input format."""
 
     read: Reader
-    suffixes: tuple[str, ...]  # extensions that mean this format, before any .gz
+    suffixes: tuple[str, ...]  # extensions that mean this format, before any .gz or .zst
     counted: bool = False  # documents come as word counts, not as text
 
 
 UCI = "uci"
+ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
 FORMATS = {
     "text": Format(read_text, (".txt", ".text")),
     "lines": Format(read_lines, (".lines",)),
     "jsonl": Format(read_jsonl, (".jsonl", ".ndjson")),
     "csv": Format(read_csv, (".csv", ".tsv")),
     "parquet": Format(read_parquet, (".parquet",)),
-    "arrow": Format(read_ipc, (".arrow", ".feather", ".ipc")),
+    "arrow": Format(read_ipc, ARROW_SUFFIXES),
+    "ldac": Format(read_ldac, (".ldac", ".lda-c"), counted=True),
+    "matrix-market": Format(read_matrix_market, (".mtx", ".mm"), counted=True),
     UCI: Format(read_uci, (), counted=True),  # told by the name docword.NAME.txt
 }
 _BY_SUFFIX = {suffix: name for name, entry in FORMATS.items() for suffix in entry.suffixes}
@@ -57,16 +63,18 @@ def find_collection(sources: Iterable[str | Path], format_name: str | None) -> C
     Raises SourceError if a source is missing, of no known format or of another than the first;
     OptionError if ``format_name`` is unknown.
     """
-    extensions = f"{', '.join(_BY_SUFFIX)} (or these with .gz) or docword.NAME.txt"
+    extensions = (
+        f"{', '.join(_BY_SUFFIX)} (or these with .gz or .zst, or in a .zip) or docword.NAME.txt"
+    )
     table = FormatTable(FORMATS, format_of, extensions)
     files, name = find_of_one_format(sources, format_name, table)
     return Collection(files, FORMATS[name])
 
 
-def format_of(path: Path) -> str | None:
+def format_of(path: Place) -> str | None:
     """The format that a file name means; None for an unknown one and for a UCI vocabulary."""
     if path.name.startswith("docword."):
         return UCI
-    if path.name.startswith("vocab.") and any(path.parent.glob("docword.*")):
+    if path.name.startswith("vocab.") and has_sibling(path, "docword."):
         return None
     return _BY_SUFFIX.get(bare_suffix(path))

@@ -8,7 +8,6 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from tokenize import TokenError
 from typing import IO, Any, NamedTuple
 
@@ -16,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparsetopics.corpora.byte_stream import open_bytes, reading
+from sparsetopics.corpora.byte_stream import open_bytes, open_unpacked, reading
+from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.sources import SourceFile
 from sparsetopics.corpora.vector_blocks import (
     BLOCK_BYTES,
@@ -63,7 +63,11 @@ def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterato
     """One array of values a file, with arrays of labels and ids if there are any."""
     for file in files:
         where = str(file.path)
-        with _zip_errors(file.path), open_bytes(file.path) as raw, zipfile.ZipFile(raw) as archive:
+        with (
+            _zip_errors(file.path),
+            open_unpacked(file.path) as raw,
+            zipfile.ZipFile(raw) as archive,
+        ):
             headers = _headers(archive, where)
             name = _values_name(headers, options, where)
             n_items = headers[name].shape[0]
@@ -150,7 +154,7 @@ def _read_exactly(stream: IO[bytes], n_bytes: int, where: str) -> bytes:
 
 
 @contextmanager
-def _zip_errors(path: Path) -> Iterator[None]:
+def _zip_errors(path: Place) -> Iterator[None]:
     """Turn the errors of a damaged archive into a SourceError."""
     with reading(path):
         try:

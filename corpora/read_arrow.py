@@ -11,8 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparsetopics.corpora.blocks import PendingBlock, TextBlock
-from sparsetopics.corpora.byte_stream import BLOCK_BYTES, open_bytes, reading
+from sparsetopics.corpora.byte_stream import (
+    BLOCK_BYTES,
+    PACKED_SUFFIXES,
+    open_unpacked,
+    reading,
+)
 from sparsetopics.corpora.fields import find_fields
+from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.sources import ReadOptions, SourceFile
 from sparsetopics.errors import SourceError
 
@@ -22,7 +28,11 @@ _ARROW_FILE_MAGIC = b"ARROW1"
 
 def read_parquet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     for file in files:
-        with arrow_errors(file.path), pq.ParquetFile(open_arrow(file.path)) as table:
+        with (
+            arrow_errors(file.path),
+            open_arrow(file.path) as source,
+            pq.ParquetFile(source) as table,
+        ):
             names = table.schema_arrow.names
             positions = find_fields(names, options, str(file.path))
             columns = [names[position] for position in positions if position is not None]
@@ -32,8 +42,8 @@ def read_parquet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[
 
 def read_ipc(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     for file in files:
-        with arrow_errors(file.path):
-            yield from _blocks(ipc_batches(open_arrow(file.path)), file.path, options)
+        with arrow_errors(file.path), open_arrow(file.path) as source:
+            yield from _blocks(ipc_batches(source), file.path, options)
 
 
 def ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
@@ -47,16 +57,19 @@ def ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
         yield from pa.ipc.open_stream(source)
 
 
-def open_arrow(path: Path) -> pa.NativeFile:
-    """The file as something to seek in; a .gz is unpacked in memory."""
-    if path.suffix != ".gz":
-        return pa.OSFile(str(path))
-    with open_bytes(path) as stream:
-        return pa.BufferReader(stream.read())
+@contextmanager
+def open_arrow(path: Place) -> Iterator[pa.NativeFile]:
+    """The file as something to seek in."""
+    if isinstance(path, Path) and path.suffix not in PACKED_SUFFIXES:
+        with pa.OSFile(str(path)) as source:
+            yield source
+        return
+    with open_unpacked(path) as unpacked, pa.PythonFile(unpacked, mode="r") as source:
+        yield source
 
 
 @contextmanager
-def arrow_errors(path: Path) -> Iterator[None]:
+def arrow_errors(path: Place) -> Iterator[None]:
     """Turn the errors of a damaged file into a SourceError."""
     with reading(path):
         try:
@@ -70,7 +83,7 @@ def arrow_errors(path: Path) -> Iterator[None]:
 
 
 def _blocks(
-    batches: Iterator[pa.RecordBatch], path: Path, options: ReadOptions
+    batches: Iterator[pa.RecordBatch], path: Place, options: ReadOptions
 ) -> Iterator[PendingBlock]:
     """Record batches put together to blocks of a good size."""
     together: list[pa.RecordBatch] = []
@@ -87,7 +100,7 @@ def _blocks(
         yield partial(_decode, pa.Table.from_batches(together), path, first_row, options)
 
 
-def _decode(table: pa.Table, path: Path, first_row: int, options: ReadOptions) -> TextBlock:
+def _decode(table: pa.Table, path: Place, first_row: int, options: ReadOptions) -> TextBlock:
     fields = find_fields(table.column_names, options, str(path))
     text_type = table.schema.field(fields.text).type
     if not _is_text(text_type):
@@ -113,7 +126,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _strings(
-    column: pa.ChunkedArray, path: Path, first_row: int, options: ReadOptions
+    column: pa.ChunkedArray, path: Place, first_row: int, options: ReadOptions
 ) -> pa.StringArray:
     """The column as strings of valid UTF-8, which Arrow itself does not promise."""
     strings = column.cast(pa.string()).combine_chunks()

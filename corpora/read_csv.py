@@ -6,13 +6,13 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
 
 from sparsetopics.corpora.blocks import PendingBlock, TextBlock
 from sparsetopics.corpora.byte_stream import BLOCK_BYTES, line_blocks
 from sparsetopics.corpora.fields import Fields, find_fields
+from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.sources import ReadOptions, SourceFile, bare_suffix
 from sparsetopics.errors import SourceError
 
@@ -41,7 +41,7 @@ def _as_block(rows: list[Row]) -> TextBlock:
     return TextBlock(*(pa.array(column, pa.string()) for column in zip(*rows, strict=True)))
 
 
-def _rows(path: Path, options: ReadOptions) -> Iterator[Row]:
+def _rows(path: Place, options: ReadOptions) -> Iterator[Row]:
     delimiter = "\t" if bare_suffix(path) == ".tsv" else ","
     reader = csv.reader(_lines(path, options), delimiter=delimiter, strict=True)
     header = _next_record(reader, path)
@@ -66,7 +66,7 @@ def _pick(record: list[str], fields: Fields) -> Row:
     return doc_id, label, record[fields.text]
 
 
-def _next_record(reader: Iterator[list[str]], path: Path) -> list[str] | None:
+def _next_record(reader: Iterator[list[str]], path: Place) -> list[str] | None:
     try:
         return next(reader, None)
     except csv.Error as error:
@@ -76,6 +76,6 @@ def _next_record(reader: Iterator[list[str]], path: Path) -> list[str] | None:
         ) from error
 
 
-def _lines(path: Path, options: ReadOptions) -> Iterator[str]:
+def _lines(path: Place, options: ReadOptions) -> Iterator[str]:
     for block in line_blocks(path, options.encoding_errors):
         yield from io.StringIO(block.data.decode(), newline="")

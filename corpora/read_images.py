@@ -7,7 +7,6 @@ import struct
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from sparsetopics.batches import Vectors
 from sparsetopics.corpora.byte_stream import open_bytes, reading
+from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.sources import SourceFile
 from sparsetopics.corpora.vector_blocks import (
     BLOCK_BYTES,
@@ -46,7 +46,7 @@ def read_images(
             yield from _patch_blocks(file, grey, options.patches, options.stride)
 
 
-def read_grey(path: Path) -> Vectors:
+def read_grey(path: Place) -> Vectors:
     """An image as luminance (ITU-R 601-2) in [0, 1], (height, width).
 
     Grey, colour and palette images of 8 bit, and grey ones of 16; an alpha channel may be there if

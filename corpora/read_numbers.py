@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from sparsetopics.batches import FloatArray, Vectors
 from sparsetopics.corpora.byte_stream import open_bytes, reading
 from sparsetopics.corpora.fields import DEFAULT_ID_FIELD, DEFAULT_LABEL_FIELD
+from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.read_arrow import arrow_errors, ipc_batches, open_arrow
 from sparsetopics.corpora.sources import SourceFile, bare_suffix
 from sparsetopics.corpora.vector_blocks import (
@@ -67,7 +68,11 @@ def read_parquet_numbers(
 ) -> Iterator[PendingVectors]:
     for file in files:
         where = str(file.path)
-        with arrow_errors(file.path), pq.ParquetFile(open_arrow(file.path)) as table:
+        with (
+            arrow_errors(file.path),
+            open_arrow(file.path) as source,
+            pq.ParquetFile(source) as table,
+        ):
             fields = find_numbers(table.schema_arrow, options, where)
             n_rows = max(1, BLOCK_BYTES // (8 * len(fields.all)))
             batches = table.iter_batches(n_rows, columns=fields.all, use_threads=False)
@@ -79,9 +84,9 @@ def read_ipc_numbers(
 ) -> Iterator[PendingVectors]:
     for file in files:
         where = str(file.path)
-        with arrow_errors(file.path):
+        with arrow_errors(file.path), open_arrow(file.path) as source:
             first_item = 0
-            for batch in ipc_batches(open_arrow(file.path)):
+            for batch in ipc_batches(source):
                 fields = find_numbers(batch.schema, options, where)
                 yield partial(_decode, batch, fields, where, first_item)
                 first_item += len(batch)
@@ -139,7 +144,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _open_csv(
-    stream: object, path: Path, types: dict[str, pa.DataType]
+    stream: object, path: Place, types: dict[str, pa.DataType]
 ) -> pa_csv.CSVStreamingReader:
     """The columns of ``types``, or all to see which are numeric."""
     delimiter = "\t" if bare_suffix(path) == ".tsv" else ","
@@ -154,7 +159,7 @@ def _open_csv(
 
 
 @contextmanager
-def _csv_errors(path: Path) -> Iterator[None]:
+def _csv_errors(path: Place) -> Iterator[None]:
     """As ``arrow_errors``, with the number of the record, the header being 1."""
     with reading(path):
         try:

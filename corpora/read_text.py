@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sparsetopics.corpora.blocks import PendingBlock, TextBlock
 from sparsetopics.corpora.byte_stream import BLOCK_BYTES, LineBlock, line_blocks, read_utf8, reading
+from sparsetopics.corpora.places import n_bytes_of
 from sparsetopics.corpora.sources import ReadOptions, SourceFile
 
 _MOST_FILES = 4_096  # in one block
@@ -21,7 +22,7 @@ def read_text(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pen
     for file in files:
         together.append(file)
         with reading(file.path):
-            n_bytes += file.path.stat().st_size
+            n_bytes += n_bytes_of(file.path)
         if n_bytes >= BLOCK_BYTES or len(together) == _MOST_FILES:
             yield partial(_decode_files, together, options)
             together, n_bytes = [], 0

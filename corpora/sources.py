@@ -5,17 +5,20 @@ from __future__ import annotations
 import glob
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import NamedTuple
 
+from sparsetopics.corpora.archives import zip_members
+from sparsetopics.corpora.byte_stream import PACKED_SUFFIXES
+from sparsetopics.corpora.places import Place
 from sparsetopics.errors import OptionError, SourceError
 
 
 class SourceFile(NamedTuple):
     """One file of the collection."""
 
-    path: Path
-    name: str  # path relative to the folder the user named, else the file's own name
+    path: Place
+    name: str  # path relative to the folder or archive the user named, else the file's own name
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class ReadOptions:
     id_field: str | None = None
     label_field: str | None = None
     encoding_errors: str = "strict"  # "strict" or "replace"
-    vocabulary_file: Path | None = None  # UCI bag of words: one word a line
+    vocabulary_file: Path | None = None  # the words of a collection of counts
 
     def __post_init__(self) -> None:
         if self.encoding_errors not in ("strict", "replace"):
@@ -39,9 +42,10 @@ class ReadOptions:
             )
 
 
-def bare_suffix(path: Path) -> str:
+def bare_suffix(path: Place) -> str:
     """The extension that tells the format: ``.jsonl`` for both ``a.jsonl`` and ``a.JSONL.gz``."""
-    return Path(path.stem if path.suffix == ".gz" else path.name).suffix.lower()
+    is_packed = path.suffix in PACKED_SUFFIXES
+    return PurePath(path.stem if is_packed else path.name).suffix.lower()
 
 
 def names_of(files: Sequence[SourceFile]) -> str:
@@ -54,7 +58,7 @@ class FormatTable(NamedTuple):
     """The formats of one kind of corpus, as far as finding files is concerned."""
 
     names: Collection[str]
-    format_of: Callable[[Path], str | None]  # that a file name means
+    format_of: Callable[[Place], str | None]  # that a file name means
     extensions: str  # those known, for a message
 
 
@@ -86,7 +90,7 @@ def find_of_one_format(
     return files, names[0]
 
 
-def _known_format(path: Path, table: FormatTable) -> str:
+def _known_format(path: Place, table: FormatTable) -> str:
     name = table.format_of(path)
     if name is None:
         suffix = bare_suffix(path)
@@ -100,19 +104,22 @@ def _known_format(path: Path, table: FormatTable) -> str:
 
 
 def find_files(
-    sources: Iterable[str | Path], belongs: Callable[[Path], bool], *, or_all: bool
+    sources: Iterable[str | Path], belongs: Callable[[Place], bool], *, or_all: bool
 ) -> list[SourceFile]:
-    """The files meant by paths, folders (searched through) and glob patterns, in a fixed order.
+    """The files meant by paths, folders (searched through), archives and glob patterns, in a
+    fixed order.
 
-    Files named one by one or by a pattern are always taken. Of a folder, files that ``belongs``
-    knows are taken; if it knows none, ``or_all`` takes all of them. Hidden files never are.
-    Raises SourceError for a source that is missing, or a folder without such files.
+    Files named one by one or by a pattern are always taken. Of a folder or a zip archive, files
+    that ``belongs`` knows are taken; if it knows none, ``or_all`` takes all of them. Hidden files
+    never are. Raises SourceError for a source that is missing, or a folder without such files.
     """
     files: list[SourceFile] = []
     for source in sources:
         for path in _matches(Path(source)):
             if path.is_dir():
-                files += _files_in(path, belongs, or_all=or_all)
+                files += _taken(path, _files_in(path), belongs, or_all=or_all)
+            elif _is_archive(path):
+                files += _taken(path, _members_of(path), belongs, or_all=or_all)
             else:
                 files.append(SourceFile(path, path.name))
     if not files:
@@ -133,20 +140,43 @@ def _matches(source: Path) -> list[Path]:
     return matches
 
 
-def _files_in(folder: Path, belongs: Callable[[Path], bool], *, or_all: bool) -> list[SourceFile]:
+def _is_archive(path: Path) -> bool:
+    return path.suffix.lower() == ".zip"
+
+
+def _members_of(path: Path) -> list[SourceFile]:
+    return [SourceFile(member, str(member.inside)) for member in zip_members(path)]
+
+
+def _files_in(folder: Path) -> list[SourceFile]:
+    """All files of a folder, the members of archives among them, but hidden ones."""
     names = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
         if path.is_file() and not any(part[0] == "." for part in path.relative_to(folder).parts)
     )
-    files = [SourceFile(folder / name, name) for name in names]
+    files: list[SourceFile] = []
+    for name in names:
+        if _is_archive(folder / name):
+            members = _members_of(folder / name)
+            files += [SourceFile(member, f"{name}/{inside}") for member, inside in members]
+        else:
+            files.append(SourceFile(folder / name, name))
+    return files
+
+
+def _taken(
+    source: Path, files: list[SourceFile], belongs: Callable[[Place], bool], *, or_all: bool
+) -> list[SourceFile]:
+    """Those of the files of a folder or an archive that are to be read."""
     taken = [file for file in files if belongs(file.path)]
     if not taken and or_all:
         taken = files
     if not taken:
+        nothing = "an empty archive" if _is_archive(source) else "an empty folder"
         raise SourceError(
-            str(folder),
-            found=f"{len(files)} files, none of a known format" if files else "an empty folder",
+            str(source),
+            found=f"{len(files)} files, none of a known format" if files else nothing,
             wanted="at least one document",
             hint="Name the format with --format." if files else "",
         )

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.corpora import formats
+from sparsetopics.corpora.formats import ARROW_SUFFIXES
 from sparsetopics.corpora.manifest import DOCUMENTS, VECTORS
+from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.read_arrays import read_npy, read_npz
 from sparsetopics.corpora.read_images import read_images
 from sparsetopics.corpora.read_numbers import (
@@ -35,7 +37,7 @@ class VectorFormat(NamedTuple):
     """One input format of vectors."""
 
     read: Reader
-    suffixes: tuple[str, ...]  # extensions that mean this format, before any .gz
+    suffixes: tuple[str, ...]  # extensions that mean this format, before any .gz or .zst
     options: frozenset[str] = frozenset()  # those of VectorReadOptions that it knows
 
 
@@ -47,7 +49,7 @@ VECTOR_FORMATS = {
     ),
     "csv": VectorFormat(read_csv_numbers, (".csv", ".tsv"), _OF_TABLES),
     "parquet": VectorFormat(read_parquet_numbers, (".parquet",), _OF_TABLES),
-    "arrow": VectorFormat(read_ipc_numbers, (".arrow", ".feather", ".ipc"), _OF_TABLES),
+    "arrow": VectorFormat(read_ipc_numbers, ARROW_SUFFIXES, _OF_TABLES),
     IMAGE: VectorFormat(
         read_images,
         (".png", ".jpg", ".jpeg", ".bmp", ".tif", ".tiff"),
@@ -76,7 +78,7 @@ def find_vectors(
     Raises SourceError if a source is missing, of no known format or of another than the first;
     OptionError for an unknown format, or an option that it does not know.
     """
-    extensions = f"{', '.join(_BY_SUFFIX)} (or these with .gz)"
+    extensions = f"{', '.join(_BY_SUFFIX)} (or these with .gz or .zst)"
     table = FormatTable(VECTOR_FORMATS, format_of, extensions)
     collection = VectorCollection(*find_of_one_format(sources, format_name, table))
     for option in fields(options):
@@ -91,7 +93,7 @@ def find_vectors(
     return collection
 
 
-def format_of(path: Path) -> str | None:
+def format_of(path: Place) -> str | None:
     """The format of vectors that a file name means; None for another."""
     return _BY_SUFFIX.get(bare_suffix(path))
 
@@ -119,5 +121,5 @@ def kind_of_sources(
     return DOCUMENTS
 
 
-def _is_known(path: Path) -> bool:
+def _is_known(path: Place) -> bool:
     return formats.format_of(path) is not None or format_of(path) is not None

@@ -137,7 +137,7 @@ def test_validate_and_split(digits, tmp_path):
         (("SOURCE", "--no-lowercase"), "--lowercase: found an option for documents"),
         (("SOURCE", "--patches", "8"), "patches: found an option for image"),
         (("SOURCE", "--format", "npy"), "magic string"),
-        (("SOURCE", "--format", "xml"), "csv, parquet, arrow, uci, npy, npz, image"),
+        (("SOURCE", "--format", "xml"), "matrix-market, uci, npy, npz, image"),
         (("SOURCE", "--kind", "documents"), "found extension '.npz', wanted .txt"),
         (("SOURCE", "--kind", "vectors", "--format", "jsonl"), "wanted one of npy, npz"),
         (("SOURCE", "--values-field", "train", "--whiten"), "--whiten: found no --pca"),

@@ -114,7 +114,7 @@ def test_a_bad_line_is_named(folder, tmp_path, line, found, block_bytes, monkeyp
     ("header", "found"),
     [
         ((5, 3, None), "line 2: found 3 words, wanted 4"),
-        ((5, 4, 7), "found 5 pairs, wanted 7, as line 3 says"),
+        ((5, 4, 7), "found 5 pairs, wanted 7, as the head of the file says"),
         ((5, "x", None), "line 2: found 'x', wanted a header number"),
     ],
 )

@@ -1,0 +1,122 @@
+"""Files in a zip archive, read in place and piece by piece."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Literal
+
+from sparsetopics.errors import SourceError
+
+
+@dataclass(frozen=True, eq=False)
+class ZipMember:
+    """A file in an archive, with those methods of ``pathlib.Path`` that reading needs."""
+
+    archive: zipfile.ZipFile  # open for as long as a member is known
+    archive_name: str  # for messages
+    inside: PurePosixPath
+
+    def __str__(self) -> str:
+        return f"{self.archive_name}/{self.inside}"
+
+    @property
+    def name(self) -> str:
+        return self.inside.name
+
+    @property
+    def stem(self) -> str:
+        return self.inside.stem
+
+    @property
+    def suffix(self) -> str:
+        return self.inside.suffix
+
+    @property
+    def n_bytes(self) -> int:
+        return self.archive.getinfo(str(self.inside)).file_size
+
+    def open(self, mode: Literal["rb"]) -> IO[bytes]:
+        """Its bytes; a piece read is a piece unpacked."""
+        return self.archive.open(str(self.inside))
+
+    def is_file(self) -> bool:
+        return str(self.inside) in self.archive.NameToInfo
+
+    def with_name(self, name: str) -> ZipMember:
+        return ZipMember(self.archive, self.archive_name, self.inside.with_name(name))
+
+    def has_sibling(self, prefix: str) -> bool:
+        paths = map(PurePosixPath, self.archive.namelist())
+        return any(p.parent == self.inside.parent and p.name.startswith(prefix) for p in paths)
+
+
+def zip_members(path: Path) -> list[ZipMember]:
+    """The files of an archive by name; those that are hidden, or of macOS's making, left out.
+
+    Raises SourceError if it is damaged or encrypted, if a name points out of it, or if its
+    members claim more data than it has.
+    """
+    with zip_errors(str(path)):
+        archive = zipfile.ZipFile(path)
+    infos = [info for info in archive.infolist() if not info.is_dir()]
+    for info in infos:
+        _check_member(info, str(path))
+    n_packed = sum(info.compress_size for info in infos)
+    if n_packed > path.stat().st_size:  # members that share their data: a bomb
+        raise SourceError(
+            str(path),
+            found=f"members of {n_packed:,} packed bytes in a file of {path.stat().st_size:,}",
+            wanted="an archive of separate files",
+        )
+    names = sorted({info.filename for info in infos})
+    members = [ZipMember(archive, str(path), PurePosixPath(name)) for name in names]
+    return [member for member in members if not _is_hidden(member.inside)]
+
+
+def _check_member(info: zipfile.ZipInfo, archive_name: str) -> None:
+    parts = info.filename.replace("\\", "/").split("/")
+    if ".." in parts or parts[0] == "" or ":" in parts[0]:
+        raise SourceError(
+            archive_name,
+            found=f"a member called {info.filename!r}",
+            wanted="names that stay inside the archive",
+        )
+    if str(PurePosixPath(info.filename)) != info.filename:
+        raise SourceError(
+            archive_name, found=f"a member called {info.filename!r}", wanted="plain names"
+        )
+    if info.flag_bits & 1:
+        raise SourceError(
+            archive_name,
+            found=f"{info.filename!r}, which is encrypted",
+            wanted="members without a password",
+            hint="Unpack it first.",
+        )
+
+
+def _is_hidden(inside: PurePosixPath) -> bool:
+    return inside.parts[0] == "__MACOSX" or any(part[0] == "." for part in inside.parts)
+
+
+@contextmanager
+def zip_errors(where: str) -> Iterator[None]:
+    """Turn the errors of a damaged archive, or of a kind of packing not known here, into a
+    SourceError."""
+    try:
+        yield
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+        raise SourceError(
+            where,
+            found=f"damaged or unreadable zip data ({error})",
+            wanted="a whole .zip file",
+            hint="Copy or download it again.",
+        ) from error
+    except OSError as error:
+        raise SourceError(
+            where, found=error.strerror or str(error), wanted="a readable file"
+        ) from error

@@ -1,0 +1,208 @@
+"""Lines of document, word and count, which UCI collections and Matrix Market files are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pcsv
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.corpora.blocks import CountedBlock
+from sparsetopics.corpora.byte_stream import LineBlock
+from sparsetopics.corpora.places import Place
+from sparsetopics.errors import SourceError
+
+LARGEST_COUNT = np.iinfo(np.uint32).max
+_LARGEST_EXACT = 2.0**53
+
+
+class LineLayout(NamedTuple):
+    """What the numbers of a line are."""
+
+    columns: tuple[str, ...] = ("document", "word", "count")  # without count, each is 1
+    is_real: bool = False  # counts may be written as 2.0
+    least_count: int = 1
+
+
+class Size(NamedTuple):
+    """What the head of a file promises."""
+
+    n_docs: int
+    n_words: int
+    n_pairs: int
+
+
+class Pairs(NamedTuple):
+    """Lines, read."""
+
+    triples: NDArray[np.int64]  # (n_pairs, 3) document, word, count; both ids from 1
+    lines: IntArray  # (n_pairs,) where they stand in the file
+
+
+class Documents(NamedTuple):
+    """Consecutive documents, all of their lines."""
+
+    triples: NDArray[np.int64]
+    first: int  # number of the first document
+    n_docs: int
+
+
+def parse(block: LineBlock, layout: LineLayout) -> Pairs:
+    """The numbers of a block: by Arrow where the lines are regular, else one by one.
+
+    Raises SourceError at a line of another form, or a count that is not whole.
+    """
+    types = [pa.int64()] * len(layout.columns)
+    if layout.is_real:
+        types[layout.columns.index("count")] = pa.float64()
+    try:
+        table = pcsv.read_csv(
+            pa.BufferReader(block.data),
+            pcsv.ReadOptions(
+                use_threads=False,
+                block_size=len(block.data) + 1,
+                column_names=list(layout.columns),
+            ),
+            pcsv.ParseOptions(delimiter=" ", quote_char=False),
+            pcsv.ConvertOptions(
+                column_types=dict(zip(layout.columns, types, strict=True)), null_values=[]
+            ),
+        )
+    except pa.ArrowInvalid:
+        return _parse_each(block, layout)
+    if len(table) != block.data.count(b"\n"):
+        return _parse_each(block, layout)
+    columns = {name: table[name].to_numpy() for name in layout.columns}
+    lines = np.arange(block.first_line, block.first_line + len(table))
+    return _pairs(columns, lines, block.path)
+
+
+def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
+    """Line by line, any white space between numbers."""
+    rows, lines = [], []
+    as_count = float if layout.is_real else int
+    kinds = [as_count if name == "count" else int for name in layout.columns]
+    for number, line in enumerate(block.data.splitlines(), start=block.first_line):
+        if not line.strip():
+            continue
+        try:
+            rows.append([kind(n) for kind, n in zip(kinds, line.split(), strict=True)])
+        except ValueError as error:
+            many = {2: "two", 3: "three"}[len(kinds)]
+            numbers = "numbers" if layout.is_real else "whole numbers"
+            raise SourceError(
+                f"{block.path}, line {number}",
+                found=repr(line.decode())[:60],
+                wanted=f"{many} {numbers}: {', '.join(layout.columns)}",
+            ) from error
+        lines.append(number)
+    try:
+        columns = {
+            name: np.array([row[n] for row in rows], np.float64 if kind is float else np.int64)
+            for n, (name, kind) in enumerate(zip(layout.columns, kinds, strict=True))
+        }
+    except OverflowError as error:
+        raise SourceError(
+            str(block.path), found="a number of more than 64 bits", wanted="smaller numbers"
+        ) from error
+    return _pairs(columns, np.array(lines, np.int64), block.path)
+
+
+def _pairs(columns: Mapping[str, NDArray[Any]], lines: IntArray, path: Place) -> Pairs:
+    counts = columns.get("count", np.ones(len(lines), np.int64))
+    if counts.dtype == np.float64:
+        counts = _whole(counts, lines, path)
+    return Pairs(np.column_stack([columns["document"], columns["word"], counts]), lines)
+
+
+def _whole(counts: FloatArray, lines: IntArray, path: Place) -> NDArray[np.int64]:
+    bad = ~(np.abs(counts) <= _LARGEST_EXACT) | (counts != np.floor(counts))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise SourceError(
+            f"{path}, line {lines[row]}",
+            found=f"{counts[row]}",
+            wanted="a whole count",
+            hint="Weights such as tf-idf are no counts.",
+        )
+    return counts.astype(np.int64)
+
+
+def whole_documents(
+    path: Place, size: Size, pairs: Iterable[Pairs], layout: LineLayout
+) -> Iterator[Documents]:
+    """Whole documents, also those without a line; SourceError at a line out of range or order."""
+    waiting = np.empty((0, 3), np.int64)
+    first, n_pairs = 1, 0
+    for part in pairs:
+        last_seen = int(waiting[-1, 0]) if len(waiting) else 1
+        check_pairs(part, size, path, layout, last_seen)
+        n_pairs += len(part.lines)
+        waiting = np.concatenate((waiting, part.triples))
+        last = int(waiting[-1, 0]) if len(waiting) else first
+        complete = int(np.searchsorted(waiting[:, 0], last))  # the last document may go on
+        yield Documents(waiting[:complete], first, last - first)
+        waiting, first = waiting[complete:], last
+    if n_pairs != size.n_pairs:
+        raise SourceError(
+            str(path),
+            found=f"{n_pairs} pairs",
+            wanted=f"{size.n_pairs}, as the head of the file says",
+            hint="The file may be cut off.",
+        )
+    yield Documents(waiting, first, size.n_docs + 1 - first)
+
+
+def check_pairs(
+    pairs: Pairs, size: Size, path: Place, layout: LineLayout, last_seen: int | None
+) -> None:
+    """SourceError at the first line out of range, or before document ``last_seen``."""
+    documents, words, counts = pairs.triples.T
+    before = np.concatenate(([last_seen or 1], documents[:-1]))
+    for bad, values, wanted in (
+        (
+            (documents < 1) | (documents > size.n_docs),
+            documents,
+            f"a document number from 1 to {size.n_docs}",
+        ),
+        ((documents < before) & (last_seen is not None), documents, "lines sorted by document"),
+        ((words < 1) | (words > size.n_words), words, f"a word number from 1 to {size.n_words}"),
+        (
+            (counts < layout.least_count) | (counts > LARGEST_COUNT),
+            counts,
+            f"a count of {layout.least_count} or more",
+        ),
+    ):
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise SourceError(
+                f"{path}, line {pairs.lines[row]}", found=f"{values[row]}", wanted=wanted
+            )
+
+
+def count_documents(
+    documents: Documents, words: pa.StringArray, n_docs_before: int
+) -> CountedBlock:
+    """The documents as rows, under their numbers; a word given twice in one is added up."""
+    rows, word_ids, counts = documents.triples.T
+    indptr = np.searchsorted(rows, documents.first + np.arange(documents.n_docs + 1))
+    matrix = csr_array(
+        (counts.astype(np.uint32), word_ids.astype(np.int32) - 1, indptr),
+        (documents.n_docs, len(words)),
+    )
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    numbers = np.arange(documents.first, documents.first + documents.n_docs) + n_docs_before
+    return CountedBlock(
+        pa.array(numbers).cast(pa.string()),
+        pa.nulls(documents.n_docs, pa.string()),
+        words,
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32),
+        matrix.data,
+    )

@@ -1,0 +1,23 @@
+"""Where a source file can be: on this disk, or in a zip archive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeAlias
+
+from sparsetopics.corpora.archives import ZipMember
+
+#: Something to read. All kinds have name, stem and suffix, ``open("rb")`` and ``with_name``.
+Place: TypeAlias = Path | ZipMember
+
+
+def n_bytes_of(place: Place) -> int:
+    """As it is stored: packed, if its name says so. Raises OSError if it is gone."""
+    return place.stat().st_size if isinstance(place, Path) else place.n_bytes
+
+
+def has_sibling(place: Place, prefix: str) -> bool:
+    """Whether a file beside ``place`` has a name that starts with ``prefix``."""
+    if isinstance(place, Path):
+        return any(place.parent.glob(f"{prefix}*"))
+    return place.has_sibling(prefix)

@@ -1,0 +1,278 @@
+"""LDA-C, Matrix Market and gensim's corpora: counts as they stand, errors with a line number."""
+
+import gzip
+
+import numpy as np
+import pytest
+from gensim.corpora import BleiCorpus, Dictionary, MmCorpus
+from scipy.io import mmwrite
+from scipy.sparse import coo_array, csc_array, csr_array
+
+from collections_on_disk import documents_of
+from sparsetopics.corpora import byte_stream, read_matrix_market
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.sources import ReadOptions
+from sparsetopics.errors import ShapeError, SourceError
+
+WORDS = ["owl", "cat", "dog", "never"]
+COUNTS = np.array([[2, 0, 1, 0], [0, 0, 0, 0], [1, 5, 0, 0], [0, 0, 1, 0]])
+FROM_ONE = {"1": {"owl": 2, "dog": 1}, "3": {"owl": 1, "cat": 5}, "4": {"dog": 1}}
+FROM_ZERO = {str(int(number) - 1): row for number, row in FROM_ONE.items()}
+LDAC = ["2 0:2 2:1", "0", "2 1:5 0:1", "1 2:1"]
+
+
+@pytest.fixture
+def vocabulary(tmp_path):
+    path = tmp_path / "vocab.txt"
+    path.write_text("\n".join(WORDS) + "\n")
+    return path
+
+
+@pytest.fixture(params=[byte_stream.BLOCK_BYTES, 10], ids=["one block", "many blocks"])
+def block_bytes(request, monkeypatch):
+    monkeypatch.setattr(byte_stream, "BLOCK_BYTES", request.param)
+
+
+def written(path, lines):
+    data = "".join(f"{line}\n" for line in lines).encode()
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def market(path, lines, banner="integer", shape=(4, 4)):
+    head = [f"%%MatrixMarket matrix coordinate {banner} general", "% by hand", ""]
+    return written(path, [*head, f"{shape[0]} {shape[1]} {len(lines)}", *lines])
+
+
+def ingested(source, tmp_path, options=None):
+    ingest([source], tmp_path / "corpus", options)
+    return documents_of(Corpus.open(tmp_path / "corpus"))
+
+
+@pytest.mark.usefixtures("vocabulary", "block_bytes")
+@pytest.mark.parametrize("name", ["pets.ldac", "pets.lda-c.gz"])
+def test_ldac_counts_are_kept(tmp_path, name):
+    assert ingested(written(tmp_path / name, LDAC), tmp_path) == FROM_ZERO
+
+
+@pytest.mark.usefixtures("vocabulary")
+def test_ldac_adds_up_a_word_given_twice_and_drops_zeros(tmp_path):
+    path = written(tmp_path / "a.ldac", ["3 1:2  1:3\t0:0 \r"])
+
+    assert ingested(path, tmp_path) == {"0": {"cat": 5}}
+
+
+def test_what_gensim_writes_as_ldac(tmp_path):
+    bow = [[(0, 2), (2, 1)], [(0, 1), (1, 5)]]
+    BleiCorpus.serialize(str(tmp_path / "a.ldac"), bow, id2word=dict(enumerate(WORDS)))
+
+    found = ingested(tmp_path / "a.ldac", tmp_path)
+
+    assert found == {"0": {"owl": 2, "dog": 1}, "1": {"owl": 1, "cat": 5}}
+
+
+@pytest.mark.usefixtures("vocabulary", "block_bytes")
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("2 0:1", "1 word:count pairs, wanted 2"),
+        ("1 4:1", "4, wanted a word number from 0 to 3"),
+        ("1 0:-1", "'1 0:-1', wanted a number of words"),
+        ("1 -1:1", "'1 -1:1'"),
+        ("1 0:nan", "'1 0:nan'"),
+        ("1 0:1.5", "'1 0:1.5'"),
+        ("1 0 1", "'1 0 1'"),
+        ("", "''"),
+        ("1 0:5000000000", "5000000000, wanted a count of at most"),
+        ("1 0:99999999999999999999", "'1 0:99999999999999999999'"),
+    ],
+)
+def test_a_bad_line_of_ldac_is_named(tmp_path, line, found):
+    path = written(tmp_path / "a.ldac", [*LDAC, line])
+
+    with pytest.raises(SourceError, match=f"a.ldac, line 5: found {found}"):
+        ingest([path], tmp_path / "corpus")
+    assert not (tmp_path / "corpus").exists()
+
+
+@pytest.mark.usefixtures("vocabulary", "block_bytes")
+def test_ldac_cut_off_in_a_line(tmp_path):
+    path = written(tmp_path / "a.ldac", LDAC[:1])
+    path.write_bytes(path.read_bytes()[:-5])
+
+    with pytest.raises(SourceError, match=r"line 1: found 1 word:count pairs.*cut off"):
+        ingest([path], tmp_path / "corpus")
+
+
+@pytest.mark.usefixtures("vocabulary", "block_bytes")
+def test_matrix_market_streams_by_document(tmp_path):
+    lines = ["1 1 2", "1 3 1", "3 2 5", "3 1 1", "4 3 1"]
+
+    assert ingested(market(tmp_path / "a.mtx.gz", lines), tmp_path) == FROM_ONE
+
+
+@pytest.mark.usefixtures("vocabulary")
+@pytest.mark.parametrize("banner", ["integer", "real"])
+@pytest.mark.parametrize("kind", [csr_array, csc_array])  # by row, by column
+@pytest.mark.parametrize("transposed", [False, True])
+def test_matrix_market_in_any_order(tmp_path, banner, kind, transposed):
+    counts = np.vstack([COUNTS, np.zeros((1, 4), int)])  # five documents, so that sides differ
+    matrix = kind(counts.T if transposed else counts).astype(
+        {"integer": int, "real": float}[banner]
+    )
+    coo = coo_array(matrix)  # in the order of ``kind``
+    lines = [f"{i + 1} {j + 1} {n}" for i, j, n in zip(coo.row, coo.col, coo.data, strict=True)]
+
+    assert ingested(market(tmp_path / "a.mtx", lines, banner, matrix.shape), tmp_path) == FROM_ONE
+
+
+@pytest.mark.usefixtures("vocabulary")
+def test_what_scipy_writes(tmp_path):
+    mmwrite(tmp_path / "a.mtx", csr_array(COUNTS))
+
+    assert ingested(tmp_path / "a.mtx", tmp_path) == FROM_ONE
+
+
+@pytest.mark.usefixtures("vocabulary")
+def test_a_pattern_and_an_explicit_zero(tmp_path):
+    pattern = market(tmp_path / "a.mtx", ["1 1", "3 2"], "pattern")
+    zero = market(tmp_path / "b.mtx", ["1 1 1", "3 2 0", "4 2 1"])
+
+    assert ingested(pattern, tmp_path) == {"1": {"owl": 1}, "3": {"cat": 1}}
+    found = ingested(zero, tmp_path, IngestOptions(overwrite=True))
+    assert found == {"1": {"owl": 1}, "4": {"cat": 1}}
+
+
+@pytest.mark.usefixtures("vocabulary")
+def test_sorting_in_memory_goes_on_in_stretches(tmp_path, monkeypatch):
+    monkeypatch.setattr(read_matrix_market, "_PAIRS_AT_ONCE", 2)
+    lines = ["1 1 2", "3 1 1", "3 2 5", "1 3 1", "4 3 1"]  # column by column
+
+    assert ingested(market(tmp_path / "a.mtx", lines), tmp_path) == FROM_ONE
+
+
+def test_gensims_corpus_and_text_dictionary(tmp_path):
+    dictionary = Dictionary([["owl", "cat"], ["dog", "owl"], ["cat"]])
+    bow = [dictionary.doc2bow(text) for text in (["owl", "owl", "cat"], ["dog"])]
+    MmCorpus.serialize(str(tmp_path / "pets_bow.mm"), bow, id2word=dictionary)
+    dictionary.save_as_text(tmp_path / "pets_wordids.txt")
+
+    expected = {"1": {"owl": 2, "cat": 1}, "2": {"dog": 1}}
+    assert ingested(tmp_path / "pets_bow.mm", tmp_path) == expected
+
+
+@pytest.mark.usefixtures("vocabulary", "block_bytes")
+@pytest.mark.parametrize(
+    ("line", "banner", "found"),
+    [
+        ("4 1 -2", "integer", "-2, wanted a count of 0 or more"),
+        ("4 1 -2.0", "real", "-2, wanted a count of 0 or more"),
+        ("4 1 0.5", "real", "0.5, wanted a whole count"),
+        ("4 1 nan", "real", "nan, wanted a whole count"),
+        ("4 1 inf", "real", "inf, wanted a whole count"),
+        ("4 1 1e300", "real", r"1e\+300, wanted a whole count"),
+        ("4 1 1.5", "integer", "'4 1 1.5', wanted three whole numbers: document, word, count"),
+        ("4 1 x", "real", "'4 1 x', wanted three numbers"),
+        ("4 1", "integer", "'4 1', wanted three"),
+        ("4 1 1", "pattern", "'4 1 1', wanted two whole numbers"),
+        ("4 5 1", "integer", "5, wanted a word number from 1 to 4"),
+        ("4 0 1", "integer", "0, wanted a word number"),
+        ("6 1 1", "integer", "6, wanted a document number from 1 to 5"),
+    ],
+)
+def test_a_bad_line_of_matrix_market_is_named(tmp_path, line, banner, found):
+    good = ["1 1", "1 3"] if banner == "pattern" else ["1 1 2", "1 3 1"]
+    path = market(tmp_path / "a.mtx", [*good, line], banner, shape=(5, 4))
+
+    with pytest.raises(SourceError, match=f"a.mtx, line 7: found {found}"):
+        ingest([path], tmp_path / "corpus")
+
+
+@pytest.mark.usefixtures("vocabulary")
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", "found an empty file"),
+        ("4 4 1\n1 1 1\n", "line 1: found '4 4 1', wanted %%MatrixMarket"),
+        ("%%MatrixMarket matrix array real general\n4 4\n", "coordinate, integer or real"),
+        ("%%MatrixMarket matrix coordinate complex general\n4 4 0\n", "integer or real"),
+        ("%%MatrixMarket matrix coordinate real symmetric\n4 4 0\n", "general"),
+        ("%%MatrixMarket matrix coordinate real general\n% only\n", "line 3: found no size"),
+        ("%%MatrixMarket matrix coordinate real general\n4 x 1\n", "line 2: found no size"),
+        ("%%MatrixMarket matrix coordinate real general\n3 5 1\n1 1 1\n", "found 3 rows and 5"),
+        (
+            "%%MatrixMarket matrix coordinate real general\n4 4 2\n1 1 1\n",
+            "found 1 pairs, wanted 2",
+        ),
+    ],
+)
+def test_a_bad_head_of_matrix_market(tmp_path, text, found):
+    (tmp_path / "a.mtx").write_text(text)
+
+    with pytest.raises(SourceError, match=found):
+        ingest([tmp_path / "a.mtx"], tmp_path / "corpus")
+
+
+@pytest.mark.usefixtures("vocabulary")
+def test_an_order_that_breaks_late_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(byte_stream, "BLOCK_BYTES", 80)
+    lines = ["1 1 2", "1 3 1", "3 1 1", "4 2 1", "4 3 1", "2 1 1"]
+
+    with pytest.raises(SourceError, match="line 10: found 2, wanted lines sorted by document"):
+        ingest([market(tmp_path / "a.mtx", lines)], tmp_path / "corpus")
+
+
+def test_words_that_are_nowhere(tmp_path):
+    path = market(tmp_path / "pets.mtx", ["1 1 1"])
+    with pytest.raises(SourceError, match=r"found no pets\.mtx\.vocab or .* vocab\.txt beside it"):
+        ingest([path], tmp_path / "corpus")
+
+    words = written(tmp_path / "elsewhere", WORDS)
+    options = IngestOptions(read=ReadOptions(vocabulary_file=words))
+    assert ingested(path, tmp_path, options) == {"1": {"owl": 1}}
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (["3", "0\towl\t1", "2\tdog\t1"], "no word of number 1"),
+        (["3", "0\towl\t1", "1\towl\t1"], "a word of two numbers"),
+        (["3", "0\towl\t1", "0\tcat\t1"], "line 3: found '0.tcat.t1'"),
+        (["3", "0\towl\t1", "cat"], "line 3: found 'cat'"),
+    ],
+)
+def test_a_bad_text_dictionary(tmp_path, lines, found):
+    written(tmp_path / "a.vocab", lines)
+
+    with pytest.raises(SourceError, match=found):
+        ingest([market(tmp_path / "a.mtx", ["1 1 1"])], tmp_path / "corpus")
+
+
+def test_gensims_bag_of_words_in_python():
+    dictionary = Dictionary([["owl", "cat"], ["dog", "owl"]])
+    texts = [["owl", "owl", "cat"], [], ["dog"]]
+
+    corpus = Corpus.from_gensim([dictionary.doc2bow(text) for text in texts], dictionary)
+
+    assert documents_of(corpus) == {"0": {"owl": 2, "cat": 1}, "2": {"dog": 1}}
+    assert list(corpus.vocabulary.words) == [dictionary[n] for n in range(3)]
+    gappy = Corpus.from_gensim([[(9, 1.5)]], {4: "owl", 9: "cat"})
+    assert documents_of(gappy) == {"0": {"cat": 1.5}}
+
+
+@pytest.mark.parametrize(
+    ("bow", "error", "found"),
+    [
+        ([[(0, 1)], [(7, 1)]], ShapeError, "document 1: found word 7"),
+        ([[(-1, 1)]], ShapeError, "found word -1"),
+        ([[(0, -2)]], ShapeError, "-2.0, wanted counts of zero or more"),
+        ([[(0, float("nan"))]], ShapeError, "nan"),
+        ([["owl"]], SourceError, r"document 0: found \['owl'\], wanted pairs"),
+        ([3], SourceError, "document 0: found 3"),
+        ([[]], SourceError, "no count above zero"),
+    ],
+)
+def test_what_is_no_bag_of_words(bow, error, found):
+    with pytest.raises(error, match=found):
+        Corpus.from_gensim(bow, {0: "owl", 1: "cat"})
