@@ -78,6 +78,20 @@ class KdTree:
         left: IntArray = self._children[nodes]
         return left
 
+    @property
+    def divided(self) -> IntArray:
+        """The nodes that have children, in the order in which they got them."""
+        nodes = np.flatnonzero(self._children >= 0)
+        return nodes[np.argsort(self._children[nodes], kind="stable")]
+
+    def divide_again(self, nodes: IntArray) -> None:
+        """Divide what another tree of the same items ``divided``, so that numbers are the same."""
+        left = nodes[(self.n_nodes - 1) // 2 :]
+        while len(left):
+            there = int(np.argmax(np.append(left >= self.n_nodes, True)))  # children may be next
+            self._divide(left[:there])
+            left = left[there:]
+
     def _divide(self, nodes: IntArray) -> None:
         middles = np.array([_tree_kernels.divide(self._values, *self._bounds[n]) for n in nodes])
         first, last = self._bounds[nodes].T

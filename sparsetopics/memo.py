@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +12,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetopics.errors import RunError
+
 MEMORY_BUDGET = 256 * 2**20  # bytes
+PATTERN = "memo-*.npz"
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -24,31 +29,77 @@ class StoredArrays(Protocol):
 
 
 class Memo:
-    """Keeps arrays; ``folder`` holds those for which ``budget`` bytes of memory are too few."""
+    """Keeps arrays; ``folder`` holds those for which ``budget`` bytes of memory are too few.
 
-    def __init__(self, folder: Path, budget: int = MEMORY_BUDGET) -> None:
+    A file is never written again. With ``versioned``, discarded ones stay until ``sweep``: the
+    last checkpoint may name them.
+    """
+
+    def __init__(
+        self, folder: Path, budget: int = MEMORY_BUDGET, *, versioned: bool = False
+    ) -> None:
         self._folder = folder
         self._left = budget
-        self._written = 0
+        self._versioned = versioned
+        self._written = max(map(_number, folder.glob(PATTERN)), default=0)
+        self._unsynced: set[Path] = set()
+        self._discarded: set[Path] = set()
 
     def keep(self, arrays: Arrays) -> StoredArrays:
         size = sum(array.nbytes for array in arrays.values())
         if size <= self._left:
             self._left -= size
-            return _InMemory(arrays, size, self)
+            return InMemory(arrays, size, self)
         self._written += 1
         path = self._folder / f"memo-{self._written:08d}.npz"
         with path.open("wb") as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]  # its last option is no array
-        return _OnDisk(path)
+        if self._versioned:
+            self._unsynced.add(path)
+        return OnDisk(path, self)
+
+    def adopt(self, name: str, size: int) -> StoredArrays:
+        """What a process before this one kept in a file of ``size`` bytes; RunError if not."""
+        path = self._folder / name
+        found = path.stat().st_size if path.is_file() else None
+        if found != size:
+            text = "no such file" if found is None else f"{found:,} bytes"
+            raise RunError(str(path), found=text, wanted=f"{size:,} bytes")
+        return OnDisk(path, self)
 
     def release(self, size: int) -> None:
         """Take back ``size`` bytes of the budget."""
         self._left += size
 
+    def remove(self, path: Path) -> None:
+        """A file that is not needed any more, but by the last checkpoint."""
+        if self._versioned:
+            self._discarded.add(path)
+        else:
+            path.unlink(missing_ok=True)
+
+    def sync(self) -> None:
+        """Have the disk hold what a checkpoint is about to name."""
+        for path in self._unsynced - self._discarded:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+        self._unsynced.clear()
+
+    def sweep(self) -> None:
+        """Remove what was discarded: there is a new checkpoint."""
+        for path in self._discarded:
+            path.unlink(missing_ok=True)
+        self._discarded.clear()
+
+
+def _number(path: Path) -> int:
+    return int(path.stem.removeprefix("memo-"))
+
 
 @dataclass(frozen=True, slots=True)
-class _InMemory:
+class InMemory:
+    """Arrays as they are."""
+
     arrays: Arrays
     size: int
     memo: Memo
@@ -61,12 +112,19 @@ class _InMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class _OnDisk:
+class OnDisk:
+    """Arrays in a file."""
+
     path: Path
+    memo: Memo
 
     def load(self) -> Arrays:
-        with np.load(self.path, allow_pickle=False) as arrays:
-            return dict(arrays)
+        try:
+            with np.load(self.path, allow_pickle=False) as arrays:
+                return dict(arrays)
+        except zipfile.BadZipFile as error:
+            found = f"damage ({error})"
+            raise RunError(str(self.path), found=found, wanted="what training wrote") from error
 
     def discard(self) -> None:
-        self.path.unlink(missing_ok=True)
+        self.memo.remove(self.path)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,6 +67,13 @@ class NodeBatch:
         return NodeBatch(self.sums.take(nodes))
 
 
+class NodeRecord(NamedTuple):
+    """What makes a tree of the same items the same again."""
+
+    outer: IntArray  # (n_outer,)
+    divided: IntArray  # (n_divided,)  all nodes with children, in the order of those
+
+
 class NodeSource:
     """All items of a tree in one batch, by its outer nodes; they may be refined between laps."""
 
@@ -123,6 +130,15 @@ class NodeSource:
         former = np.concatenate([np.flatnonzero(~chosen), np.flatnonzero(chosen)[parents]])
         after = np.concatenate([self.outer[~chosen], below])
         self.outer = after[np.argsort(former, kind="stable")]
+        self.__dict__.pop("_batch", None)
+
+    def record(self) -> NodeRecord:
+        return NodeRecord(self.outer, self.tree.divided)
+
+    def restore(self, record: NodeRecord) -> None:
+        """Take up where a source of the same items was, from the beginning."""
+        self.tree.divide_again(record.divided)
+        self.outer = record.outer
         self.__dict__.pop("_batch", None)
 
     def _below(self, nodes: IntArray) -> tuple[IntArray, IntArray]:

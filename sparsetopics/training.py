@@ -122,7 +122,7 @@ def train(
     memo = Memo(scratch, versioned=keeper is not None)
     kept = None if keeper is None else keeper.resume(source, memo)
     if kept is None:
-        begin, prior = _begin(source, options, rng, start)
+        begin, prior = begin_training(source, options, rng, start)
         learner = _learner(source, options, prior, memo, executor)
         state, course = learner.init(begin), []
     else:
@@ -149,13 +149,13 @@ def train(
         bound = elbo(learner.statistics(state), current) / source.n_tokens
         seconds = time.perf_counter() - began
         course.append(_report(lap, seconds, bound, current, tally, moved, source))
-        hooks.on_lap(course[-1], partial(_make_model, current, options))
+        hooks.on_lap(course[-1], partial(make_model, current, options))
         if keeper is not None:
             record = recorded(mover, [info.n_topics for info in course])
             rng_state = rng.bit_generator.state
             keeper.keep(Progress(state, prior, record, rng_state, tuple(course)), memo)
     hooks.on_end(Statistics(learner.components(state), learner.terms(state)), prior)
-    return _make_model(prior.with_components(learner.components(state)), options)
+    return make_model(prior.with_components(learner.components(state)), options)
 
 
 def _is_over(course: list[LapInfo], mover: Mover | Grower | None, options: TrainingOptions) -> bool:
@@ -180,15 +180,17 @@ def has_settled(course: list[LapInfo]) -> bool:
     )
 
 
-def _begin(
+def begin_training(
     source: Source, options: TrainingOptions, rng: np.random.Generator, start: TopicModel | None
 ) -> tuple[Statistics, Prior]:
+    """Components that stand for data not seen so far, and the prior."""
     if options.is_mixture:
         return begin_mixture(cast(ItemSource, source), options, rng)
     return begin_topics(cast(BatchSource, source), options, rng, start)
 
 
-def _make_model(current: Globals, options: TrainingOptions) -> Model:
+def make_model(current: Globals, options: TrainingOptions) -> Model:
+    """The posterior as a model, topics in falling order of weight."""
     return make_mixture_model(current, options) if options.is_mixture else make_topic_model(current)
 
 

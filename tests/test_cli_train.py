@@ -322,7 +322,9 @@ def test_a_full_disk_leaves_nothing_behind(monkeypatch, train, tmp_path, where):
     else:
         monkeypatch.setattr("sparsetopics.memo.np.savez", refuse)
         original = trained_runs.train.__globals__["Memo"]
-        monkeypatch.setattr("sparsetopics.training.Memo", lambda folder: original(folder, budget=0))
+        monkeypatch.setattr(
+            "sparsetopics.training.Memo", lambda folder, **how: original(folder, 0, **how)
+        )
 
     result = train("--quiet", status=1)
 

@@ -134,7 +134,7 @@ def test_same_bits_for_two_workers_and_for_files(
     given = options(n_topics, ALL, criterion, LocalOptions(update), laps=12)
     first, second = (fit(source, given, workers=workers) for workers in (1, 2))
     original = training.Memo
-    monkeypatch.setattr(training, "Memo", lambda folder: original(folder, budget=0))
+    monkeypatch.setattr(training, "Memo", lambda folder, **how: original(folder, 0, **how))
 
     on_disk = fit(source, given)
 

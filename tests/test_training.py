@@ -326,7 +326,7 @@ def test_scratch_files_do_not_change_the_result(monkeypatch, fit, source, tmp_pa
     options = TrainingOptions(5, 3, local=LocalOptions("mean-field", 2))
     in_memory, _ = fit(source, options)
     original = training.Memo
-    monkeypatch.setattr(training, "Memo", lambda folder: original(folder, budget=0))
+    monkeypatch.setattr(training, "Memo", lambda folder, **how: original(folder, 0, **how))
 
     on_disk, _ = fit(source, options)
 

@@ -1,0 +1,206 @@
+"""What training goes on from, as one file: JSON for its shape, ``.npy`` members for its arrays.
+
+What flows through training is made of NamedTuples and frozen dataclasses of arrays, numbers, names
+and more of the same. They are written as they are and read back bit by bit: numbers with their
+types, arrays with the order of their axes in memory, on which the rounding of sums depends. Only
+the kinds listed here are made when a file is read. The file is a zip archive without compression,
+whose checksums tell damage.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.allocations.items import ItemAllocation
+from sparsetopics.allocations.lda import LDAAllocation
+from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.allocations.modes import DPModes
+from sparsetopics.allocations.nested import NestedAllocation
+from sparsetopics.assignments import Patch, TopicChange
+from sparsetopics.document_counts import DocumentCounts
+from sparsetopics.errors import RunError
+from sparsetopics.item_step import ItemTerms
+from sparsetopics.laps import Prior
+from sparsetopics.learners.accelerated import GrownState
+from sparsetopics.learners.full import FullState
+from sparsetopics.learners.gradient import Ascent, GradientState
+from sparsetopics.learners.memoized import KeptBatch, MemoizedState
+from sparsetopics.learners.stochastic import StochasticState
+from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
+from sparsetopics.likelihoods.gaussian import Gaussian
+from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.likelihoods.moments import Moments
+from sparsetopics.likelihoods.multinomial import Multinomial
+from sparsetopics.likelihoods.words import Words
+from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
+from sparsetopics.memo import InMemory, Memo, OnDisk
+from sparsetopics.model import Sticks
+from sparsetopics.mover_records import GrowerRecord, MoverRecord, RivalRecord
+from sparsetopics.moves.ledger import Failure, Ledger
+from sparsetopics.node_batches import NodeRecord
+from sparsetopics.options import (
+    GradientOptions,
+    LocalOptions,
+    MoveOptions,
+    StepSizes,
+    TopicPrior,
+    TrainingOptions,
+)
+from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.statistics import DocumentLengths, DocumentTerms, Statistics
+from sparsetopics.training import LapInfo, Progress
+from sparsetopics.word_counts import WordCounts
+
+FORMAT_VERSION = 1
+TREE = "progress.json"
+KINDS: Mapping[str, type[Any]] = {
+    kind.__name__: kind
+    for kind in (
+        *(Progress, LapInfo, Prior, MoverRecord, RivalRecord, GrowerRecord, NodeRecord),
+        *(MemoizedState, KeptBatch, FullState, StochasticState, GradientState, Ascent, GrownState),
+        *(Statistics, WordCounts, DocumentCounts, Moments, DocumentTerms, ItemTerms),
+        *(DocumentLengths, Responsibilities, TopicChange, Patch, Ledger, Failure),
+        *(LDAAllocation, HDPAllocation, Sticks, ItemAllocation, NestedAllocation),
+        *(DPMixture, DPModes, FiniteMixture),
+        *(Words, Multinomial, Gaussian, DiagonalGaussian, IsotropicGaussian, ZeroMeanGaussian),
+        *(TrainingOptions, LocalOptions, TopicPrior, StepSizes, MoveOptions, GradientOptions),
+    )
+}
+
+Arrays = dict[str, NDArray[Any]]
+_Field = tuple[str, Any]
+
+
+def write_checkpoint(path: Path, value: Any) -> None:
+    """``value`` with all that it holds, but for arrays that the memo has in files."""
+    arrays: Arrays = {}
+    tree = {"format_version": FORMAT_VERSION, "value": encode(value, arrays)}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as file:
+        file.writestr(TREE, json.dumps(tree))
+        for name, array in arrays.items():
+            with file.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def read_checkpoint(path: Path, memo: Memo) -> Any:
+    """What was written; RunError if it is damaged, or of another version."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            tree = json.loads(file[TREE])
+            check_version(path, tree)
+            return decode(tree["value"], file, memo)
+    except (OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise _damaged(path, error) from error
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        raise _damaged(path, error) from error
+
+
+def check_version(path: Path, tree: Mapping[str, Any]) -> None:
+    """RunError unless the file is in the format that is written here."""
+    version = tree.get("format_version")
+    if version != FORMAT_VERSION:
+        raise RunError(
+            str(path),
+            found=f"checkpoint format version {version!r}",
+            wanted=f"version {FORMAT_VERSION}",
+            hint="Resume with the sparsetopics version that wrote it.",
+        )
+
+
+def _damaged(path: Path, error: Exception) -> RunError:
+    text = " ".join(str(error).split()) or type(error).__name__
+    return RunError(
+        str(path),
+        found=f"a damaged checkpoint ({text})",
+        wanted="one that training wrote",
+        hint="Train anew with --overwrite.",
+    )
+
+
+def encode(value: Any, arrays: Arrays, name: str = "value") -> Any:
+    """``value`` as JSON; arrays go into ``arrays``, named after where they are."""
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, np.ndarray):
+        axes = np.argsort([-stride for stride in value.strides], kind="stable")
+        arrays[name] = np.ascontiguousarray(value.transpose(axes))
+        return {"array": name, "axes": axes.tolist()}
+    if isinstance(value, np.generic):
+        return {"number": value.dtype.str, "value": value.item()}
+    if isinstance(value, OnDisk):
+        return {"file": value.path.name, "bytes": value.path.stat().st_size}
+    if isinstance(value, InMemory):
+        return {"kept": encode(dict(value.arrays), arrays, name)}
+    if isinstance(value, Path):
+        return {"path": str(value)}
+    if isinstance(value, Mapping):
+        return {
+            "mapping": [
+                [encode(key, arrays), encode(each, arrays, f"{name}.{_plain(key)}")]
+                for key, each in value.items()
+            ]
+        }
+    if KINDS.get(type(value).__name__) is type(value):
+        parts = {key: encode(each, arrays, f"{name}.{key}") for key, each in _fields(value)}
+        return {"kind": type(value).__name__, "fields": parts}
+    if type(value) is tuple:
+        return {"tuple": [encode(each, arrays, f"{name}.{i}") for i, each in enumerate(value)]}
+    raise TypeError(f"{name}: cannot write a {type(value).__name__}")
+
+
+def _plain(key: Any) -> str:
+    return "-".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+def _fields(value: Any) -> list[_Field]:
+    if is_dataclass(value):
+        return [(field.name, getattr(value, field.name)) for field in fields(value)]
+    return list(value._asdict().items())
+
+
+def decode(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> Any:
+    """The inverse of ``encode``; raises errors of many kinds for a tree that it did not write."""
+    if not isinstance(tree, dict):
+        return tree
+    read = _READERS[next(iter(tree))]
+    return read(tree, arrays, memo)
+
+
+def _read_array(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> NDArray[Any]:
+    array: NDArray[Any] = arrays[tree["array"]]
+    return array.transpose(np.argsort(tree["axes"]))
+
+
+def _read_kind(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> Any:
+    kind, parts = KINDS[tree["kind"]], tree["fields"]
+    known = [field.name for field in fields(kind)] if is_dataclass(kind) else kind._fields
+    if list(parts) != list(known):
+        raise TypeError(f"{tree['kind']} has other fields")
+    return kind(**{key: decode(each, arrays, memo) for key, each in parts.items()})
+
+
+def _read_mapping(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> dict[Any, Any]:
+    pairs = tree["mapping"]
+    return {decode(key, arrays, memo): decode(each, arrays, memo) for key, each in pairs}
+
+
+_READERS: Mapping[str, Callable[[Any, Mapping[str, Any], Memo], Any]] = {
+    "array": _read_array,
+    "number": lambda tree, arrays, memo: np.dtype(tree["number"]).type(tree["value"]),
+    "file": lambda tree, arrays, memo: memo.adopt(tree["file"], tree["bytes"]),
+    "kept": lambda tree, arrays, memo: memo.keep(decode(tree["kept"], arrays, memo)),
+    "path": lambda tree, arrays, memo: Path(tree["path"]),
+    "mapping": _read_mapping,
+    "kind": _read_kind,
+    "tuple": lambda tree, arrays, memo: tuple(decode(each, arrays, memo) for each in tree["tuple"]),
+}
