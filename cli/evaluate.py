@@ -41,8 +41,18 @@ if TYPE_CHECKING:
 @click.option(
     "--coherence-corpus",
     type=click.Path(path_type=Path),
-    help="Count word co-occurrence for NPMI here, for instance in the training corpus. "
-    "Default: HELDOUT.",
+    help="Count documents in which words meet, for NPMI and u_mass, here, for instance in the "
+    "training corpus. Default: HELDOUT.",
+)
+@click.option(
+    "--texts",
+    multiple=True,
+    metavar="SOURCE",
+    help="Text files, as for ingest: also give c_v and c_npmi, by windows that slide over them. "
+    "Cut as HELDOUT's documents were. May be given more than once.",
+)
+@click.option(
+    "--text-field", default="text", show_default=True, help="Of CSV, JSONL ... in SOURCE."
 )
 @click.option(
     "--seed",
@@ -63,6 +73,8 @@ def command(
     alpha: float | None,
     unpickle: bool,
     coherence_corpus: Path | None,
+    texts: tuple[str, ...],
+    text_field: str,
     seed: int,
     workers: int,
     as_json: bool,
@@ -73,6 +85,10 @@ def command(
     the score stand the ELBO per token of the training documents after the last lap, and the
     collapsed criterion where topics were chosen by it: the bound prefers fewer topics than
     prediction does.
+
+    Of the 10 best words of each topic: NPMI and u_mass, by documents in which they meet, and
+    inverted rank-biased overlap, 1 where topics share no word; diversity is of the 25 best. Texts
+    add c_v and c_npmi, as gensim computes them.
 
     Mixtures, of vectors or of documents, are scored by the mean log density of held-out items, and
     where they have labels, by how well components agree with them.
@@ -98,6 +114,7 @@ def command(
     from sparsetopics.corpora.vectors import VectorCorpus
     from sparsetopics.evaluation.candidates import open_candidate
     from sparsetopics.evaluation.scorecard import score_candidate
+    from sparsetopics.evaluation.tokenized_texts import TokenizedTexts
     from sparsetopics.runs import refuse_run
     from sparsetopics.staging import check_output
 
@@ -106,7 +123,10 @@ def command(
     refuse_run(heldout)
     documents = open_corpus(heldout)
     if not isinstance(documents, Corpus) or _are_mixtures(runs):
-        given = {"report": report, "alpha": alpha, "coherence-corpus": coherence_corpus}
+        given = {
+            "report": report, "alpha": alpha, "coherence-corpus": coherence_corpus,
+            "texts": texts or None,
+        }  # fmt: skip
         what = "which holds vectors" if isinstance(documents, VectorCorpus) else "with mixtures"
         named = [name for name, value in given.items() if value is not None]
         _refuse_for_mixtures(f"{heldout}, {what}", named)
@@ -118,10 +138,14 @@ def command(
         for run in runs
     ]
     _tell_missing(candidates)
+    tokenized = TokenizedTexts.find(texts, documents.vocabulary, text_field) if texts else None
     cards = [
-        score_candidate(candidate, documents, coherence_documents, seed=seed, workers=workers)
+        score_candidate(
+            candidate, documents, coherence_documents, texts=tokenized, seed=seed, workers=workers
+        )
         for candidate in candidates
     ]
+    _tell_undefined(cards)
     if report:
         from sparsetopics.evaluation.report import Setting, write_report
 
@@ -140,6 +164,17 @@ def _tell_missing(candidates: list[Candidate]) -> None:
             click.echo(
                 f"{each.name} has no column for {each.n_missing_words:,} of the "
                 f"{len(each.words):,} words: their probability is taken as 1e-12.",
+                err=True,
+            )
+
+
+def _tell_undefined(cards: list[Scorecard]) -> None:
+    """Of topics that the mean c_v and c_npmi leave out, on stderr."""
+    for card in cards:
+        if card.n_undefined:
+            click.echo(
+                f"{card.candidate.name}: c_v and c_npmi leave out {card.n_undefined:,} of "
+                f"{card.n_topics:,} topics: a word of their ten best is not in the texts.",
                 err=True,
             )
 
@@ -166,7 +201,11 @@ COLUMNS = (
     Column("perplexity", 1, lambda card: card.completion.perplexity),
     Column("unigram", 4, lambda card: card.completion.unigram_log_likelihood_per_token),
     Column("NPMI", 3, lambda card: card.npmi),
+    Column("u_mass", 3, lambda card: card.u_mass),
+    Column("c_v", 3, lambda card: card.c_v),
+    Column("c_npmi", 3, lambda card: card.c_npmi),
     Column("diversity", 3, lambda card: card.diversity),
+    Column("inv.RBO", 3, lambda card: card.inverted_rbo),
     Column("ELBO", 4, lambda card: card.elbo_per_token),
     Column("criterion", 4, lambda card: card.criterion_per_token),
     Column("topics", 0, lambda card: card.n_topics),

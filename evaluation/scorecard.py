@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from sparsetopics.batches import FloatArray
 from sparsetopics.evaluation.candidates import Candidate
 from sparsetopics.evaluation.coherence import count_cooccurrence, npmi, u_mass
 from sparsetopics.evaluation.completion import CompletionScore, Documents, document_completion
-from sparsetopics.evaluation.diversity import inverted_rbo, topic_diversity
+from sparsetopics.evaluation.diversity import topic_diversity
+from sparsetopics.evaluation.rank_overlap import inverted_rbo
 from sparsetopics.evaluation.topic_table import top_words
 
 COHERENCE_WORDS = 10
@@ -27,10 +31,33 @@ class Scorecard:
     topic_u_mass: FloatArray  # (n_topics,)
     diversity: float
     inverted_rbo: float
+    topic_c_v: FloatArray | None = None  # (n_topics,); None without texts
+    topic_c_npmi: FloatArray | None = None  # likewise
 
     @property
     def npmi(self) -> float:
         return float(self.topic_npmi.mean())
+
+    @property
+    def u_mass(self) -> float:
+        return float(self.topic_u_mass.mean())
+
+    @property
+    def c_v(self) -> float | None:
+        """Mean over the topics whose top words all occur in the texts; None without any."""
+        return _mean_of_known(self.topic_c_v)
+
+    @property
+    def c_npmi(self) -> float | None:
+        """The same of c_npmi."""
+        return _mean_of_known(self.topic_c_npmi)
+
+    @property
+    def n_undefined(self) -> int:
+        """Topics without c_v or c_npmi although there were texts."""
+        if self.topic_c_v is None or self.topic_c_npmi is None:
+            return 0
+        return int(np.isnan(self.topic_c_v + self.topic_c_npmi).sum())
 
     @property
     def n_topics(self) -> int:
@@ -73,6 +100,10 @@ class Scorecard:
             "n_topics": self.n_topics,
             "elbo_per_token": self.elbo_per_token,
             "criterion_per_token": self.criterion_per_token,
+            "u_mass": self.u_mass,
+            "inverted_rbo": self.inverted_rbo,
+            "c_v": self.c_v,
+            "c_npmi": self.c_npmi,
         }
         return {
             key: None if isinstance(value, float) and math.isnan(value) else value
@@ -80,17 +111,25 @@ class Scorecard:
         }
 
 
+def _mean_of_known(scores: FloatArray | None) -> float | None:
+    if scores is None or np.isnan(scores).all():
+        return None
+    return float(np.nanmean(scores))
+
+
 def score_candidate(
     candidate: Candidate,
     heldout: Documents,
     coherence_documents: Documents,
     *,
+    texts: Iterable[Sequence[str]] | None = None,
     seed: int = 0,
     workers: int = 1,
 ) -> Scorecard:
     """Document completion on ``heldout``, coherence on ``coherence_documents``, diversity.
 
-    The same ``seed`` splits the documents alike for every candidate, so that scores compare.
+    With ``texts``, lists of words that can be iterated over again, coherence in windows of text
+    too. The same ``seed`` splits the documents alike for every candidate, so that scores compare.
     """
     completion = document_completion(
         heldout,
@@ -102,6 +141,12 @@ def score_candidate(
     )
     coherent_words = top_words(candidate.topic_word, COHERENCE_WORDS)
     counts = count_cooccurrence(coherence_documents.batches(), coherent_words)
+    of_texts = None
+    if texts is not None:
+        from sparsetopics.evaluation.text_coherence import text_coherence
+
+        words = [[candidate.words[word] for word in best] for best in coherent_words]
+        of_texts = text_coherence(words, texts)
     return Scorecard(
         candidate=candidate,
         completion=completion,
@@ -109,4 +154,6 @@ def score_candidate(
         topic_u_mass=u_mass(counts),
         diversity=topic_diversity(top_words(candidate.topic_word, DIVERSITY_WORDS)),
         inverted_rbo=inverted_rbo(coherent_words),
+        topic_c_v=None if of_texts is None else of_texts.c_v,
+        topic_c_npmi=None if of_texts is None else of_texts.c_npmi,
     )

@@ -32,6 +32,10 @@ EVALUATE_KEYS = [
     "n_topics",
     "elbo_per_token",
     "criterion_per_token",
+    "u_mass",
+    "inverted_rbo",
+    "c_v",
+    "c_npmi",
 ]
 
 
@@ -155,6 +159,36 @@ def test_evaluate_prints_the_promised_keys(run_folder, heldout):
     assert record["perplexity"] == pytest.approx(np.exp(-record["log_likelihood_per_token"]))
     assert -1 <= record["npmi"] <= 1
     assert 0 < record["diversity"] <= 1
+    assert 0 <= record["inverted_rbo"] <= 1
+    assert record["u_mass"] < 0
+    assert record["c_v"] is record["c_npmi"] is None
+
+
+def test_evaluate_adds_coherence_in_windows_of_texts(run_folder, heldout, vocabulary, tmp_path):
+    (tmp_path / "all.jsonl").write_text(json.dumps({"text": " ".join(vocabulary.words)}) + "\n")
+    command = ("evaluate", run_folder, heldout, "--texts", tmp_path / "all.jsonl",
+               "--texts", tmp_path / "docs.jsonl")  # fmt: skip
+
+    (without,) = json.loads(succeed("evaluate", run_folder, heldout, "--json"))
+    (record,) = json.loads(succeed(*command, "--json"))
+
+    assert 0 < record["c_v"] < 1
+    assert -1 < record["c_npmi"] < 1
+    assert record | {"c_v": None, "c_npmi": None} == without
+    header, row, _ = succeed(*command).splitlines()
+    cells = dict(zip(header.split(), row.split(), strict=True))
+    assert float(cells["c_v"]) == pytest.approx(record["c_v"], abs=6e-4)
+    assert "missing.jsonl" in fail(*command[:-1], tmp_path / "missing.jsonl")
+
+
+def test_evaluate_tells_of_topics_whose_words_are_not_in_the_texts(run_folder, heldout, tmp_path):
+    (tmp_path / "few.jsonl").write_text('{"text": "wordaa wordab"}\n')
+
+    result = CliRunner().invoke(main, ["evaluate", str(run_folder), str(heldout), "--json",
+                                       "--texts", str(tmp_path / "few.jsonl")])  # fmt: skip
+
+    assert "leave out 4 of 4 topics" in result.stderr
+    assert json.loads(result.stdout)[0]["c_v"] is None
 
 
 def test_evaluate_scores_the_exported_matrix_like_the_run(run_folder, heldout, model, tmp_path):
@@ -219,8 +253,10 @@ def test_evaluate_prints_a_table_and_writes_a_report(run_folder, heldout, tmp_pa
     printed = succeed("evaluate", run_folder, tmp_path / "again", heldout, "--report", report)
 
     header, first, second, summary = printed.splitlines()
-    assert header.split()[3:] == ["unigram", "NPMI", "diversity", "ELBO", "topics", "model", "run"]
-    assert first.split()[6:9] == ["-3.7000", "4", "LDA"]
+    assert header.split()[3:] == [
+        "unigram", "NPMI", "u_mass", "diversity", "inv.RBO", "ELBO", "topics", "model", "run"
+    ]  # fmt: skip
+    assert first.split()[8:11] == ["-3.7000", "4", "LDA"]
     assert first.split()[:-1] == second.split()[:-1]
     assert summary.startswith("60 documents and ")
     assert "Comparison of 2 topic models" in report.read_text()
@@ -238,8 +274,9 @@ def test_evaluate_can_count_coherence_elsewhere(run_folder, heldout, tmp_path):
         succeed("evaluate", run_folder, heldout, "--coherence-corpus", tmp_path / "few", "--json")
     )
 
-    assert elsewhere["npmi"] != usual["npmi"]
-    assert elsewhere | {"npmi": 0} == usual | {"npmi": 0}
+    counted = {"npmi": 0, "u_mass": 0}
+    assert all(elsewhere[name] != usual[name] for name in counted)
+    assert elsewhere | counted == usual | counted
 
 
 def test_export_writes_what_gensim_loads(run_folder, tmp_path, model):
