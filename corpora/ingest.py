@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,11 +16,19 @@ from sparsetopics.corpora.document_manifest import write_manifest
 from sparsetopics.corpora.encoding import EncodedBlock, encode
 from sparsetopics.corpora.formats import Collection, find_collection
 from sparsetopics.corpora.ordered_map import ordered_map
+from sparsetopics.corpora.phrases import PhraseOptions, learn_phrases
 from sparsetopics.corpora.pruning import PruningOptions, prune
 from sparsetopics.corpora.shards import ShardWriter
 from sparsetopics.corpora.sources import ReadOptions, names_of
 from sparsetopics.corpora.spool import Spool
-from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts, options_for
+from sparsetopics.corpora.tokenizer import (
+    TokenizerOptions,
+    count_texts,
+    options_for,
+    tokens_of,
+)
+from sparsetopics.corpora.tokenizer_functions import load_tokenizer
+from sparsetopics.corpora.tokens import Tokens
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.corpora.word_tally import WordTally
 from sparsetopics.errors import OptionError, SourceError
@@ -32,13 +40,15 @@ class IngestOptions:
     """How to make a corpus of files.
 
     ``vocabulary`` names a corpus or run folder whose words are used as they are; then nothing is
-    pruned, and tokeniser settings are taken from there unless given. The result does not depend
-    on ``workers``.
+    pruned, and tokeniser settings are taken from there unless given. ``phrases`` are learned in a
+    pass of its own over the sources and become tokeniser settings; stop words do too where tokens
+    are joined. The result does not depend on ``workers``.
     """
 
     format: str | None = None  # by extension if None
     read: ReadOptions = field(default_factory=ReadOptions)
     tokenizer: TokenizerOptions | None = None
+    phrases: PhraseOptions | None = None
     pruning: PruningOptions = field(default_factory=PruningOptions)
     vocabulary: Path | None = None
     workers: int = 1
@@ -53,6 +63,14 @@ class IngestOptions:
                 found="a given vocabulary with stop words or frequency limits",
                 wanted="one or the other: a given vocabulary is used as it is",
             )
+        if self.vocabulary is not None and self.phrases is not None:
+            raise OptionError(
+                "phrases",
+                found="a given vocabulary",
+                wanted="none: phrases are taken from where its words are",
+            )
+        if self.phrases is not None and self.tokenizer is not None and self.tokenizer.ngrams > 1:
+            raise OptionError("ngrams", found="n-grams and phrases", wanted="one or the other")
 
 
 class IngestSummary(NamedTuple):
@@ -70,7 +88,7 @@ class IngestSummary(NamedTuple):
 class Progress(NamedTuple):
     """How far an ingest is."""
 
-    stage: str  # "reading" or "writing"
+    stage: str  # "finding phrases", "reading" or "writing"
     n_documents: int
 
     def __str__(self) -> str:
@@ -97,8 +115,7 @@ def ingest(
     ):
         collection = find_collection(sources, options.format)
         given = None if options.vocabulary is None else Vocabulary.load(options.vocabulary)
-        is_text = not collection.format.counted
-        tokenizer = options_for(given, options.tokenizer) if is_text else None
+        tokenizer = _tokenizer(collection, options, given, on_progress)
         counted = _counted_blocks(collection, options, tokenizer, on_progress)
         if given is None:
             spool = Spool(Path(spool_folder))
@@ -110,9 +127,56 @@ def ingest(
         encoded = ordered_map(partial(encode, words=words), counted, options.workers)
         if given is None:  # what pruning took is not unknown
             encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
-        settings = asdict(tokenizer) if tokenizer else vocabulary.tokenizer
+        settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
         return _write_corpus(folder, encoded, vocabulary, on_progress)
+
+
+def _tokenizer(
+    collection: Collection,
+    options: IngestOptions,
+    given: Vocabulary | None,
+    on_progress: Callable[[Progress], None],
+) -> TokenizerOptions | None:
+    """The settings, with the phrases learned if they are wanted; None for counts."""
+    if collection.format.counted:
+        if options.phrases is not None or options.tokenizer is not None:
+            raise OptionError(
+                "tokenizer",
+                found=f"settings of it, with counts in {names_of(collection.files)}",
+                wanted="text, or none",
+            )
+        return None
+    tokenizer = options_for(given, options.tokenizer)
+    if tokenizer.function is not None:
+        load_tokenizer(tokenizer.function)  # so that what is wrong with it is told at once
+    if given is None and (options.phrases is not None or tokenizer.ngrams > 1):
+        tokenizer = tokenizer.before_joining(options.pruning.stop_words)
+    if options.phrases is not None:
+        blocks = _tokens(collection, options, tokenizer, on_progress)
+        tokenizer = replace(tokenizer, phrases=learn_phrases(blocks, options.phrases))
+    return tokenizer
+
+
+def _tokens(
+    collection: Collection,
+    options: IngestOptions,
+    tokenizer: TokenizerOptions,
+    on_progress: Callable[[Progress], None],
+) -> Iterator[Tokens]:
+    """The tokens of all files in order."""
+    pending = collection.format.read(collection.files, options.read)
+    n_documents = 0
+    for tokens in ordered_map(partial(_cut, tokenizer=tokenizer), pending, options.workers):
+        n_documents += len(tokens.indptr) - 1
+        on_progress(Progress("finding phrases", n_documents))
+        yield tokens
+
+
+def _cut(pending: PendingBlock, tokenizer: TokenizerOptions) -> Tokens:
+    block = pending()
+    assert not isinstance(block, CountedBlock)  # readers of text are not of a counted format
+    return tokens_of(block, tokenizer)
 
 
 def _learn_vocabulary(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -70,9 +70,11 @@ def documents_of_texts(
 ) -> MemoryDocuments:
     """Tokenise, prune and encode; SourceError if nothing is left."""
     tokenizer = options_for(given, tokenizer)
+    if given is None and tokenizer.ngrams > 1:
+        tokenizer = tokenizer.before_joining(pruning.stop_words)
     blocks = [count_texts(block, tokenizer) for block in _text_blocks(texts)]
     vocabulary = _learned(blocks, pruning) if given is None else given
-    vocabulary = replace(vocabulary, tokenizer=asdict(tokenizer))
+    vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
     words = pa.array(vocabulary.words, pa.string())
     encoded = [encode(block, words) for block in blocks]
     groups = tuple(MemoryRowGroup(block.rows) for block in encoded if block.rows.batch.n_docs)

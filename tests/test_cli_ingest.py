@@ -1,6 +1,7 @@
 """``ingest`` and ``corpus`` on the command line."""
 
 import json
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -61,6 +62,45 @@ def test_options_reach_the_corpus(source, tmp_path):
     assert all(word.isupper() for word in corpus.vocabulary.words)
 
 
+def test_several_lists_of_stop_words(source, tmp_path):
+    lists = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    for path, word in zip(lists, ("baco", "co"), strict=True):
+        path.write_text(word)
+    said = [option for path in lists for option in ("--stop-words", path)]
+    out = tmp_path / "corpus"
+
+    run("ingest", source, "--out", out, *said, "--stop-words", "english")
+
+    words = set(Corpus.open(out).vocabulary.words)
+    assert words
+    assert not words & {"baco", "co", "the"}
+
+
+def test_phrases_and_ngrams_are_kept_in_the_manifest(source, tmp_path):
+    run("ingest", source, "--out", tmp_path / "a", "--phrases", "--phrase-threshold", "-1")
+    run("ingest", source, "--out", tmp_path / "b", "--ngrams", "3", "--stop-words", "english")
+
+    settings = [json.loads((tmp_path / n / "manifest.json").read_text())["tokenizer"] for n in "ab"]
+    assert settings[0]["phrases"]
+    assert settings[1]["ngrams"] == 3
+    assert "the" in settings[1]["stop_words"]
+
+
+def test_a_function_gets_the_text_as_it_is(source, tmp_path, monkeypatch):
+    monkeypatch.setattr("os.getcwd", lambda: str(tmp_path))
+    monkeypatch.setattr("sys.path", list(sys.path))
+    (tmp_path / "my_capitals.py").write_text(
+        "def cut(text):\n    return text[:1]\\\n        .split()"
+    )
+    out = tmp_path / "corpus"
+
+    run("ingest", source, "--out", out, "--tokenizer", "my_capitals:cut", "--max-df", "1.0")
+
+    words = Corpus.open(out).vocabulary.words
+    assert any(word.isupper() for word in words)
+    assert any(word.islower() for word in words)
+
+
 def test_held_out_text_takes_over_the_tokeniser(source, tmp_path):
     run("ingest", source, "--out", tmp_path / "train", "--token-pattern", "[a-z]{5,}")
     run("ingest", source, "--out", tmp_path / "heldout", "--vocabulary", tmp_path / "train")
@@ -107,6 +147,12 @@ def test_split_makes_two_corpora(corpus, tmp_path):
         (("SOURCE", "--workers", "0"), "workers: found 0"),
         (("SOURCE", "--token-pattern", "["), "token_pattern: found"),
         (("SOURCE", "--vocabulary", "no-corpus"), "no-corpus"),
+        (("SOURCE", "--tokenizer", "no_such_module:f"), "tokenizer: found 'no_such_module:f'"),
+        (("SOURCE", "--tokenizer", "a:b", "--token-pattern", "x"), "one or the other"),
+        (("SOURCE", "--ngrams", "0"), "ngrams: found 0"),
+        (("SOURCE", "--ngrams", "2", "--phrases"), "one or the other"),
+        (("SOURCE", "--phrases", "--phrase-threshold", "2"), "phrase_threshold: found 2"),
+        (("SOURCE", "--phrase-threshold", "0.2"), "found no --phrases"),
         (("SOURCE", "--vocabulary", "x", "--min-df", "2"), "one or the other"),
         (("SOURCE", "--text-field", "body"), "line 1: found fields 'id', 'text', 'label'"),
     ],
