@@ -24,6 +24,7 @@ from sparsetopics.batches import FloatArray
 NPZ_KEY = "topic_word"
 VOCABULARY_SUFFIX = ".vocab"
 INDEX_NAMES = ("", "__index_level_0__")  # of a data frame's row labels in CSV and Parquet
+MOST_BYTES = 2**31 - 1  # of a block of CSV
 LONG_TYPES = {"topic": pa.int64(), "word": pa.string(), "probability": pa.float64()}
 
 
@@ -59,11 +60,16 @@ def _csv(path: Path) -> WordWeights:
     if all(map(_is_number, header)):
         plain = np.loadtxt(path, delimiter=",", ndmin=2, comments=None)
         return WordWeights(plain, _words_beside(path))
-    types = LONG_TYPES if header == list(LONG_TYPES) else None
-    parse = ParseOptions(newlines_in_values=True)
-    return _of_table(
-        read_csv(path, parse_options=parse, convert_options=ConvertOptions(column_types=types))
+    is_long = header == list(LONG_TYPES)
+    # A row of a wide table may be longer than the blocks that are read at once.
+    size = None if is_long else min(path.stat().st_size, MOST_BYTES)
+    table = read_csv(
+        path,
+        ReadOptions(block_size=size),
+        ParseOptions(newlines_in_values=True),
+        ConvertOptions(column_types=LONG_TYPES if is_long else None),
     )
+    return _of_table(table)
 
 
 def _is_number(text: str) -> bool:

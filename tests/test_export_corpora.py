@@ -74,6 +74,17 @@ def test_lda_c_is_read_by_gensim(tmp_path, folder):
     assert [read.id2word[word] for word in range(corpus.n_words)] == list(corpus.vocabulary.words)
 
 
+@pytest.mark.parametrize(("target", "name"), [("matrix-market", "c.mtx"), ("lda-c", "c.ldac")])
+def test_ingest_reads_it_back(tmp_path, folder, target, name):
+    export_corpus(folder, target, tmp_path / name)
+
+    ingest([tmp_path / name], tmp_path / "again", IngestOptions())
+
+    own, again = Corpus.open(folder), Corpus.open(tmp_path / "again")
+    assert again.vocabulary.fingerprint == own.vocabulary.fingerprint
+    assert bags_of(again) == bags_of(own)
+
+
 def test_counts_that_are_not_whole_are_kept_or_refused(tmp_path):
     counts = csr_array([[0.5, 0.0, 2.0], [0.0, 0.1, 1.0]])
     corpus = Corpus.from_csr(counts, ["a", "b", "c"])

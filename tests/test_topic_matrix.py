@@ -132,6 +132,22 @@ def test_columns_are_put_in_order_by_their_words(named_files):
         assert found.n_missing_words == 1, path
 
 
+def test_rows_of_many_words_are_read_whole(tmp_path):
+    weights = np.random.default_rng(0).dirichlet(np.ones(60_000), size=2)
+    words = [f"w{number}" for number in range(60_000)]
+    rows = [",".join(words), *(",".join(map(repr, row.tolist())) for row in weights)]
+    (tmp_path / "wide.csv").write_text("\n".join(rows) + "\n")
+    assert len(rows[1]) > 2**20  # what is read at once by default
+
+    np.testing.assert_allclose(read(tmp_path / "wide.csv", words).topic_word, weights, rtol=1e-6)
+
+
+def test_weights_as_java_prints_them(tmp_path):
+    (tmp_path / "mallet.txt").write_text("0\tant\t1.0E-2\r\n0\tbee\t0.01\r\n0\tcat\t2.0E-2\r\n")
+
+    np.testing.assert_allclose(read(tmp_path / "mallet.txt").topic_word, [[0.25, 0.25, 0.5]])
+
+
 def test_words_that_look_like_numbers_or_nothing_keep_their_spelling(tmp_path):
     (tmp_path / "odd.txt").write_text('0\tnull\t1\n0\t007\t2\n0\t"\t1\n')
     (tmp_path / "odd.csv").write_text("topic,word,probability\n0,NA,1\n0,007,2\n0,1e5,1\n")

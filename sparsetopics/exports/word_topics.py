@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from sparsetopics.batches import DocumentBatch, FloatArray
 from sparsetopics.corpora.corpus import Corpus
@@ -13,7 +14,7 @@ from sparsetopics.mixture_runs import MixtureRun
 from sparsetopics.runs import Run
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class WordTopics:
     """A run that has words, and the documents it was trained with where a format wants them."""
 
@@ -32,7 +33,7 @@ class WordTopics:
         posterior: FloatArray = self.run.model.posterior.topic_word_posterior
         return posterior
 
-    @property
+    @cached_property
     def topic_word(self) -> FloatArray:
         """Posterior mean probability of each word in each topic, (n_topics, n_words)."""
         if isinstance(self.run, Run):
