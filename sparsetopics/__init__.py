@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.vectors import VectorCorpus
     from sparsetopics.document_mixture_estimators import DPMultinomialMixture, MultinomialMixture
-    from sparsetopics.estimators import HDP, LDA, load
+    from sparsetopics.estimators import HDP, LDA
+    from sparsetopics.loading import load
     from sparsetopics.mixture_estimators import DPGaussianMixture, GaussianMixture
 
 _HOMES = {
@@ -21,7 +22,7 @@ _HOMES = {
     "LDA": "sparsetopics.estimators",
     "MultinomialMixture": "sparsetopics.document_mixture_estimators",
     "VectorCorpus": "sparsetopics.corpora.vectors",
-    "load": "sparsetopics.estimators",
+    "load": "sparsetopics.loading",
 }
 __all__ = [
     "HDP",

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
-import numpy as np
-
-from sparsetopics import fitting
-from sparsetopics.batches import FloatArray, IntArray, Source
-from sparsetopics.corpora.batching import plan_batches
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics import estimator_files, fitting, mixture_methods, partial_fits, sklearn_protocol
+from sparsetopics.batches import FloatArray
 from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.document_items import DocumentItemSource
-from sparsetopics.errors import OptionError, ShapeError
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.options import (
     DEFAULT_LAPS,
@@ -25,6 +19,7 @@ from sparsetopics.options import (
     TopicPrior,
     TrainingOptions,
 )
+from sparsetopics.sklearn_protocol import Names
 from sparsetopics.trained_runs import move_options
 
 
@@ -38,12 +33,18 @@ class MultinomialMixture:
     ``fit`` is called.
     """
 
+    _reads_vectors: ClassVar[bool] = False
     model_: MixtureModel
     vocabulary_: Vocabulary
     trace_: list[dict[str, Any]]
     n_components_: int
+    n_features_in_: int
+    feature_names_in_: Names
+    n_iter_: int
     weights_: FloatArray
     components_: FloatArray
+    _facts: Mapping[str, Any]
+    _learned: fitting.Learned
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class MultinomialMixture:
         word_concentration: float = 0.1,
         start: StartName | None = None,
         n_jobs: int = 1,
-        random_state: int = 0,
+        random_state: int | None = 0,
     ) -> None:
         self.n_components = n_components
         self.sparsity = sparsity
@@ -70,29 +71,19 @@ class MultinomialMixture:
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> MultinomialMixture:
-        """Learn from a Corpus, or from a sparse matrix of counts (n_docs, n_words)."""
-        _fit(self, X)
-        return self
-
-    def predict(self, X: Any) -> IntArray:
-        """The component that each document most probably belongs to, (n_docs,)."""
-        return _predict(self, X)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of each component for each document, (n_docs, n_components_)."""
-        return _predict_proba(self, X)
-
-    def score_samples(self, X: Any) -> FloatArray:
-        """Log probability of each document in nats, (n_docs,), at the posterior means.
-
-        Of its words in their order: the multinomial coefficient is left out.
-        """
-        return _score_samples(self, X)
-
-    def score(self, X: Any, y: object = None) -> float:
-        """Mean of ``score_samples``."""
-        return float(self.score_samples(X).mean())
+    fit = fitting.fit
+    partial_fit = partial_fits.partial_fit
+    predict = mixture_methods.predict
+    predict_proba = mixture_methods.predict_proba
+    fit_predict = mixture_methods.fit_predict
+    score_samples = mixture_methods.score_samples
+    score = mixture_methods.score
+    save = estimator_files.save
+    get_params = sklearn_protocol.get_params
+    set_params = sklearn_protocol.set_params
+    __repr__ = sklearn_protocol.represent
+    __sklearn_tags__ = sklearn_protocol.tags
+    _show = mixture_methods.show_documents
 
     def training_options(self) -> TrainingOptions:
         """The same options as the command line's; raises OptionError."""
@@ -117,12 +108,18 @@ class DPMultinomialMixture:
     ``moves`` as in ``DPGaussianMixture``, all else as in ``MultinomialMixture``.
     """
 
+    _reads_vectors: ClassVar[bool] = False
     model_: MixtureModel
     vocabulary_: Vocabulary
     trace_: list[dict[str, Any]]
     n_components_: int
+    n_features_in_: int
+    feature_names_in_: Names
+    n_iter_: int
     weights_: FloatArray
     components_: FloatArray
+    _facts: Mapping[str, Any]
+    _learned: fitting.Learned
 
     def __init__(
         self,
@@ -137,7 +134,7 @@ class DPMultinomialMixture:
         word_concentration: float = 0.1,
         start: StartName | None = None,
         n_jobs: int = 1,
-        random_state: int = 0,
+        random_state: int | None = 0,
     ) -> None:
         self.n_components = n_components
         self.sparsity = sparsity
@@ -151,26 +148,19 @@ class DPMultinomialMixture:
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> DPMultinomialMixture:
-        """Learn from a Corpus, or from a sparse matrix of counts (n_docs, n_words)."""
-        _fit(self, X)
-        return self
-
-    def predict(self, X: Any) -> IntArray:
-        """The component that each document most probably belongs to, (n_docs,)."""
-        return _predict(self, X)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of each component for each document, (n_docs, n_components_)."""
-        return _predict_proba(self, X)
-
-    def score_samples(self, X: Any) -> FloatArray:
-        """Log probability of each document in nats, as in ``MultinomialMixture``, (n_docs,)."""
-        return _score_samples(self, X)
-
-    def score(self, X: Any, y: object = None) -> float:
-        """Mean of ``score_samples``."""
-        return float(self.score_samples(X).mean())
+    fit = fitting.fit
+    partial_fit = partial_fits.partial_fit
+    predict = mixture_methods.predict
+    predict_proba = mixture_methods.predict_proba
+    fit_predict = mixture_methods.fit_predict
+    score_samples = mixture_methods.score_samples
+    score = mixture_methods.score
+    save = estimator_files.save
+    get_params = sklearn_protocol.get_params
+    set_params = sklearn_protocol.set_params
+    __repr__ = sklearn_protocol.represent
+    __sklearn_tags__ = sklearn_protocol.tags
+    _show = mixture_methods.show_documents
 
     def training_options(self) -> TrainingOptions:
         """The same options as the command line's; raises OptionError."""
@@ -188,65 +178,3 @@ class DPMultinomialMixture:
             likelihood="multinomial",
             moves=move_options(None if self.moves is None else tuple(self.moves), None),
         )
-
-
-class _Estimator(Protocol):
-    """The part of an estimator that the functions here read, and write when it is fitted."""
-
-    n_batches: int | None
-    n_jobs: int
-    random_state: int
-    model_: MixtureModel
-    vocabulary_: Vocabulary
-    trace_: list[dict[str, Any]]
-    n_components_: int
-    weights_: FloatArray
-    components_: FloatArray
-
-    def training_options(self) -> TrainingOptions: ...
-
-
-def _fit(estimator: _Estimator, X: Any) -> None:
-    corpus, options = fitting.as_corpus(X), estimator.training_options()
-
-    def divide(rng: np.random.Generator) -> Source:
-        return DocumentItemSource(plan_batches(corpus, estimator.n_batches, rng))
-
-    model, trace = fitting.trained(divide, options, estimator.n_jobs, estimator.random_state)
-    assert isinstance(model, MixtureModel), "items have components"
-    estimator.model_, estimator.trace_ = model, trace
-    estimator.vocabulary_ = corpus.vocabulary
-    estimator.n_components_, estimator.weights_ = model.n_topics, model.weights
-    estimator.components_ = model.word_probabilities
-
-
-def _predict(estimator: _Estimator, X: Any) -> IntArray:
-    best: IntArray = _predict_proba(estimator, X).argmax(axis=1)
-    return best
-
-
-def _predict_proba(estimator: _Estimator, X: Any) -> FloatArray:
-    """A row without words gets the weights."""
-    corpus, model = _known_words(estimator, X), estimator.model_
-    found = np.concatenate([model.responsibilities(batch) for batch in corpus.batches()])
-    return fitting.with_empty_rows(found, model.weights, corpus, X)
-
-
-def _score_samples(estimator: _Estimator, X: Any) -> FloatArray:
-    corpus, model = _known_words(estimator, X), estimator.model_
-    found = np.concatenate([model.log_densities(batch) for batch in corpus.batches()])
-    return fitting.with_empty_rows(found, 0.0, corpus, X)
-
-
-def _known_words(estimator: _Estimator, X: Any) -> Corpus:
-    if not hasattr(estimator, "model_"):
-        name = type(estimator).__name__
-        raise OptionError(name, found="an estimator that is not fitted", wanted="fit first")
-    corpus = fitting.as_corpus(X)
-    if corpus.n_words != estimator.model_.n_columns:
-        raise ShapeError(
-            "documents",
-            found=f"{corpus.n_words} words",
-            wanted=f"the {estimator.model_.n_columns} words of the fitted components",
-        )
-    return corpus

@@ -3,6 +3,7 @@
 SparsetopicsError
 ├── OptionError            an option out of range, or a combination that is not supported
 ├── ShapeError             arrays that do not fit together
+├── UnfittedError          an estimator that is used before it is fitted
 ├── OutputError            an output that exists or cannot be written
 ├── CorpusError            a corpus that cannot be used
 │   ├── SourceError        an input document collection that cannot be read
@@ -29,6 +30,10 @@ class OptionError(SparsetopicsError, ValueError):
 
 class ShapeError(SparsetopicsError, ValueError):
     """Arrays whose shapes do not fit together."""
+
+
+class UnfittedError(SparsetopicsError, ValueError, AttributeError):
+    """An estimator that is used before it is fitted; bases as those of scikit-learn's."""
 
 
 class OutputError(SparsetopicsError):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
-from sparsetopics import fitting
+from sparsetopics import estimator_files, fitting, partial_fits, sklearn_protocol, topic_methods
 from sparsetopics.batches import FloatArray
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.model import TopicModel
@@ -17,30 +16,40 @@ from sparsetopics.options import (
     LearnerName,
     LocalOptions,
     LocalUpdate,
-    ModelName,
     MoveName,
     StartName,
     TopicPrior,
     TrainingOptions,
 )
-from sparsetopics.runs import load_run
+from sparsetopics.sklearn_protocol import Names
 from sparsetopics.trained_runs import move_options
 
 
 class LDA:
     """Latent Dirichlet allocation with L-sparse local steps.
 
-    ``doc_concentration`` is the total Σ_k α_k. After ``fit``: ``components_`` (n_topics, n_words)
-    is the topic-word posterior λ, ``n_components_`` the number of topics, ``trace_`` a list with
-    one entry per lap. Options out of range raise OptionError when ``fit`` is called.
+    ``doc_concentration`` is the total Σ_k α_k; ``sparsity`` is L, the topics that a word of a
+    document may use. Options out of range raise OptionError when ``fit`` is called.
+
+    After ``fit``: ``components_`` (n_components_, n_words) is the topic-word posterior λ, topics in
+    falling order of weight; ``n_components_`` their number; ``vocabulary_`` the words;
+    ``n_features_in_`` how many, and ``feature_names_in_`` those of a data frame; ``n_docs_`` the
+    documents; ``n_iter_`` the laps that were made and ``trace_`` a list with an entry for each;
+    ``model_`` the whole posterior.
     """
 
+    _reads_vectors: ClassVar[bool] = False
     model_: TopicModel
     vocabulary_: Vocabulary
     trace_: list[dict[str, Any]]
     components_: FloatArray
     n_components_: int
     n_docs_: int
+    n_features_in_: int
+    feature_names_in_: Names
+    n_iter_: int
+    _facts: Mapping[str, Any]
+    _learned: fitting.Learned
 
     def __init__(
         self,
@@ -57,7 +66,7 @@ class LDA:
         start: StartName | None = None,
         restarts: int | None = None,
         n_jobs: int = 1,
-        random_state: int = 0,
+        random_state: int | None = 0,
     ) -> None:
         self.n_components = n_components
         self.sparsity = sparsity
@@ -73,28 +82,19 @@ class LDA:
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> LDA:
-        """Learn topics from a Corpus, or from a sparse matrix of counts (n_docs, n_words)."""
-        fitting.fit(self, X)
-        return self
-
-    def transform(self, X: Any) -> FloatArray:
-        """Expected topic proportions of each document, (n_docs, n_topics); deterministic.
-
-        An empty row of a matrix gets those of the prior.
-        """
-        return fitting.transform(self, X)
-
-    def fit_transform(self, X: Any, y: object = None) -> FloatArray:
-        return self.fit(X).transform(X)
-
-    def score(self, X: Any, y: object = None) -> float:
-        """Document-completion log-likelihood per token of held-out documents, in nats."""
-        return fitting.score(self, X)
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write a run folder that ``sparsetopics`` commands and ``load`` read. OutputError."""
-        fitting.save(self, Path(path), overwrite=overwrite)
+    fit = fitting.fit
+    partial_fit = partial_fits.partial_fit
+    transform = topic_methods.transform
+    fit_transform = topic_methods.fit_transform
+    score = topic_methods.score
+    save = estimator_files.save
+    set_output = sklearn_protocol.set_output
+    get_feature_names_out = sklearn_protocol.get_feature_names_out
+    get_params = sklearn_protocol.get_params
+    set_params = sklearn_protocol.set_params
+    __repr__ = sklearn_protocol.represent
+    __sklearn_tags__ = sklearn_protocol.tags
+    _show = topic_methods.show
 
     def training_options(self) -> TrainingOptions:
         """The same options as the command line's; raises OptionError."""
@@ -116,19 +116,23 @@ class HDP:
     Training starts from ``n_components`` topics and merges, deletes and adds topics where that
     raises ``criterion``, until bound and number have settled or ``max_iter`` laps are done.
     ``moves`` are some of "merge", "delete" and "birth"; None stands for all of them with the
-    memoized learner and for none with the others, which keep their number of topics.
-    ``doc_concentration`` is the total α, ``top_concentration`` γ. After ``fit``:
-    ``components_`` (n_topics, n_words) is the topic-word posterior λ, ``n_components_`` the
-    number of topics, ``trace_`` a list with one entry per lap. Options out of range raise
-    OptionError when ``fit`` is called.
+    memoized learner and for none with the others, which keep their number of topics, as
+    ``partial_fit`` does. ``doc_concentration`` is the total α, ``top_concentration`` γ. Options out
+    of range raise OptionError when ``fit`` is called. After ``fit`` it has what ``LDA`` has.
     """
 
+    _reads_vectors: ClassVar[bool] = False
     model_: TopicModel
     vocabulary_: Vocabulary
     trace_: list[dict[str, Any]]
     components_: FloatArray
     n_components_: int
     n_docs_: int
+    n_features_in_: int
+    feature_names_in_: Names
+    n_iter_: int
+    _facts: Mapping[str, Any]
+    _learned: fitting.Learned
 
     def __init__(
         self,
@@ -148,7 +152,7 @@ class HDP:
         start: StartName | None = None,
         restarts: int | None = None,
         n_jobs: int = 1,
-        random_state: int = 0,
+        random_state: int | None = 0,
     ) -> None:
         self.n_components = n_components
         self.sparsity = sparsity
@@ -167,29 +171,19 @@ class HDP:
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> HDP:
-        """Learn topics from a Corpus, or from a sparse matrix of counts (n_docs, n_words)."""
-        fitting.fit(self, X)
-        return self
-
-    def transform(self, X: Any) -> FloatArray:
-        """Expected topic proportions of each document, (n_docs, n_topics); deterministic.
-
-        Among the topics that were found: what the HDP keeps for others is left out. An empty row
-        of a matrix gets the proportions of the prior.
-        """
-        return fitting.transform(self, X)
-
-    def fit_transform(self, X: Any, y: object = None) -> FloatArray:
-        return self.fit(X).transform(X)
-
-    def score(self, X: Any, y: object = None) -> float:
-        """Document-completion log-likelihood per token of held-out documents, in nats."""
-        return fitting.score(self, X)
-
-    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write a run folder that ``sparsetopics`` commands and ``load`` read. OutputError."""
-        fitting.save(self, Path(path), overwrite=overwrite)
+    fit = fitting.fit
+    partial_fit = partial_fits.partial_fit
+    transform = topic_methods.transform
+    fit_transform = topic_methods.fit_transform
+    score = topic_methods.score
+    save = estimator_files.save
+    set_output = sklearn_protocol.set_output
+    get_feature_names_out = sklearn_protocol.get_feature_names_out
+    get_params = sklearn_protocol.get_params
+    set_params = sklearn_protocol.set_params
+    __repr__ = sklearn_protocol.represent
+    __sklearn_tags__ = sklearn_protocol.tags
+    _show = topic_methods.show
 
     def training_options(self) -> TrainingOptions:
         """The same options as the command line's; raises OptionError."""
@@ -206,32 +200,3 @@ class HDP:
             model="hdp",
             moves=move_options(self.moves, self.criterion),
         )
-
-
-def load(path: str | Path) -> LDA | HDP:
-    """A fitted estimator from a run folder; RunError if it is damaged."""
-    run = load_run(Path(path))
-    estimator = UNFITTED[run.model.name](run.model)
-    fitting.settle(estimator, run.model, run.vocabulary, run.trace, run.n_training_documents)
-    return estimator
-
-
-def _lda(model: TopicModel) -> LDA:
-    return LDA(
-        model.n_topics,
-        doc_concentration=float(model.doc_concentration.sum()),
-        word_concentration=model.word_concentration,
-    )
-
-
-def _hdp(model: TopicModel) -> HDP:
-    assert model.sticks is not None  # as load_run made it
-    return HDP(
-        model.n_topics,
-        doc_concentration=model.sticks.doc_concentration,
-        top_concentration=model.sticks.top_concentration,
-        word_concentration=model.word_concentration,
-    )
-
-
-UNFITTED: dict[ModelName, Callable[[TopicModel], LDA | HDP]] = {"lda": _lda, "hdp": _hdp}

@@ -1,167 +1,140 @@
-"""What the estimators share: fit, transform, score and save, for any kind of topic model."""
+"""``fit`` of every estimator: data divided into batches, a model trained, its arrays shown.
+
+These functions stand in the classes of estimators as methods: ``fit = fitting.fit``.
+"""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray, Source
+from sparsetopics.batches import Source
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.vector_batching import plan_vector_batches
+from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import OptionError, ShapeError
-from sparsetopics.evaluation.completion import document_completion, unigram_probabilities
+from sparsetopics.document_items import DocumentItemSource
+from sparsetopics.errors import OptionError
+from sparsetopics.estimator_inputs import Rows, first_rows
 from sparsetopics.executors import open_executor
-from sparsetopics.inference import topic_proportions
-from sparsetopics.model import TopicModel
+from sparsetopics.laps import Prior
 from sparsetopics.options import TrainingOptions
-from sparsetopics.runs import save_run
-from sparsetopics.staging import staged_folder
-from sparsetopics.trained_runs import option_record
+from sparsetopics.statistics import Statistics
 from sparsetopics.training import Hooks, Model, train
 
 
-class TopicEstimator(Protocol):
-    """The part of an estimator that the functions here read, and write when it is fitted."""
+class Learned(NamedTuple):
+    """Where learning stands, for ``partial_fit`` to go on from."""
 
+    statistics: Statistics  # of all data seen so far
+    prior: Prior
+    n_steps: int  # of the stochastic learner
+    is_start: bool = False  # no data were seen: seeds stand for them
+
+
+class Estimator(Protocol):
+    """What all estimators have, and what they have when they are fitted."""
+
+    _reads_vectors: ClassVar[bool]
     n_batches: int | None
     n_jobs: int
-    random_state: int
-    model_: TopicModel
-    vocabulary_: Vocabulary
+    random_state: int | None
+    model_: Any  # Model
     trace_: list[dict[str, Any]]
-    components_: FloatArray
     n_components_: int
-    n_docs_: int
+    n_features_in_: int
+    n_iter_: int
+    _facts: Mapping[str, Any]  # of the data, as run folders have them
+    _learned: Learned
 
     def training_options(self) -> TrainingOptions: ...
 
-
-def fit(estimator: TopicEstimator, X: Any) -> None:
-    """Learn topics from a Corpus, or from a sparse matrix of counts (n_docs, n_words)."""
-    corpus, options = as_corpus(X), estimator.training_options()
-
-    def divide(rng: np.random.Generator) -> Source:
-        return plan_batches(corpus, estimator.n_batches, rng)
-
-    model, trace = trained(divide, options, estimator.n_jobs, estimator.random_state)
-    assert isinstance(model, TopicModel), "documents have topics"
-    settle(estimator, model, corpus.vocabulary, trace, corpus.n_docs)
+    def _show(self, vocabulary: Vocabulary | None) -> None:
+        """Set what follows from ``model_`` and the words, where data have words."""
+        ...
 
 
-def trained(
-    divide: Callable[[np.random.Generator], Source],
-    options: TrainingOptions,
-    workers: int,
-    seed: int,
-) -> tuple[Model, list[dict[str, Any]]]:
-    """A model of the collection that ``divide`` makes batches of, and the trace of its laps."""
-    rng = np.random.default_rng(seed)
-    source = divide(rng)
+E = TypeVar("E", bound=Estimator)
+
+
+def fit(self: E, X: Any, y: object = None) -> E:
+    """Learn from X, and forget what was learned before; ``y`` is not looked at.
+
+    X, (n_rows, n_columns): a corpus, an array, a data frame or a list of rows; where rows are
+    documents also a sparse matrix, all counts of zero or more. Raises OptionError for arguments of
+    the constructor that are out of range or do not go together, ShapeError for such an X.
+    """
+    options = checked_options(self)
+    rows = first_rows(self, X)
     trace: list[dict[str, Any]] = []
-    hooks = Hooks(on_lap=lambda info, model: trace.append(info._asdict()))
+    ends: list[tuple[Statistics, Prior]] = []
+    hooks = Hooks(
+        on_lap=lambda info, model: trace.append(info._asdict()),
+        on_end=lambda statistics, prior: ends.append((statistics, prior)),
+    )
+    rng = np.random.default_rng(self.random_state)
+    source = divided(rows, self.n_batches, options, rng)
     with (
         tempfile.TemporaryDirectory(prefix="sparsetopics-") as scratch,
-        open_executor(workers) as executor,
+        open_executor(self.n_jobs) as executor,
     ):
         model = train(source, options, Path(scratch), executor, rng, hooks=hooks)
-    return model, trace
+    self._learned = Learned(*ends[0], n_steps=len(trace) * source.n_batches)
+    show(self, model, trace, facts_of(rows), vocabulary_of(rows))
+    return self
 
 
-def settle(
-    estimator: TopicEstimator,
-    model: TopicModel,
-    vocabulary: Vocabulary,
-    trace: Sequence[Mapping[str, Any]],
-    n_docs: int,
-) -> None:
-    """Make an estimator a fitted one."""
-    estimator.model_ = model
-    estimator.vocabulary_ = vocabulary
-    estimator.trace_ = [dict(entry) for entry in trace]
-    estimator.components_ = model.topic_word_posterior
-    estimator.n_components_ = model.n_topics
-    estimator.n_docs_ = n_docs
-
-
-def transform(estimator: TopicEstimator, X: Any) -> FloatArray:
-    """Expected topic proportions of each document, (n_docs, n_topics); deterministic.
-
-    An empty row of a matrix gets those of the prior.
-    """
-    corpus, model = _known_words(estimator, X), estimator.model_
-    found = np.concatenate(
-        [
-            topic_proportions(
-                batch, model.topic_word_mean, model.doc_concentration, workers=estimator.n_jobs
-            )
-            for batch in corpus.batches()
-        ]
-    )
-    prior = model.doc_concentration
-    return with_empty_rows(found, prior / prior.sum(), corpus, X)
-
-
-def with_empty_rows(found: FloatArray, value: Any, corpus: Corpus, X: Any) -> FloatArray:
-    """Rows ``found`` of the ``corpus`` of ``X``, with ``value`` for rows that hold no word."""
-    if isinstance(X, Corpus):
-        return found
-    rows = np.empty((X.shape[0], *found.shape[1:]))
-    rows[:] = value
-    rows[[int(row) for doc_ids in corpus.doc_ids() for row in doc_ids]] = found
-    return rows
-
-
-def score(estimator: TopicEstimator, X: Any) -> float:
-    """Document-completion log-likelihood per token of held-out documents, in nats."""
-    corpus, model = _known_words(estimator, X), estimator.model_
-    return document_completion(
-        corpus,
-        model.topic_word_mean,
-        model.doc_concentration,
-        unigram_probabilities(estimator.vocabulary_.term_frequency),
-        workers=estimator.n_jobs,
-    ).log_likelihood_per_token
-
-
-def save(estimator: TopicEstimator, path: Path, *, overwrite: bool) -> None:
-    """Write a run folder that the command line and ``load`` read. Raises OutputError."""
-    _check_fitted(estimator)
-    settings = {
-        "corpus": {"n_documents": estimator.n_docs_},
-        "options": option_record(estimator.training_options()),
-        "seed": estimator.random_state,
-    }
-    with staged_folder(path, overwrite=overwrite) as folder:
-        save_run(folder, estimator.model_, estimator.vocabulary_, settings, estimator.trace_)
-
-
-def _known_words(estimator: TopicEstimator, X: Any) -> Corpus:
-    _check_fitted(estimator)
-    corpus, model = as_corpus(X), estimator.model_
-    if corpus.n_words != model.n_words:
-        raise ShapeError(
-            "documents",
-            found=f"{corpus.n_words} words",
-            wanted=f"the {model.n_words} words of the fitted topics",
+def checked_options(self: Estimator) -> TrainingOptions:
+    """The options of training; OptionError where they do not go together or with the estimator."""
+    options = self.training_options()
+    if self._reads_vectors and options.counts_words:
+        raise OptionError(
+            "likelihood",
+            found=f"{options.likelihood_name} with {type(self).__name__}",
+            wanted="one of vectors",
+            hint="Of documents there are MultinomialMixture and DPMultinomialMixture.",
         )
-    return corpus
+    return options
 
 
-def _check_fitted(estimator: TopicEstimator) -> None:
-    if not hasattr(estimator, "model_"):
-        name = type(estimator).__name__
-        raise OptionError(name, found="no topics yet", wanted="a fitted model", hint="Call fit.")
+def divided(
+    rows: Rows, n_batches: int | None, options: TrainingOptions, rng: np.random.Generator
+) -> Source:
+    """The rows in batches, as the kind of model reads them."""
+    if isinstance(rows.corpus, VectorCorpus):
+        return plan_vector_batches(rows.corpus, n_batches, rng)
+    source = plan_batches(rows.corpus, n_batches, rng)
+    return DocumentItemSource(source) if options.is_mixture else source
 
 
-def as_corpus(X: Any) -> Corpus:
-    """A corpus as it is, or one of a sparse matrix of counts (n_docs, n_words)."""
-    if isinstance(X, Corpus):
-        return X
-    width = X.shape[1]
-    digits = len(str(width - 1))
-    return Corpus.from_csr(X, [f"word{index:0{digits}d}" for index in range(width)])
+def facts_of(rows: Rows) -> dict[str, Any]:
+    """What a run folder says of the data."""
+    corpus = rows.corpus
+    if isinstance(corpus, Corpus):
+        return {"n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens}
+    fingerprint = {"columns_fingerprint": corpus.fingerprint, "made": dict(corpus.made)}
+    return {"n_items": corpus.n_items} | fingerprint
+
+
+def vocabulary_of(rows: Rows) -> Vocabulary | None:
+    """The words of documents."""
+    return rows.corpus.vocabulary if isinstance(rows.corpus, Corpus) else None
+
+
+def show(
+    self: Estimator,
+    model: Model,
+    trace: list[dict[str, Any]],
+    facts: Mapping[str, Any],
+    vocabulary: Vocabulary | None,
+) -> None:
+    """Make an estimator a fitted one; ``facts`` are those of the data."""
+    self.model_, self.trace_ = model, trace
+    self.n_components_, self._facts = model.n_topics, facts
+    self.n_iter_ = max([0, *(entry.get("lap", 0) for entry in trace)])
+    self._show(vocabulary)

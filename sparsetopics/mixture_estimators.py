@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
-import numpy as np
-
-from sparsetopics import fitting
-from sparsetopics.batches import FloatArray, IntArray, Source, Vectors
-from sparsetopics.corpora.vector_batching import plan_vector_batches
-from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError, ShapeError
+from sparsetopics import estimator_files, fitting, mixture_methods, partial_fits, sklearn_protocol
+from sparsetopics.batches import FloatArray
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.options import (
     DEFAULT_LAPS,
@@ -26,6 +21,7 @@ from sparsetopics.options import (
     TopicPrior,
     TrainingOptions,
 )
+from sparsetopics.sklearn_protocol import Names
 from sparsetopics.trained_runs import move_options
 
 
@@ -40,12 +36,18 @@ class GaussianMixture:
     ``fit`` is called.
     """
 
+    _reads_vectors: ClassVar[bool] = True
     model_: MixtureModel
     trace_: list[dict[str, Any]]
     n_components_: int
+    n_features_in_: int
+    feature_names_in_: Names
+    n_iter_: int
     weights_: FloatArray
     means_: FloatArray
     covariances_: FloatArray
+    _facts: Mapping[str, Any]
+    _learned: fitting.Learned
 
     def __init__(
         self,
@@ -60,7 +62,7 @@ class GaussianMixture:
         top_concentration: float = DEFAULT_TOP_CONCENTRATION,
         start: StartName | None = None,
         n_jobs: int = 1,
-        random_state: int = 0,
+        random_state: int | None = 0,
     ) -> None:
         self.n_components = n_components
         self.likelihood: LikelihoodName = likelihood
@@ -74,30 +76,20 @@ class GaussianMixture:
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> GaussianMixture:
-        """Learn from a VectorCorpus or an array (n_items, n_columns)."""
-        _fit(self, X)
-        return self
-
-    def predict(self, X: Any) -> IntArray:
-        """The component that each item most probably belongs to, (n_items,)."""
-        return _predict(self, X)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of each component for each item, (n_items, n_components_)."""
-        return _predict_proba(self, X)
-
-    def score_samples(self, X: Any) -> FloatArray:
-        """Log density of each item in nats, (n_items,), at the posterior means."""
-        return _score_samples(self, X)
-
-    def score(self, X: Any, y: object = None) -> float:
-        """Mean of ``score_samples``."""
-        return float(self.score_samples(X).mean())
-
-    def sample(self, n_samples: int = 1) -> tuple[Vectors, IntArray]:
-        """Items (n_samples, n_columns) and their components; the same for the same state."""
-        return _sample(self, n_samples)
+    fit = fitting.fit
+    partial_fit = partial_fits.partial_fit
+    predict = mixture_methods.predict
+    predict_proba = mixture_methods.predict_proba
+    fit_predict = mixture_methods.fit_predict
+    score_samples = mixture_methods.score_samples
+    score = mixture_methods.score
+    sample = mixture_methods.sample
+    save = estimator_files.save
+    get_params = sklearn_protocol.get_params
+    set_params = sklearn_protocol.set_params
+    __repr__ = sklearn_protocol.represent
+    __sklearn_tags__ = sklearn_protocol.tags
+    _show = mixture_methods.show_vectors
 
     def training_options(self) -> TrainingOptions:
         """The same options as the command line's; raises OptionError."""
@@ -130,12 +122,18 @@ class DPGaussianMixture:
     ``GaussianMixture``.
     """
 
+    _reads_vectors: ClassVar[bool] = True
     model_: MixtureModel
     trace_: list[dict[str, Any]]
     n_components_: int
+    n_features_in_: int
+    feature_names_in_: Names
+    n_iter_: int
     weights_: FloatArray
     means_: FloatArray
     covariances_: FloatArray
+    _facts: Mapping[str, Any]
+    _learned: fitting.Learned
 
     def __init__(
         self,
@@ -153,7 +151,7 @@ class DPGaussianMixture:
         top_concentration: float = DEFAULT_TOP_CONCENTRATION,
         start: StartName | None = None,
         n_jobs: int = 1,
-        random_state: int = 0,
+        random_state: int | None = 0,
     ) -> None:
         self.n_components = n_components
         self.likelihood: LikelihoodName = likelihood
@@ -170,30 +168,20 @@ class DPGaussianMixture:
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: object = None) -> DPGaussianMixture:
-        """Learn from a VectorCorpus or an array (n_items, n_columns)."""
-        _fit(self, X)
-        return self
-
-    def predict(self, X: Any) -> IntArray:
-        """The component that each item most probably belongs to, (n_items,)."""
-        return _predict(self, X)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of each component for each item, (n_items, n_components_)."""
-        return _predict_proba(self, X)
-
-    def score_samples(self, X: Any) -> FloatArray:
-        """Log density of each item in nats, (n_items,), at the posterior means."""
-        return _score_samples(self, X)
-
-    def score(self, X: Any, y: object = None) -> float:
-        """Mean of ``score_samples``."""
-        return float(self.score_samples(X).mean())
-
-    def sample(self, n_samples: int = 1) -> tuple[Vectors, IntArray]:
-        """Items (n_samples, n_columns) and their components; the same for the same state."""
-        return _sample(self, n_samples)
+    fit = fitting.fit
+    partial_fit = partial_fits.partial_fit
+    predict = mixture_methods.predict
+    predict_proba = mixture_methods.predict_proba
+    fit_predict = mixture_methods.fit_predict
+    score_samples = mixture_methods.score_samples
+    score = mixture_methods.score
+    sample = mixture_methods.sample
+    save = estimator_files.save
+    get_params = sklearn_protocol.get_params
+    set_params = sklearn_protocol.set_params
+    __repr__ = sklearn_protocol.represent
+    __sklearn_tags__ = sklearn_protocol.tags
+    _show = mixture_methods.show_vectors
 
     def training_options(self) -> TrainingOptions:
         """The same options as the command line's; raises OptionError."""
@@ -211,90 +199,3 @@ class DPGaussianMixture:
             moves=move_options(None if self.moves is None else tuple(self.moves), None),
             tree_tolerance=self.tree_tolerance,
         )
-
-
-class _Estimator(Protocol):
-    """The part of an estimator that the functions here read, and write when it is fitted."""
-
-    n_batches: int | None
-    n_jobs: int
-    random_state: int
-    model_: MixtureModel
-    trace_: list[dict[str, Any]]
-    n_components_: int
-    weights_: FloatArray
-    means_: FloatArray
-    covariances_: FloatArray
-
-    def training_options(self) -> TrainingOptions: ...
-
-
-def _fit(estimator: _Estimator, X: Any) -> None:
-    options = estimator.training_options()
-    if options.counts_words:
-        raise OptionError(
-            "likelihood",
-            found=f"{options.likelihood_name} with {type(estimator).__name__}",
-            wanted="one of vectors",
-            hint="Of documents there are MultinomialMixture and DPMultinomialMixture.",
-        )
-    corpus = _as_corpus(X)
-
-    def divide(rng: np.random.Generator) -> Source:
-        return plan_vector_batches(corpus, estimator.n_batches, rng)
-
-    model, trace = fitting.trained(divide, options, estimator.n_jobs, estimator.random_state)
-    assert isinstance(model, MixtureModel), "vectors have components"
-    estimator.model_, estimator.trace_ = model, trace
-    estimator.n_components_, estimator.weights_ = model.n_topics, model.weights
-    estimator.means_, estimator.covariances_ = model.normals
-
-
-def _predict(estimator: _Estimator, X: Any) -> IntArray:
-    parts = [model_of.argmax(axis=1) for model_of in _responsibilities(estimator, X)]
-    return np.concatenate(parts)
-
-
-def _predict_proba(estimator: _Estimator, X: Any) -> FloatArray:
-    return np.concatenate(_responsibilities(estimator, X))
-
-
-def _responsibilities(estimator: _Estimator, X: Any) -> list[FloatArray]:
-    corpus = _known_columns(estimator, X)
-    return [estimator.model_.responsibilities(batch.values) for batch in corpus.batches()]
-
-
-def _score_samples(estimator: _Estimator, X: Any) -> FloatArray:
-    corpus = _known_columns(estimator, X)
-    parts = [estimator.model_.log_densities(batch.values) for batch in corpus.batches()]
-    return np.concatenate(parts)
-
-
-def _sample(estimator: _Estimator, n_items: int) -> tuple[Vectors, IntArray]:
-    _check_fitted(estimator)
-    if n_items < 1:
-        raise OptionError("samples", found=f"{n_items}", wanted="at least 1")
-    return estimator.model_.sample(n_items, np.random.default_rng(estimator.random_state))
-
-
-def _known_columns(estimator: _Estimator, X: Any) -> VectorCorpus:
-    _check_fitted(estimator)
-    corpus, model = _as_corpus(X), estimator.model_
-    if corpus.n_columns != model.n_columns:
-        raise ShapeError(
-            "items",
-            found=f"{corpus.n_columns} columns",
-            wanted=f"the {model.n_columns} columns of the fitted components",
-        )
-    return corpus
-
-
-def _check_fitted(estimator: _Estimator) -> None:
-    if not hasattr(estimator, "model_"):
-        raise OptionError(
-            type(estimator).__name__, found="an estimator that is not fitted", wanted="fit first"
-        )
-
-
-def _as_corpus(X: Any) -> VectorCorpus:
-    return X if isinstance(X, VectorCorpus) else VectorCorpus.from_array(X)

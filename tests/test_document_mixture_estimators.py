@@ -13,7 +13,7 @@ from sparsetopics import (
     MultinomialMixture,
     VectorCorpus,
 )
-from sparsetopics.errors import OptionError, ShapeError
+from sparsetopics.errors import OptionError, ShapeError, UnfittedError
 from sparsetopics.evaluation.clustering import score_clustering
 
 DRAWN = draw_documents(0, 300, n_tokens=60)
@@ -73,9 +73,9 @@ def test_options_reach_the_training(kind):
 
 def test_what_does_not_fit_is_refused(fitted):
     words = [f"word{number}" for number in range(5)]
-    with pytest.raises(ShapeError, match="found 5 words, wanted the 30 words of the fitted"):
+    with pytest.raises(ShapeError, match="found 5 words, wanted the 30 words that were fitted"):
         fitted.predict(Corpus.from_csr(COUNTS[:, :5], words))
-    with pytest.raises(OptionError, match="MultinomialMixture: found an estimator that is not"):
+    with pytest.raises(UnfittedError, match="MultinomialMixture: found an estimator that is not"):
         MultinomialMixture().predict(COUNTS)
     with pytest.raises(OptionError, match="found multinomial with GaussianMixture, wanted one of"):
         GaussianMixture(2, likelihood="multinomial").fit(VectorCorpus.from_array(np.eye(3)))

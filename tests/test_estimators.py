@@ -6,7 +6,7 @@ from scipy import sparse
 
 import sparsetopics
 from sparsetopics import HDP, LDA, Corpus
-from sparsetopics.errors import OptionError, OutputError, RunError, ShapeError
+from sparsetopics.errors import OptionError, OutputError, RunError, ShapeError, UnfittedError
 from sparsetopics.runs import load_run
 
 N_WORDS = 30
@@ -213,7 +213,7 @@ def test_save_replaces_only_when_told(tmp_path, fitted):
 )
 @pytest.mark.parametrize("kind", [LDA, HDP])
 def test_without_fit_there_is_nothing_to_use(tmp_path, counts, use, kind):
-    with pytest.raises(OptionError, match=rf"{kind.__name__}: found no topics yet.*Call fit"):
+    with pytest.raises(UnfittedError, match=rf"{kind.__name__}: found .*not fitted, wanted fit"):
         use(kind(4), counts, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 

@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 import sparsetopics
 from clumped_mixtures import LIKELIHOOD_NAMES, draw_clumps
 from sparsetopics import DPGaussianMixture, GaussianMixture, VectorCorpus
-from sparsetopics.errors import OptionError, ShapeError
+from sparsetopics.errors import OptionError, ShapeError, UnfittedError
 from sparsetopics.evaluation.clustering import score_clustering
 
 KINDS = (GaussianMixture, DPGaussianMixture)
@@ -213,13 +213,13 @@ def test_a_dp_mixture_starts_from_one_component_and_a_finite_one_from_ten():
 )
 @each_kind
 def test_without_fit_there_is_nothing_to_use(use, kind):
-    with pytest.raises(OptionError, match=rf"{kind.__name__}: found .*not fitted.*fit"):
+    with pytest.raises(UnfittedError, match=rf"{kind.__name__}: found .*not fitted, wanted fit"):
         use(kind())
 
 
 def test_other_columns_are_refused(fitted):
     for use in (fitted.predict, fitted.predict_proba, fitted.score_samples, fitted.score):
-        with pytest.raises(ShapeError, match="items: found 2 columns, wanted the 3 columns"):
+        with pytest.raises(ShapeError, match="X: found 2 columns, wanted the 3 columns"):
             use(VALUES[:, :2])
 
 
@@ -266,11 +266,11 @@ def test_options_that_do_not_fit_together_are_refused(kind, options, message):
 @pytest.mark.parametrize(
     ("items", "message"),
     [
-        (VALUES[:, 0], "values: found float32 of shape"),
+        (VALUES[:, 0], r"X: found shape \(240,\), wanted rows and columns"),
         ([["a", "b"]], "wanted real numbers"),
-        (np.zeros((0, 3)), "at least one of each"),
-        ([[1.0, 2.0], [np.nan, 4.0]], "values, item 1, column 0: found nan, wanted a finite"),
-        ([[1.0, 2.0], [3.0, np.inf]], "values, item 1, column 1: found inf"),
+        (np.zeros((0, 3)), "X: found no samples, wanted at least one"),
+        ([[1.0, 2.0], [np.nan, 4.0]], "X, row 1, column 0: found nan, wanted a finite"),
+        ([[1.0, 2.0], [3.0, np.inf]], "X, row 1, column 1: found inf"),
         (VALUES[:2], "items: found 2 of them in 3 columns, wanted at least as many"),
         ([[1.0, 2.0]] * 9, "column 0: found 1 in every item, wanted numbers that differ"),
         (VALUES[:9] * 1e-44, "column 0: found numbers that differ by .* at most, wanted by 1e-30"),

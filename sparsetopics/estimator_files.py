@@ -1,0 +1,34 @@
+"""``save`` of every estimator: a run folder, as the command line writes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sparsetopics import fitting
+from sparsetopics.mixture_runs import save_mixture_run
+from sparsetopics.model import TopicModel
+from sparsetopics.runs import save_run
+from sparsetopics.sklearn_protocol import check_fitted
+from sparsetopics.staging import staged_folder
+from sparsetopics.trained_runs import option_record
+
+
+def save(self: fitting.Estimator, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a run folder that ``sparsetopics`` commands and ``load`` read, whole or not at all.
+
+    Raises UnfittedError before ``fit``, OutputError if ``path`` exists, unless ``overwrite``, or
+    cannot be written.
+    """
+    check_fitted(self)
+    settings = {
+        "corpus": dict(self._facts),
+        "options": option_record(self.training_options()) | {"batches": self.n_batches},
+        "seed": self.random_state,
+    }
+    vocabulary: Any = getattr(self, "vocabulary_", None)  # of documents
+    with staged_folder(Path(path), overwrite=overwrite) as folder:
+        if isinstance(self.model_, TopicModel):
+            save_run(folder, self.model_, vocabulary, settings, self.trace_)
+        else:
+            save_mixture_run(folder, self.model_, settings, self.trace_, vocabulary)

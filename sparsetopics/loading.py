@@ -1,0 +1,87 @@
+"""``load``: the fitted estimator that a run folder holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sparsetopics import fitting
+from sparsetopics.document_mixture_estimators import DPMultinomialMixture, MultinomialMixture
+from sparsetopics.estimators import HDP, LDA
+from sparsetopics.mixture_estimators import DPGaussianMixture, GaussianMixture
+from sparsetopics.mixture_model import MixtureModel
+from sparsetopics.mixture_runs import load_mixture_run
+from sparsetopics.model import TopicModel
+from sparsetopics.runs import load_run
+from sparsetopics.stored_models import is_mixture_run
+
+AnyEstimator = (
+    LDA | HDP | GaussianMixture | DPGaussianMixture | MultinomialMixture | DPMultinomialMixture
+)
+# Where the options of a run have the arguments of constructors.
+OPTION_PATHS: Mapping[str, tuple[str, ...]] = {
+    "n_components": ("n_topics",),
+    "learner": ("learner",),
+    "max_iter": ("laps",),
+    "start": ("start",),
+    "n_batches": ("batches",),
+    "likelihood": ("likelihood",),
+    "variance": ("variance",),
+    "tree_tolerance": ("tree_tolerance",),
+    "learn_hyperparameters": ("learn_hyperparameters",),
+    "local_update": ("local", "update"),
+    "sparsity": ("local", "sparsity"),
+    "restarts": ("local", "restarts"),
+    "doc_concentration": ("prior", "doc_concentration"),
+    "word_concentration": ("prior", "word_concentration"),
+    "top_concentration": ("prior", "top_concentration"),
+    "gradient": ("gradient", "rule"),
+    "moves": ("moves", "names"),
+    "criterion": ("moves", "criterion"),
+}
+
+
+def load(path: str | Path) -> AnyEstimator:
+    """The fitted estimator in a run folder, written by ``save`` or by ``sparsetopics train``.
+
+    Its arguments are those it was trained with. It has all but what ``partial_fit`` needs. Raises
+    RunError for a folder that is damaged or no run.
+    """
+    folder = Path(path)
+    run = load_mixture_run(folder) if is_mixture_run(folder) else load_run(folder)
+    estimator = _unfitted(run.model)
+    estimator.set_params(**_arguments(run.model, run.settings, estimator.get_params()))
+    estimator.n_features_in_ = _width(run.model)
+    trace, facts = [dict(entry) for entry in run.trace], run.settings["corpus"]
+    fitting.show(estimator, run.model, trace, facts, run.vocabulary)
+    return estimator
+
+
+def _width(model: TopicModel | MixtureModel) -> int:
+    return model.n_words if isinstance(model, TopicModel) else model.n_columns
+
+
+def _unfitted(model: TopicModel | MixtureModel) -> AnyEstimator:
+    if isinstance(model, TopicModel):
+        return LDA() if model.sticks is None else HDP()
+    is_finite = model.name == "mixture"
+    if model.likelihood_name == "multinomial":
+        return MultinomialMixture() if is_finite else DPMultinomialMixture()
+    return GaussianMixture() if is_finite else DPGaussianMixture()
+
+
+def _arguments(
+    model: TopicModel | MixtureModel, settings: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the run says of the constructor's arguments; of the rest, what the model is like."""
+    arguments = {"n_components": model.n_topics, "random_state": settings.get("seed")}
+    if isinstance(model, MixtureModel):
+        arguments["likelihood"] = model.likelihood_name
+    for name, keys in OPTION_PATHS.items():
+        value: Any = settings.get("options")
+        for key in keys:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        if value is not None:
+            arguments[name] = tuple(value) if isinstance(value, list) else value
+    return {name: value for name, value in arguments.items() if name in defaults}

@@ -1,0 +1,177 @@
+"""``partial_fit``: documents or items that join those an estimator has learned from.
+
+The memoized learner adds the summary of the new ones to the total of all seen before, which are not
+visited again, so that their summaries stay as they are. The stochastic learner makes a step, for a
+collection of as many as were seen. The number of topics stays: moves need all data at hand.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from sparsetopics import fitting
+from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.batches import BatchSource, ItemSource, Source
+from sparsetopics.bounds import elbo
+from sparsetopics.errors import OptionError
+from sparsetopics.estimator_inputs import first_rows, more_rows
+from sparsetopics.executors import Executor, open_executor
+from sparsetopics.fitting import Learned
+from sparsetopics.laps import Prior
+from sparsetopics.learners.learner import Visit
+from sparsetopics.learners.memoized import MemoizedLearner, MemoizedState
+from sparsetopics.learners.stochastic import StochasticLearner
+from sparsetopics.local_step import Globals
+from sparsetopics.memo import Memo
+from sparsetopics.mixture_models import begin_mixture, make_mixture_model
+from sparsetopics.options import TrainingOptions
+from sparsetopics.statistics import DocumentLengths, Statistics, scaled
+from sparsetopics.topic_models import begin_topics, make_topic_model
+from sparsetopics.training import Model
+
+VISITS = 3  # of each new document, by the memoized learner
+E = TypeVar("E", bound=fitting.Estimator)
+
+
+def partial_fit(self: E, X: Any, y: object = None) -> E:
+    """Learn from X beside all that was learned before; ``y`` is not looked at.
+
+    X as for ``fit``, the same columns every time. The first X decides what Gaussian priors are made
+    from and where components start, so it should not be small. No moves are made: their number
+    stays, and ``n_components`` is that of a first call. Same calls, same bits. Raises what ``fit``
+    raises, and OptionError unless the learner is "memoized" or "stochastic", or for an estimator
+    that was loaded: run folders keep what was learned, but not what learning goes on from.
+    """
+    options = fitting.checked_options(self)
+    _check(self, options)
+    is_first = not hasattr(self, "model_")
+    rows = first_rows(self, X) if is_first else more_rows(self, X)
+    if not len(rows.corpus.row_groups):  # documents without words
+        return self
+    rng = np.random.default_rng(self.random_state)
+    source = fitting.divided(rows, 1, options, rng)
+    before = _begin(source, options, rng) if is_first else self._learned
+    with (
+        tempfile.TemporaryDirectory(prefix="sparsetopics-") as scratch,
+        open_executor(self.n_jobs) as executor,
+    ):
+        learn = _added if options.learner == "memoized" else _stepped
+        self._learned = learn(before, source, options, executor, Memo(Path(scratch)))
+    trace, facts, vocabulary = [], fitting.facts_of(rows), fitting.vocabulary_of(rows)
+    if not is_first:
+        trace, facts = self.trace_, _added_facts(self._facts, facts)
+        vocabulary = getattr(self, "vocabulary_", None)
+    model, entry = _model_of(self._learned, options)
+    laps = trace[-1]["lap"] if trace else 0
+    fitting.show(self, model, [*trace, {"lap": laps} | entry], facts, vocabulary)
+    return self
+
+
+def _check(self: fitting.Estimator, options: TrainingOptions) -> None:
+    if options.learner not in ("memoized", "stochastic"):
+        raise OptionError(
+            "learner",
+            found=f"{options.learner} in partial_fit",
+            wanted="memoized or stochastic",
+            hint="The others visit all data in every lap.",
+        )
+    if hasattr(self, "model_") and not hasattr(self, "_learned"):
+        raise OptionError(
+            type(self).__name__,
+            found="a loaded estimator in partial_fit",
+            wanted="one that was fitted here, or pickled",
+            hint="Run folders hold no statistics.",
+        )
+
+
+def _begin(source: Source, options: TrainingOptions, rng: np.random.Generator) -> Learned:
+    if options.is_mixture:
+        start, prior = begin_mixture(cast(ItemSource, source), options, rng)
+    else:
+        start, prior = begin_topics(cast(BatchSource, source), options, rng, None)
+    return Learned(start, prior, n_steps=0, is_start=True)
+
+
+def _added(
+    before: Learned, source: Source, options: TrainingOptions, executor: Executor, memo: Memo
+) -> Learned:
+    """The total with the summaries of new data, which are visited several times."""
+    keep_better = options.local.update == "mean-field" and not options.is_mixture
+    learner = MemoizedLearner(memo, executor, keep_better, False, keep_assignments=False)
+    state, prior = MemoizedState(None, before.statistics, {}), before.prior
+    if before.is_start:
+        state = learner.init(before.statistics)
+    for _ in range(VISITS):
+        for batch_id in range(source.n_batches):
+            current = prior.with_components(learner.components(state))
+            visit = _visit(source, batch_id, current, options, executor)
+            state, _ = learner.step(state, [visit], current)
+            prior = prior.updated(learner.terms(state))
+        state = state._replace(start=None)
+        prior = prior.updated(learner.terms(state))
+    return Learned(state.total, _with_lengths(prior, source), before.n_steps)
+
+
+def _stepped(
+    before: Learned, source: Source, options: TrainingOptions, executor: Executor, memo: Memo
+) -> Learned:
+    """One step for each batch, after what was learned has grown to the collection's new size."""
+    (components, terms), prior = before.statistics, before.prior
+    n_docs = source.n_docs
+    if not before.is_start:
+        n_docs += round(terms.n_docs)
+        growth = n_docs / terms.n_docs
+        components, terms = components.scaled(growth), scaled(terms, growth)
+    learner = StochasticLearner(n_docs, options.step_sizes)
+    state = learner.init(Statistics(components, terms))
+    if not before.is_start:
+        state = state._replace(terms=terms, n_steps=before.n_steps)
+    for batch_id in range(source.n_batches):
+        current = prior.with_components(learner.components(state))
+        visit = _visit(source, batch_id, current, options, executor)
+        state, _ = learner.step(state, [visit], current)
+        prior = prior.updated(learner.terms(state))
+    return Learned(Statistics(state.components, state.terms), prior, state.n_steps)
+
+
+def _visit(
+    source: Source, batch_id: int, current: Globals, options: TrainingOptions, executor: Executor
+) -> Visit:
+    documents = source.read(batch_id)
+    found = current.allocation.fit(documents, current, options.local_step, executor)
+    return Visit(batch_id, found.summary, documents, found.responsibilities)
+
+
+def _with_lengths(prior: Prior, source: Source) -> Prior:
+    """An HDP whose α was learned knows how long all documents are."""
+    allocation = prior.allocation
+    if not isinstance(allocation, HDPAllocation) or allocation.lengths is None:
+        return prior
+    new = DocumentLengths.of(source.read(batch_id) for batch_id in range(source.n_batches))
+    return prior._replace(allocation=replace(allocation, lengths=allocation.lengths.plus(new)))
+
+
+def _model_of(learned: Learned, options: TrainingOptions) -> tuple[Model, dict[str, Any]]:
+    """The model, and what the trace says of it; the ELBO is that of all data seen, memoized."""
+    statistics, prior, *_ = learned
+    current = prior.with_components(statistics.components)
+    model = (
+        make_mixture_model(current, options) if options.is_mixture else make_topic_model(current)
+    )
+    entry: dict[str, Any] = {"n_topics": model.n_topics, "n_docs": round(statistics.terms.n_docs)}
+    if options.learner == "memoized":
+        entry["elbo_per_token"] = elbo(statistics, current) / statistics.terms.n_tokens
+    return model, entry
+
+
+def _added_facts(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of all data, whose numbers add up."""
+    return {
+        name: value + new[name] if name.startswith("n_") else value for name, value in old.items()
+    }
