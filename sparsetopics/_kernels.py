@@ -65,8 +65,7 @@ PRIOR = 2  # α_k
 WEIGHT = 3  # exp ψ(N_k + α_k), or N_k + α_k when collapsed
 CHOICE_WEIGHT = 4  # the same at the start of a sweep, zero if negligible
 OWN = 5  # one word's shares, zero between words
-PRODUCT = 6  # of the candidates of one word
-SAVED_MASS = 7
+SAVED_MASS = 6
 
 # Rows of Workspace.ids.
 TOPIC_OF, COLUMN_OF = 0, 1  # the topic of a column, the column of a topic
@@ -81,11 +80,13 @@ class Workspace(NamedTuple):
     The last column is spare: slots of pruned topics point at it, and its weight is always zero.
     """
 
-    columns: FloatArray  # (8, n_topics + 1)
+    columns: FloatArray  # (7, n_topics + 1)
     ids: TopicIds  # (5, n_topics + 1)
-    local: Float32Array  # (longest document, n_topics)  w_vk by column
+    local: Float32Array  # (longest document · n_topics,)  w_vk by word and column, without gaps
     kept: Float32Array  # (longest document, n_slots + 1)  w_vk of the slots; the row's largest
     normalizers: FloatArray  # (longest document,)
+    products: FloatArray  # (n_topics + 1,)  of the candidates of one word
+    keys: IntArray  # the same memory, as integers
 
 
 @numba.njit(cache=True, nogil=True)
@@ -106,12 +107,15 @@ def digamma(x: float) -> float:
 @_inner
 def make_workspace(n_topics: int, n_slots: int, longest: int) -> Workspace:
     """Scratch arrays for documents of at most ``longest`` word types."""
+    products = np.zeros(n_topics + 1)
     return Workspace(
-        np.zeros((8, n_topics + 1)),
+        np.zeros((7, n_topics + 1)),
         np.zeros((5, n_topics + 1), np.uint32),
-        np.zeros((longest, n_topics), np.float32),
+        np.zeros(longest * n_topics, np.float32),
         np.zeros((longest, n_slots + 1), np.float32),
         np.zeros(longest),
+        products,
+        products.view(np.int64),
     )
 
 
@@ -171,8 +175,9 @@ def _gather_columns(
             n_columns += 1
     columns[CHOICE_WEIGHT, n_topics] = 0.0
     for u in range(topics.shape[0]):
+        first = u * n_columns
         for j in range(n_columns):
-            local[u, j] = weights[words[u], ids[TOPIC_OF, j]]
+            local[first + j] = weights[words[u], ids[TOPIC_OF, j]]
         for slot in range(topics.shape[1]):
             topics[u, slot] = ids[COLUMN_OF, topics[u, slot]]
     return n_columns
@@ -221,28 +226,33 @@ def _weigh_topics(n_active: int, collapsed: bool, work: Workspace) -> None:
 
 
 @_inner
-def _keep_largest(n_candidates: int, n_slots: int, columns: FloatArray, ids: TopicIds) -> None:
-    """Move the candidates of the largest products to the front, ties to the lower column."""
+def _keep_largest(n_candidates: int, n_slots: int, work: Workspace) -> None:
+    """Put the candidates of the largest products first, ties to the lower column.
+
+    Floats that are not negative are ordered as their bits are as integers. The last bits make room
+    for the column, so that the largest key tells both, without a branch that depends on the data.
+    """
+    ids, keys = work.ids, work.keys
+    columns_mask = np.int64(1)
+    while columns_mask < ids.shape[1]:
+        columns_mask <<= 1
+    columns_mask -= 1
     for i in range(n_candidates):
-        product, column = columns[PRODUCT, i], ids[CANDIDATE, i]
-        place = min(i, n_slots)
-        while place > 0:
-            before = columns[PRODUCT, place - 1]
-            if before > product or (before == product and ids[CANDIDATE, place - 1] < column):
-                break
-            place -= 1
-            if place < n_slots - 1:
-                columns[PRODUCT, place + 1] = before
-                ids[CANDIDATE, place + 1] = ids[CANDIDATE, place]
-        if place < n_slots:
-            columns[PRODUCT, place] = product
-            ids[CANDIDATE, place] = column
+        keys[i] = (keys[i] & ~columns_mask) | (columns_mask - np.int64(ids[CANDIDATE, i]))
+    last = np.int64(np.iinfo(np.int64).max)
+    for slot in range(n_slots):
+        best = np.int64(-1)
+        for i in range(n_candidates):
+            best = max(best, keys[i] if keys[i] < last else np.int64(-1))
+        ids[CANDIDATE, slot] = columns_mask - (best & columns_mask)
+        last = best
 
 
 @_inner
 def _choose(
     counts: FloatArray,
     collapsed: bool,
+    n_columns: int,  # of the document
     n_active: int,
     n_used: int,  # slots in use
     topics: TopicIds,
@@ -255,29 +265,36 @@ def _choose(
     products of the best from below, which mostly leaves hardly more than L candidates.
     """
     columns, ids, local, kept = work.columns, work.ids, work.local, work.kept
-    n_slots = topics.shape[1]
+    products, n_slots = work.products, topics.shape[1]
     n_next: int = min(n_slots, n_active)
     for u in range(counts.shape[0]):
+        own = u * n_columns
         floor = np.inf if n_used == n_slots and n_slots < n_active else 0.0
         for slot in range(n_used):
             j = topics[u, slot]
             floor = min(floor, kept[u, slot] * columns[CHOICE_WEIGHT, j])
             columns[OWN, j] = shares[u, slot]
+        if n_slots < n_active:  # as many other products bound the best from below as well
+            heaviest = np.inf
+            for i in range(n_slots):
+                j = ids[ACTIVE, i]
+                heaviest = min(heaviest, local[own + j] * columns[CHOICE_WEIGHT, j])
+            floor = max(floor, heaviest)
         n_candidates = 0
         for i in range(n_active):
             j = ids[ACTIVE, i]
             if kept[u, n_slots] * columns[CHOICE_WEIGHT, j] < floor:
                 break
-            product = local[u, j] * columns[CHOICE_WEIGHT, j]
-            columns[PRODUCT, n_candidates] = product
+            product = local[own + j] * columns[CHOICE_WEIGHT, j]
+            products[n_candidates] = product
             ids[CANDIDATE, n_candidates] = j
             n_candidates += 1 if product >= floor else 0
         if n_candidates > n_slots:
-            _keep_largest(n_candidates, n_slots, columns, ids)
+            _keep_largest(n_candidates, n_slots, work)
         for slot in range(n_next):
             j = ids[CANDIDATE, slot]
             shares[u, slot] = columns[OWN, j]
-            kept[u, slot] = local[u, j]
+            kept[u, slot] = local[own + j]
             columns[OWN, j] = 0.0
         for slot in range(n_used):
             j = topics[u, slot]
@@ -303,7 +320,7 @@ def _sweep(
     Mean-field responsibilities all follow the same weights and add up to the new N_k. Collapsed
     ones leave one token's own share out, and move N_k + α_k word by word.
     """
-    columns, kept = work.columns, work.kept
+    columns, kept, products = work.columns, work.kept, work.products
     sums = WEIGHT if collapsed else NEW_MASS
     left_out = 1.0 if collapsed else 0.0
     for u in range(counts.shape[0]):
@@ -311,14 +328,14 @@ def _sweep(
         for slot in range(n_used):
             weight = columns[WEIGHT, topics[u, slot]] - left_out * shares[u, slot]
             product = kept[u, slot] * max(weight, 0.0)
-            columns[PRODUCT, slot] = product
+            products[slot] = product
             total += product
         work.normalizers[u] = total
         if total <= 0.0:  # every product underflowed: the word goes to its first slot
-            columns[PRODUCT, 0] = total = 1.0
+            products[0] = total = 1.0
         scale = 1.0 / total
         for slot in range(n_used):
-            share = columns[PRODUCT, slot] * scale
+            share = products[slot] * scale
             columns[sums, topics[u, slot]] += counts[u] * (share - left_out * shares[u, slot])
             shares[u, slot] = share
 
@@ -345,6 +362,7 @@ def _iterate(
     collapsed: bool,
     reselect: bool,
     minimum_mass: float,
+    n_columns: int,
     n_active: int,
     n_used: int,
     topics: TopicIds,
@@ -356,7 +374,7 @@ def _iterate(
         n_active = _prune(n_active, minimum_mass, work)
     _weigh_topics(n_active, collapsed, work)
     if reselect:
-        n_used = _choose(counts, collapsed, n_active, n_used, topics, shares, work)
+        n_used = _choose(counts, collapsed, n_columns, n_active, n_used, topics, shares, work)
     _sweep(counts, collapsed, n_used, topics, shares, work)
     return n_active, n_used, _settle_mass(n_active, collapsed, work)
 
@@ -413,6 +431,7 @@ def _try_restarts(
     counts: FloatArray,
     schedule: Schedule,
     minimum_mass: float,
+    n_columns: int,
     n_active: int,
     n_used: int,
     topics: TopicIds,
@@ -437,7 +456,7 @@ def _try_restarts(
         n_trial = n_active
         for i in range(schedule.restart_iterations):
             n_trial, n_used, _ = _iterate(
-                counts, schedule.collapsed, i == 0, minimum_mass,
+                counts, schedule.collapsed, i == 0, minimum_mass, n_columns,
                 n_trial, n_used, topics, shares, work,
             )  # fmt: skip
         proposed = _document_score(counts, n_trial, work)
@@ -450,8 +469,9 @@ def _try_restarts(
             tallies[1] += 1
     if refused:
         n_active, n_used, _ = _iterate(
-            counts, schedule.collapsed, refused, 0.0, n_active, n_used, topics, shares, work
-        )
+            counts, schedule.collapsed, refused, 0.0, n_columns,
+            n_active, n_used, topics, shares, work,
+        )  # fmt: skip
     return n_active, n_used
 
 
@@ -500,12 +520,12 @@ def fit_document(
         return 0
     _first_step(words, counts, weights, first_topics, topics, shares, work)
     minimum_mass = min(schedule.minimum_mass, schedule.largest_pruned * counts.sum())
-    n_active = _gather_columns(words, weights, prior, minimum_mass, topics, work)
+    n_active = n_columns = _gather_columns(words, weights, prior, minimum_mass, topics, work)
     n_used = topics.shape[1]
     for i in range(schedule.max_iterations):
         reselect = i < SELECT_ALWAYS_UNTIL or i % SELECT_EVERY == 0
         n_active, n_used, change = _iterate(
-            counts, schedule.collapsed, reselect, minimum_mass,
+            counts, schedule.collapsed, reselect, minimum_mass, n_columns,
             n_active, n_used, topics, shares, work,
         )  # fmt: skip
         tallies[2] += 1
@@ -513,7 +533,16 @@ def fit_document(
             break
     if schedule.restarts > 0:
         n_active, n_used = _try_restarts(
-            counts, schedule, minimum_mass, n_active, n_used, topics, shares, tallies, work
+            counts,
+            schedule,
+            minimum_mass,
+            n_columns,
+            n_active,
+            n_used,
+            topics,
+            shares,
+            tallies,
+            work,
         )
     _finish(counts, n_active, n_used, topics, shares, work)
     return n_active

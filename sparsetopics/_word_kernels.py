@@ -70,6 +70,24 @@ def add_sparse_rows(
 
 
 @numba.njit(cache=True, nogil=True)
+def take_sparse_rows(
+    rows: Rows,  # (n_rows,)
+    starts: IntArray,  # (n_rows + 1,)
+    topics: TopicIds,
+    values: Float32Array | FloatArray,
+    out: FloatArray,  # (n_words, n_topics)  taken from, never below zero
+    taken: FloatArray,  # (n_topics,)  added to: what was taken
+) -> None:
+    """out[rows[i], topics] −= values, row by row; rounding leaves zero at least."""
+    for i in range(rows.shape[0]):
+        for j in range(starts[i], starts[i + 1]):
+            before = out[rows[i], topics[j]]
+            after = max(before - values[j], 0.0)
+            out[rows[i], topics[j]] = after
+            taken[topics[j]] += before - after
+
+
+@numba.njit(cache=True, nogil=True)
 def group_pairs(
     row_of_pair: Rows,  # (n_pairs,)
     starts: IntArray,  # (n_rows + 1,)  where each row's pairs begin

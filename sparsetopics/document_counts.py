@@ -93,14 +93,15 @@ class DocumentCounts(NamedTuple):
         return moved
 
     def add(self, batch: SparseDocumentCounts, scale: float = 1.0) -> None:
-        """Put a batch in, or take it out with ``scale`` -1, in place."""
+        """Put a batch in, ``scale`` times, in place."""
         np.add(self.counts, scale * batch.counts, out=self.counts)
         _word_kernels.add_sparse_rows(
             batch.words, batch.starts, batch.topics, batch.values, scale, self.table
         )
 
-    def clip(self) -> None:
-        """No count below zero, in place: of counts that are not whole rounding leaves some."""
+    def take_out(self, batch: SparseDocumentCounts) -> None:
+        """In place; of counts that are not whole rounding leaves none below zero."""
+        self.add(batch, -1.0)
         for values in self:
             np.maximum(values, 0.0, out=values)
 

@@ -24,7 +24,7 @@ class Components(Protocol):
     """What each topic of a collection, or each component of a mixture, has been given.
 
     Expected sufficient statistics of a likelihood. What they say of a batch may have another form,
-    a sparse one, which only they themselves read. ``add`` and ``clip`` change them in place.
+    a sparse one, which only they themselves read. ``add`` and ``take_out`` change them in place.
     """
 
     @property
@@ -45,7 +45,9 @@ class Components(Protocol):
 
     def add(self, batch: Any, scale: float = 1.0) -> None: ...
 
-    def clip(self) -> None: ...
+    def take_out(self, batch: Any) -> None:
+        """What was put in; rounding leaves no size below zero."""
+        ...
 
     def sum_batch(self, batch: Any, found: Responsibilities, executor: Executor) -> Any:
         """What a batch's responsibilities give to as many topics."""
@@ -187,16 +189,21 @@ class Statistics(NamedTuple):
     def zeros_like(self) -> Statistics:
         return Statistics(self.components.zeros_like(), scaled(self.terms, 0.0))
 
+    def copy(self) -> Statistics:
+        """With components that may be changed in place; terms are never changed so."""
+        return Statistics(self.components.copy(), self.terms)
+
     def exchanged(self, new: Summary, old: Summary | None) -> Statistics:
-        """With ``new`` put in and ``old`` taken out; rounding never leaves a count below zero."""
-        components = self.components.copy()
+        """With ``new`` put in and ``old`` taken out. The components change in place.
+
+        A copy of them for each batch would take longer than the batch where words are many.
+        """
         terms = added(self.terms, new.terms)
         if old is not None:
-            components.add(old.components, -1.0)
+            self.components.take_out(old.components)
             terms = subtracted(terms, old.terms)
-            components.clip()
-        components.add(new.components)
-        return Statistics(components, terms)
+        self.components.add(new.components)
+        return Statistics(self.components, terms)
 
 
 def added(left: T, right: T) -> T:

@@ -24,11 +24,10 @@ class SparseCounts(NamedTuple):
     topics: TopicIds  # (n_entries,)  rising within a row
     values: Float32Array  # (n_entries,)
 
-    def add_to(self, counts: FloatArray, scale: float = 1.0) -> None:
-        """counts[words] += scale · this, in place; counts is (n_words, n_topics)."""
-        _word_kernels.add_sparse_rows(
-            self.words, self.starts, self.topics, self.values, scale, counts
-        )
+    @property
+    def sizes(self) -> FloatArray:
+        """Tokens of each topic up to the last that has any, (n_topics at most,)."""
+        return np.bincount(self.topics, self.values).astype(np.float64, copy=False)
 
     @property
     def word_of_entry(self) -> Rows:
@@ -40,6 +39,7 @@ class WordCounts(NamedTuple):
 
     table: FloatArray  # (n_words, n_topics)
     elsewhere: FloatArray | None = None  # (n_topics,)  tokens of words that the table leaves out
+    within: FloatArray | None = None  # (n_topics,)  tokens of the table's words, kept up to date
 
     @classmethod
     def zeros(cls, n_words: int, n_topics: int) -> WordCounts:
@@ -52,11 +52,12 @@ class WordCounts(NamedTuple):
     @property
     def sizes(self) -> FloatArray:
         """Tokens of each topic, (n_topics,)."""
-        sizes: FloatArray = self.table.sum(axis=0)
+        sizes: FloatArray = self.table.sum(axis=0) if self.within is None else self.within.copy()
         return sizes if self.elsewhere is None else sizes + self.elsewhere
 
     def copy(self) -> WordCounts:
-        return self._replace(table=self.table.copy())
+        """That knows its sizes: no pass over the table after each batch that is put in."""
+        return self._replace(table=self.table.copy(), within=self.table.sum(axis=0))
 
     def zeros_like(self) -> WordCounts:
         return WordCounts(np.zeros_like(self.table))
@@ -68,12 +69,18 @@ class WordCounts(NamedTuple):
         return WordCounts(self.table + other.table)
 
     def add(self, batch: SparseCounts, scale: float = 1.0) -> None:
-        """Put a batch in, or take it out with ``scale`` -1, in place."""
-        batch.add_to(self.table, scale)
+        """Put a batch in, ``scale`` times, in place."""
+        _word_kernels.add_sparse_rows(*batch, scale, self.table)
+        if self.within is not None:
+            more = batch.sizes
+            self.within[: len(more)] += scale * more
 
-    def clip(self) -> None:
-        """No count below zero, in place: what rounding leaves where a batch was taken out."""
-        np.maximum(self.table, 0.0, out=self.table)
+    def take_out(self, batch: SparseCounts) -> None:
+        """In place; rounding leaves no count below zero."""
+        taken = np.zeros(self.n_topics) if self.within is None else np.negative(self.within)
+        _word_kernels.take_sparse_rows(*batch, self.table, taken)
+        if self.within is not None:
+            np.negative(taken, out=self.within)
 
     def sum_batch(
         self, batch: DocumentBatch, found: Responsibilities, executor: Executor

@@ -102,6 +102,7 @@ def test_total_is_always_the_sum_of_the_batches(
     learner = memoized(folder, keep_better, budget=budget, keep_assignments=keep_assignments)
     state = learner.init(start_of(counts))
     for batch_id, which in order:
+        state = learner.start_lap(state)
         state, _ = learner.step(state, [visits[batch_id][which]], make_globals(counts))
         freeze(state.total)
 
@@ -239,14 +240,14 @@ def test_a_stochastic_lap_counts_every_document_once(visits):
 
 
 @pytest.mark.parametrize("name", ["memoized", "full", "stochastic"])
-def test_a_step_changes_none_of_its_inputs(tmp_path, visits, name):
-    """Every array is read-only, so a step that writes into one fails."""
+def test_a_lap_changes_none_of_its_inputs(tmp_path, visits, name):
+    """Every array is read-only, so a lap that writes into one that it has not made fails."""
     learner = make_learner(name, tmp_path, keep_better=True)
     state = learner.init(start_of(draw_counts(np.random.default_rng(10))))
     for batch_id, which in ((0, 0), (1, 1), (0, 2), (0, 3)):
         current = make_globals(learner.components(state).table)
         before = learner.components(state).table.copy()
-        after, _ = learner.step(state, [visits[batch_id][which]], current)
+        after, _ = learner.step(learner.start_lap(state), [visits[batch_id][which]], current)
         np.testing.assert_array_equal(learner.components(state).table, before)
         state = learner.end_lap(after)
         freeze(learner.statistics(state))

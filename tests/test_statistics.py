@@ -17,7 +17,7 @@ from sparsetopics.statistics import (
     scaled,
     subtracted,
 )
-from sparsetopics.word_counts import SparseCounts
+from sparsetopics.word_counts import SparseCounts, WordCounts
 from word_models import zero_statistics
 
 N_WORDS, N_TOPICS = 7, 4
@@ -52,7 +52,7 @@ def random_summary(rng):
 
 def dense_of(counts):
     dense = np.zeros((N_WORDS, N_TOPICS))
-    counts.add_to(dense)
+    WordCounts(dense).add(counts)
     return dense
 
 
@@ -68,10 +68,26 @@ def test_adding_sparse_counts_is_adding_dense_ones(seed, scale):
     counts, dense = random_counts(rng)
     base = rng.random((N_WORDS, N_TOPICS))
 
-    into = base.copy()
-    counts.add_to(into, scale)
+    found, knowing_its_sizes = WordCounts(base.copy()), WordCounts(base).copy()
+    for each in (found, knowing_its_sizes):
+        each.add(counts, scale)
 
-    np.testing.assert_allclose(into, base + scale * dense.astype(float), atol=1e-12)
+        np.testing.assert_allclose(each.table, base + scale * dense.astype(float), atol=1e-12)
+        np.testing.assert_allclose(each.sizes, each.table.sum(axis=0), atol=1e-12)
+
+
+@given(seed=SEEDS)
+def test_what_is_taken_out_leaves_nothing_below_zero(seed):
+    rng = np.random.default_rng(seed)
+    counts, dense = random_counts(rng)
+    base = dense + rng.uniform(-0.5, 1.0, dense.shape) * (dense > 0.0)  # less than is taken out
+
+    for each in (WordCounts(base.copy()), WordCounts(base).copy()):
+        each.take_out(counts)
+
+        np.testing.assert_allclose(each.table, np.maximum(base - dense, 0.0), atol=1e-6)
+        np.testing.assert_allclose(each.sizes, each.table.sum(axis=0), atol=1e-6)
+        assert each.table.min() >= 0.0
 
 
 def test_words_of_entries():
@@ -112,7 +128,7 @@ def test_exchange_in_and_out_returns_the_same(seed):
     before = Statistics.sum([other, old], zero_statistics(N_WORDS, N_TOPICS))
     read_only(before.components.table, *before.terms[2:])
 
-    after = before.exchanged(new, old).exchanged(old, new)
+    after = before.copy().exchanged(new, old).exchanged(old, new)
 
     assert_same(after, before)
 

@@ -82,9 +82,8 @@ def _without(
     total: Statistics, batch: Any, found: Responsibilities, executor: Executor
 ) -> Statistics:
     """All but some nodes."""
-    own = total.components.sum_batch(batch, found, executor)
-    components = total.components.minus(own)
-    components.clip()
+    components = total.components.copy()
+    components.take_out(components.sum_batch(batch, found, executor))
     terms = subtracted(total.terms, sum_item_terms(batch, found, total.terms.n_topics))
     return Statistics(components, terms._replace(counts=components.counts.copy()))
 

@@ -52,7 +52,9 @@ class Learner(Protocol[State]):
 
     def end_lap(self, state: State) -> State: ...
 
-    def start_lap(self, state: State) -> State: ...
+    def start_lap(self, state: State) -> State:
+        """Before the first step of a lap; steps change in place only what is made here."""
+        ...
 
     def components(self, state: State) -> Components:
         """What the posterior is made from."""

@@ -116,7 +116,7 @@ class MemoizedLearner:
         return self.keep_better and batch_bound(old, current) > batch_bound(new, current)
 
     def start_lap(self, state: MemoizedState) -> MemoizedState:
-        return state
+        return state._replace(total=state.total.copy())
 
     def end_lap(self, state: MemoizedState) -> MemoizedState:
         """Sum the batches anew, in their order, so that rounding does not pile up over laps."""

@@ -97,12 +97,13 @@ class Moments(NamedTuple):
         return self._with(_renumbered(values, new_topics, n_topics) for values in self[:3])
 
     def add(self, batch: Moments, scale: float = 1.0) -> None:
-        """Put a batch in, or take it out with ``scale`` -1, in place."""
+        """Put a batch in, ``scale`` times, in place."""
         for values, more in zip(self[:3], batch[:3], strict=True):
             values += scale * more
 
-    def clip(self) -> None:
-        """No count below zero, in place. Of ``_item_kernels.share_items`` counts are exact."""
+    def take_out(self, batch: Moments) -> None:
+        """In place, no count below zero. Of ``_item_kernels.share_items`` counts are exact."""
+        self.add(batch, -1.0)
         np.maximum(self.counts, 0.0, out=self.counts)
 
     def sum_batch(

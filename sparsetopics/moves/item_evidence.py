@@ -93,8 +93,7 @@ class ItemEvidence(NamedTuple):
         self, assignments: Assignments, reference: FloatArray, kept: IntArray, executor: Executor
     ) -> ItemFocus:
         rest = self.components.copy()
-        rest.add(rest.sum_batch(*assignments, executor), -1.0)
-        rest.clip()
+        rest.take_out(rest.sum_batch(*assignments, executor))
         before = self.components.take(kept)
         return ItemFocus(assignments.documents, before, rest.take(kept), self.likelihood)
 

@@ -121,8 +121,7 @@ class WordEvidence(NamedTuple):
             WordScores.of(before, spread, self.likelihood.word_concentration)
         ).take(kept)
         counts = WordCounts(before.copy())
-        counts.add(counts.sum_batch(batch, found, executor), -1.0)
-        counts.clip()
+        counts.take_out(counts.sum_batch(batch, found, executor))
         if spread is not None and self.spread is not None:
             spread = spread._replace(doc_corrections=self.spread.doc_corrections.copy())
             spread.add(Assignments(batch, found), reference, -1.0)
