@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from sparsetopics.cli.ingest_documents import DocumentChoices, document_options
+from sparsetopics.cli.ingest_progress import showing_progress
 from sparsetopics.cli.ingest_vectors import VectorChoices, vector_options
 from sparsetopics.cli.option_groups import given_options
 from sparsetopics.errors import OptionError
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.ingest import IngestOptions, IngestSummary
-    from sparsetopics.corpora.ingest_vectors import VectorOptions, VectorSummary
+    from sparsetopics.corpora.ingest_vectors import VectorOptions
+
+Sources = tuple[str, ...]
 
 _MOST_WORKERS = 4  # by default: each adds some 150 MB
 _DOCUMENTS, _VECTORS = "documents", "vectors"
@@ -36,8 +39,13 @@ class _Common(NamedTuple):
 @click.command(name="ingest")
 @click.pass_context
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option("--out", type=click.Path(path_type=Path), help="Corpus folder to make.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="Corpus folder to make."
+    "--append",
+    "extended",
+    metavar="CORPUS",
+    type=click.Path(path_type=Path),
+    help="Add the documents to this corpus instead, under its words and tokeniser settings.",
 )
 @click.option(
     "--format",
@@ -65,8 +73,9 @@ class _Common(NamedTuple):
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     ctx: click.Context,
-    sources: tuple[str, ...],
-    out: Path,
+    sources: Sources,
+    out: Path | None,
+    extended: Path | None,
     format_name: str | None,
     kind: str | None,
     id_field: str | None,
@@ -88,33 +97,79 @@ def command(
     Example:
         sparsetopics ingest 'news/*.jsonl.gz' --stop-words english --out news
         sparsetopics ingest new.jsonl --vocabulary news --out heldout
+        sparsetopics ingest newer.jsonl --append news
         sparsetopics ingest news.zip --phrases --stop-words english --out phrases
         sparsetopics ingest photos/ --patches 8 --stride 4 --out patches
         sparsetopics ingest digits.npz --pca 50 --out digits
     """
-    from sparsetopics.cli.ingest_progress import showing_progress
-    from sparsetopics.corpora.ingest import ingest
-    from sparsetopics.corpora.ingest_vectors import ingest_vectors
-
+    if (out is None) == (extended is None):
+        raise click.UsageError("Say one of --out and --append.", ctx)
     n_workers = _default_workers() if workers is None else workers
     common = _Common(format_name, id_field, label_field, n_workers, overwrite)
-    summary: IngestSummary | VectorSummary
-    if _checked_kind(ctx, sources, format_name, kind) == _VECTORS:
-        for_vectors = _vector_options(common, vectors)
-        with showing_progress(quiet=quiet) as on_progress:
-            summary = ingest_vectors(sources, out, for_vectors, on_progress)
+    is_of_vectors = _checked_kind(ctx, sources, format_name, kind) == _VECTORS
+    if out is None:
+        assert extended is not None  # one of them is there
+        if is_of_vectors:
+            raise OptionError("--append", found="vectors", wanted="documents")
+        result = _append(sources, extended, _document_options(common, documents), quiet=quiet)
+    elif is_of_vectors:
+        result = _ingest_vectors(sources, out, _vector_options(common, vectors), quiet=quiet)
     else:
-        for_documents = _document_options(common, documents)
-        with showing_progress(quiet=quiet) as on_progress:
-            summary = ingest(sources, out, for_documents, on_progress)
+        result = _ingest(sources, out, _document_options(common, documents), quiet=quiet)
     if as_json:
-        click.echo(json.dumps(summary._asdict()))
+        click.echo(json.dumps(result.numbers))
     else:
-        _print_summary(out, summary)
+        for line in result.lines:
+            click.echo(line)
+
+
+class _Result(NamedTuple):
+    """What is printed in the end."""
+
+    numbers: dict[str, int]
+    lines: list[str]
+
+
+def _ingest(sources: Sources, out: Path, options: IngestOptions, *, quiet: bool) -> _Result:
+    from sparsetopics.corpora.ingest import ingest
+
+    with showing_progress(quiet=quiet) as on_progress:
+        summary = ingest(sources, out, options, on_progress)
+    return _Result(summary._asdict(), _sentences(out, summary, ""))
+
+
+def _append(sources: Sources, corpus: Path, options: IngestOptions, *, quiet: bool) -> _Result:
+    from sparsetopics.corpora.append import append
+
+    with showing_progress(quiet=quiet) as on_progress:
+        n_added, summary = append(sources, corpus, options, on_progress)
+    sentences = _sentences(corpus, summary, f", {n_added:,} of them new")
+    return _Result({"n_added": n_added} | summary._asdict(), sentences)
+
+
+def _ingest_vectors(sources: Sources, out: Path, options: VectorOptions, *, quiet: bool) -> _Result:
+    from sparsetopics.corpora.ingest_vectors import ingest_vectors
+
+    with showing_progress(quiet=quiet) as on_progress:
+        summary = ingest_vectors(sources, out, options, on_progress)
+    sentence = f"{out}: {summary.n_items:,} items of {summary.n_columns:,} columns."
+    return _Result(summary._asdict(), [sentence])
+
+
+def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
+    said = [
+        f"{out}: {summary.n_documents:,} documents{added}, {summary.n_tokens:,} tokens, "
+        f"{summary.n_words:,} words."
+    ]
+    if summary.n_skipped:
+        said.append(f"{summary.n_skipped:,} documents skipped: no word of the vocabulary in them.")
+    if summary.n_unknown_tokens:
+        said.append(f"{summary.n_unknown_tokens:,} tokens left out: not in the vocabulary.")
+    return said
 
 
 def _checked_kind(
-    ctx: click.Context, sources: tuple[str, ...], format_name: str | None, kind: str | None
+    ctx: click.Context, sources: Sources, format_name: str | None, kind: str | None
 ) -> str:
     """Which corpus the sources make; OptionError for an option that is for the other kind."""
     from sparsetopics.corpora.vector_formats import kind_of_sources
@@ -178,19 +233,3 @@ def _vector_options(common: _Common, chosen: VectorChoices) -> VectorOptions:
 
 def _default_workers() -> int:
     return min(_MOST_WORKERS, os.cpu_count() or 1)
-
-
-def _print_summary(out: Path, summary: IngestSummary | VectorSummary) -> None:
-    from sparsetopics.corpora.ingest import IngestSummary
-
-    if not isinstance(summary, IngestSummary):
-        click.echo(f"{out}: {summary.n_items:,} items of {summary.n_columns:,} columns.")
-        return
-    click.echo(
-        f"{out}: {summary.n_documents:,} documents, {summary.n_tokens:,} tokens, "
-        f"{summary.n_words:,} words."
-    )
-    if summary.n_skipped:
-        click.echo(f"{summary.n_skipped:,} documents skipped: no word of the vocabulary in them.")
-    if summary.n_unknown_tokens:
-        click.echo(f"{summary.n_unknown_tokens:,} tokens left out: not in the vocabulary.")

@@ -68,6 +68,9 @@ class Manifest:
         """Read the manifest of a corpus folder; CorpusFormatError if there is no sound one."""
         return load_manifest(folder, DOCUMENTS, _from_json)
 
+    def save(self, folder: Path) -> None:
+        save_manifest(folder, DOCUMENTS, _to_json(self))
+
 
 def write_manifest(
     folder: Path,
@@ -87,7 +90,7 @@ def write_manifest(
         shards=shards,
         tokenizer=vocabulary.tokenizer,
     )
-    save_manifest(folder, DOCUMENTS, _to_json(manifest))
+    manifest.save(folder)
     return manifest
 
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from sparsetopics.corpora.blocks import CountedBlock, PendingBlock, with_running_numbers
-from sparsetopics.corpora.document_manifest import write_manifest
+from sparsetopics.corpora.document_manifest import Manifest, Sizes, write_manifest
 from sparsetopics.corpora.encoding import EncodedBlock, encode
 from sparsetopics.corpora.formats import Collection, find_collection
+from sparsetopics.corpora.manifest import ShardEntry
 from sparsetopics.corpora.ordered_map import ordered_map
 from sparsetopics.corpora.phrases import PhraseOptions, learn_phrases
 from sparsetopics.corpora.pruning import PruningOptions, prune
@@ -84,6 +85,20 @@ class IngestSummary(NamedTuple):
     n_skipped: int  # documents without a word of the vocabulary
     n_unknown_tokens: int  # tokens outside a given vocabulary
 
+    @classmethod
+    def of(cls, manifest: Manifest) -> IngestSummary:
+        """What the corpus of this manifest holds."""
+        sizes = manifest.sizes
+        return cls(
+            sizes.n_docs,
+            int(sizes.n_tokens),
+            sizes.n_pairs,
+            manifest.n_words,
+            len(manifest.shards),
+            manifest.n_skipped,
+            manifest.n_unknown_tokens,
+        )
+
 
 class Progress(NamedTuple):
     """How far an ingest is."""
@@ -115,24 +130,45 @@ def ingest(
     ):
         collection = find_collection(sources, options.format)
         given = None if options.vocabulary is None else Vocabulary.load(options.vocabulary)
-        tokenizer = _tokenizer(collection, options, given, on_progress)
-        counted = _counted_blocks(collection, options, tokenizer, on_progress)
+        tokenizer = settle_tokenizer(collection, options, given, on_progress)
         if given is None:
             spool = Spool(Path(spool_folder))
+            counted = _counted_blocks(collection, options, tokenizer, on_progress)
             vocabulary = _learn_vocabulary(counted, spool, collection, options.pruning)
-            counted = spool.blocks()
+            encoded = _encoded(spool.blocks(), vocabulary, options.workers)
+            encoded = (block._replace(n_unknown_tokens=0) for block in encoded)  # but pruned
         else:
             vocabulary = given
-        words = pa.array(vocabulary.words, pa.string())
-        encoded = ordered_map(partial(encode, words=words), counted, options.workers)
-        if given is None:  # what pruning took is not unknown
-            encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
+            encoded = encoded_blocks(collection, options, tokenizer, vocabulary, on_progress)
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
-        return _write_corpus(folder, encoded, vocabulary, on_progress)
+        written = write_shards(folder, encoded, on_progress)
+        return IngestSummary.of(write_manifest(folder, vocabulary, *written))
 
 
-def _tokenizer(
+def encoded_blocks(
+    collection: Collection,
+    options: IngestOptions,
+    tokenizer: TokenizerOptions | None,
+    vocabulary: Vocabulary,
+    on_progress: Callable[[Progress], None],
+    *,
+    first_number: int = 0,
+) -> Iterator[EncodedBlock]:
+    """The documents of all files under the words of a vocabulary; those without an id are numbered
+    from ``first_number``."""
+    counted = _counted_blocks(collection, options, tokenizer, on_progress, first_number)
+    return _encoded(counted, vocabulary, options.workers)
+
+
+def _encoded(
+    blocks: Iterable[CountedBlock], vocabulary: Vocabulary, n_workers: int
+) -> Iterator[EncodedBlock]:
+    words = pa.array(vocabulary.words, pa.string())
+    return ordered_map(partial(encode, words=words), blocks, n_workers)
+
+
+def settle_tokenizer(
     collection: Collection,
     options: IngestOptions,
     given: Vocabulary | None,
@@ -198,12 +234,13 @@ def _counted_blocks(
     options: IngestOptions,
     tokenizer: TokenizerOptions | None,
     on_progress: Callable[[Progress], None],
+    first_number: int = 0,
 ) -> Iterator[CountedBlock]:
     """The documents of all files in order, counted, each with an id."""
     pending = collection.format.read(collection.files, options.read)
     n_documents = 0
     for block in ordered_map(partial(_count, tokenizer=tokenizer), pending, options.workers):
-        doc_ids = with_running_numbers(block.doc_ids, n_documents)
+        doc_ids = with_running_numbers(block.doc_ids, first_number + n_documents)
         n_documents += len(doc_ids)
         on_progress(Progress("reading", n_documents))
         yield block._replace(doc_ids=doc_ids)
@@ -217,13 +254,18 @@ def _count(pending: PendingBlock, tokenizer: TokenizerOptions | None) -> Counted
     return count_texts(block, tokenizer)
 
 
-def _write_corpus(
-    folder: Path,
-    encoded: Iterable[EncodedBlock],
-    vocabulary: Vocabulary,
-    on_progress: Callable[[Progress], None],
-) -> IngestSummary:
-    """Shards, vocabulary and, last, the manifest."""
+class WrittenShards(NamedTuple):
+    """Documents on disk, not yet in a manifest."""
+
+    shards: tuple[ShardEntry[Sizes], ...]
+    n_skipped: int
+    n_unknown_tokens: int
+
+
+def write_shards(
+    folder: Path, encoded: Iterable[EncodedBlock], on_progress: Callable[[Progress], None]
+) -> WrittenShards:
+    """Write the documents; SourceError if there is none with a word of the vocabulary."""
     n_skipped = n_unknown_tokens = n_documents = 0
     with ShardWriter(folder) as writer:
         for block in encoded:
@@ -240,14 +282,4 @@ def _write_corpus(
             wanted="at least one",
             hint="Check the sources, --vocabulary and --token-pattern.",
         )
-    manifest = write_manifest(folder, vocabulary, shards, n_skipped, n_unknown_tokens)
-    sizes = manifest.sizes
-    return IngestSummary(
-        sizes.n_docs,
-        int(sizes.n_tokens),
-        sizes.n_pairs,
-        len(vocabulary),
-        len(shards),
-        n_skipped,
-        n_unknown_tokens,
-    )
+    return WrittenShards(shards, n_skipped, n_unknown_tokens)

@@ -101,6 +101,30 @@ def test_a_function_gets_the_text_as_it_is(source, tmp_path, monkeypatch):
     assert any(word.islower() for word in words)
 
 
+def test_append_tells_what_is_new(corpus, source, tmp_path):
+    n_before = Corpus.open(corpus).n_docs
+
+    told = json.loads(run("ingest", source, "--append", corpus, "--quiet", "--json").stdout)
+
+    assert told["n_added"] == n_before
+    assert told["n_documents"] == Corpus.open(corpus).n_docs == 2 * n_before
+    sentence = run("ingest", source, "--append", corpus, "--quiet").stdout
+    assert f"{3 * n_before} documents, {n_before} of them new, " in sentence
+
+
+def test_one_of_out_and_append(corpus, source, tmp_path):
+    for outputs in ((), ("--out", tmp_path / "x", "--append", corpus)):
+        assert "one of --out and --append" in run("ingest", source, *outputs, status=2).stderr
+
+
+def test_append_is_for_documents(corpus, tmp_path):
+    (tmp_path / "a.npy").write_bytes(b"")
+
+    result = run("ingest", tmp_path / "a.npy", "--append", corpus, status=1)
+
+    assert "--append: found vectors, wanted documents" in result.stderr
+
+
 def test_held_out_text_takes_over_the_tokeniser(source, tmp_path):
     run("ingest", source, "--out", tmp_path / "train", "--token-pattern", "[a-z]{5,}")
     run("ingest", source, "--out", tmp_path / "heldout", "--vocabulary", tmp_path / "train")
