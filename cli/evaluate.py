@@ -124,13 +124,18 @@ def command(
     documents = open_corpus(heldout)
     if not isinstance(documents, Corpus) or _are_mixtures(runs):
         given = {
-            "report": report, "alpha": alpha, "coherence-corpus": coherence_corpus,
-            "texts": texts or None,
+            "alpha": alpha, "coherence-corpus": coherence_corpus, "texts": texts or None
         }  # fmt: skip
         what = "which holds vectors" if isinstance(documents, VectorCorpus) else "with mixtures"
         named = [name for name, value in given.items() if value is not None]
         _refuse_for_mixtures(f"{heldout}, {what}", named)
-        _print_mixtures(_score_mixtures(runs, documents, str(heldout)), as_json)
+        mixtures = _score_mixtures(runs, documents, str(heldout))
+        if report:
+            from sparsetopics.evaluation.report import scored_mixtures, write_page
+
+            page = scored_mixtures(mixtures, documents, str(heldout))
+            write_page(report, page, overwrite=overwrite)
+        _print_mixtures(mixtures, as_json)
         return
     coherence_documents = Corpus.open(coherence_corpus) if coherence_corpus else documents
     candidates = [
@@ -150,7 +155,9 @@ def command(
         from sparsetopics.evaluation.report import Setting, write_report
 
         setting = Setting(str(heldout), str(coherence_corpus or heldout), seed)
-        write_report(report, cards, setting, overwrite=overwrite)
+        write_report(
+            report, cards, setting, overwrite=overwrite, examples=documents, workers=workers
+        )
     if as_json:
         click.echo(json.dumps([card.as_dict() for card in cards]))
     else:

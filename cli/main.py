@@ -23,6 +23,7 @@ COMMANDS = {
         "infer",
         "denoise",
         "export",
+        "report",
     )
 }
 VERBOSE = "sparsetopics.verbose"

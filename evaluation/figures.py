@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+
+from sparsetopics.batches import FloatArray
 
 N_COLOURS = 6  # --series-0 … --series-5 of the page; later series are dashed
 INK, FAINT = "#010101", "#010102"
@@ -17,6 +20,9 @@ INK, FAINT = "#010101", "#010102"
 PAGE_COLOURS = {INK: "var(--ink)", FAINT: "var(--line)"} | {
     f"#02000{number}": f"var(--series-{number})" for number in range(N_COLOURS)
 }
+SMALLEST_DISC, LARGEST_DISC = 14.0, 900.0  # points squared
+MOST_DISC_LABELS = 60
+LONGEST_NAME = 28  # characters beside an axis
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "sparsetopics",
@@ -27,6 +33,7 @@ STYLE: dict[Any, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": FAINT,
     "grid.linewidth": 0.6,
     "xtick.color": INK,
@@ -48,15 +55,15 @@ class ScoreLine(NamedTuple):
     name: str
     score: float
     standard_error: float
-    unigram: float
+    unigram: float | None  # the zero line of topic models
 
 
-def trace_figure(series: Sequence[Series], label: str) -> str:
-    """Lines over laps, one per run, as SVG text."""
+def trace_figure(series: Sequence[Series], label: str, colours: Sequence[int] | None = None) -> str:
+    """Lines over laps, one per run, as SVG text; ``colours`` are 0, 1, … unless given."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2, 3.0), layout="constrained")
         axes = figure.add_subplot()
-        for number, line in enumerate(series):
+        for number, line in zip(colours or range(len(series)), series, strict=True):
             axes.plot(
                 line.laps,
                 line.values,
@@ -74,23 +81,74 @@ def trace_figure(series: Sequence[Series], label: str) -> str:
         return _svg(figure)
 
 
-def score_figure(lines: Sequence[ScoreLine]) -> str:
+def score_figure(
+    lines: Sequence[ScoreLine], datum: str = "token", colours: Sequence[int] | None = None
+) -> str:
     """Held-out scores with two standard errors either side, and the unigram line."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.2, 0.9 + 0.42 * len(lines)), layout="constrained")
         axes = figure.add_subplot()
-        for number, line in enumerate(lines):
+        for place, line in enumerate(lines):
+            colour = _colour(place if colours is None else colours[place])
             error = 2 * line.standard_error
-            axes.errorbar(
-                line.score, number, xerr=error, color=_colour(number), marker="o", capsize=4
-            )
-        axes.axvline(lines[0].unigram, color=INK, linestyle=":", linewidth=1.2)
-        axes.set_yticks(range(len(lines)), [line.name for line in lines])
+            axes.errorbar(line.score, place, xerr=error, color=colour, marker="o", capsize=4)
+        dotted = ""
+        if lines[0].unigram is not None:
+            axes.axvline(lines[0].unigram, color=INK, linestyle=":", linewidth=1.2)
+            dotted = " (dotted: unigram)"
+        axes.set_yticks(range(len(lines)), [_shortened(line.name) for line in lines])
         axes.set_ylim(len(lines) - 0.5, -0.5)
-        axes.set_xlabel("log-likelihood per held-out token (dotted: unigram)")
+        axes.set_xlabel(f"log-likelihood per held-out {datum}{dotted}")
         axes.grid(axis="y", visible=False)
         axes.ticklabel_format(axis="x", useOffset=False)
         return _svg(figure)
+
+
+def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -> str:
+    """Moves accepted in each lap, a stacked bar with a colour for each kind, as SVG text."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.2, 3.0), layout="constrained")
+        axes = figure.add_subplot()
+        below = np.zeros(len(laps))
+        for number, (kind, counts) in enumerate(accepted.items()):
+            axes.bar(laps, counts, bottom=below, width=0.8, color=_colour(number), label=kind)
+            below += counts
+        axes.set_xlabel("lap")
+        axes.set_ylabel("moves accepted")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.grid(axis="x", visible=False)
+        axes.legend(frameon=False, fontsize=9)
+        return _svg(figure)
+
+
+def map_figure(
+    places: FloatArray,  # (n_topics, 2)
+    weights: Sequence[float],
+    addresses: Sequence[str],  # where a click on a topic leads
+    colour: int,
+) -> str:
+    """Topics as discs whose area is their weight, the heaviest with their numbers, as SVG text."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+        axes = figure.add_subplot()
+        areas = SMALLEST_DISC + LARGEST_DISC * np.asarray(weights) / max(*weights, 1e-300)
+        discs = axes.scatter(
+            places[:, 0], places[:, 1], s=areas, color=_colour(colour), alpha=0.35, linewidths=0.8
+        )
+        discs.set_urls(list(addresses))
+        for topic in np.argsort(-areas, kind="stable")[:MOST_DISC_LABELS].tolist():
+            axes.annotate(str(topic), places[topic], ha="center", va="center", fontsize=8)
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.margins(0.12)
+        axes.set_xticklabels([])
+        axes.set_yticklabels([])
+        axes.tick_params(length=0)
+        return _svg(figure)
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"…{name[-LONGEST_NAME + 1 :]}"
 
 
 def _colour(number: int) -> str:
@@ -105,6 +163,7 @@ def _svg(figure: Figure) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'<g id="[^"]*">', "<g>", text)
+    text = text.replace(' target="_blank"', "")  # links lead to places on the page
     for placeholder, colour in PAGE_COLOURS.items():
         text = text.replace(placeholder, colour)
     return text

@@ -27,6 +27,20 @@ def grey_png(image: ArrayLike) -> bytes:
     return buffer.getvalue()
 
 
+def signed_png(
+    values: ArrayLike,  # (height, width)
+) -> bytes:
+    """Numbers from −1, blue, over 0, white, to 1, red, as a PNG file of a dot for each."""
+    from matplotlib import colormaps  # slow to import
+    from PIL import Image
+
+    shares = (1.0 + np.clip(np.asarray(values, float), -1.0, 1.0)) / 2
+    colours = np.rint(255.0 * colormaps["RdBu_r"](shares)[..., :3]).astype(np.uint8)
+    buffer = io.BytesIO()
+    Image.fromarray(colours).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
 def before_after_png(
     noisy: ArrayLike,  # (height, width)
     denoised: ArrayLike,  # (height, width)

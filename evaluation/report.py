@@ -1,9 +1,10 @@
-"""The evaluation as one self-contained page for people who did not train the model."""
+"""Models as one self-contained page for people who did not train them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -12,26 +13,20 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from sparsetopics.evaluation.figures import (
-    N_COLOURS,
-    ScoreLine,
-    Series,
-    score_figure,
-    trace_figure,
-)
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.evaluation.figures import N_COLOURS, map_figure, score_figure
+from sparsetopics.evaluation.mixture_scores import MixtureCard
+from sparsetopics.evaluation.mixture_subjects import mixture_subject
+from sparsetopics.evaluation.report_data import browser_data
+from sparsetopics.evaluation.report_subject import DASH, Subject
+from sparsetopics.evaluation.report_traces import accepted_moves, trace_figures
 from sparsetopics.evaluation.scorecard import Scorecard
-from sparsetopics.evaluation.topic_table import TopicRow, topic_table
+from sparsetopics.evaluation.topic_subjects import scored_subject
 from sparsetopics.staging import staged_file
 
 ROW_WORDS = 10
-DETAIL_WORDS = 30
-TRACES = {
-    "elbo_per_token": "ELBO per training token",
-    "criterion_per_token": "collapsed criterion per training token",
-    "n_topics": "number of topics",
-    "heldout_log_likelihood_per_token": "held-out log-likelihood per token",
-}
-OPTION_LABELS = {"n_topics": "topics to start from", "laps": "laps at most"}
+FEWEST_MAPPED = 3  # topics: fewer have no map
 
 
 class Setting(NamedTuple):
@@ -42,58 +37,149 @@ class Setting(NamedTuple):
     seed: int
 
 
-class ReportTopic(NamedTuple):
-    """A topic as the page shows it; shares are relative to the largest of their column."""
+class Panel(NamedTuple):
+    """Facts under a title."""
 
-    row: TopicRow
-    npmi: float
-    weight_share: float
-    word_shares: list[float]
+    title: str
+    facts: Mapping[str, Any]
 
 
-class ReportRun(NamedTuple):
-    """A scored model as the page shows it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """What a page says."""
 
-    card: Scorecard
+    title: str  # of one model, or of several where there are
+    subjects: Sequence[Subject]
+    scored_on: str = ""  # in words, empty without scores
+    heldout: str = ""  # the corpus
+    coherence_corpus: str = ""  # where NPMI was counted
+    examples_corpus: str = ""
+    panels: Sequence[Panel] = ()  # besides those of the models
+
+
+class Shown(NamedTuple):
+    """A model with its place on the page."""
+
+    number: int
     name: str
     colour: str
-    gain: float  # nats per token over the unigram
-    facts: dict[str, Any]  # how it was trained
-    topics: list[ReportTopic]
+    subject: Subject
+    topic_map: Markup | None
+    moves: Markup | None
+
+
+class Family(NamedTuple):
+    """Models whose numbers compare, side by side."""
+
+    title: str
+    noun: str
+    datum: str
+    heads: Sequence[str]
+    rows: Sequence[tuple[Shown, Sequence[str]]]
+    score_figure: Markup | None
+    trace_figures: Sequence[Markup]
 
 
 def write_report(
-    path: Path, cards: Sequence[Scorecard], setting: Setting, *, overwrite: bool
+    path: Path,
+    cards: Sequence[Scorecard],
+    setting: Setting,
+    *,
+    overwrite: bool,
+    examples: Corpus | None = None,
+    workers: int = 1,
 ) -> None:
-    """Write the page: what was scored on what, the scores, how training went, the topics.
+    """Write the page of scored topic models: what was scored on what, how training went, topics.
 
-    Nothing is fetched from a network to show it, and equal input gives equal bytes. Raises
-    OutputError.
+    Example documents are those of ``examples``. Nothing is fetched from a network to show the
+    page, and equal input gives equal bytes. Raises OutputError.
     """
-    text = render_report(cards, setting)
+    report = scored_report(cards, setting, examples, workers=workers)
+    write_page(path, report, overwrite=overwrite)
+
+
+def render_report(
+    cards: Sequence[Scorecard], setting: Setting, examples: Corpus | None = None
+) -> str:
+    """The page of ``write_report`` as HTML text."""
+    return render_page(scored_report(cards, setting, examples))
+
+
+def scored_report(
+    cards: Sequence[Scorecard],
+    setting: Setting,
+    examples: Corpus | None = None,
+    *,
+    workers: int = 1,
+) -> Report:
+    """What the page of scored topic models says."""
+    score = cards[0].completion
+    facts = {
+        "documents scored": f"{score.n_documents:,}",
+        "hidden tokens scored": f"{score.n_tokens:,.0f}",
+        "documents skipped": f"{score.n_skipped_documents:,} with fewer than two known words",
+        "tokens unknown": f"{score.n_unknown_tokens:,} outside the training vocabulary",
+        "split": f"by word type, one fifth hidden, seed {setting.seed}",
+        "coherence counted in": setting.coherence_corpus,
+    }
+    return Report(
+        title="Topic model evaluation",
+        subjects=[scored_subject(card, examples, workers=workers) for card in cards],
+        scored_on=f"{score.n_documents:,} held-out documents",
+        heldout=setting.heldout,
+        coherence_corpus=setting.coherence_corpus,
+        examples_corpus="" if examples is None else setting.heldout,
+        panels=[Panel(setting.heldout, facts)],
+    )
+
+
+def scored_mixtures(
+    cards: Sequence[MixtureCard], corpus: Corpus | VectorCorpus, heldout: str
+) -> Report:
+    """What the page of scored mixtures says; nearest items are those of the held-out ``corpus``."""
+    noun = "documents" if isinstance(corpus, Corpus) else "items"
+    facts = {f"{noun} scored": f"{cards[0].n_items:,}"}
+    return Report(
+        title="Mixture evaluation",
+        subjects=[mixture_subject(card.run, corpus, card) for card in cards],
+        scored_on=f"{cards[0].n_items:,} held-out {noun}",
+        heldout=heldout,
+        coherence_corpus=heldout if isinstance(corpus, Corpus) else "",
+        examples_corpus=heldout,
+        panels=[Panel(heldout, facts)],
+    )
+
+
+def write_page(path: Path, report: Report, *, overwrite: bool) -> None:
+    """Write ``report`` as a page. Raises OutputError."""
+    text = render_page(report)
     with staged_file(path, overwrite=overwrite) as scratch:
         scratch.write_text(text, encoding="utf-8")
 
 
-def render_report(cards: Sequence[Scorecard], setting: Setting) -> str:
+def render_page(report: Report) -> str:
     """The page as HTML text."""
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    template = (files("sparsetopics.evaluation") / "report.html").read_text(encoding="utf-8")
-    names = _short_names([card.candidate.name for card in cards])
-    runs = [_report_run(card, names[number], number) for number, card in enumerate(cards)]
-    return environment.from_string(template).render(
-        runs=runs,
-        setting=setting,
+    names = _short_names([subject.path for subject in report.subjects])
+    shown = [_shown(subject, n, names[n]) for n, subject in enumerate(report.subjects)]
+    return environment.from_string(_packaged("report.html")).render(
+        report=report,
+        shown=shown,
+        families=_families(shown),
+        best=_best(shown),
         row_words=ROW_WORDS,
-        best=max(runs, key=lambda run: run.card.completion.log_likelihood_per_token),
-        score_figure=Markup(_score_figure(runs)),
-        trace_figures=[Markup(figure) for figure in _trace_figures(runs)],
+        style=Markup(_packaged("report.css")),
+        script=Markup(_packaged("report.js")),
+        data=browser_data(report.subjects),
         version=version("sparsetopics"),
         exp=math.exp,
-        isnan=math.isnan,
     )
+
+
+def _packaged(name: str) -> str:
+    return (files("sparsetopics.evaluation") / name).read_text(encoding="utf-8")
 
 
 def _short_names(names: Sequence[str]) -> list[str]:
@@ -102,100 +188,59 @@ def _short_names(names: Sequence[str]) -> list[str]:
     return short if len(set(short)) == len(short) else list(names)
 
 
-def _report_run(card: Scorecard, name: str, number: int) -> ReportRun:
-    score = card.completion
-    return ReportRun(
-        card=card,
+def _shown(subject: Subject, number: int, name: str) -> Shown:
+    moves = accepted_moves(subject)
+    return Shown(
+        number=number,
         name=name,
         colour=f"var(--series-{number % N_COLOURS})",
-        gain=score.log_likelihood_per_token - score.unigram_log_likelihood_per_token,
-        facts=_facts(card),
-        topics=_topics(card),
+        subject=subject,
+        topic_map=_map(subject, number),
+        moves=None if moves is None else Markup(moves),
     )
 
 
-def _facts(card: Scorecard) -> dict[str, Any]:
-    run = card.candidate.run
-    total = float(card.candidate.doc_concentration.sum())
-    scoring = {"topics": card.n_topics, "document concentration": f"{total:g}"}
-    if run is None:
-        return {"model": "topic-word matrix", **scoring}
-    corpus: Mapping[str, Any] = run.settings["corpus"]
-    sticks = run.model.sticks
-    facts = {
-        "model": card.kind,
-        **scoring,
-        "word concentration": f"{run.model.word_concentration:g}",
-        "top concentration": None if sticks is None else f"{sticks.top_concentration:g}",
-        "ELBO per training token": _number(card.elbo_per_token),
-        "criterion per training token": _number(card.criterion_per_token),
-        "training documents": f"{run.n_training_documents:,}",
-        "training tokens": f"{corpus['n_tokens']:,.0f}" if "n_tokens" in corpus else None,
-        "laps": run.n_laps,
-        **_option_facts(run.settings.get("options", {})),
-        "seed": run.settings.get("seed"),
-        "sparsetopics": run.settings["versions"]["sparsetopics"],
-    }
-    return {name: value for name, value in facts.items() if value is not None}
+def _map(subject: Subject, number: int) -> Markup | None:
+    if subject.topic_map is None or subject.n_topics < FEWEST_MAPPED:
+        return None
+    weights = [topic.row.weight or 1.0 for topic in subject.topics]
+    addresses = [f"#run-{number}-topic-{topic.row.topic}" for topic in subject.topics]
+    return Markup(map_figure(subject.topic_map.places, weights, addresses, number))
 
 
-def _number(value: float | None) -> str | None:
-    return None if value is None else f"{value:.4f}"
+def _best(shown: Sequence[Shown]) -> Shown:
+    """The one with the highest score; the first where the numbers of models do not compare."""
+    scored = [each for each in shown if each.subject.score is not None]
+    if len({each.subject.family for each in scored}) != 1:
+        return shown[0]
+    return max(scored, key=lambda each: each.subject.score.score if each.subject.score else 0.0)
 
 
-def _option_facts(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options in words, those of a group with the group's name before theirs."""
-    facts = {}
-    for name, value in options.items():
-        group = value if isinstance(value, Mapping) else {"": value}
-        for inner, each in group.items():
-            label = OPTION_LABELS.get(name, f"{name} {inner}").replace("_", " ").strip()
-            facts[label] = (", ".join(each) or "none") if isinstance(each, list) else each
-    facts.pop("model", None)  # told before
-    return facts
+def _families(shown: Sequence[Shown]) -> list[Family]:
+    """In the order of their first models."""
+    names = dict.fromkeys(each.subject.family for each in shown)
+    return [_family([each for each in shown if each.subject.family == name]) for name in names]
 
 
-def _topics(card: Scorecard) -> list[ReportTopic]:
-    candidate = card.candidate
-    weights = None if candidate.run is None else candidate.run.model.topic_weights
-    rows = topic_table(candidate.topic_word, weights, candidate.words, DETAIL_WORDS)
-    heaviest = max((row.weight or 0.0 for row in rows), default=0.0) or 1.0
-    return [
-        ReportTopic(
-            row=row,
-            npmi=float(npmi),
-            weight_share=(row.weight or 0.0) / heaviest,
-            word_shares=[probability / row.words[0][1] for _, probability in row.words],
-        )
-        for row, npmi in zip(rows, card.topic_npmi, strict=True)
-    ]
-
-
-def _score_figure(runs: Sequence[ReportRun]) -> str:
-    return score_figure(
-        [
-            ScoreLine(
-                run.name,
-                run.card.completion.log_likelihood_per_token,
-                run.card.completion.standard_error,
-                run.card.completion.unigram_log_likelihood_per_token,
-            )
-            for run in runs
-        ]
+def _family(members: Sequence[Shown]) -> Family:
+    subjects = [each.subject for each in members]
+    first = subjects[0]
+    titles = list(dict.fromkeys(title for subject in subjects for title in subject.columns))
+    heads = ["kind", first.noun, *titles]
+    rows = [
+        (each, [each.subject.kind, f"{each.subject.n_topics:,}",
+                *(each.subject.columns.get(title, DASH) for title in titles)])
+        for each in members
+    ]  # fmt: skip
+    colours = [each.number for each in members]
+    lines = [each.subject.score._replace(name=each.name) for each in members if each.subject.score]
+    figure = score_figure(lines, first.datum, colours) if len(lines) == len(members) > 1 else None
+    return Family(
+        first.family,
+        first.noun,
+        first.datum,
+        heads,
+        rows,
+        None if figure is None else Markup(figure),
+        [Markup(figure) for figure in trace_figures(subjects, colours)],
     )
-
-
-def _trace_figures(runs: Sequence[ReportRun]) -> list[str]:
-    figures = []
-    for key, label in TRACES.items():
-        series = [_series(run, key) for run in runs]
-        if len({value for line in series for value in line.values}) > 1:  # not one level line
-            figures.append(trace_figure(series, label))
-    return figures
-
-
-def _series(run: ReportRun, key: str) -> Series:
-    trained = run.card.candidate.run
-    entries = [] if trained is None else [e for e in trained.trace if e.get(key) is not None]
-    laps = [entry.get("lap", number) for number, entry in enumerate(entries, start=1)]
-    return Series(run.name, laps, [entry[key] for entry in entries])

@@ -70,7 +70,7 @@ def restore_images(
 
 def patch_prior(run: MixtureRun) -> PatchPrior:
     """The patches of a run as a prior of pixels; RunError if it was trained on something else."""
-    side = _side_of_patches(run)
+    side = side_of_patches(run)
     if side is None or run.model.likelihood_name != "zero-mean-gaussian":
         raise RunError(
             str(run.path),
@@ -83,7 +83,7 @@ def patch_prior(run: MixtureRun) -> PatchPrior:
     return PatchPrior.from_mixture(run.model.weights, covariances)
 
 
-def _side_of_patches(run: MixtureRun) -> int | None:
+def side_of_patches(run: MixtureRun) -> int | None:
     """In pixels; None if the columns are not the coordinates of patches in ``patch_basis``."""
     made = run.settings["corpus"].get("made")
     if not isinstance(made, dict) or made.get("basis") != PATCH_BASIS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -58,11 +59,12 @@ def run_quickstart(
         plan = RunPlan(train_corpus, folder / "run", TRAINING, seed=SEED, heldout=heldout)
         train_run(plan, hooks)
         say("Scoring the topics on the held-out stories and writing the report")
-        card = score_candidate(
-            run_candidate(load_run(folder / "run")), Corpus.open(heldout), Corpus.open(train_corpus)
-        )
+        candidate = replace(run_candidate(load_run(folder / "run")), name=str(out / "run"))
+        documents = Corpus.open(heldout)
+        card = score_candidate(candidate, documents, Corpus.open(train_corpus))
         setting = Setting(str(out / "heldout"), str(out / "train"), SEED)
-        write_report(folder / "report.html", [card], setting, overwrite=False)
+        page = folder / "report.html"
+        write_report(page, [card], setting, overwrite=False, examples=documents)
     return Quickstart(out / "run", out / "report.html", card)
 
 

@@ -353,9 +353,22 @@ def test_infer_refuses_what_does_not_fit(prepared, trained, tmp_path, arguments,
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "option", [("--report", "{tmp}/page.html"), ("--alpha", "0.5"), ("--coherence-corpus", "{tmp}")]
-)
+def test_a_page_shows_the_score_and_the_components(prepared, trained, tmp_path):
+    out = tmp_path / "page.html"
+
+    (score,) = json.loads(
+        run("evaluate", trained, prepared / "heldout", "--report", out, "--json").stdout
+    )
+
+    page = out.read_text()
+    assert "scored on 60 held-out items" in page
+    assert f"{score['log_likelihood_per_item']:,.3f}" in page
+    assert "Agreement with labels (NMI)" in page
+    assert page.count('class="panel component"') == 4
+    assert "existing output" in fail("evaluate", trained, prepared / "heldout", "--report", out)
+
+
+@pytest.mark.parametrize("option", [("--alpha", "0.5"), ("--coherence-corpus", "{tmp}")])
 def test_options_for_documents_are_refused_for_vectors(prepared, trained, tmp_path, option):
     name, value = option
 

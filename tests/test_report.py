@@ -1,5 +1,6 @@
 """The report: self-contained, repeatable, safe and complete."""
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -17,7 +18,7 @@ from sparsetopics.evaluation.scorecard import score_candidate
 from sparsetopics.runs import load_run
 
 SETTING = Setting("heldout-news", "training-news", 5)
-VOID = {"meta", "br"}
+VOID = {"meta", "br", "input", "img"}
 
 
 class Balance(HTMLParser):
@@ -25,10 +26,11 @@ class Balance(HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.open, self.text, self.addresses = [], [], []
+        self.open, self.text, self.addresses, self.tags = [], [], [], []
 
     def handle_starttag(self, tag, attrs):
         self.addresses += [value for name, value in attrs if name in ("src", "href", "xlink:href")]
+        self.tags.append(tag)
         if tag not in VOID:
             self.open.append(tag)
 
@@ -40,7 +42,8 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.text.append(data)
+        if self.open and self.open[-1] not in ("style", "script"):
+            self.text.append(data)
 
 
 def parsed(page):
@@ -108,7 +111,7 @@ def test_an_hdp_shows_how_it_came_to_its_number_of_topics(card, hdp_folder, trai
         "moves criterion collapsed",
     ):
         assert shown in text
-    assert "{" not in re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.DOTALL)  # no raw options
+    assert "{" not in text  # no raw options
     both = " ".join(parsed(render_report([card, hdp_card], SETTING)).text)
     for shown in ("LDA", "HDP", "-3.7000", "-3.2000"):
         assert shown in both
@@ -128,7 +131,7 @@ def test_a_number_that_never_changes_is_not_drawn(card):
 
     page = render_report([replace(card, candidate=candidate)], SETTING)
 
-    assert "<svg" not in page
+    assert page.count("<svg") == 1  # the map of topics
     assert "How training went" not in page
 
 
@@ -163,20 +166,31 @@ def test_more_models_than_colours_still_draw(card):
 
 
 def test_words_cannot_inject_markup(card, vocabulary):
-    words = ("<script>alert(1)</script>", *vocabulary.words[1:])
+    hostile_words = ("</script><script>alert(1)</script>", '" onclick="x', "{{ 7 * 7 }}")
+    words = (*hostile_words, *vocabulary.words[3:])
     run = card.candidate.run
     hostile = replace(card.candidate, words=words, name="<b>run</b>", run=run)
 
     page = render_report([replace(card, candidate=hostile)] * 2, SETTING._replace(heldout="<i>h"))
 
-    parsed(page)
-    for markup in ("<script", "<b>run", "<i>h"):
+    found = parsed(page)
+    assert found.tags.count("script") == 2  # data and code, both ours
+    assert "i" not in found.tags
+    for markup in ("<script>alert", "<b>run", "<i>h", 'onclick="'):
         assert markup not in page
     assert "&lt;script&gt;" in page
+    shown = browser_data_of(page)["runs"][0]["words"]
+    assert set(hostile_words) <= set(shown)
+
+
+def browser_data_of(page):
+    (text,) = re.findall(r'<script type="application/json" id="report-data">(.*?)</script>', page)
+    return json.loads(text)
 
 
 def test_figures_hold_no_fixed_colours(card):
-    figures = "".join(re.findall(r"<svg.*?</svg>", render_report([card] * 2, SETTING), re.DOTALL))
+    page = render_report([card] * 2, SETTING)
+    figures = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
 
     assert set(re.findall(r"#[0-9a-f]{6}\b", figures)) == set()
     assert "var(--ink)" in figures

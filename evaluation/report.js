@@ -1,0 +1,124 @@
+// The topic browser: search, sort, and words by relevance. Without it the page can still be read.
+"use strict";
+
+function relevance(balance, log, lift) {
+  return balance * log + (1 - balance) * lift; // Sievert & Shirley (2014)
+}
+
+// Numbers of the `most` most relevant words, best first; `topic` has logs and lifts.
+function mostRelevant(topic, balance, most) {
+  const score = (n) => relevance(balance, topic.logs[n], topic.lifts[n]);
+  return [...topic.words.keys()].sort((a, b) => score(b) - score(a) || a - b).slice(0, most);
+}
+
+function startBrowser(page) {
+  const DETAIL_WORDS = 30;
+  const ROW_WORDS = 10;
+  const data = JSON.parse(page.getElementById("report-data").textContent);
+  const control = (name) => page.getElementById(name);
+  const lists = [...page.querySelectorAll(".topics")];
+  const entries = lists.flatMap((list) =>
+    [...list.querySelectorAll("details.topic")].map((element) => describe(list, element)),
+  );
+
+  function describe(list, element) {
+    const run = data.runs[Number(list.dataset.run)];
+    const topic = run.topics[Number(element.dataset.topic)];
+    const words = topic.words.map((number) => run.words[number]);
+    const names = [...element.querySelectorAll(".examples li")].map((item) => item.textContent);
+    const npmi = element.dataset.npmi === "" ? -Infinity : Number(element.dataset.npmi);
+    const text = [...words, ...names].join("\n").toLowerCase();
+    return { list, element, topic, words, text, npmi, number: Number(element.dataset.topic) };
+  }
+
+  const balance = () => Number(control("balance").value);
+
+  function firstWords(entry, most) {
+    return mostRelevant(entry.topic, balance(), most).map((n) => entry.words[n]);
+  }
+
+  function fill(entry) {
+    const best = mostRelevant(entry.topic, balance(), DETAIL_WORDS);
+    const largest = Math.max(...best.map((n) => entry.topic.logs[n]));
+    const bars = best.map((n) => bar(entry.words[n], entry.topic.logs[n], entry.topic.lifts[n], largest));
+    entry.element.querySelector(".all-words").replaceChildren(...bars);
+  }
+
+  function bar(word, log, lift, largest) {
+    const outer = page.createElement("span");
+    outer.className = "bar";
+    outer.style.setProperty("--share", `${(100 * Math.exp(log - largest)).toFixed(1)}%`);
+    outer.title = `probability ${Math.exp(log).toPrecision(3)}, ${Math.exp(lift).toPrecision(3)} times that in all documents`;
+    const inner = page.createElement("span");
+    const number = page.createElement("span");
+    number.className = "soft number";
+    number.textContent = Math.exp(log).toFixed(4);
+    inner.append(word, number);
+    outer.append(inner);
+    return outer;
+  }
+
+  function showWords() {
+    control("balance-shown").textContent = balance().toFixed(2);
+    for (const entry of entries) {
+      entry.element.querySelector(".words").textContent = firstWords(entry, ROW_WORDS).join(" ");
+      if (entry.element.open) fill(entry);
+    }
+    sort(); // the first words have changed
+  }
+
+  function search() {
+    const wanted = control("search").value.trim().toLowerCase();
+    let found = 0;
+    for (const entry of entries) {
+      entry.element.hidden = !entry.text.includes(wanted);
+      found += entry.element.hidden ? 0 : 1;
+    }
+    control("found").textContent = wanted ? `${found} of ${entries.length}` : "";
+  }
+
+  const orders = {
+    topic: (a, b) => a.number - b.number,
+    npmi: (a, b) => b.npmi - a.npmi || a.number - b.number,
+    word: (a, b) => firstWords(a, 1)[0].localeCompare(firstWords(b, 1)[0]) || a.number - b.number,
+  };
+
+  function sort() {
+    const order = orders[control("sort").value];
+    for (const list of lists) {
+      const own = entries.filter((entry) => entry.list === list).sort(order);
+      list.append(...own.map((entry) => entry.element));
+    }
+  }
+
+  // A click on the map leads to a topic that may be shut, hidden, or in a shut list.
+  function openTarget() {
+    const entry = entries.find((each) => `#${each.element.id}` === page.location.hash);
+    if (!entry) return;
+    if (entry.element.hidden) {
+      control("search").value = "";
+      search();
+    }
+    const model = entry.element.closest("details.model");
+    if (model) model.open = true;
+    entry.element.open = true;
+    entry.element.scrollIntoView({ block: "center" });
+  }
+
+  for (const entry of entries) entry.element.addEventListener("toggle", () => fill(entry));
+  for (const link of page.querySelectorAll(".map a")) {
+    const address = link.getAttribute("href") || link.getAttribute("xlink:href");
+    const entry = entries.find((each) => `#${each.element.id}` === address);
+    const title = page.createElementNS(link.namespaceURI, "title");
+    if (entry) title.textContent = `${entry.number}: ${entry.words.slice(0, ROW_WORDS).join(" ")}`;
+    link.prepend(title);
+  }
+  control("search").addEventListener("input", search);
+  control("sort").addEventListener("change", sort);
+  control("balance").addEventListener("input", showWords);
+  page.defaultView.addEventListener("hashchange", openTarget);
+  page.querySelector(".tools").hidden = false;
+  openTarget();
+}
+
+if (typeof document !== "undefined") startBrowser(document);

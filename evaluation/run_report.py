@@ -1,0 +1,69 @@
+"""The page of runs that nobody has scored: what ``sparsetopics report`` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.opening import open_corpus
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.errors import OptionError
+from sparsetopics.evaluation.candidates import run_candidate
+from sparsetopics.evaluation.mixture_subjects import mixture_subject
+from sparsetopics.evaluation.report import Report, write_page
+from sparsetopics.evaluation.report_subject import Subject
+from sparsetopics.evaluation.topic_subjects import run_subject
+from sparsetopics.mixture_runs import load_mixture_run
+from sparsetopics.runs import load_run, refuse_run
+from sparsetopics.staging import check_output
+from sparsetopics.stored_models import is_mixture_run
+
+
+def write_run_report(
+    path: Path,
+    runs: Sequence[Path],
+    corpus: Path | None = None,
+    *,
+    overwrite: bool = False,
+    workers: int = 1,
+) -> None:
+    """Write a page about trained runs, side by side if they are several.
+
+    Documents or items of ``corpus`` are given as examples, and coherence is counted in it. Raises
+    OutputError, RunError, and VocabularyError or ShapeError for a corpus of other words or columns.
+    """
+    check_output(path, overwrite=overwrite)
+    opened = None
+    if corpus is not None:
+        refuse_run(corpus)
+        opened = open_corpus(corpus)
+    subjects = [_subject(run, opened, str(corpus), workers) for run in runs]
+    has_words = any(subject.topics for subject in subjects)
+    examples = "" if corpus is None else str(corpus)
+    report = Report(
+        title="Topic model" if has_words else "Mixture",
+        subjects=subjects,
+        coherence_corpus=examples if has_words else "",
+        examples_corpus=examples,
+    )
+    write_page(path, report, overwrite=overwrite)
+
+
+def _subject(path: Path, corpus: Corpus | VectorCorpus | None, where: str, workers: int) -> Subject:
+    if is_mixture_run(path):
+        mixture = load_mixture_run(path)
+        if isinstance(corpus, VectorCorpus):
+            mixture.check_columns(corpus.n_columns, corpus.fingerprint, where)
+        elif corpus is not None:
+            mixture.check_vocabulary(corpus.vocabulary, where)
+        return mixture_subject(mixture, corpus)
+    run = load_run(path)
+    if isinstance(corpus, VectorCorpus):
+        raise OptionError(
+            "corpus", found=f"{where}, which holds vectors", wanted="documents",
+            hint=f"{path} is a topic model.",
+        )  # fmt: skip
+    if corpus is not None:
+        run.check_vocabulary(corpus.vocabulary, where)
+    return run_subject(run_candidate(run), corpus, workers=workers)

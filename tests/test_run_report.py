@@ -1,0 +1,309 @@
+"""``sparsetopics report``: pages of runs without scores, and the browser in them."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.sparse import csr_array
+
+from clumped_mixtures import draw_clumps, mixture_of, write_mixture
+from sparsetopics.cli.main import main
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.evaluation.candidates import run_candidate
+from sparsetopics.evaluation.relevance import STEPS, relevance
+from sparsetopics.evaluation.report import Report, render_page
+from sparsetopics.evaluation.report_data import escaped_json
+from sparsetopics.evaluation.run_report import write_run_report
+from sparsetopics.evaluation.topic_subjects import run_subject
+from sparsetopics.model import TopicModel
+from sparsetopics.runs import load_run, save_run
+from vectors_on_disk import ingested
+
+LARGEST_PAGE = 3_000_000  # bytes, of 200 topics
+
+
+@pytest.fixture
+def corpus(tmp_path, run_folder, training_batch, vocabulary):
+    """The training documents on disk, with labels and a name that is markup."""
+    lines = []
+    for row in range(training_batch.n_docs):
+        pairs = slice(training_batch.indptr[row], training_batch.indptr[row + 1])
+        words = [vocabulary.words[word] for word in training_batch.word_ids[pairs]]
+        counts = training_batch.word_counts[pairs].tolist()
+        text = " ".join(f"{word} " * count for word, count in zip(words, counts, strict=True))
+        lines.append(json.dumps({"id": f"<i>{row}", "text": text, "label": f"<u>{row % 3}"}))
+    (tmp_path / "docs.jsonl").write_text("\n".join(lines))
+    ingest([tmp_path / "docs.jsonl"], tmp_path / "corpus", IngestOptions(vocabulary=run_folder))
+    return tmp_path / "corpus"
+
+
+def report(*arguments, status=0):
+    result = CliRunner().invoke(main, ["report", *(str(argument) for argument in arguments)])
+    assert result.exit_code == status, result.output
+    return result
+
+
+class Page(HTMLParser):
+    """Tags, addresses and text outside of scripts."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.source = path.read_text(encoding="utf-8")
+        self.tags, self.addresses, self.pieces = [], [], []
+        self.feed(self.source)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "xlink:href")]
+
+    def handle_data(self, data):
+        if self.tags[-1:] not in (["script"], ["style"]):
+            self.pieces.append(data)
+
+    @property
+    def text(self):
+        return re.sub(r"\s+", " ", " ".join(self.pieces))
+
+    @property
+    def data(self):
+        pattern = r'<script type="application/json" id="report-data">(.*?)</script>'
+        (text,) = re.findall(pattern, self.source, flags=re.DOTALL)
+        return json.loads(text)
+
+
+def test_a_run_is_shown_with_its_documents(run_folder, corpus, tmp_path, model, vocabulary):
+    printed = json.loads(
+        report(run_folder, "--corpus", corpus, "--out", tmp_path / "r.html", "--json").stdout
+    )
+
+    assert printed == {"path": str(tmp_path / "r.html")}
+    page = Page(tmp_path / "r.html")
+    for shown in (
+        "run (LDA, 4 topics) was trained on 60 documents.",
+        "LDA, number given",
+        "ELBO / training token",
+        "Coherence (NPMI)",
+        "Documents that show it best",
+        "all 60 documents of",
+        "Which topics are alike",
+        f"{model.topic_weights[0]:.2%}",
+        "<i>",
+        "(<u>",
+    ):
+        assert shown in page.text
+    assert "scored" not in page.text
+    assert not {"i", "u"} & set(page.tags)
+    assert page.source.count('class="examples"') == 4
+    words = page.data["runs"][0]["words"]
+    assert set(words) == set(vocabulary.words)
+
+
+def test_without_a_corpus_the_page_does_without(run_folder, tmp_path):
+    report(run_folder, "--out", tmp_path / "r.html")
+
+    page = Page(tmp_path / "r.html")
+    assert "NPMI" not in page.text
+    assert "examples" not in set(re.findall(r'class="(\w+)"', page.source))
+
+
+def test_several_runs_stand_side_by_side_with_their_moves(run_folder, hdp_folder, tmp_path):
+    trace = [json.loads(line) for line in (hdp_folder / "trace.jsonl").read_text().splitlines()]
+    trace[1] |= {"births_accepted": 2, "merges_accepted": 0, "deletes_accepted": 1}
+    (hdp_folder / "trace.jsonl").write_text("".join(json.dumps(each) + "\n" for each in trace))
+
+    report(run_folder, hdp_folder, "--out", tmp_path / "r.html")
+
+    page = Page(tmp_path / "r.html")
+    for shown in ("Comparison of 2 topic models", "Side by side", "Moves accepted", "births",
+                  "deletes", "number of topics"):  # fmt: skip
+        assert shown in page.text
+    assert ">merges<" not in page.source
+    assert len(page.data["runs"]) == 2
+    addresses = {address for address in page.addresses if address.startswith("#run-1-")}
+    assert addresses == {f"#run-1-topic-{topic}" for topic in range(4)}
+    ids = set(re.findall(r'id="([^"]+)"', page.source))
+    assert {address[1:] for address in addresses} <= ids
+
+
+def test_the_page_asks_nothing_of_a_network(run_folder, hdp_folder, corpus, tmp_path):
+    report(run_folder, hdp_folder, "--corpus", corpus, "--out", tmp_path / "r.html")
+
+    page = Page(tmp_path / "r.html")
+    assert all(address.startswith("#") for address in page.addresses)
+    assert not re.search(r"url\((?!#)", page.source)
+    for call in ("@import", "fetch(", "XMLHttpRequest", "import(", "WebSocket", "innerHTML"):
+        assert call not in page.source
+    assert "default-src 'none'" in page.source
+
+
+def test_a_page_of_200_topics_is_small(tmp_path):
+    """With long words, all of them different, and example documents."""
+    rng = np.random.default_rng(0)
+    words = tuple(f"{'extraordinarily' * 2}{number:05}" for number in range(5_000))
+    topics = rng.gamma(0.05, 1.0, (200, len(words))) * 500 + 0.1
+    frequency = np.maximum(topics.sum(axis=0).astype(np.int64), 1)
+    vocabulary = Vocabulary(words, np.minimum(frequency, 50), frequency)
+    save_run_of(tmp_path / "run", topics, vocabulary)
+    counts = csr_array(rng.poisson(0.003, (50, len(words))))
+    documents = Corpus.from_csr(counts, words, [f"document {'x' * 60} {n}" for n in range(50)])
+    candidate = run_candidate(load_run(tmp_path / "run"))
+
+    page = render_page(Report("Topic model", [run_subject(candidate, documents)], "", "", "c", "c"))
+
+    assert len(page.encode()) < LARGEST_PAGE
+
+
+def save_run_of(folder, posterior, vocabulary):
+    folder.mkdir()
+    posterior = posterior[np.argsort(-posterior.sum(axis=1), kind="stable")]
+    model = TopicModel("lda", posterior, np.full(len(posterior), 0.01), 0.1)
+    settings = {"corpus": {"n_documents": 50, "fingerprint": "f"}, "options": {}, "seed": 0}
+    save_run(folder, model, vocabulary, settings, [{"lap": 1, "elbo_per_token": -8.0}])
+
+
+def test_json_cannot_end_its_element():
+    hostile = {"</script>": ["<!--", "a&b", "\u2028"]}
+
+    text = escaped_json(hostile)
+
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == hostile
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "diagonal-gaussian", "zero-mean-gaussian"])
+def test_a_mixture_shows_its_components(tmp_path, likelihood):
+    clumps = draw_clumps(0)
+    np.savez(tmp_path / "v.npz", values=clumps.values, labels=[f"<i>{k}" for k in clumps.kinds])
+    vectors = ingested([tmp_path / "v.npz"], tmp_path / "vectors")
+    run = write_mixture(tmp_path / "run", mixture_of(clumps, likelihood), vectors.fingerprint)
+
+    report(run, "--corpus", tmp_path / "vectors", "--out", tmp_path / "r.html")
+
+    page = Page(tmp_path / "r.html")
+    for shown in (
+        f"run (dp-mixture, {likelihood}, 4 components) was trained on 240 items.",
+        "number learned",
+        "60 items",
+        "examples:",
+        "(<i>",
+        "all 240 items of",
+    ):
+        assert shown in page.text
+    assert ("column 0" in page.text) == (likelihood != "zero-mean-gaussian")
+    assert all(address.startswith("data:image/png;") for address in page.addresses)
+    assert "script" not in page.tags
+
+
+def test_wrong_things_are_refused_in_one_line(run_folder, corpus, tmp_path):
+    out = tmp_path / "r.html"
+    np.save(tmp_path / "v.npy", draw_clumps(0).values)
+    ingested([tmp_path / "v.npy"], tmp_path / "vectors")
+    for arguments, message in (
+        ((tmp_path / "nowhere",), "wanted a run folder"),
+        ((run_folder, "--corpus", run_folder), "swapped"),
+        ((run_folder, "--corpus", tmp_path / "vectors"), "which holds vectors"),
+        ((run_folder, "--corpus", tmp_path / "nowhere"), "nowhere"),
+    ):
+        result = report(*arguments, "--out", out, status=1)
+        assert message in result.stderr
+        assert result.stderr.count("\n") == 1
+    assert not out.exists()
+    out.write_text("mine")
+    assert "--overwrite" in report(run_folder, "--out", out, status=1).stderr
+    report(run_folder, "--out", out, "--overwrite")
+    assert "Topic model" in out.read_text()
+
+
+def test_a_mixture_of_documents_shows_words(tmp_path, corpus):
+    train = ["train", corpus, "--model", "mixture", "--topics", 3, "--likelihood", "multinomial"]
+    train += ["--laps", 3, "--out", tmp_path / "groups", "--quiet"]
+    assert CliRunner().invoke(main, [str(each) for each in train]).exit_code == 0
+
+    report(tmp_path / "groups", "--corpus", corpus, "--out", tmp_path / "r.html")
+
+    page = Page(tmp_path / "r.html")
+    assert "groups (mixture, multinomial, 3 components) was trained on 60 documents." in page.text
+    assert "Which topics are alike" in page.text
+    assert page.source.count('<details class="topic"') == 3
+    assert page.source.count('class="examples"') == 3
+
+
+def needs(program):
+    path = shutil.which(program)
+    if path is None:
+        pytest.skip(f"{program} is not installed")
+    return path
+
+
+def test_the_slider_orders_words_as_the_formula_does(run_folder, corpus, tmp_path):
+    node = needs("node")
+    write_run_report(tmp_path / "r.html", [run_folder], corpus)
+    page = Page(tmp_path / "r.html")
+    (script,) = re.findall(r"<script>\n(.*?)</script>", page.source, flags=re.DOTALL)
+    call = f"""{script}
+const topics = {json.dumps(page.data["runs"][0]["topics"])};
+const balances = [...Array({STEPS + 1}).keys()].map((step) => step / {STEPS});
+const orders = topics.map((t) => balances.map((b) => mostRelevant(t, b, 7)));
+console.log(JSON.stringify(orders));"""
+    (tmp_path / "call.js").write_text(call)
+
+    found = subprocess.run([node, tmp_path / "call.js"], capture_output=True, check=True).stdout
+
+    for topic, orders in zip(page.data["runs"][0]["topics"], json.loads(found), strict=True):
+        logs, lifts = np.array(topic["logs"]), np.array(topic["lifts"])
+        for step, order in enumerate(orders):
+            scores = relevance(logs, lifts, step / STEPS)
+            np.testing.assert_allclose(scores[order], -np.sort(-scores)[:7], atol=1e-9)
+
+
+PROBE = """
+const find = (what) => document.querySelector(what);
+const send = (element, kind) => element.dispatchEvent(new Event(kind));
+const told = {};
+find("#search").value = "wordaa";
+send(find("#search"), "input");
+told.found = find("#found").textContent;
+location.hash = "#run-0-topic-2";
+setTimeout(() => {
+  told.open = [...document.querySelectorAll("details[open]")].map((each) => each.id);
+  told.search = find("#search").value;
+  find("#balance").value = "0.2";
+  send(find("#balance"), "input");
+  told.shown = find("#balance-shown").textContent;
+  told.bars = document.querySelectorAll("#run-0-topic-2 .bar[title]").length;
+  find("#sort").value = "npmi";
+  send(find("#sort"), "change");
+  const sorted = [...document.querySelectorAll("details.topic")];
+  told.npmi = sorted.map((each) => Number(each.dataset.npmi));
+  document.title = JSON.stringify(told);
+}, 200);
+"""
+
+
+def test_a_browser_searches_sorts_and_opens(run_folder, corpus, tmp_path):
+    browser = needs("chromium")
+    write_run_report(tmp_path / "r.html", [run_folder], corpus)
+    page = (tmp_path / "r.html").read_text()
+    page = page.replace("</body>", f"<script>{PROBE}</script></body>")
+    (tmp_path / "probed.html").write_text(page)
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000")
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    address = (tmp_path / "probed.html").as_uri()
+    arguments = [browser, *options, profile, "--dump-dom", address]
+
+    shown = subprocess.run(arguments, capture_output=True, timeout=100, check=True).stdout.decode()
+
+    title = re.search(r"<title>(.*?)</title>", shown, flags=re.DOTALL)
+    told = json.loads(title.group(1))
+    assert re.fullmatch(r"\d of 4", told["found"])
+    assert told["open"] == ["run-0-topic-2"]
+    assert told["shown"] == "0.20"
+    assert told["bars"] == 30
+    assert told["npmi"] == sorted(told["npmi"], reverse=True)
