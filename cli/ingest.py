@@ -87,8 +87,8 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Make a corpus of documents or of vectors: files, folders, .zip archives or patterns, each
-    file also as .gz or .zst.
+    """Make a corpus of documents or of vectors: files, folders, .zip archives, patterns or URLs,
+    each file also as .gz or .zst.
 
     Documents without a word of the vocabulary are left out and counted as skipped. Vectors are
     the rows of arrays, the numeric columns of tables, or patches of images in grey.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal
 
+from sparsetopics.corpora.remote import RemoteFile
 from sparsetopics.errors import SourceError
 
 
@@ -55,22 +56,25 @@ class ZipMember:
         return any(p.parent == self.inside.parent and p.name.startswith(prefix) for p in paths)
 
 
-def zip_members(path: Path) -> list[ZipMember]:
+def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
     """The files of an archive by name; those that are hidden, or of macOS's making, left out.
 
     Raises SourceError if it is damaged or encrypted, if a name points out of it, or if its
     members claim more data than it has.
     """
     with zip_errors(str(path)):
-        archive = zipfile.ZipFile(path)
+        if isinstance(path, Path):
+            n_bytes, archive = path.stat().st_size, zipfile.ZipFile(path)
+        else:
+            n_bytes, archive = path.n_bytes, zipfile.ZipFile(path.open("rb"))
     infos = [info for info in archive.infolist() if not info.is_dir()]
     for info in infos:
         _check_member(info, str(path))
     n_packed = sum(info.compress_size for info in infos)
-    if n_packed > path.stat().st_size:  # members that share their data: a bomb
+    if n_packed > n_bytes:  # members that share their data: a bomb
         raise SourceError(
             str(path),
-            found=f"members of {n_packed:,} packed bytes in a file of {path.stat().st_size:,}",
+            found=f"members of {n_packed:,} packed bytes in a file of {n_bytes:,}",
             wanted="an archive of separate files",
         )
     names = sorted({info.filename for info in infos})

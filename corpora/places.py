@@ -1,4 +1,4 @@
-"""Where a source file can be: on this disk, or in a zip archive."""
+"""Where a source file can be: on this disk, behind a URL, or in a zip archive of either."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from sparsetopics.corpora.archives import ZipMember
+from sparsetopics.corpora.remote import RemoteFile
 
 #: Something to read. All kinds have name, stem and suffix, ``open("rb")`` and ``with_name``.
-Place: TypeAlias = Path | ZipMember
+Place: TypeAlias = Path | RemoteFile | ZipMember
 
 
 def n_bytes_of(place: Place) -> int:

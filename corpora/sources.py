@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
-from sparsetopics.corpora.archives import zip_members
+from sparsetopics.corpora.archives import ZipMember, zip_members
 from sparsetopics.corpora.byte_stream import PACKED_SUFFIXES
 from sparsetopics.corpora.places import Place
+from sparsetopics.corpora.remote import RemoteFile, find_remote, is_url
 from sparsetopics.errors import OptionError, SourceError
 
 
@@ -106,8 +107,8 @@ def _known_format(path: Place, table: FormatTable) -> str:
 def find_files(
     sources: Iterable[str | Path], belongs: Callable[[Place], bool], *, or_all: bool
 ) -> list[SourceFile]:
-    """The files meant by paths, folders (searched through), archives and glob patterns, in a
-    fixed order.
+    """The files meant by paths, folders (searched through), archives, glob patterns and URLs, in
+    a fixed order.
 
     Files named one by one or by a pattern are always taken. Of a folder or a zip archive, files
     that ``belongs`` knows are taken; if it knows none, ``or_all`` takes all of them. Hidden files
@@ -115,16 +116,39 @@ def find_files(
     """
     files: list[SourceFile] = []
     for source in sources:
+        if is_url(source):
+            files += _remote_files(str(source), belongs, or_all=or_all)
+            continue
         for path in _matches(Path(source)):
             if path.is_dir():
-                files += _taken(path, _files_in(path), belongs, or_all=or_all)
-            elif _is_archive(path):
-                files += _taken(path, _members_of(path), belongs, or_all=or_all)
+                files += _taken(str(path), _files_in(path), belongs, or_all=or_all)
             else:
-                files.append(SourceFile(path, path.name))
+                files += _named(path, belongs, or_all=or_all)
     if not files:
         raise SourceError("sources", found="none", wanted="at least one file, folder or pattern")
     return files
+
+
+def _remote_files(
+    url: str, belongs: Callable[[Place], bool], *, or_all: bool
+) -> Iterator[SourceFile]:
+    found = find_remote(url)
+    if found.folder is None:
+        for file in found.files:
+            yield from _named(file, belongs, or_all=or_all)
+        return
+    listed = [SourceFile(file, found.name_of(file)) for file in found.files]
+    yield from _taken(url, _unpacked(listed), belongs, or_all=or_all)
+
+
+def _named(
+    path: Path | RemoteFile, belongs: Callable[[Place], bool], *, or_all: bool
+) -> list[SourceFile]:
+    """A file that was named: itself, or what is in it."""
+    if not _is_archive(path):
+        return [SourceFile(path, path.name)]
+    members = [SourceFile(member, str(member.inside)) for member in zip_members(path)]
+    return _taken(str(path), members, belongs, or_all=or_all)
 
 
 def _matches(source: Path) -> list[Path]:
@@ -140,42 +164,42 @@ def _matches(source: Path) -> list[Path]:
     return matches
 
 
-def _is_archive(path: Path) -> bool:
+def _is_archive(path: Place) -> bool:
     return path.suffix.lower() == ".zip"
-
-
-def _members_of(path: Path) -> list[SourceFile]:
-    return [SourceFile(member, str(member.inside)) for member in zip_members(path)]
 
 
 def _files_in(folder: Path) -> list[SourceFile]:
     """All files of a folder, the members of archives among them, but hidden ones."""
-    names = sorted(
-        path.relative_to(folder).as_posix()
-        for path in folder.rglob("*")
-        if path.is_file() and not any(part[0] == "." for part in path.relative_to(folder).parts)
-    )
+    paths = [path for path in folder.rglob("*") if path.is_file()]
+    listed = [SourceFile(path, path.relative_to(folder).as_posix()) for path in paths]
+    return _unpacked(sorted(listed, key=lambda file: file.name))
+
+
+def _unpacked(listed: Iterable[SourceFile]) -> list[SourceFile]:
+    """The files of a folder that are not hidden, members in the place of an archive."""
     files: list[SourceFile] = []
-    for name in names:
-        if _is_archive(folder / name):
-            members = _members_of(folder / name)
-            files += [SourceFile(member, f"{name}/{inside}") for member, inside in members]
+    for place, name in listed:
+        if any(part[0] == "." for part in name.split("/")):
+            continue
+        if _is_archive(place) and not isinstance(place, ZipMember):
+            members = zip_members(place)
+            files += [SourceFile(member, f"{name}/{member.inside}") for member in members]
         else:
-            files.append(SourceFile(folder / name, name))
+            files.append(SourceFile(place, name))
     return files
 
 
 def _taken(
-    source: Path, files: list[SourceFile], belongs: Callable[[Place], bool], *, or_all: bool
+    source: str, files: list[SourceFile], belongs: Callable[[Place], bool], *, or_all: bool
 ) -> list[SourceFile]:
     """Those of the files of a folder or an archive that are to be read."""
     taken = [file for file in files if belongs(file.path)]
     if not taken and or_all:
         taken = files
     if not taken:
-        nothing = "an empty archive" if _is_archive(source) else "an empty folder"
+        nothing = f"an empty {'archive' if source.lower().endswith('.zip') else 'folder'}"
         raise SourceError(
-            str(source),
+            source,
             found=f"{len(files)} files, none of a known format" if files else nothing,
             wanted="at least one document",
             hint="Name the format with --format." if files else "",
