@@ -195,7 +195,8 @@ def _counts(X: Any, name: str) -> csr_array:
         small = X.dtype.kind in "bui" and X.dtype.itemsize < 8  # duplicates are going to be summed
         counts = csr_array(X.astype(np.int64) if small else X, copy=True)
     else:
-        counts = csr_array(_dense(X))
+        values = _dense(X)
+        counts = csr_array(values.astype(np.float32) if values.dtype == np.float16 else values)
     _check_finite(counts)
     if counts.nnz and counts.data.min() < 0:
         raise ShapeError(
@@ -247,7 +248,7 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 
 def _check_finite(values: csr_array | NDArray[Any]) -> None:
-    data: NDArray[Any] = values.data if issparse(values) else np.asarray(values)
+    data: Any = values.data if issparse(values) else values
     if data.dtype.kind != "f" or not data.size or max(data.max(), -data.min()) <= WIDEST:
         return
     odd = ~(np.abs(data) <= WIDEST)

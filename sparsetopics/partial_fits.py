@@ -35,7 +35,7 @@ from sparsetopics.statistics import DocumentLengths, Statistics, scaled
 from sparsetopics.topic_models import begin_topics, make_topic_model
 from sparsetopics.training import Model
 
-VISITS = 3  # of each new document, by the memoized learner
+VISITS = 5  # of each new document, by the memoized learner
 E = TypeVar("E", bound=fitting.Estimator)
 
 
