@@ -123,10 +123,13 @@ class NodeSource:
         nodes, parents = self._below(self.outer[positions])
         return NodeBatch(self.tree.sums(nodes)), parents
 
-    def refine(self, nodes: IntArray) -> None:
-        """Put children in the place of those of ``nodes`` that are outer ones."""
+    def refine(self, nodes: IntArray, n_levels: int = 1) -> None:
+        """Put what is ``n_levels`` below in the place of those of ``nodes`` that are outer ones."""
         chosen = np.isin(self.outer, nodes)
         below, parents = self._below(self.outer[chosen])
+        for _ in range(n_levels - 1):
+            below, upper = self._below(below)
+            parents = parents[upper]
         former = np.concatenate([np.flatnonzero(~chosen), np.flatnonzero(chosen)[parents]])
         after = np.concatenate([self.outer[~chosen], below])
         self.outer = after[np.argsort(former, kind="stable")]
@@ -182,5 +185,5 @@ class LeafSource:
     def children(self, positions: IntArray) -> tuple[VectorBatch, IntArray]:
         return self._batch.take(positions), np.arange(len(positions))
 
-    def refine(self, nodes: IntArray) -> None:
+    def refine(self, nodes: IntArray, n_levels: int = 1) -> None:
         """There is nothing below."""

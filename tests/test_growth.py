@@ -160,6 +160,23 @@ def test_only_the_nodes_that_are_named_are_divided():
     assert len(source.outer) == 10
 
 
+def test_several_levels_are_as_many_refinements():
+    source, _, _ = world("gaussian", 0)
+    step_by_step, _, _ = world("gaussian", 0)
+    chosen = source.outer[[1, 4]]
+    nodes = chosen
+
+    source.refine(chosen, 3)
+    for _ in range(3):
+        left = step_by_step.tree.children(nodes)
+        step_by_step.refine(nodes)
+        nodes = np.concatenate([left[left >= 0], left[left >= 0] + 1])
+
+    for mine, theirs in zip(source.read(0).sums, step_by_step.read(0).sums, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    assert source.read(0).weights.sum() == source.n_docs
+
+
 # --- splits ---------------------------------------------------------------------------------------
 
 

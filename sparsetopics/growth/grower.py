@@ -31,6 +31,7 @@ CANDIDATES = 10  # components that are split on trial at once (VDP06)
 FULL_TRIALS = 3  # of those, updated in full at most
 EMPTY = 1.0  # items: smaller components are tried to do without at once
 MOST_REFUSED = 3  # components that cannot be done without, and no more are tried
+LEVELS_BELOW = 3  # its nodes are divided to see whether a component can be done without
 AXES = 2  # of a component, that it is cut across
 GAIN = 1e-5  # nats per item that a split must add
 SETTLED = 1e-4  # nats per item: a lap that adds less is the last
@@ -73,7 +74,7 @@ class Grower:
                     tally = MoveTally(n_tried, after.prior.allocation.n_topics - n_topics)
                     return Moved(after.state, after.prior, {"birth": tally}, None)
         self.is_exhausted = True
-        before = self._trimmed(before, np.inf, rng)
+        before = self._trimmed(before, np.inf, rng, n_levels=LEVELS_BELOW)
         return Moved(before.state, before.prior, {"birth": MoveTally(n_tried, 0)}, None)
 
     @property
@@ -140,10 +141,13 @@ class Grower:
                 self._refine(state, prior)
         return Grown(state, prior, score)
 
-    def _trimmed(self, grown: Grown, smaller_than: float, rng: np.random.Generator) -> Grown:
+    def _trimmed(
+        self, grown: Grown, smaller_than: float, rng: np.random.Generator, n_levels: int = 0
+    ) -> Grown:
         """Without small components, the smallest first, as long as the ELBO is hardly lower.
 
-        Some are of nodes that lay across others, until those were divided.
+        Some are of nodes that lie across others, so that no half of a node is of another component.
+        Their nodes are divided ``n_levels`` times first.
         """
         n_refused = 0
         while n_refused < MOST_REFUSED:
@@ -152,11 +156,19 @@ class Grower:
             if len(sizes) < 2 or len(smallest) == 0 or sizes[smallest[0]] >= smaller_than:
                 break
             n_nodes = self._source.read(0).n_docs
+            self._divide(grown.state, int(smallest[0]), n_levels)
             fewer = self._without(grown, int(smallest[0]), rng)
             grown = self._on_this_tree(grown, n_nodes, rng)
             is_better = fewer.score > grown.score - GAIN * self._source.n_tokens
             grown, n_refused = (fewer, 0) if is_better else (grown, n_refused + 1)
         return grown
+
+    def _divide(self, state: GrownState, component: int, n_levels: int) -> None:
+        """All nodes that are mostly the component's."""
+        if n_levels == 0:
+            return
+        assert state.found is not None, "after a lap"
+        self._source.refine(self._source.outer[owners(state.found) == component], n_levels)
 
     def _without(self, grown: Grown, component: int, rng: np.random.Generator) -> Grown:
         """Updates without a component."""

@@ -24,6 +24,6 @@ class OuterSource(Source, Protocol):
         """What is one level below some outer nodes, as a batch, with its parents' places there."""
         ...
 
-    def refine(self, nodes: IntArray) -> None:
-        """Put children in the place of those of ``nodes`` that are outer ones."""
+    def refine(self, nodes: IntArray, n_levels: int = 1) -> None:
+        """Put what is ``n_levels`` below in the place of those of ``nodes`` that are outer ones."""
         ...
