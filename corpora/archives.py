@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+import weakref
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO, Literal
+from tempfile import TemporaryFile
+from typing import IO, Literal, cast
 
 from sparsetopics.corpora.remote import RemoteFile
 from sparsetopics.errors import SourceError
@@ -66,7 +69,7 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
         if isinstance(path, Path):
             n_bytes, archive = path.stat().st_size, zipfile.ZipFile(path)
         else:
-            n_bytes, archive = path.n_bytes, zipfile.ZipFile(path.open("rb"))
+            n_bytes, archive = path.n_bytes, _remote_archive(path)
     infos = [info for info in archive.infolist() if not info.is_dir()]
     for info in infos:
         _check_member(info, str(path))
@@ -80,6 +83,19 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
     names = sorted({info.filename for info in infos})
     members = [ZipMember(archive, str(path), PurePosixPath(name)) for name in names]
     return [member for member in members if not _is_hidden(member.inside)]
+
+
+def _remote_archive(path: RemoteFile) -> zipfile.ZipFile:
+    """Read in place where the service can, else from a copy on disk."""
+    stream = path.open("rb")
+    if not stream.seekable():
+        copy = TemporaryFile()  # noqa: SIM115  closed with the archive
+        with stream:
+            shutil.copyfileobj(stream, copy)
+        stream = cast(IO[bytes], copy)
+    archive = zipfile.ZipFile(stream)
+    weakref.finalize(archive, stream.close)  # a ZipFile leaves open what was open
+    return archive
 
 
 def _check_member(info: zipfile.ZipInfo, archive_name: str) -> None:

@@ -34,7 +34,7 @@ class RemoteFile:
 
     system: Any
     path: str  # as the file system knows it
-    is_web: bool  # where a question mark ends the name
+    is_web: bool  # there a question mark ends the name, and there is only one way to read: on
 
     def __str__(self) -> str:
         return str(self.system.unstrip_protocol(self.path))
@@ -60,7 +60,12 @@ class RemoteFile:
     def open(self, mode: Literal["rb"]) -> IO[bytes]:
         """Its bytes, fetched as they are read."""
         with _as_os_errors():
-            return io.BufferedReader(_RemoteStream(self.system.open(self.path, mode)), _READ_AHEAD)
+            if self.is_web:  # as one stream: many servers know no ranges
+                stream = self.system.open(self.path, mode, block_size=0)
+            else:
+                stream = self.system.open(self.path, mode)
+        raw = _RemoteStream(stream, is_seekable=not self.is_web)
+        return io.BufferedReader(raw, _READ_AHEAD)
 
     def is_file(self) -> bool:
         with _as_os_errors():
@@ -144,14 +149,15 @@ def _missing(url: str, found: str) -> OptionError:
 class _RemoteStream(io.RawIOBase):
     """A stream of fsspec whose errors, of whatever kind, are OSErrors."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: Any, *, is_seekable: bool) -> None:
         self._stream = stream
+        self._is_seekable = is_seekable
 
     def readable(self) -> bool:
         return True
 
     def seekable(self) -> bool:
-        return bool(self._stream.seekable())
+        return self._is_seekable
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         with _as_os_errors(), memoryview(buffer).cast("B") as view:

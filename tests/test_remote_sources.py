@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from collections_on_disk import documents_of, make_texts, write_jsonl
-from sparsetopics.corpora import byte_stream
+from sparsetopics.corpora import byte_stream, remote
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.remote import RemoteFile
@@ -58,6 +58,16 @@ def test_a_url_gives_what_the_file_gives(name, bucket, tmp_path, monkeypatch):
     expected = ingested(path, tmp_path)
 
     assert ingested(bucket(name, path.read_bytes()), tmp_path) == expected
+
+
+def test_an_archive_on_a_server_that_cannot_seek(bucket, tmp_path, monkeypatch):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.lines", "one word\nother words\n")
+    url = bucket("a.zip", path.read_bytes())
+    monkeypatch.setattr(remote._RemoteStream, "seekable", lambda _: False)
+
+    assert ingested(url, tmp_path) == {"0": {"one": 1, "word": 1}, "1": {"other": 1, "words": 1}}
 
 
 def test_folders_and_patterns(bucket, tmp_path):
