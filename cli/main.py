@@ -24,6 +24,7 @@ COMMANDS = {
         "denoise",
         "export",
         "report",
+        "compare",
     )
 }
 VERBOSE = "sparsetopics.verbose"

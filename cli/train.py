@@ -15,6 +15,7 @@ from sparsetopics.options import (
     DEFAULT_LIKELIHOOD,
     DEFAULT_MOVES,
     DEFAULT_TOP_CONCENTRATION,
+    DEFAULT_TOPICS,
     DEFAULT_TREE_TOLERANCE,
     GROWTH_LAPS,
     MIXTURES,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from sparsetopics.trained_runs import RunResult
 
 NO_MOVES = "none"
-DEFAULT_TOPICS: dict[ModelName, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
 DEFAULT_TRUNCATION = 50
 
 

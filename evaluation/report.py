@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.evaluation.completion import CompletionScore
 from sparsetopics.evaluation.figures import N_COLOURS, map_figure, score_figure
 from sparsetopics.evaluation.mixture_scores import MixtureCard
 from sparsetopics.evaluation.mixture_subjects import mixture_subject
@@ -114,14 +115,6 @@ def scored_report(
 ) -> Report:
     """What the page of scored topic models says."""
     score = cards[0].completion
-    facts = {
-        "documents scored": f"{score.n_documents:,}",
-        "hidden tokens scored": f"{score.n_tokens:,.0f}",
-        "documents skipped": f"{score.n_skipped_documents:,} with fewer than two known words",
-        "tokens unknown": f"{score.n_unknown_tokens:,} outside the training vocabulary",
-        "split": f"by word type, one fifth hidden, seed {setting.seed}",
-        "coherence counted in": setting.coherence_corpus,
-    }
     return Report(
         title="Topic model evaluation",
         subjects=[scored_subject(card, examples, workers=workers) for card in cards],
@@ -129,8 +122,20 @@ def scored_report(
         heldout=setting.heldout,
         coherence_corpus=setting.coherence_corpus,
         examples_corpus="" if examples is None else setting.heldout,
-        panels=[Panel(setting.heldout, facts)],
+        panels=[Panel(setting.heldout, score_facts(score, setting))],
     )
+
+
+def score_facts(score: CompletionScore, setting: Setting) -> dict[str, str]:
+    """What was scored, and how."""
+    return {
+        "documents scored": f"{score.n_documents:,}",
+        "hidden tokens scored": f"{score.n_tokens:,.0f}",
+        "documents skipped": f"{score.n_skipped_documents:,} with fewer than two known words",
+        "tokens unknown": f"{score.n_unknown_tokens:,} outside the training vocabulary",
+        "split": f"by word type, one fifth hidden, seed {setting.seed}",
+        "coherence counted in": setting.coherence_corpus,
+    }
 
 
 def scored_mixtures(
@@ -209,11 +214,13 @@ def _map(subject: Subject, number: int) -> Markup | None:
 
 
 def _best(shown: Sequence[Shown]) -> Shown:
-    """The one with the highest score; the first where the numbers of models do not compare."""
-    scored = [each for each in shown if each.subject.score is not None]
-    if len({each.subject.family for each in scored}) != 1:
-        return shown[0]
-    return max(scored, key=lambda each: each.subject.score.score if each.subject.score else 0.0)
+    """Of the first family, whose numbers compare, the model with the highest score if any has."""
+    scores = {
+        each.number: each.subject.score.score
+        for each in shown
+        if each.subject.family == shown[0].subject.family and each.subject.score is not None
+    }
+    return shown[max(scores, key=lambda number: scores[number])] if scores else shown[0]
 
 
 def _families(shown: Sequence[Shown]) -> list[Family]:

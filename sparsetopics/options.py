@@ -26,6 +26,7 @@ DEFAULT_MASSES: dict[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8
 DEFAULT_START: StartName = "distant"  # ahead of random documents under both updates
 # All but LDA stop when they have settled.
 DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
+DEFAULT_TOPICS: dict[ModelName, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
 GROWTH_LAPS = 1000  # of the accelerated learner: one for each component
 DEFAULT_TREE_TOLERANCE = 0.0005
 MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")

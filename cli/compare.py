@@ -1,0 +1,152 @@
+"""``sparsetopics compare``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+import click
+
+from sparsetopics.options import LikelihoodName
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sparsetopics.evaluation.comparison import ComparedModel
+
+HEADS = {  # of the tables: keys of --json and decimals
+    "log_likelihood_per_item": ("log-lik/item", 4),
+    "log_likelihood_per_token": ("log-lik/token", 4),
+    "standard_error": ("std.err", 4),
+    "unigram_log_likelihood_per_token": ("unigram", 4),
+    "perplexity": ("perplexity", 1),
+    "npmi": ("NPMI", 3),
+    "diversity": ("diversity", 3),
+    "nmi": ("NMI", 3),
+    "elbo_per_token": ("ELBO/token", 4),
+    "elbo_per_item": ("ELBO/item", 4),
+    "n_topics": ("topics", 0),
+    "n_components": ("components", 0),
+    "laps": ("laps", 0),
+    "seconds": ("seconds", 1),
+}
+
+
+@click.command()
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option(
+    "--models",
+    required=True,
+    metavar="MODEL[:TOPICS],...",
+    help="Models to compare, each lda, hdp, dp-mixture or mixture, perhaps with the number of "
+    "topics or components that it keeps or starts from.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Folder to write: runs, page."
+)
+@click.option("--overwrite", is_flag=True, help="Replace what is in the folder.")
+@click.option(
+    "--heldout",
+    type=click.Path(path_type=Path),
+    help="Score on this corpus. Default: a part of CORPUS that no model is trained on.",
+)
+@click.option(
+    "--held-out",
+    "share",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="Share of CORPUS in that part.",
+)
+@click.option("--laps", type=int, help="Of every model, as for train.")
+@click.option("--sparsity", type=int, help="Of every model, as for train.")
+@click.option(
+    "--likelihood",
+    type=click.Choice(get_args(LikelihoodName)),
+    help="Of mixtures, as for train. Default: multinomial for documents, gaussian for vectors.",
+)
+@click.option("--every-lap", is_flag=True, help="Score after every lap too, for the page's curves.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of the division, of training and of the score.",
+)
+@click.option(
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Threads."
+)
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def command(
+    corpus: Path,
+    models: str,
+    out: Path,
+    overwrite: bool,
+    heldout: Path | None,
+    share: float,
+    laps: int | None,
+    sparsity: int | None,
+    likelihood: LikelihoodName | None,
+    every_lap: bool,
+    seed: int,
+    workers: int,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Train several models on CORPUS alike, score them on the same held-out part, set them side
+    by side.
+
+    Writes a run folder for each model, named after it (lda-50), and report.html; and the division
+    into train and heldout unless --heldout is given. Topic models are scored by document
+    completion, mixtures by the density of whole documents or items, as `sparsetopics evaluate`
+    does, so their numbers stand in tables of their own. An interrupted comparison leaves the runs
+    that it has.
+
+    \b
+    Example:
+        sparsetopics compare news --models lda:50,lda:100,hdp --out comparison
+        sparsetopics compare digits --models mixture:20,dp-mixture --laps 30 --out comparison
+    """
+    from sparsetopics.cli.train_progress import show_progress
+    from sparsetopics.evaluation.comparison import (
+        ComparisonHooks,
+        ComparisonPlan,
+        compare_models,
+        parse_models,
+    )
+
+    plan = ComparisonPlan(
+        corpus, out, parse_models(models), heldout, share, laps, sparsity, likelihood, seed,
+        workers, every_lap, overwrite,
+    )  # fmt: skip
+    hooks = ComparisonHooks(
+        say=lambda step: None if quiet else click.echo(step, err=True),
+        progress=lambda options: show_progress(options, quiet=quiet),
+    )
+    made = compare_models(plan, hooks)
+    if as_json:
+        records = [each.as_dict() for each in made.models]
+        click.echo(json.dumps({"report": str(made.report), "models": records}))
+        return
+    kinds = {type(each.card): None for each in made.models}
+    for kind in kinds:
+        _print_table([each for each in made.models if isinstance(each.card, kind)])
+    click.echo(f"Wrote {made.report}.")
+
+
+def _print_table(models: Sequence[ComparedModel]) -> None:
+    """A line per model; a column that none of them fills is left out."""
+    records = [each.as_dict() for each in models]
+    keys = [key for key in HEADS if any(record.get(key) is not None for record in records)]
+    widths = [max(len(HEADS[key][0]), 8) for key in keys]
+    name_width = max(len("model"), *(len(each.name) for each in models))
+    heads = [HEADS[key][0].rjust(width) for key, width in zip(keys, widths, strict=True)]
+    click.echo("  ".join(["model".ljust(name_width), *heads]))
+    for record in records:
+        cells = [
+            ("-" if record.get(key) is None else f"{record[key]:.{HEADS[key][1]}f}").rjust(width)
+            for key, width in zip(keys, widths, strict=True)
+        ]
+        click.echo("  ".join([record["name"].ljust(name_width), *cells]))
