@@ -10,17 +10,34 @@ from hypothesis import settings
 from sparsetopics.allocations.mixtures import FiniteMixture
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.executors import open_executor
 from sparsetopics.likelihoods.multinomial import DirichletPosterior, Multinomial
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.mixture_runs import save_mixture_run
 from sparsetopics.model import Sticks, TopicModel
 from sparsetopics.runs import save_run
+from sparsetopics.training import Hooks, train
 
 # Kernels compile on their first example, and a test must fail on every machine or on none.
 settings.register_profile("sparsetopics", deadline=None, derandomize=True)
 settings.load_profile("sparsetopics")
 
 N_WORDS = 30
+
+
+@pytest.fixture
+def fit(tmp_path):
+    """Train and return the model and the course of training."""
+
+    def run(source, options, *, workers=1, start=None, seed=0):
+        course = []
+        hooks = Hooks(on_lap=lambda info, model: course.append(info))
+        rng = np.random.default_rng(seed)
+        with open_executor(workers) as executor:
+            model = train(source, options, tmp_path, executor, rng, hooks=hooks, start=start)
+        return model, course
+
+    return run
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from simulated_documents import as_source, batch_of_counts, simulate
 from sparsetopics import document_step, word_counts
 from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.document_step import fit_documents
-from sparsetopics.executors import SerialExecutor, open_executor
+from sparsetopics.executors import SerialExecutor
 from sparsetopics.learners.full import FullLearner
 from sparsetopics.learners.learner import Visit
 from sparsetopics.learners.stochastic import StochasticLearner
@@ -36,21 +36,6 @@ def options(n_topics, laps, learner="memoized", local=LocalOptions(), **others):
     return TrainingOptions(
         n_topics, laps, learner, local, model="hdp", moves=WITHOUT_MOVES, **others
     )
-
-
-@pytest.fixture
-def fit(tmp_path):
-    """Train and return the model and the trace."""
-
-    def run(source, options, *, workers=1, seed=0):
-        trace = []
-        hooks = Hooks(on_lap=lambda info, model: trace.append(info))
-        rng = np.random.default_rng(seed)
-        with open_executor(workers) as executor:
-            model = train(source, options, tmp_path, executor, rng, hooks=hooks)
-        return model, trace
-
-    return run
 
 
 @pytest.fixture

@@ -7,9 +7,7 @@ from bars import ten_bars
 from simulated_documents import as_source, batch_of_counts, simulate
 from sparsetopics import training
 from sparsetopics.errors import OptionError
-from sparsetopics.executors import open_executor
 from sparsetopics.options import LocalOptions, MoveOptions, TopicPrior, TrainingOptions
-from sparsetopics.training import Hooks, train
 
 N_WORDS = 30
 ALL = ("merge", "delete", "birth")
@@ -33,21 +31,6 @@ def options(n_topics, names=ALL, criterion="bound", local=None, laps=30, verify=
     moves = MoveOptions(names, criterion, verify)
     local = local or LocalOptions()
     return TrainingOptions(n_topics, laps, local=local, model="hdp", moves=moves, **others)
-
-
-@pytest.fixture
-def fit(tmp_path):
-    """Train and return the model and the trace."""
-
-    def run(source, options, *, workers=1, seed=0):
-        trace = []
-        hooks = Hooks(on_lap=lambda info, model: trace.append(info))
-        rng = np.random.default_rng(seed)
-        with open_executor(workers) as executor:
-            model = train(source, options, tmp_path, executor, rng, hooks=hooks)
-        return model, trace
-
-    return run
 
 
 def bounds(trace):

@@ -22,21 +22,6 @@ N_WORDS = 30
 
 
 @pytest.fixture
-def fit(tmp_path):
-    """Train and return the model and the trace."""
-
-    def run(source, options, *, workers=1, start=None, seed=0):
-        trace = []
-        hooks = Hooks(on_lap=lambda info, model: trace.append(info))
-        rng = np.random.default_rng(seed)
-        with open_executor(workers) as executor:
-            model = train(source, options, tmp_path, executor, rng, hooks=hooks, start=start)
-        return model, trace
-
-    return run
-
-
-@pytest.fixture
 def source():
     return as_source(simulate(np.random.default_rng(0), n_docs=90), N_WORDS, 3)
 
