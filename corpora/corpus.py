@@ -16,6 +16,8 @@ from sparsetopics.corpora.memory_corpus import documents_of_csr, documents_of_te
 from sparsetopics.corpora.pruning import PruningOptions
 from sparsetopics.corpora.shard_files import StoredShard
 from sparsetopics.corpora.shards import StoredRowGroup
+from sparsetopics.corpora.sources import ReadOptions
+from sparsetopics.corpora.tables import documents_of_table
 from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.corpora.vocabulary import Vocabulary
 
@@ -120,6 +122,29 @@ class Corpus:
         no document is left.
         """
         return cls(*documents_of_texts(texts, tokenizer, pruning, vocabulary))
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        text_field: str = "text",
+        id_field: str | None = None,
+        label_field: str | None = None,
+        tokenizer: TokenizerOptions | None = None,
+        pruning: PruningOptions = DEFAULT_PRUNING,
+        vocabulary: Vocabulary | None = None,
+    ) -> Corpus:
+        """Make a corpus in memory of a table, one document a row.
+
+        A table is anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: of pyarrow,
+        pandas, polars, DuckDB; or a Hugging Face dataset. Without ``id_field`` and
+        ``label_field``, columns called ``id`` and ``label`` are used where they exist; the rest is
+        as for ``from_texts``. Raises SourceError for something else, or a column that is not there
+        or holds no text, or if nothing is left.
+        """
+        read = ReadOptions(text_field, id_field, label_field)
+        return cls(*documents_of_table(table, read, tokenizer, pruning, vocabulary))
 
     @classmethod
     def from_csr(

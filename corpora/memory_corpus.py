@@ -69,10 +69,21 @@ def documents_of_texts(
     given: Vocabulary | None,
 ) -> MemoryDocuments:
     """Tokenise, prune and encode; SourceError if nothing is left."""
+    return documents_of_blocks(_text_blocks(texts), "texts", tokenizer, pruning, given)
+
+
+def documents_of_blocks(
+    texts: Iterable[TextBlock],
+    where: str,
+    tokenizer: TokenizerOptions | None,
+    pruning: PruningOptions,
+    given: Vocabulary | None,
+) -> MemoryDocuments:
+    """As ``documents_of_texts``, of documents with ids and labels."""
     tokenizer = options_for(given, tokenizer)
     if given is None and tokenizer.ngrams > 1:
         tokenizer = tokenizer.before_joining(pruning.stop_words)
-    blocks = [count_texts(block, tokenizer) for block in _text_blocks(texts)]
+    blocks = [count_texts(block, tokenizer) for block in texts]
     vocabulary = _learned(blocks, pruning) if given is None else given
     vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
     words = pa.array(vocabulary.words, pa.string())
@@ -81,7 +92,7 @@ def documents_of_texts(
     n_skipped = sum(block.n_skipped for block in encoded)
     if not groups:
         raise SourceError(
-            "texts",
+            where,
             found=f"none of {n_skipped} documents with a word of the vocabulary",
             wanted="at least one",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -37,13 +37,13 @@ def read_parquet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[
             positions = find_fields(names, options, str(file.path))
             columns = [names[position] for position in positions if position is not None]
             batches = table.iter_batches(_ROWS_AT_ONCE, columns=columns, use_threads=False)
-            yield from _blocks(batches, file.path, options)
+            yield from table_blocks(batches, str(file.path), options)
 
 
 def read_ipc(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     for file in files:
         with arrow_errors(file.path), open_arrow(file.path) as source:
-            yield from _blocks(ipc_batches(source), file.path, options)
+            yield from table_blocks(ipc_batches(source), str(file.path), options)
 
 
 def ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
@@ -82,9 +82,9 @@ def arrow_errors(path: Place) -> Iterator[None]:
             ) from error
 
 
-def _blocks(
-    batches: Iterator[pa.RecordBatch], path: Place, options: ReadOptions
-) -> Iterator[PendingBlock]:
+def table_blocks(
+    batches: Iterator[pa.RecordBatch], where: str, options: ReadOptions
+) -> Iterator[Callable[[], TextBlock]]:
     """Record batches put together to blocks of a good size."""
     together: list[pa.RecordBatch] = []
     n_bytes = first_row = 0
@@ -93,25 +93,25 @@ def _blocks(
         n_bytes += batch.nbytes
         if n_bytes >= BLOCK_BYTES:
             table = pa.Table.from_batches(together)
-            yield partial(_decode, table, path, first_row, options)
+            yield partial(_decode, table, where, first_row, options)
             first_row += len(table)
             together, n_bytes = [], 0
     if together:
-        yield partial(_decode, pa.Table.from_batches(together), path, first_row, options)
+        yield partial(_decode, pa.Table.from_batches(together), where, first_row, options)
 
 
-def _decode(table: pa.Table, path: Place, first_row: int, options: ReadOptions) -> TextBlock:
-    fields = find_fields(table.column_names, options, str(path))
+def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -> TextBlock:
+    fields = find_fields(table.column_names, options, where)
     text_type = table.schema.field(fields.text).type
     if not _is_text(text_type):
         raise SourceError(
-            str(path), found=f"{text_type} in field {options.text_field!r}", wanted="strings"
+            where, found=f"{text_type} in field {options.text_field!r}", wanted="strings"
         )
     return TextBlock(
         *(
             pa.nulls(len(table), pa.string())
             if position is None
-            else _strings(table.column(position), path, first_row, options)
+            else _strings(table.column(position), where, first_row, options)
             for position in fields
         )
     )
@@ -126,16 +126,21 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _strings(
-    column: pa.ChunkedArray, path: Place, first_row: int, options: ReadOptions
+    column: pa.ChunkedArray, where: str, first_row: int, options: ReadOptions
 ) -> pa.StringArray:
     """The column as strings of valid UTF-8, which Arrow itself does not promise."""
-    strings = column.cast(pa.string()).combine_chunks()
+    try:
+        strings = column.cast(pa.string()).combine_chunks()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise SourceError(
+            where, found=f"an id or label of type {column.type}", wanted="strings or numbers"
+        ) from error
     try:
         strings.validate(full=True)
     except pa.ArrowInvalid:
         strings = pa.array(
             [
-                _text(value, f"{path}, row {row}", options)
+                _text(value, f"{where}, row {row}", options)
                 for row, value in enumerate(strings.cast(pa.binary()).to_pylist(), first_row)
             ],
             pa.string(),
