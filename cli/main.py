@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import signal
+import threading
 import traceback
-from typing import Any, cast
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, NoReturn, cast
 
 import click
 
@@ -18,6 +23,7 @@ COMMANDS = {
         "ingest",
         "corpus",
         "train",
+        "resume",
         "evaluate",
         "topics",
         "infer",
@@ -29,6 +35,11 @@ COMMANDS = {
 }
 VERBOSE = "sparsetopics.verbose"
 INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
+TERMINATED = 143  # 128 + SIGTERM
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which stops a command as Ctrl-C does."""
 
 
 def _remember_verbose(ctx: click.Context, _: click.Parameter, value: bool) -> None:
@@ -66,14 +77,32 @@ class LazyCommands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         choose_cache_folder()
         try:
-            return super().invoke(ctx)
+            with _terminable():
+                return super().invoke(ctx)
         except SparsetopicsError as error:
             if VERBOSE in ctx.meta:
                 traceback.print_exc()
             raise click.ClickException(str(error)) from error
-        except KeyboardInterrupt:
-            click.echo("Error: interrupted.", err=True)
-            ctx.exit(INTERRUPTED)
+        except KeyboardInterrupt as stop:
+            click.echo(f"Error: {str(stop) or 'interrupted.'}", err=True)
+            ctx.exit(TERMINATED if isinstance(stop, Terminated) else INTERRUPTED)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end a command cleanly."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise Terminated
 
 
 @click.group(cls=LazyCommands, params=[_verbose_option()])

@@ -184,6 +184,18 @@ def _move_names(
     show_default=True,
     help="A corpus with more document-word pairs than this is streamed from disk.",
 )
+@click.option(
+    "--checkpoint-every",
+    type=click.IntRange(min=0),
+    metavar="LAPS",
+    help="Keep the state of training after so many laps, 0 for never; `sparsetopics resume` goes "
+    "on from there. Default: as often as takes less than a tenth of the time.",
+)
+@click.option(
+    "--keep-state",
+    is_flag=True,
+    help="Keep the state when training is done, so that `resume --laps` can go on.",
+)
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -214,6 +226,8 @@ def command(
     workers: int,
     heldout: Path | None,
     resident_pairs: int,
+    checkpoint_every: int | None,
+    keep_state: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -221,7 +235,7 @@ def command(
 
     By default an HDP, which finds out how many topics there are from wherever it starts: topics
     merge, vanish and are born where that raises the criterion, until neither their number nor the
-    bound changes.
+    bound changes. If training is interrupted, ``sparsetopics resume`` goes on with it.
 
     \b
     Example:
@@ -237,7 +251,8 @@ def command(
     """
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.options import GradientOptions, LocalOptions, TopicPrior, TrainingOptions
-    from sparsetopics.trained_runs import RunPlan, move_options, train_run
+    from sparsetopics.run_plans import RunPlan
+    from sparsetopics.trained_runs import move_options, train_run
 
     is_mixture = model in MIXTURES
     if is_mixture:
@@ -276,6 +291,8 @@ def command(
         start_run=None if drawn or start is None else Path(start),
         start_topics=topics is None,
         overwrite=overwrite,
+        checkpoint_every=checkpoint_every,
+        keep_state=keep_state,
     )
     with show_progress(options, quiet=quiet) as hooks:
         result = train_run(plan, hooks)

@@ -95,13 +95,13 @@ def write_checkpoint(path: Path, value: Any) -> None:
 def read_checkpoint(path: Path, memo: Memo) -> Any:
     """What was written; RunError if it is damaged, or of another version."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             tree = json.loads(file[TREE])
             check_version(path, tree)
             return decode(tree["value"], file, memo)
-    except (OSError, zipfile.BadZipFile, zlib.error) as error:
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise _damaged(path, error) from error
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, StopIteration) as error:
         raise _damaged(path, error) from error
 
 
@@ -133,7 +133,7 @@ def encode(value: Any, arrays: Arrays, name: str = "value") -> Any:
         return value
     if isinstance(value, np.ndarray):
         axes = np.argsort([-stride for stride in value.strides], kind="stable")
-        arrays[name] = np.ascontiguousarray(value.transpose(axes))
+        arrays[name] = np.asarray(value.transpose(axes), order="C")
         return {"array": name, "axes": axes.tolist()}
     if isinstance(value, np.generic):
         return {"number": value.dtype.str, "value": value.item()}
@@ -169,7 +169,10 @@ def _fields(value: Any) -> list[_Field]:
 
 
 def decode(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> Any:
-    """The inverse of ``encode``; raises errors of many kinds for a tree that it did not write."""
+    """The inverse of ``encode``; raises errors of many kinds for a tree that it did not write.
+
+    The ``memo`` takes what a memo has kept.
+    """
     if not isinstance(tree, dict):
         return tree
     read = _READERS[next(iter(tree))]

@@ -43,6 +43,7 @@ class Memo:
         self._versioned = versioned
         self._written = max(map(_number, folder.glob(PATTERN)), default=0)
         self._unsynced: set[Path] = set()
+        self._adopted: set[Path] = set()
         self._discarded: set[Path] = set()
 
     def keep(self, arrays: Arrays) -> StoredArrays:
@@ -65,7 +66,13 @@ class Memo:
         if found != size:
             text = "no such file" if found is None else f"{found:,} bytes"
             raise RunError(str(path), found=text, wanted=f"{size:,} bytes")
+        self._adopted.add(path)
         return OnDisk(path, self)
+
+    def drop_strangers(self) -> None:
+        """Remove files that were neither adopted nor written here: of a lap that was not kept."""
+        for path in set(self._folder.glob(PATTERN)) - self._adopted - self._unsynced:
+            path.unlink()
 
     def release(self, size: int) -> None:
         """Take back ``size`` bytes of the budget."""
@@ -120,7 +127,7 @@ class OnDisk:
 
     def load(self) -> Arrays:
         try:
-            with np.load(self.path, allow_pickle=False) as arrays:
+            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 return dict(arrays)
         except zipfile.BadZipFile as error:
             found = f"damage ({error})"

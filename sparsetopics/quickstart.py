@@ -20,9 +20,10 @@ from sparsetopics.evaluation.candidates import run_candidate
 from sparsetopics.evaluation.report import Setting, write_report
 from sparsetopics.evaluation.scorecard import Scorecard, score_candidate
 from sparsetopics.options import TrainingOptions
+from sparsetopics.run_plans import RunPlan
 from sparsetopics.runs import load_run
 from sparsetopics.staging import staged_folder
-from sparsetopics.trained_runs import RunHooks, RunPlan, train_run
+from sparsetopics.trained_runs import RunHooks, train_run
 
 HELD_OUT_SHARE = 0.1
 SEED = 0
@@ -56,10 +57,11 @@ def run_quickstart(
             f"Training an HDP that starts from {TRAINING.n_topics} topics; the first time, code is "
             "compiled for this machine"
         )
-        plan = RunPlan(train_corpus, folder / "run", TRAINING, seed=SEED, heldout=heldout)
+        run = folder / "run"
+        plan = RunPlan(train_corpus, run, TRAINING, seed=SEED, heldout=heldout, checkpoint_every=0)
         train_run(plan, hooks)
         say("Scoring the topics on the held-out stories and writing the report")
-        candidate = replace(run_candidate(load_run(folder / "run")), name=str(out / "run"))
+        candidate = replace(run_candidate(load_run(run)), name=str(out / "run"))
         documents = Corpus.open(heldout)
         card = score_candidate(candidate, documents, Corpus.open(train_corpus))
         setting = Setting(str(out / "heldout"), str(out / "train"), SEED)

@@ -21,6 +21,9 @@ FORMAT_VERSION = 1
 SETTINGS_FILE = "model.json"
 ARRAYS_FILE = "model.safetensors"
 TRACE_FILE = "trace.jsonl"
+RUN_FILES = (SETTINGS_FILE, ARRAYS_FILE, TRACE_FILE, "vocabulary.parquet")
+STATE_FOLDER = "state"  # of a run that is being trained (``training_folder``)
+PLAN_FILE = "plan.json"
 LIBRARIES = ("sparsetopics", "numpy", "scipy", "numba", "pyarrow")
 
 

@@ -12,7 +12,9 @@ from sparsetopics.errors import CorpusFormatError, RunError, VocabularyError
 from sparsetopics.model import TopicModel
 from sparsetopics.run_files import (
     ARRAYS_FILE,
+    PLAN_FILE,
     SETTINGS_FILE,
+    STATE_FOLDER,
     TRACE_FILE,
     check_entries,
     check_numbers,
@@ -122,6 +124,9 @@ def check_folder(path: Path) -> None:
         raise RunError(str(path), found="a file", wanted=wanted, hint=hint)
     if (path / SETTINGS_FILE).exists():
         return
+    if (path / STATE_FOLDER / PLAN_FILE).exists():
+        hint = f"Go on with `sparsetopics resume {path}`."
+        raise RunError(str(path), found="a training that is not done", wanted=wanted, hint=hint)
     if (path / "manifest.json").exists():
         swapped = "Are the run and the corpus swapped? The run comes first."
         raise RunError(str(path), found="a corpus folder", wanted=wanted, hint=swapped)

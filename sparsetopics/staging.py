@@ -34,7 +34,7 @@ def staged_folder(path: Path, *, overwrite: bool) -> Iterator[Path]:
     scratch = _make_scratch(path)
     try:
         yield scratch
-        _sync_tree(scratch)
+        sync_tree(scratch)
         _replace(scratch, path)
     except OSError as error:
         raise _refused(path, error) from error
@@ -49,13 +49,18 @@ def staged_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
     scratch = path.with_name(f".{path.name}.part-{os.getpid()}")
     try:
         yield scratch
-        _sync(scratch)
-        os.replace(scratch, path)
-        _sync(path.parent)
+        put_in_place(scratch, path)
     except OSError as error:
         raise _refused(path, error) from error
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def put_in_place(scratch: Path, path: Path) -> None:
+    """Have a file that is written take the place of another, whole at any moment."""
+    sync(scratch)
+    os.replace(scratch, path)
+    sync(path.parent)
 
 
 def _make_scratch(path: Path) -> Path:
@@ -76,16 +81,18 @@ def _replace(scratch: Path, path: Path) -> None:
         shutil.rmtree(old) if old.is_dir() else old.unlink()
     else:
         os.rename(scratch, path)
-    _sync(path.parent)
+    sync(path.parent)
 
 
-def _sync_tree(folder: Path) -> None:
+def sync_tree(folder: Path) -> None:
+    """``sync`` for all that a folder holds, and itself."""
     for file in folder.rglob("*"):
-        _sync(file)
-    _sync(folder)
+        sync(file)
+    sync(folder)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Have the disk hold a file, or the names in a folder."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from math import nan
 from pathlib import Path
 from typing import Any, NamedTuple, get_args
@@ -36,26 +35,11 @@ from sparsetopics.options import (
     StartName,
     TrainingOptions,
 )
+from sparsetopics.run_keeper import RunKeeper
+from sparsetopics.run_plans import RunPlan, plan_record
 from sparsetopics.runs import load_run, refuse_run, save_run
-from sparsetopics.staging import staged_folder
 from sparsetopics.training import Hooks, LapInfo, Model, train
-
-
-@dataclass(frozen=True, slots=True)
-class RunPlan:
-    """One training run on disk."""
-
-    corpus: Path
-    out: Path
-    options: TrainingOptions
-    n_batches: int | None = None
-    resident_pairs: int = 32_000_000
-    seed: int = 0
-    workers: int = 1
-    heldout: Path | None = None
-    start_run: Path | None = None
-    start_topics: bool = False  # as many topics as ``start_run`` has, whatever the options say
-    overwrite: bool = False
+from sparsetopics.training_folder import TrainingFolder, check_new_run, new_training
 
 
 class RunHooks(NamedTuple):
@@ -75,7 +59,7 @@ class RunResult(NamedTuple):
     seconds: float
 
 
-class _Task(NamedTuple):
+class Task(NamedTuple):
     """What the kind of data decides about a run."""
 
     divide: Callable[[np.random.Generator], Source]
@@ -85,42 +69,48 @@ class _Task(NamedTuple):
 
 
 def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa: B008
-    """Train and write ``plan.out``, whole or not at all.
+    """Train and write ``plan.out``; until that is done it holds the state of the training alone.
 
     Raises SparsetopicsError of the kind that fits: an output that exists, a damaged corpus,
     vocabularies or columns that differ, options out of range.
     """
+    check_new_run(plan.out, overwrite=plan.overwrite)
+    plan, task = task_of(plan)
+    with new_training(plan.out, plan_record(plan), overwrite=plan.overwrite) as folder:
+        return go_on(plan, task, folder, hooks)
+
+
+def go_on(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) -> RunResult:
+    """Train from where ``folder`` is to the end, and publish the run."""
     began = time.perf_counter()
-    with staged_folder(plan.out, overwrite=plan.overwrite) as folder:
-        refuse_run(plan.corpus)
-        plan, task = _task_of(plan)
-        trace: list[dict[str, Any]] = []
+    keeper = RunKeeper(folder, plan.checkpoint_every)
 
-        def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
-            score = None if plan.heldout is None else task.score(snapshot())
-            trace.append(info._asdict() | {"heldout_log_likelihood_per_token": score})
-            hooks.on_lap(trace[-1])
+    def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
+        score = None if plan.heldout is None else task.score(snapshot())
+        keeper.trace.append(info._asdict() | {"heldout_log_likelihood_per_token": score})
+        hooks.on_lap(keeper.trace[-1])
 
-        model = _train(plan, task, folder, Hooks(on_lap, hooks.on_documents))
-        task.save(folder, model, trace)
-    seconds = time.perf_counter() - began
-    last = trace[-1]
+    rng = np.random.default_rng(plan.seed)
+    source = task.divide(rng)
+    with open_executor(plan.workers) as executor:
+        told = Hooks(on_lap, hooks.on_documents)
+        model = train(
+            source, plan.options, folder.memo, executor, rng,
+            hooks=told, start=task.start, keeper=keeper,
+        )  # fmt: skip
+    folder.publish(lambda result: task.save(result, model, keeper.trace))
+    if plan.keep_state:
+        folder.write_plan(plan_record(plan, finished=True))
+    else:
+        folder.remove_state()
+    seconds = keeper.seconds_before + time.perf_counter() - began
+    last = keeper.trace[-1]
     return RunResult(model.name, model.n_topics, last["elbo_per_token"], last["lap"], seconds)
 
 
-def _train(plan: RunPlan, task: _Task, folder: Path, hooks: Hooks) -> Model:
-    rng = np.random.default_rng(plan.seed)
-    source = task.divide(rng)
-    with (
-        tempfile.TemporaryDirectory(prefix=".memo-", dir=folder) as scratch,
-        open_executor(plan.workers) as executor,
-    ):
-        return train(
-            source, plan.options, Path(scratch), executor, rng, hooks=hooks, start=task.start
-        )
-
-
-def _task_of(plan: RunPlan) -> tuple[RunPlan, _Task]:
+def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
+    """What there is to do, and the plan with all that follows from data."""
+    refuse_run(plan.at(plan.corpus))
     if not plan.options.is_mixture:
         return _of_documents(plan)
     if plan.start_run is not None:
@@ -133,15 +123,16 @@ def _task_of(plan: RunPlan) -> tuple[RunPlan, _Task]:
     return plan, _of_document_items(plan) if plan.options.counts_words else _of_vectors(plan)
 
 
-def _of_documents(plan: RunPlan) -> tuple[RunPlan, _Task]:
-    corpus = Corpus.open(plan.corpus)
+def _of_documents(plan: RunPlan) -> tuple[RunPlan, Task]:
+    corpus = Corpus.open(plan.at(plan.corpus))
     start = None
     if plan.start_run is not None:
-        run = load_run(plan.start_run)
+        run = load_run(plan.at(plan.start_run))
         run.check_vocabulary(corpus.vocabulary, str(plan.corpus))
         start = run.model
         if plan.start_topics:
-            plan = replace(plan, options=replace(plan.options, n_topics=start.n_topics))
+            options = replace(plan.options, n_topics=start.n_topics)
+            plan = replace(plan, options=options, start_topics=False)
     settings = _settings(plan, {"n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens})
 
     def divide(rng: np.random.Generator) -> Source:
@@ -150,7 +141,7 @@ def _of_documents(plan: RunPlan) -> tuple[RunPlan, _Task]:
     def save(folder: Path, model: TopicModel, trace: Sequence[dict[str, Any]]) -> None:
         save_run(folder, model, corpus.vocabulary, settings, trace)
 
-    return plan, _Task(divide, _completion_scorer(plan, corpus), save, start)
+    return plan, Task(divide, _completion_scorer(plan, corpus), save, start)
 
 
 def _completion_scorer(plan: RunPlan, corpus: Corpus) -> Callable[[TopicModel], float]:
@@ -168,9 +159,9 @@ def _completion_scorer(plan: RunPlan, corpus: Corpus) -> Callable[[TopicModel], 
     return score
 
 
-def _of_document_items(plan: RunPlan) -> _Task:
+def _of_document_items(plan: RunPlan) -> Task:
     """Of documents that have one component each."""
-    corpus = Corpus.open(plan.corpus)
+    corpus = Corpus.open(plan.at(plan.corpus))
     settings = _settings(plan, {"n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens})
 
     def divide(rng: np.random.Generator) -> Source:
@@ -180,7 +171,7 @@ def _of_document_items(plan: RunPlan) -> _Task:
     def save(folder: Path, model: MixtureModel, trace: Sequence[dict[str, Any]]) -> None:
         save_mixture_run(folder, model, settings, trace, corpus.vocabulary)
 
-    return _Task(divide, _document_density_scorer(plan, corpus), save)
+    return Task(divide, _document_density_scorer(plan, corpus), save)
 
 
 def _document_density_scorer(plan: RunPlan, corpus: Corpus) -> Callable[[MixtureModel], float]:
@@ -196,8 +187,8 @@ def _document_density_scorer(plan: RunPlan, corpus: Corpus) -> Callable[[Mixture
     return score
 
 
-def _of_vectors(plan: RunPlan) -> _Task:
-    corpus = VectorCorpus.open(plan.corpus)
+def _of_vectors(plan: RunPlan) -> Task:
+    corpus = VectorCorpus.open(plan.at(plan.corpus))
     facts = {"n_items": corpus.n_items, "columns_fingerprint": corpus.fingerprint}
     settings = _settings(plan, facts | {"made": dict(corpus.made)})
 
@@ -207,14 +198,14 @@ def _of_vectors(plan: RunPlan) -> _Task:
     def save(folder: Path, model: MixtureModel, trace: Sequence[dict[str, Any]]) -> None:
         save_mixture_run(folder, model, settings, trace)
 
-    return _Task(divide, _density_scorer(plan, corpus), save)
+    return Task(divide, _density_scorer(plan, corpus), save)
 
 
 def _density_scorer(plan: RunPlan, corpus: VectorCorpus) -> Callable[[MixtureModel], float]:
     """Mean log density of the held-out items, if there are any."""
     if plan.heldout is None:
         return lambda model: nan
-    heldout = VectorCorpus.open(plan.heldout)
+    heldout = VectorCorpus.open(plan.at(plan.heldout))
     if heldout.fingerprint != corpus.fingerprint:
         raise ShapeError(
             str(plan.heldout),
@@ -234,8 +225,8 @@ def _heldout_documents(plan: RunPlan, corpus: Corpus) -> Corpus | None:
     """Those of the plan; VocabularyError if their words are not those of the training."""
     if plan.heldout is None:
         return None
-    refuse_run(plan.heldout)
-    heldout = Corpus.open(plan.heldout)
+    refuse_run(plan.at(plan.heldout))
+    heldout = Corpus.open(plan.at(plan.heldout))
     if heldout.vocabulary.fingerprint != corpus.vocabulary.fingerprint:
         raise VocabularyError(
             str(plan.heldout),
@@ -262,7 +253,10 @@ def option_record(options: TrainingOptions) -> dict[str, Any]:
 
 
 def _settings(plan: RunPlan, sizes: dict[str, Any]) -> dict[str, Any]:
-    manifest = {"path": os.fspath(plan.corpus), "fingerprint": file_sha256(plan.corpus / MANIFEST)}
+    manifest = {
+        "path": os.fspath(plan.corpus),
+        "fingerprint": file_sha256(plan.at(plan.corpus) / MANIFEST),
+    }
     return {
         "corpus": manifest | sizes,
         "options": option_record(plan.options)

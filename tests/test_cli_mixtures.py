@@ -413,13 +413,13 @@ def test_a_damaged_shard(train, prepared, tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["damaged"]
 
 
-def test_a_full_disk_leaves_nothing_behind(monkeypatch, train, tmp_path):
+def test_a_full_disk_before_a_lap_is_kept_leaves_nothing_behind(monkeypatch, train, tmp_path):
     def refuse(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(trained_runs, "save_mixture_run", refuse)
 
-    result = train("--quiet", status=1)
+    result = train("--quiet", "--checkpoint-every", 0, status=1)
 
     assert f"{tmp_path / 'run'}: found No space left on device" in result.stderr
     assert result.stderr.count("\n") == 1

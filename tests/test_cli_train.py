@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -312,36 +313,62 @@ def test_a_damaged_shard(train, prepared, tmp_path, flip, resident_pairs):
     assert [file.name for file in tmp_path.iterdir()] == ["damaged"]
 
 
-@pytest.mark.parametrize("where", ["save_run", "memo"])
-def test_a_full_disk_leaves_nothing_behind(monkeypatch, train, tmp_path, where):
-    def refuse(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
+def refuse(*_, **__):
+    raise OSError(errno.ENOSPC, "No space left on device")
 
-    if where == "save_run":
-        monkeypatch.setattr(trained_runs, "save_run", refuse)
-    else:
-        monkeypatch.setattr("sparsetopics.memo.np.savez", refuse)
-        original = trained_runs.train.__globals__["Memo"]
-        monkeypatch.setattr(
-            "sparsetopics.training.Memo", lambda folder, **how: original(folder, 0, **how)
-        )
+
+def test_a_disk_that_is_full_in_the_first_lap_leaves_nothing_behind(monkeypatch, train, tmp_path):
+    monkeypatch.setattr("sparsetopics.memo.np.savez", refuse)
+    original = trained_runs.train.__globals__["Memo"]
+    monkeypatch.setattr(
+        "sparsetopics.training.Memo", lambda folder, **how: original(folder, 0, **how)
+    )
 
     result = train("--quiet", status=1)
 
     assert f"{tmp_path / 'run'}: found No space left on device" in result.stderr
+    assert result.stderr.endswith("Nothing was written.\n")
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interrupt_leaves_nothing_behind(monkeypatch, train, tmp_path):
-    def interrupt(*_):
+def test_a_disk_that_is_full_at_the_end_leaves_what_to_go_on_with(monkeypatch, train, tmp_path):
+    train(out="whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(trained_runs, "save_run", refuse)
+        result = train("--quiet", "--checkpoint-every", 1, status=1)
+
+    assert f"{tmp_path / 'run'}: found No space left on device" in result.stderr
+    assert f"go on with `sparsetopics resume {tmp_path / 'run'}`" in result.stderr
+    assert result.stderr.count("\n") == 1
+    run("resume", tmp_path / "run")
+    whole, resumed = (tmp_path / name / "model.safetensors" for name in ("whole", "run"))
+    assert whole.read_bytes() == resumed.read_bytes()
+
+
+@pytest.mark.parametrize(("signal_sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_says_how_to_go_on(monkeypatch, train, tmp_path, signal_sent, status):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
+    monkeypatch.setattr(trained_runs, "save_run", lambda *_: signal.raise_signal(signal_sent))
+
+    try:
+        result = train("--quiet", "--checkpoint-every", 1, status=status)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    go_on = f"go on with `sparsetopics resume {tmp_path / 'run'}`."
+    assert result.stderr == f"Error: interrupted. Lap 2 is kept; {go_on}\n"
+
+
+def test_an_interrupt_before_a_lap_is_kept_leaves_nothing_behind(monkeypatch, train, tmp_path):
+    def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(trained_runs, "save_run", interrupt)
+    monkeypatch.setattr(trained_runs, "train", interrupt)
 
     result = train("--quiet", status=130)
 
-    assert result.stderr == "Error: interrupted.\n"
+    assert result.stderr == "Error: interrupted. Nothing was written.\n"
     assert list(tmp_path.iterdir()) == []
 
 

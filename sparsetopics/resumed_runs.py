@@ -1,0 +1,95 @@
+"""Going on with a training run that was interrupted, or finished with its state kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from sparsetopics.errors import RunError
+from sparsetopics.options import MIXTURES, TrainingOptions
+from sparsetopics.run_files import (
+    PLAN_FILE,
+    SETTINGS_FILE,
+    STATE_FOLDER,
+    TRACE_FILE,
+    check_entries,
+    load_settings,
+    load_trace,
+)
+from sparsetopics.run_plans import RunPlan, check_data, plan_of, plan_record
+from sparsetopics.runs import MODEL_NAMES, check_folder
+from sparsetopics.trained_runs import RunHooks, RunResult, go_on, task_of
+from sparsetopics.training_folder import is_training, old_training
+
+Watch = Callable[[TrainingOptions], AbstractContextManager[RunHooks]]
+
+
+class Resumed(NamedTuple):
+    """How a run stands now."""
+
+    result: RunResult
+    options: TrainingOptions | None  # None: nothing was left to do
+
+
+def resume_run(
+    run: Path,
+    *,
+    laps: int | None = None,
+    workers: int | None = None,
+    watch: Watch = lambda options: nullcontext(RunHooks()),
+) -> Resumed:
+    """Train on from the last lap that was kept, to ``laps`` or as many as were asked for.
+
+    The run is, but for times, what it would have been without the interruption. ``watch`` makes the
+    hooks. Raises RunError if ``run`` is no run, if its state is damaged, of another version or,
+    with more ``laps``, gone, or if its data have changed; OutputError if another process trains it.
+    """
+    if not is_training(run):
+        return _finished(run, laps)
+    with old_training(run) as (folder, record):
+        plan = plan_of(record, run / STATE_FOLDER / PLAN_FILE)
+        if record["finished"] and (laps is None or laps <= _result(run).laps):
+            return Resumed(_result(run), None)
+        plan = _changed(replace(plan, out=run), laps, workers)
+        if folder.checkpoint.exists():
+            plan = replace(plan, start_run=None)  # that was for the beginning
+        plan, task = task_of(plan)
+        check_data(plan, record)
+        folder.write_plan(plan_record(plan))
+        with watch(plan.options) as hooks:
+            return Resumed(go_on(plan, task, folder, hooks), plan.options)
+
+
+def _changed(plan: RunPlan, laps: int | None, workers: int | None) -> RunPlan:
+    if laps is not None:
+        plan = replace(plan, options=replace(plan.options, laps=laps))
+    return plan if workers is None else replace(plan, workers=workers)
+
+
+def _finished(run: Path, laps: int | None) -> Resumed:
+    """A run without state; RunError if that is missed, or if there is no run."""
+    result = _result(run)
+    if laps is not None and laps > result.laps:
+        raise RunError(
+            str(run),
+            found=f"a run that was finished after {result.laps} laps, without its state",
+            wanted="one trained with --keep-state",
+            hint="Train anew with more --laps, or go on from its topics with --start.",
+        )
+    return Resumed(result, None)
+
+
+def _result(run: Path) -> RunResult:
+    check_folder(run)
+    settings = load_settings(run / SETTINGS_FILE, (*MODEL_NAMES, *MIXTURES))
+    check_entries(run / SETTINGS_FILE, settings, {"model": str, "n_topics": int})
+    trace = load_trace(run / TRACE_FILE)
+    if not trace:
+        raise RunError(str(run / TRACE_FILE), found="no lap", wanted="one at least")
+    types = {"elbo_per_token": float, "lap": int, "seconds": float}
+    check_entries(run / TRACE_FILE, trace[-1], types)
+    numbers = (trace[-1][name] for name in types)
+    return RunResult(settings["model"], settings["n_topics"], *numbers)

@@ -1,0 +1,152 @@
+"""Checkpoints: what is written comes back bit by bit, and nothing else is taken for it."""
+
+import json
+import zipfile
+
+import numpy as np
+import pytest
+
+from sparsetopics.checkpoints import FORMAT_VERSION, TREE, read_checkpoint, write_checkpoint
+from sparsetopics.errors import RunError
+from sparsetopics.learners.full import FullState
+from sparsetopics.memo import Memo
+from sparsetopics.moves.ledger import Failure, Ledger
+from sparsetopics.options import LocalOptions, TrainingOptions
+from sparsetopics.statistics import Statistics
+from sparsetopics.word_counts import WordCounts
+
+TABLE = np.random.default_rng(0).random((4, 3))
+
+
+@pytest.fixture
+def round_trip(tmp_path):
+    def call(value):
+        write_checkpoint(tmp_path / "checkpoint", value)
+        return read_checkpoint(tmp_path / "checkpoint", Memo(tmp_path))
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        TABLE,
+        TABLE[:, [2, 0]],  # which numpy lays out column by column
+        np.asfortranarray(TABLE),
+        TABLE[::2],
+        np.random.default_rng(1).random((2, 3, 4)).transpose(2, 0, 1),
+        np.array(3.5),
+        np.zeros((0, 3), np.float32),
+        np.array([-0.0, np.inf, np.nan]),
+        np.arange(3, dtype=np.uint32),
+    ],
+)
+def test_arrays_keep_their_bits_types_and_order_in_memory(round_trip, array):
+    found = round_trip(array)
+
+    assert (found.dtype, found.shape) == (array.dtype, array.shape)
+    assert found.tobytes() == array.tobytes()
+    assert found.flags.writeable
+    if array.size:
+        assert np.argsort(found.strides).tolist() == np.argsort(array.strides).tolist()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, True, 3, 2**100, 0.1, -0.0, float("inf"), "ψ", (), (1, (2.0, None)), {("a", 1): "b"}],
+)
+def test_plain_values_come_back(round_trip, value):
+    found = round_trip(value)
+
+    assert found == value
+    assert (type(found), repr(found)) == (type(value), repr(value))
+
+
+@pytest.mark.parametrize("value", [np.float64(0.1), np.float32(0.1), np.int64(-3), np.bool_(True)])
+def test_numbers_keep_their_types(round_trip, value):
+    found = round_trip(value)
+
+    assert type(found) is type(value)
+    assert found == value
+
+
+def test_what_flows_comes_back_as_the_same_kinds(round_trip):
+    ledger = Ledger(np.arange(3), 7, 2, {("merge", -1): Failure(1, 2, 3.0)}, "birth")
+    options = TrainingOptions(3, local=LocalOptions("mean-field", restarts=2))
+    state = FullState(Statistics(WordCounts(TABLE), (1.0,)), False)
+
+    found_ledger, found_options, found_state = round_trip((ledger, options, state))
+
+    assert found_ledger.failures == ledger.failures
+    assert found_options == options
+    assert type(found_state.total.components) is WordCounts
+    np.testing.assert_array_equal(found_state.total.components.table, TABLE)
+
+
+@pytest.mark.parametrize("budget", [0, 10**6])
+def test_arrays_in_files_are_named_and_others_written(tmp_path, budget):
+    arrays = {"topics": np.arange(5), "shares": TABLE}
+    kept = Memo(tmp_path, budget, versioned=True).keep(arrays)
+
+    write_checkpoint(tmp_path / "checkpoint", kept)
+    found = read_checkpoint(tmp_path / "checkpoint", Memo(tmp_path, versioned=True)).load()
+
+    assert list(found) == list(arrays)
+    np.testing.assert_array_equal(found["shares"], TABLE)
+    with zipfile.ZipFile(tmp_path / "checkpoint") as file:
+        assert len(file.namelist()) == (1 if budget == 0 else 3)
+
+
+def test_what_nobody_listed_is_not_written(tmp_path):
+    with pytest.raises(TypeError, match="cannot write a set"):
+        write_checkpoint(tmp_path / "checkpoint", {"a": {1, 2}})
+
+
+def rewritten(path, change):
+    """With another tree."""
+    with zipfile.ZipFile(path) as file:
+        tree = json.loads(file.read(TREE))
+    change(tree)
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(TREE, json.dumps(tree))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda tree: tree.update(format_version=2), f"version 2, wanted version {FORMAT_VERSION}"),
+        (lambda tree: tree["value"].update(kind="Popen"), "damaged checkpoint"),
+        (lambda tree: tree["value"]["fields"].pop("lap"), "other fields"),
+        (lambda tree: tree["value"]["fields"].update(lap={}), "damaged checkpoint"),
+        (lambda tree: tree.update(value={"file": "x", "bytes": 3}), "x: found no such file"),
+        (lambda tree: tree.pop("value"), "damaged checkpoint"),
+    ],
+)
+def test_another_tree_is_refused_in_one_line(tmp_path, change, message):
+    path = tmp_path / "checkpoint"
+    write_checkpoint(path, Failure(1, 2, 3.0))
+    rewritten(path, change)
+
+    with pytest.raises(RunError, match=message) as refused:
+        read_checkpoint(path, Memo(tmp_path))
+
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("place", [0.0, 0.02, 0.3, 0.5, 0.8, 0.99])
+@pytest.mark.parametrize("cut", [True, False])
+def test_damage_is_refused_in_one_line(tmp_path, place, cut):
+    path = tmp_path / "checkpoint"
+    write_checkpoint(path, {"a": TABLE, "b": np.arange(4000), "c": "text" * 500})
+    content = bytearray(path.read_bytes())
+    where = int(place * len(content))
+    if cut:
+        del content[where:]
+    else:
+        content[where : where + 40] = bytes(40)
+    path.write_bytes(content)
+
+    with pytest.raises(RunError, match="found a damaged checkpoint") as refused:
+        read_checkpoint(path, Memo(tmp_path))
+
+    assert "\n" not in str(refused.value)

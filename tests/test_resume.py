@@ -1,0 +1,505 @@
+"""A run that was interrupted ends as it would have, byte by byte but for times."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from string import ascii_lowercase
+
+import numpy as np
+import pytest
+
+from clumped_mixtures import draw_clumps
+from collections_on_disk import write_jsonl
+from sparsetopics import trained_runs
+from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.errors import OutputError, RunError
+from sparsetopics.options import (
+    GradientOptions,
+    LocalOptions,
+    MoveOptions,
+    TopicPrior,
+    TrainingOptions,
+)
+from sparsetopics.resumed_runs import resume_run
+from sparsetopics.run_keeper import RunKeeper
+from sparsetopics.run_plans import RunPlan
+from sparsetopics.runs import load_run
+from sparsetopics.trained_runs import train_run
+from sparsetopics.training_folder import TrainingFolder, is_training
+from vectors_on_disk import ingested
+
+COLLAPSED = LocalOptions()
+MEAN_FIELD = LocalOptions("mean-field", restarts=2)
+DENSE = LocalOptions("mean-field")
+
+
+def topics(learner, local=COLLAPSED, model="lda", n_topics=4, laps=4, **others):
+    return TrainingOptions(n_topics, laps, learner, local, model=model, **others)
+
+
+def mixture(learner, model="dp-mixture", n_topics=4, laps=4, **others):
+    return TrainingOptions(n_topics, laps, learner, DENSE, model=model, **others)
+
+
+def points(learner, **others):
+    return mixture(learner, likelihood="isotropic-gaussian", prior=TopicPrior(), **others)
+
+
+REGROUP = MoveOptions(("regroup",))
+BOUND = MoveOptions(criterion="bound")
+WORLDS = {
+    "lda memoized": topics("memoized"),
+    "lda memoized mean-field": topics("memoized", MEAN_FIELD, learn_hyperparameters=True),
+    "lda full": topics("full", MEAN_FIELD),
+    "lda stochastic": topics("stochastic"),
+    "lda regroup": topics("memoized", laps=11, moves=REGROUP),
+    "hdp memoized": topics("memoized", model="hdp", n_topics=2, laps=14),
+    "hdp bound": topics("memoized", MEAN_FIELD, "hdp", 9, 9, moves=BOUND),
+    "hdp learned": topics("memoized", model="hdp", laps=8, learn_hyperparameters=True),
+    "hdp full": topics("full", MEAN_FIELD, "hdp", learn_hyperparameters=True),
+    "hdp stochastic": topics("stochastic", model="hdp"),
+    "gaussian": mixture("memoized", n_topics=1, laps=14),
+    "diagonal": mixture("memoized", n_topics=9, laps=10, likelihood="diagonal-gaussian"),
+    "zero-mean": mixture("stochastic", likelihood="zero-mean-gaussian"),
+    "finite full": mixture("full", "mixture"),
+    "finite memoized": mixture("memoized", "mixture", likelihood="isotropic-gaussian"),
+    "accelerated": mixture("accelerated", n_topics=1, laps=9),
+    "accelerated items": mixture("accelerated", n_topics=1, laps=3, tree_tolerance=0.0),
+    "gradient fisher": points("gradient"),
+    "gradient momentum": points("gradient", gradient=GradientOptions("momentum")),
+    "alternating": points("alternating"),
+    "words": mixture("memoized", n_topics=3, laps=10, likelihood="multinomial"),
+    "words finite": mixture("stochastic", "mixture", likelihood="multinomial"),
+}
+RIVALS = (
+    "lda regroup",
+    "hdp memoized",
+    "hdp bound",
+    "hdp learned",
+    "gaussian",
+    "diagonal",
+    "words",
+)
+
+
+class Stopped(Exception):
+    """Training is over for now."""
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    """Documents of five topics, and vectors of several clumps."""
+    folder = tmp_path_factory.mktemp("corpora")
+    rng = np.random.default_rng(0)
+    words = [f"word{first}{second}" for first in ascii_lowercase[:6] for second in "abcde"]
+    shares = rng.dirichlet(np.full(len(words), 0.1), 5)
+    texts = [
+        " ".join(rng.choice(words, 40, p=rng.dirichlet(np.full(5, 0.2)) @ shares))
+        for _ in range(150)
+    ]
+    source = write_jsonl(folder / "texts.jsonl", texts)
+    ingest([source], folder / "documents", IngestOptions(format="jsonl"))
+    np.save(folder / "values.npy", draw_clumps(0, 400, 3).values)
+    ingested([folder / "values.npy"], folder / "vectors")
+    return folder
+
+
+@pytest.fixture
+def plan_of(corpora, tmp_path):
+    def make(world, **others):
+        options = WORLDS[world] if isinstance(world, str) else world
+        corpus = corpora / ("documents" if options.counts_words else "vectors")
+        usual = {"n_batches": 5, "checkpoint_every": 1, "out": tmp_path / "run", "corpus": corpus}
+        return RunPlan(options=options, **usual | others)
+
+    return make
+
+
+class StoppingKeeper(RunKeeper):
+    """Stops after every lap that it has kept."""
+
+    seen: list = []  # noqa: RUF012 - of all keepers
+
+    def keep(self, progress, memo):
+        super().keep(progress, memo)
+        self.seen.append(progress)
+        raise Stopped
+
+
+@pytest.fixture
+def stop_and_go(monkeypatch):
+    """Train a plan lap by lap, each in a training of its own; the progress after each."""
+
+    def run(plan):
+        StoppingKeeper.seen.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(trained_runs, "RunKeeper", StoppingKeeper)
+            with pytest.raises(Stopped):
+                train_run(plan)
+            for _ in range(plan.options.n_laps):
+                try:
+                    resume_run(plan.out)
+                except Stopped:
+                    continue
+                return list(StoppingKeeper.seen)
+        raise AssertionError("never done")
+
+    return run
+
+
+def files_of(run):
+    """What a run folder says, without times."""
+    contents = {file.name: file.read_bytes() for file in run.iterdir()}
+    lines = contents.pop("trace.jsonl").decode().splitlines()
+    entries = [{**json.loads(line), "seconds": None} for line in lines]
+    return contents | {"trace": entries}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_stopping_after_every_lap_changes_nothing(plan_of, tmp_path, stop_and_go, world):
+    train_run(plan_of(world, out=tmp_path / "whole"))
+
+    seen = stop_and_go(plan_of(world))
+
+    whole, parts = files_of(tmp_path / "whole"), files_of(tmp_path / "run")
+    assert parts == whole
+    assert len(seen) == len(whole["trace"]) > 1
+    growing = [progress for progress in seen if getattr(progress.mover, "rival", None)]
+    assert bool(growing) == (world in RIVALS)
+
+
+@pytest.mark.parametrize("world", ["hdp memoized", "lda memoized mean-field", "gaussian", "words"])
+def test_streamed_batches_and_spilled_memos_come_back(
+    monkeypatch, plan_of, tmp_path, stop_and_go, world
+):
+    train_run(plan_of(world, out=tmp_path / "whole", resident_pairs=0))
+    original = trained_runs.train.__globals__["Memo"]
+    monkeypatch.setattr(
+        "sparsetopics.training.Memo", lambda folder, **how: original(folder, 4_000, **how)
+    )
+
+    stop_and_go(plan_of(world, resident_pairs=0, checkpoint_every=1))
+
+    assert files_of(tmp_path / "run") == files_of(tmp_path / "whole")
+
+
+# --- processes that are stopped -------------------------------------------------------------------
+TRAIN = (
+    "import signal, sys\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it\n"
+    "from sparsetopics.cli.main import main\n"
+    "main(sys.argv[1:])\n"
+)
+
+
+@pytest.fixture
+def start():
+    """A process that runs a command and tells laps on stderr."""
+    begun = []
+
+    def call(*arguments):
+        command = [sys.executable, "-c", TRAIN, *map(str, arguments)]
+        begun.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+        return begun[-1]
+
+    yield call
+    for process in begun:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+@pytest.fixture
+def train_command(corpora, tmp_path):
+    """As the plan of ``hdp memoized``."""
+    usual = ("--topics", 2, "--laps", 14, "--batches", 5, "--checkpoint-every", 1)
+    return ("train", corpora / "documents", "--out", tmp_path / "run", *usual)
+
+
+def wait_for(process, lap):
+    """Until a lap is done: it is kept at about the same time."""
+    for line in process.stderr:
+        if line.startswith(f"lap {lap}/"):
+            return
+    raise AssertionError("the process ended before")
+
+
+def test_killed_at_any_moment_it_goes_on(plan_of, start, train_command, tmp_path):
+    train_run(plan_of("hdp memoized", out=tmp_path / "whole"))
+    process = start(*train_command)
+    for lap, seconds in ((1, 0.0), (7, 0.05)):
+        wait_for(process, lap)
+        time.sleep(seconds)
+        process.kill()
+        process.wait()
+        with pytest.raises(RunError, match="a training that is not done"):
+            load_run(tmp_path / "run")
+        process = start("resume", tmp_path / "run")
+
+    assert process.wait() == 0
+    assert files_of(tmp_path / "run") == files_of(tmp_path / "whole")
+
+
+def test_one_process_trains_until_ctrl_c(plan_of, start, train_command, tmp_path):
+    process = start(*train_command)
+    wait_for(process, 2)
+    with pytest.raises(OutputError, match="found another process that trains there"):
+        resume_run(tmp_path / "run")
+    with pytest.raises(OutputError, match="found another process that trains there"):
+        train_run(plan_of("hdp memoized", overwrite=True))
+    with pytest.raises(OutputError, match="found a training that was interrupted"):
+        train_run(plan_of("hdp memoized"))
+
+    process.send_signal(signal.SIGINT)
+    *_, last = process.stderr
+
+    assert process.wait() == 130
+    assert last.startswith("Error: interrupted. Lap ")
+    assert last.endswith(f"go on with `sparsetopics resume {tmp_path / 'run'}`.\n")
+    assert resume_run(tmp_path / "run").result.laps == 14
+
+
+class Killed(BaseException):
+    """Nothing is done any more."""
+
+
+@pytest.fixture
+def dying(monkeypatch):
+    """Have the process die before the n-th thing that it does to names in folders."""
+
+    def at(patch, n):
+        count = iter(range(10**6))
+
+        def unless_dead(action):
+            def call(*given, **named):
+                if next(count) >= n:
+                    raise Killed
+                return action(*given, **named)
+
+            return call
+
+        for name in ("os.replace", "os.fsync", "pathlib.Path.unlink", "shutil.rmtree"):
+            module, _, function = name.rpartition(".")
+            owner = {"os": os, "shutil": shutil}.get(module, Path)
+            patch.setattr(owner, function, unless_dead(getattr(owner, function)))
+        return count
+
+    return at
+
+
+@pytest.mark.parametrize("way", [{}, {"overwrite": True, "keep_state": True}])
+def test_dying_before_any_change_of_a_name_loses_no_lap(monkeypatch, dying, plan_of, tmp_path, way):
+    """Batches in files, so that those are there too."""
+    original = trained_runs.train.__globals__["Memo"]
+    monkeypatch.setattr(
+        "sparsetopics.training.Memo", lambda folder, **how: original(folder, 2_000, **how)
+    )
+    options = replace(WORLDS["lda memoized"], laps=2)
+    train_run(plan_of(options, out=tmp_path / "whole"))
+    with monkeypatch.context() as patch:
+        count = dying(patch, 10**6)
+        train_run(plan_of(options, out=tmp_path / "counted", **way))
+        n_changes = next(count)
+    assert n_changes > 20
+    for n in range(n_changes):
+        run = tmp_path / f"run{n}"
+        if "overwrite" in way:
+            shutil.copytree(tmp_path / "counted", run)
+        plan = plan_of(options, out=run, **way)
+        with monkeypatch.context() as patch:
+            dying(patch, n)
+            with pytest.raises(Killed):
+                train_run(plan)
+
+        if is_training(run) or (run / "model.json").exists():
+            resume_run(run)
+        else:
+            assert n < 5
+            train_run(replace(plan, overwrite=True))
+
+        shutil.rmtree(run / "state", ignore_errors=True)
+        assert files_of(run) == files_of(tmp_path / "whole"), n
+
+
+# --- what is there to go on with ------------------------------------------------------------------
+@pytest.fixture
+def interrupted(monkeypatch, plan_of):
+    """A run of four laps that was stopped after the second was kept."""
+
+    def make(world="lda memoized", **others):
+        plan = plan_of(world, **others)
+        keep = RunKeeper.keep
+
+        def keep_two(self, progress, memo):
+            keep(self, progress, memo)
+            if len(progress.course) == 2:
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(RunKeeper, "keep", keep_two)
+            with pytest.raises(KeyboardInterrupt):
+                train_run(plan)
+        return plan.out
+
+    return make
+
+
+def test_it_goes_on_elsewhere_with_other_workers(monkeypatch, interrupted, plan_of, tmp_path):
+    train_run(plan_of("lda memoized", out=tmp_path / "whole"))
+    run = interrupted()
+    run.rename(tmp_path / "moved")
+    monkeypatch.chdir("/")
+
+    resumed = resume_run(tmp_path / "moved", workers=2)
+
+    assert resumed.result.laps == 4
+    assert files_of(tmp_path / "moved") == files_of(tmp_path / "whole")
+
+
+def test_relative_paths_mean_what_they_did(monkeypatch, plan_of, corpora, tmp_path):
+    monkeypatch.chdir(corpora)
+    given = {"corpus": Path("documents"), "out": tmp_path / "run", "keep_state": True}
+    train_run(replace(plan_of("lda memoized"), **given))
+    monkeypatch.chdir("/")
+
+    resume_run(tmp_path / "run", laps=5)
+
+    assert load_run(tmp_path / "run").settings["corpus"]["path"] == "documents"
+
+
+def test_more_laps_are_those_of_a_longer_run(plan_of, tmp_path):
+    longer = replace(WORLDS["lda memoized"], laps=6)
+    train_run(plan_of(longer, out=tmp_path / "whole"))
+    train_run(plan_of("lda memoized", keep_state=True))
+    assert load_run(tmp_path / "run").n_laps == 4
+
+    assert resume_run(tmp_path / "run").options is None
+    assert resume_run(tmp_path / "run", laps=4).options is None
+    resumed = resume_run(tmp_path / "run", laps=6)
+
+    assert resumed.options == longer
+    shutil.rmtree(tmp_path / "run" / "state")
+    assert files_of(tmp_path / "run") == files_of(tmp_path / "whole")
+
+
+def test_a_finished_run_has_nothing_left_to_do(plan_of, tmp_path):
+    trained = train_run(plan_of("lda memoized"))
+    before = files_of(tmp_path / "run")
+
+    result, options = resume_run(tmp_path / "run")
+
+    assert options is None
+    assert result._replace(seconds=0.0) == trained._replace(seconds=0.0)
+    with pytest.raises(RunError, match=r"without its state, wanted one trained with --keep-state"):
+        resume_run(tmp_path / "run", laps=9)
+    assert files_of(tmp_path / "run") == before
+
+
+def test_fewer_laps_than_are_kept_end_it_as_it_stands(plan_of, interrupted, tmp_path):
+    shorter = replace(WORLDS["lda memoized"], laps=2)
+    train_run(plan_of(shorter, out=tmp_path / "whole"))
+
+    resume_run(interrupted(), laps=1)
+
+    name = "model.safetensors"
+    assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+@pytest.mark.parametrize("every", [0, 3])
+def test_laps_that_are_not_kept_are_made_again(plan_of, monkeypatch, tmp_path, every):
+    train_run(plan_of("lda memoized", out=tmp_path / "whole"))
+    with monkeypatch.context() as patch:
+        patch.setattr(trained_runs, "save_run", interrupt)
+        patch.setattr("sparsetopics.training_folder.shutil.rmtree", lambda *_, **__: None)  # killed
+        with pytest.raises(KeyboardInterrupt):
+            train_run(plan_of("lda memoized", checkpoint_every=every))
+
+    resume_run(tmp_path / "run")
+
+    assert files_of(tmp_path / "run") == files_of(tmp_path / "whole")
+
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def test_the_old_run_is_there_until_the_new_one_is_done(interrupted, plan_of, tmp_path):
+    train_run(plan_of("gaussian"))
+    before = files_of(tmp_path / "run")
+
+    run = interrupted(overwrite=True)
+
+    assert (run / "state").is_dir()
+    shutil.copytree(run, tmp_path / "copy", ignore=shutil.ignore_patterns("state"))
+    assert files_of(tmp_path / "copy") == before
+    resume_run(run)
+    train_run(plan_of("lda memoized", out=tmp_path / "whole"))
+    assert files_of(run) == files_of(tmp_path / "whole")
+
+
+def test_an_interrupted_run_may_be_overwritten(interrupted, plan_of, tmp_path):
+    run = interrupted("gaussian")
+
+    train_run(plan_of("lda memoized", overwrite=True))
+
+    assert sorted(file.name for file in run.iterdir()) == [
+        "model.json",
+        "model.safetensors",
+        "trace.jsonl",
+        "vocabulary.parquet",
+    ]
+
+
+def test_nothing_but_runs_is_overwritten(plan_of, corpora):
+    plan = plan_of("lda memoized", overwrite=True)
+
+    with pytest.raises(OutputError, match="found something that is no run"):
+        train_run(replace(plan, out=corpora / "documents"))
+
+
+@pytest.mark.parametrize("file", ["checkpoint.npz", "plan.json"])
+def test_a_damaged_state_is_refused(interrupted, file):
+    path = interrupted() / "state" / file
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+    with pytest.raises(RunError, match=rf"{file}: found (a )?damaged"):
+        resume_run(path.parent.parent)
+
+
+def test_a_state_of_another_version_is_refused(interrupted):
+    path = interrupted() / "state" / "plan.json"
+    path.write_text(path.read_text().replace('"format_version": 1', '"format_version": 7'))
+
+    with pytest.raises(RunError, match="version 7, wanted version 1"):
+        resume_run(path.parent.parent)
+
+
+def test_another_corpus_is_refused(interrupted, corpora, tmp_path):
+    run = interrupted(corpus=shutil.copytree(corpora / "documents", tmp_path / "corpus"))
+    manifest = tmp_path / "corpus" / "manifest.json"
+    manifest.write_text(manifest.read_text() + "\n")
+
+    with pytest.raises(RunError, match=r"corpus: found other data"):
+        resume_run(run)
+    assert (run / "state" / "checkpoint.npz").exists()
+
+
+def test_the_time_decides_how_often_laps_are_kept(monkeypatch, plan_of, tmp_path):
+    clock = iter(np.arange(0.0, 1e6).tolist())  # a second each time it is asked
+    kept = []
+    monkeypatch.setattr("sparsetopics.run_keeper.time.monotonic", lambda: next(clock))
+    original = TrainingFolder.keep
+    monkeypatch.setattr(
+        TrainingFolder, "keep", lambda *given: (kept.append(given[1]), original(*given))
+    )
+
+    train_run(plan_of(replace(WORLDS["lda memoized"], laps=30), checkpoint_every=None))
+
+    assert kept == [1, 11, 21]  # a second each, ten seconds between
