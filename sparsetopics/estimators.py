@@ -10,8 +10,10 @@ from sparsetopics.batches import FloatArray
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.model import TopicModel
 from sparsetopics.options import (
+    DEFAULT_DOC_CONCENTRATION,
     DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
+    DEFAULT_WORD_CONCENTRATION,
     Criterion,
     LearnerName,
     LocalOptions,
@@ -60,8 +62,8 @@ class LDA:
         learner: LearnerName = "memoized",
         max_iter: int = DEFAULT_LAPS["lda"],
         n_batches: int | None = None,
-        doc_concentration: float = 0.5,
-        word_concentration: float = 0.1,
+        doc_concentration: float = DEFAULT_DOC_CONCENTRATION,
+        word_concentration: float = DEFAULT_WORD_CONCENTRATION,
         learn_hyperparameters: bool = False,
         start: StartName | None = None,
         restarts: int | None = None,
@@ -143,9 +145,9 @@ class HDP:
         learner: LearnerName = "memoized",
         max_iter: int = DEFAULT_LAPS["hdp"],
         n_batches: int | None = None,
-        doc_concentration: float = 0.5,
+        doc_concentration: float = DEFAULT_DOC_CONCENTRATION,
         top_concentration: float = DEFAULT_TOP_CONCENTRATION,
-        word_concentration: float = 0.1,
+        word_concentration: float = DEFAULT_WORD_CONCENTRATION,
         learn_hyperparameters: bool = False,
         moves: Sequence[MoveName] | None = None,
         criterion: Criterion | None = None,

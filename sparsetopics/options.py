@@ -33,6 +33,8 @@ MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
 WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # that learn their number of topics
 POINT_LEARNERS: tuple[LearnerName, ...] = ("alternating", "gradient")  # of single values
 DEFAULT_LIKELIHOOD: LikelihoodName = "gaussian"
+DEFAULT_DOC_CONCENTRATION = 0.5  # total over the topics
+DEFAULT_WORD_CONCENTRATION = 0.1  # of each word
 DEFAULT_TOP_CONCENTRATION = 10.0
 DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
 DEFAULT_CRITERION: Criterion = "collapsed"  # finds more topics, and better ones held out
@@ -100,8 +102,8 @@ class LocalOptions:
 class TopicPrior:
     """Concentrations of a topic model before any is learned."""
 
-    doc_concentration: float = 0.5  # α, total over the topics
-    word_concentration: float = 0.1  # η, per word
+    doc_concentration: float = DEFAULT_DOC_CONCENTRATION  # α, total over the topics
+    word_concentration: float = DEFAULT_WORD_CONCENTRATION  # η, per word
     top_concentration: float | None = None  # γ, of the HDP only; None: 10
 
     def __post_init__(self) -> None:
