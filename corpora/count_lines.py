@@ -19,6 +19,8 @@ from sparsetopics.errors import SourceError
 
 LARGEST_COUNT = np.iinfo(np.uint32).max
 _LARGEST_EXACT = 2.0**53
+_MOST_DOCS = 2**31 - 1  # in a file
+_DOCS_AT_ONCE = 1 << 20
 
 
 class LineLayout(NamedTuple):
@@ -137,6 +139,10 @@ def whole_documents(
     path: Place, size: Size, pairs: Iterable[Pairs], layout: LineLayout
 ) -> Iterator[Documents]:
     """Whole documents, also those without a line; SourceError at a line out of range or order."""
+    if size.n_docs > _MOST_DOCS:
+        raise SourceError(
+            str(path), found=f"{size.n_docs} documents", wanted=f"at most {_MOST_DOCS} in a file"
+        )
     waiting = np.empty((0, 3), np.int64)
     first, n_pairs = 1, 0
     for part in pairs:
@@ -146,7 +152,7 @@ def whole_documents(
         waiting = np.concatenate((waiting, part.triples))
         last = int(waiting[-1, 0]) if len(waiting) else first
         complete = int(np.searchsorted(waiting[:, 0], last))  # the last document may go on
-        yield Documents(waiting[:complete], first, last - first)
+        yield from _pieces(waiting[:complete], first, last)
         waiting, first = waiting[complete:], last
     if n_pairs != size.n_pairs:
         raise SourceError(
@@ -155,7 +161,15 @@ def whole_documents(
             wanted=f"{size.n_pairs}, as the head of the file says",
             hint="The file may be cut off.",
         )
-    yield Documents(waiting, first, size.n_docs + 1 - first)
+    yield from _pieces(waiting, first, size.n_docs + 1)
+
+
+def _pieces(triples: NDArray[np.int64], first: int, stop: int) -> Iterator[Documents]:
+    """The documents from ``first`` to before ``stop``, not too many at once: most may be empty."""
+    for start in range(first, stop, _DOCS_AT_ONCE):
+        end = min(start + _DOCS_AT_ONCE, stop)
+        low, high = np.searchsorted(triples[:, 0], (start, end))
+        yield Documents(triples[low:high], start, end - start)
 
 
 def check_pairs(

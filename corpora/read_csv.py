@@ -10,20 +10,18 @@ from functools import partial
 import pyarrow as pa
 
 from sparsetopics.corpora.blocks import PendingBlock, TextBlock
-from sparsetopics.corpora.byte_stream import BLOCK_BYTES, line_blocks
+from sparsetopics.corpora.byte_stream import BLOCK_BYTES, LONGEST_TEXT, line_blocks
 from sparsetopics.corpora.fields import Fields, find_fields
 from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.sources import ReadOptions, SourceFile, bare_suffix
 from sparsetopics.errors import SourceError
-
-_LONGEST_FIELD = 2**31 - 1  # bytes; csv refuses above 128 KiB unless told
 
 Row = tuple[str | None, str | None, str]
 
 
 def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     """Records may span lines inside quotes; every record has as many fields as the header."""
-    csv.field_size_limit(_LONGEST_FIELD)
+    csv.field_size_limit(LONGEST_TEXT)  # 128 KiB unless told
     for file in files:
         rows: list[Row] = []
         n_characters = 0

@@ -49,7 +49,7 @@ def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:
             found=repr(block.data[matched.end() :].split(b"\n", 1)[0].decode())[:60],
             wanted="a number of words, then as many word:count pairs of whole numbers",
         )
-    numbers = np.array(block.data.translate(_TO_SPACE).split(), np.int64)
+    numbers = np.fromstring(block.data.translate(_TO_SPACE), np.int64, sep=" ")
     n_pairs = _pairs_of_lines(block.data)
     heads = np.concatenate(([0], np.cumsum(1 + 2 * n_pairs)))[:-1]
     _check_numbers(block, numbers[heads], n_pairs)

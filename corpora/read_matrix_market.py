@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -30,6 +31,7 @@ _BANNER = re.compile(
     rb"%%MatrixMarket\s+matrix\s+coordinate\s+(integer|real|pattern)\s+general\s*", re.IGNORECASE
 )
 _SHAPE = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
+_WANTED_SIZE = "numbers of rows, columns and entries after the comments"
 _PAIRS_AT_ONCE = 1 << 20
 
 
@@ -79,30 +81,31 @@ def _find_words(path: Place) -> Place:
 def _open(path: Place) -> tuple[Head, Iterator[LineBlock]]:
     """The head, and the lines after it."""
     blocks = line_blocks(path, "strict")
-    seen = b""
-    shape, field, line = None, "", 0
+    field, number = None, 0
     for block in blocks:
-        seen += block.data
-        *lines, rest = seen.split(b"\n")
-        field = _field(lines[0], path)
-        line = next((n for n, text in enumerate(lines) if _is_content(text)), len(lines))
-        if line < len(lines):
-            shape = _SHAPE.fullmatch(lines[line])
-            rest = b"\n".join([*lines[line + 1 :], rest])
-            break
+        start = 0
+        for number, line in enumerate(io.BytesIO(block.data), start=block.first_line):
+            start += len(line)
+            if field is None:
+                field = _field(line.rstrip(), path)
+            elif line.strip() and not line.startswith(b"%"):
+                rest = LineBlock(path, number + 1, block.data[start:])
+                return _head(field, line, path, number), chain([rest] if rest.data else [], blocks)
+    raise SourceError(
+        f"{path}, line {number}",
+        found="no size" if number else "an empty file",
+        wanted=_WANTED_SIZE,
+    )
+
+
+def _head(field: str, line: bytes, path: Place, number: int) -> Head:
+    shape = _SHAPE.fullmatch(line)
     if shape is None:
         raise SourceError(
-            f"{path}, line {line + 1}",
-            found="no size" if seen else "an empty file",
-            wanted="numbers of rows, columns and entries after the comments",
+            f"{path}, line {number}", found=repr(line.decode().rstrip())[:60], wanted=_WANTED_SIZE
         )
     n_rows, n_columns, n_pairs = map(int, shape.groups())
-    head = Head(field, n_rows, n_columns, n_pairs, line + 1)
-    return head, chain([LineBlock(path, line + 2, rest)] if rest else [], blocks)
-
-
-def _is_content(line: bytes) -> bool:
-    return bool(line.strip()) and not line.startswith(b"%")
+    return Head(field, n_rows, n_columns, n_pairs, number)
 
 
 def _field(banner: bytes, path: Place) -> str:

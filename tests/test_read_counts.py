@@ -9,7 +9,7 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from collections_on_disk import documents_of
-from sparsetopics.corpora import byte_stream, read_matrix_market
+from sparsetopics.corpora import byte_stream, count_lines, read_matrix_market
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.sources import ReadOptions
@@ -198,8 +198,8 @@ def test_a_bad_line_of_matrix_market_is_named(tmp_path, line, banner, found):
         ("%%MatrixMarket matrix array real general\n4 4\n", "coordinate, integer or real"),
         ("%%MatrixMarket matrix coordinate complex general\n4 4 0\n", "integer or real"),
         ("%%MatrixMarket matrix coordinate real symmetric\n4 4 0\n", "general"),
-        ("%%MatrixMarket matrix coordinate real general\n% only\n", "line 3: found no size"),
-        ("%%MatrixMarket matrix coordinate real general\n4 x 1\n", "line 2: found no size"),
+        ("%%MatrixMarket matrix coordinate real general\n% only\n", "line 2: found no size"),
+        ("%%MatrixMarket matrix coordinate real general\n4 x 1\n", "line 2: found '4 x 1'"),
         ("%%MatrixMarket matrix coordinate real general\n3 5 1\n1 1 1\n", "found 3 rows and 5"),
         (
             "%%MatrixMarket matrix coordinate real general\n4 4 2\n1 1 1\n",
@@ -212,6 +212,25 @@ def test_a_bad_head_of_matrix_market(tmp_path, text, found):
 
     with pytest.raises(SourceError, match=found):
         ingest([tmp_path / "a.mtx"], tmp_path / "corpus")
+
+
+@pytest.mark.usefixtures("vocabulary")
+def test_many_empty_documents_come_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(count_lines, "_DOCS_AT_ONCE", 3)
+    path = market(tmp_path / "a.mtx", ["2 1 1", "9 3 1", "10 2 1"], shape=(20, 4))
+
+    found = ingested(path, tmp_path)
+
+    assert found == {"2": {"owl": 1}, "9": {"dog": 1}, "10": {"cat": 1}}
+    assert Corpus.open(tmp_path / "corpus").n_skipped == 17
+
+
+@pytest.mark.usefixtures("vocabulary")
+def test_a_head_that_promises_too_many_documents(tmp_path):
+    path = market(tmp_path / "a.mtx", ["1 1 1"], shape=(10**12, 4))
+
+    with pytest.raises(SourceError, match="found 1000000000000 documents, wanted at most"):
+        ingest([path], tmp_path / "corpus")
 
 
 @pytest.mark.usefixtures("vocabulary")
