@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from sparsetopics.batches import Source
+from sparsetopics.callbacks import OnLap
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.vector_batching import plan_vector_batches
@@ -25,7 +26,7 @@ from sparsetopics.executors import open_executor
 from sparsetopics.laps import Prior
 from sparsetopics.options import TrainingOptions
 from sparsetopics.statistics import Statistics
-from sparsetopics.training import Hooks, Model, train
+from sparsetopics.training import Hooks, LapInfo, Model, train
 
 
 class Learned(NamedTuple):
@@ -62,8 +63,10 @@ class Estimator(Protocol):
 E = TypeVar("E", bound=Estimator)
 
 
-def fit(self: E, X: Any, y: object = None) -> E:
+def fit(self: E, X: Any, y: object = None, *, on_lap: OnLap | None = None) -> E:
     """Learn from X, and forget what was learned before; ``y`` is not looked at.
+
+    ``on_lap`` is told of every lap (``callbacks.OnLap``).
 
     X, (n_rows, n_columns): a corpus, an array, a data frame or a list of rows; where rows are
     documents also a sparse matrix, all counts of zero or more. Raises OptionError for arguments of
@@ -73,10 +76,13 @@ def fit(self: E, X: Any, y: object = None) -> E:
     rows = first_rows(self, X)
     trace: list[dict[str, Any]] = []
     ends: list[tuple[Statistics, Prior]] = []
-    hooks = Hooks(
-        on_lap=lambda info, model: trace.append(info._asdict()),
-        on_end=lambda statistics, prior: ends.append((statistics, prior)),
-    )
+
+    def keep(info: LapInfo, _: object) -> None:
+        trace.append(info._asdict())
+        if on_lap is not None:
+            on_lap(trace[-1])
+
+    hooks = Hooks(keep, on_end=lambda statistics, prior: ends.append((statistics, prior)))
     rng = np.random.default_rng(self.random_state)
     source = divided(rows, self.n_batches, options, rng)
     with (

@@ -12,6 +12,7 @@ import numpy as np
 
 from sparsetopics import fitting
 from sparsetopics.batches import FloatArray, IntArray, Vectors
+from sparsetopics.callbacks import OnLap
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import OptionError
 from sparsetopics.estimator_inputs import Rows, more_rows
@@ -74,9 +75,11 @@ def predict_proba(self: MixtureEstimator, X: Any) -> FloatArray:
     return rows.placed(whole, self.weights_)
 
 
-def fit_predict(self: MixtureEstimator, X: Any, y: object = None) -> IntArray:
+def fit_predict(
+    self: MixtureEstimator, X: Any, y: object = None, *, on_lap: OnLap | None = None
+) -> IntArray:
     """``fit`` and ``predict`` of the same items, (n_items,)."""
-    return predict(fitting.fit(self, X), X)
+    return predict(fitting.fit(self, X, on_lap=on_lap), X)
 
 
 def score_samples(self: MixtureEstimator, X: Any) -> FloatArray:

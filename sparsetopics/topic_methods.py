@@ -11,6 +11,7 @@ import numpy as np
 
 from sparsetopics import fitting, sklearn_protocol
 from sparsetopics.batches import FloatArray
+from sparsetopics.callbacks import OnLap
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import ShapeError
 from sparsetopics.estimator_inputs import more_rows
@@ -59,9 +60,11 @@ def transform(self: TopicEstimator, X: Any) -> Any:
     return sklearn_protocol.contained(self, rows.placed(whole, prior), X)
 
 
-def fit_transform(self: TopicEstimator, X: Any, y: object = None) -> Any:
+def fit_transform(
+    self: TopicEstimator, X: Any, y: object = None, *, on_lap: OnLap | None = None
+) -> Any:
     """``fit`` and ``transform`` of the same documents, (n_docs, n_components_)."""
-    return transform(fitting.fit(self, X), X)
+    return transform(fitting.fit(self, X, on_lap=on_lap), X)
 
 
 def score(self: TopicEstimator, X: Any, y: object = None) -> float:
