@@ -45,7 +45,7 @@ class MultinomialMixture:
     weights_: FloatArray
     components_: FloatArray
     _facts: Mapping[str, Any]
-    _learned: fitting.Learned
+    _learned: fitting.Learned | None
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class DPMultinomialMixture:
     weights_: FloatArray
     components_: FloatArray
     _facts: Mapping[str, Any]
-    _learned: fitting.Learned
+    _learned: fitting.Learned | None
 
     def __init__(
         self,

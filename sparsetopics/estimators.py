@@ -51,7 +51,7 @@ class LDA:
     feature_names_in_: Names
     n_iter_: int
     _facts: Mapping[str, Any]
-    _learned: fitting.Learned
+    _learned: fitting.Learned | None
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class HDP:
     feature_names_in_: Names
     n_iter_: int
     _facts: Mapping[str, Any]
-    _learned: fitting.Learned
+    _learned: fitting.Learned | None
 
     def __init__(
         self,

@@ -24,9 +24,11 @@ from sparsetopics.errors import OptionError
 from sparsetopics.estimator_inputs import Rows, first_rows
 from sparsetopics.executors import open_executor
 from sparsetopics.laps import Prior
-from sparsetopics.options import TrainingOptions
+from sparsetopics.options import LearnerName, TrainingOptions
 from sparsetopics.statistics import Statistics
 from sparsetopics.training import Hooks, LapInfo, Model, train
+
+KEPT: tuple[LearnerName, ...] = ("memoized", "stochastic", "full")  # whose statistics others take
 
 
 class Learned(NamedTuple):
@@ -51,7 +53,7 @@ class Estimator(Protocol):
     n_features_in_: int
     n_iter_: int
     _facts: Mapping[str, Any]  # of the data, as run folders have them
-    _learned: Learned
+    _learned: Learned | None
 
     def training_options(self) -> TrainingOptions: ...
 
@@ -90,7 +92,9 @@ def fit(self: E, X: Any, y: object = None, *, on_lap: OnLap | None = None) -> E:
         open_executor(self.n_jobs) as executor,
     ):
         model = train(source, options, Path(scratch), executor, rng, hooks=hooks)
-    self._learned = Learned(*ends[0], n_steps=len(trace) * source.n_batches)
+    self._learned = None
+    if options.learner in KEPT:
+        self._learned = Learned(*ends[0], n_steps=len(trace) * source.n_batches)
     show(self, model, trace, facts_of(rows), vocabulary_of(rows))
     return self
 

@@ -47,7 +47,7 @@ class GaussianMixture:
     means_: FloatArray
     covariances_: FloatArray
     _facts: Mapping[str, Any]
-    _learned: fitting.Learned
+    _learned: fitting.Learned | None
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class DPGaussianMixture:
     means_: FloatArray
     covariances_: FloatArray
     _facts: Mapping[str, Any]
-    _learned: fitting.Learned
+    _learned: fitting.Learned | None
 
     def __init__(
         self,

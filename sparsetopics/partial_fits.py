@@ -22,7 +22,7 @@ from sparsetopics.bounds import elbo
 from sparsetopics.errors import OptionError
 from sparsetopics.estimator_inputs import first_rows, more_rows
 from sparsetopics.executors import Executor, open_executor
-from sparsetopics.fitting import Learned
+from sparsetopics.fitting import KEPT, Learned
 from sparsetopics.laps import Prior
 from sparsetopics.learners.learner import Visit
 from sparsetopics.learners.memoized import MemoizedLearner, MemoizedState
@@ -49,14 +49,14 @@ def partial_fit(self: E, X: Any, y: object = None) -> E:
     that was loaded: run folders keep what was learned, but not what learning goes on from.
     """
     options = fitting.checked_options(self)
-    _check(self, options)
     is_first = not hasattr(self, "model_")
+    _check(options)
     rows = first_rows(self, X) if is_first else more_rows(self, X)
     if not len(rows.corpus.row_groups):  # documents without words
         return self
     rng = np.random.default_rng(self.random_state)
     source = fitting.divided(rows, 1, options, rng)
-    before = _begin(source, options, rng) if is_first else self._learned
+    before = _begin(source, options, rng) if is_first else _learned(self)
     with (
         tempfile.TemporaryDirectory(prefix="sparsetopics-") as scratch,
         open_executor(self.n_jobs) as executor,
@@ -73,7 +73,7 @@ def partial_fit(self: E, X: Any, y: object = None) -> E:
     return self
 
 
-def _check(self: fitting.Estimator, options: TrainingOptions) -> None:
+def _check(options: TrainingOptions) -> None:
     if options.learner not in ("memoized", "stochastic"):
         raise OptionError(
             "learner",
@@ -81,13 +81,18 @@ def _check(self: fitting.Estimator, options: TrainingOptions) -> None:
             wanted="memoized or stochastic",
             hint="The others visit all data in every lap.",
         )
-    if hasattr(self, "model_") and not hasattr(self, "_learned"):
-        raise OptionError(
-            type(self).__name__,
-            found="a loaded estimator in partial_fit",
-            wanted="one that was fitted here, or pickled",
-            hint="Run folders hold no statistics.",
-        )
+
+
+def _learned(self: fitting.Estimator) -> Learned:
+    found = getattr(self, "_learned", None)
+    if isinstance(found, Learned):
+        return found
+    raise OptionError(
+        type(self).__name__,
+        found="no statistics to go on from",
+        wanted=f"an estimator that was fitted here by one of the learners {', '.join(KEPT)}",
+        hint="Run folders hold none; a pickle does.",
+    )
 
 
 def _begin(source: Source, options: TrainingOptions, rng: np.random.Generator) -> Learned:

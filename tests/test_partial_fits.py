@@ -234,11 +234,25 @@ def test_learners_that_need_all_data_refuse(estimator):
         estimator.partial_fit(PARTS[0].toarray())
 
 
-def test_a_loaded_estimator_refuses(tmp_path):
+def test_without_statistics_learning_does_not_go_on(tmp_path):
     LDA(2, max_iter=2).fit(PARTS[0]).save(tmp_path / "run")
+    grown = DPGaussianMixture(learner="accelerated", max_iter=3).fit(CLUMPS)
 
-    with pytest.raises(OptionError, match="LDA: found a loaded estimator in partial_fit"):
-        sparsetopics.load(tmp_path / "run").partial_fit(PARTS[1])
+    for model, more in (
+        (sparsetopics.load(tmp_path / "run"), PARTS[1]),
+        (grown.set_params(learner="memoized"), CLUMPS),
+    ):
+        with pytest.raises(OptionError, match="found no statistics to go on from, wanted an est"):
+            model.partial_fit(more)
+
+
+def test_the_memoized_learner_goes_on_from_the_full_one():
+    model = LDA(3, learner="full", max_iter=3).fit(PARTS[0])
+
+    model.set_params(learner="memoized").partial_fit(PARTS[1])
+
+    expected = (PARTS[0].sum(axis=0) + PARTS[1].sum(axis=0)) + 3 * 0.1
+    np.testing.assert_allclose(model.components_.sum(axis=0), expected, rtol=1e-6)
 
 
 def test_the_first_documents_must_be_as_many_as_a_mixture_s_components():
