@@ -49,9 +49,10 @@ def reading(path: Place) -> Iterator[None]:
 
 
 def _damaged(path: Place, packing: str, error: Exception) -> SourceError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
     return SourceError(
         str(path),
-        found=f"damaged or truncated {packing} data ({error})",
+        found=f"damaged or truncated {packing} data ({reason})",
         wanted="a whole file",
         hint="Copy or download it again.",
     )

@@ -33,7 +33,7 @@ def read_parquet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[
             open_arrow(file.path) as source,
             pq.ParquetFile(source) as table,
         ):
-            names = table.schema_arrow.names
+            names = column_names(table.schema_arrow, str(file.path))
             positions = find_fields(names, options, str(file.path))
             columns = [names[position] for position in positions if position is not None]
             batches = table.iter_batches(_ROWS_AT_ONCE, columns=columns, use_threads=False)
@@ -82,6 +82,16 @@ def arrow_errors(path: Place) -> Iterator[None]:
             ) from error
 
 
+def column_names(schema: pa.Schema, where: str) -> list[str]:
+    """The names of the columns; SourceError if they are no text."""
+    try:
+        return schema.names  # type: ignore[no-any-return]
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            where, found="names of columns that are not UTF-8", wanted="UTF-8 text"
+        ) from error
+
+
 def table_blocks(
     batches: Iterator[pa.RecordBatch], where: str, options: ReadOptions
 ) -> Iterator[Callable[[], TextBlock]]:
@@ -101,7 +111,7 @@ def table_blocks(
 
 
 def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -> TextBlock:
-    fields = find_fields(table.column_names, options, where)
+    fields = find_fields(column_names(table.schema, where), options, where)
     text_type = table.schema.field(fields.text).type
     if not _is_text(text_type):
         raise SourceError(
@@ -129,6 +139,7 @@ def _strings(
     column: pa.ChunkedArray, where: str, first_row: int, options: ReadOptions
 ) -> pa.StringArray:
     """The column as strings of valid UTF-8, which Arrow itself does not promise."""
+    _check_buffers(column, where)
     try:
         strings = column.cast(pa.string()).combine_chunks()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
@@ -146,6 +157,30 @@ def _strings(
             pa.string(),
         )
     return strings
+
+
+def _check_buffers(column: pa.ChunkedArray, where: str) -> None:
+    """Arrow reads where a damaged file points without a look."""
+    try:
+        for chunk in column.chunks:
+            if pa.types.is_dictionary(chunk.type):
+                as_bytes = _as_bytes(chunk.dictionary)
+                as_bytes.validate(full=True)
+                chunk = pa.DictionaryArray.from_arrays(chunk.indices, as_bytes)
+            _as_bytes(chunk).validate(full=True)
+    except (pa.ArrowException, IndexError) as error:
+        raise SourceError(
+            where,
+            found=f"a damaged column ({str(error).splitlines()[0]})",
+            wanted="a whole Parquet or Arrow IPC file",
+        ) from error
+
+
+def _as_bytes(array: pa.Array) -> pa.Array:
+    """Strings as bytes: what is not UTF-8 is not damaged yet."""
+    if pa.types.is_string(array.type):
+        return array.view(pa.binary())
+    return array.view(pa.large_binary()) if pa.types.is_large_string(array.type) else array
 
 
 def _text(value: bytes | None, where: str, options: ReadOptions) -> str | None:

@@ -19,7 +19,7 @@ from sparsetopics.batches import FloatArray, Vectors
 from sparsetopics.corpora.byte_stream import open_bytes, reading
 from sparsetopics.corpora.fields import DEFAULT_ID_FIELD, DEFAULT_LABEL_FIELD
 from sparsetopics.corpora.places import Place
-from sparsetopics.corpora.read_arrow import arrow_errors, ipc_batches, open_arrow
+from sparsetopics.corpora.read_arrow import arrow_errors, column_names, ipc_batches, open_arrow
 from sparsetopics.corpora.sources import SourceFile, bare_suffix
 from sparsetopics.corpora.vector_blocks import (
     BLOCK_BYTES,
@@ -98,7 +98,7 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
     Where there is no numeric one, or it alone is named, a column of lists of numbers serves, too.
     Raises SourceError if one that was named is not there or not numeric, or none is left.
     """
-    names = _column_names(schema, where)
+    names = column_names(schema, where)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise SourceError(where, found=f"two columns {twice!r}", wanted="different names")
@@ -121,15 +121,6 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
             found = f"{schema.field(name).type} in column {name!r}"
             raise SourceError(where, found=found, wanted="numbers")
     return NumberFields(item_id, label, options.columns)
-
-
-def _column_names(schema: pa.Schema, where: str) -> list[str]:
-    try:
-        return schema.names  # type: ignore[no-any-return]
-    except UnicodeDecodeError as error:
-        raise SourceError(
-            where, found="names of columns that are not UTF-8", wanted="UTF-8 text"
-        ) from error
 
 
 def _is_number(kind: pa.DataType) -> bool:

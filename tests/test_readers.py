@@ -318,6 +318,34 @@ def test_a_truncated_table_is_named(name, tmp_path):
         read([path])
 
 
+@pytest.mark.parametrize("text", [pa.string(), pa.large_string(), "dictionary"])
+def test_a_table_whose_offsets_lead_nowhere_is_named(text, tmp_path):
+    """Arrow would read there without a look."""
+    offsets = pa.array([0, 4, 2_000_000_000, 8], pa.int64() if text == pa.large_string() else None)
+    if text != pa.large_string():
+        offsets = offsets.cast(pa.int32())
+    buffers = [None, offsets.buffers()[1], pa.py_buffer(b"fourfour")]
+    kind = pa.string() if text == "dictionary" else text
+    column = pa.Array.from_buffers(kind, 3, buffers)
+    if text == "dictionary":
+        column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), column)
+    with pa.OSFile(str(tmp_path / "a.arrows"), "wb") as sink:
+        table = pa.record_batch([column], names=["text"])
+        with pa.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_batch(table)
+
+    with pytest.raises(SourceError, match=r"a\.arrows: found a damaged column"):
+        read([tmp_path / "a.arrows"])
+
+
+def test_names_of_columns_that_are_no_text(tmp_path):
+    path = ipc_stream(tmp_path / "a.arrows")
+    path.write_bytes(path.read_bytes().replace(b"label", b"lab\xffl"))
+
+    with pytest.raises(SourceError, match="names of columns that are not UTF-8"):
+        read([path])
+
+
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.txt", "a.lines", "a.jsonl.gz"])
 def test_an_empty_file_holds_no_documents(name, tmp_path):
     path = written(tmp_path / name, b"")
