@@ -6,7 +6,7 @@ Hints have scikit-learn's words where its checks look for them.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -36,6 +36,7 @@ class Rows:
     corpus: Corpus | VectorCorpus
     n_rows: int
     is_whole: bool = True  # no row is left out
+    names: Names | None = None  # of the columns of a data frame
 
     @property
     def documents(self) -> Corpus:
@@ -58,7 +59,7 @@ class Rows:
 
 
 def first_rows(self: Reader, X: Any) -> Rows:
-    """What to fit; sets ``n_features_in_`` and, of a data frame, ``feature_names_in_``.
+    """What to fit.
 
     Raises ShapeError for anything but rows of real numbers, of documents zero or more and not all
     zero, and TypeError for objects that are no numbers.
@@ -70,11 +71,16 @@ def first_rows(self: Reader, X: Any) -> Rows:
     if self._reads_vectors and rows.n_rows == 1:
         hint = "Found array with 1 sample(s) while a minimum of 2 is required."
         raise ShapeError("X", found="one item", wanted="at least 2, which differ", hint=hint)
+    return replace(rows, names=names)
+
+
+def remember_columns(self: Reader, rows: Rows) -> None:
+    """Set ``n_features_in_`` and, of a data frame, ``feature_names_in_`` to what was fitted."""
     self.n_features_in_ = _width(rows.corpus)
-    vars(self).pop("feature_names_in_", None)
-    if names is not None:
-        vars(self)["feature_names_in_"] = names
-    return rows
+    attributes = vars(self)
+    attributes.pop("feature_names_in_", None)
+    if rows.names is not None:
+        attributes["feature_names_in_"] = rows.names
 
 
 def more_rows(self: Reader, X: Any) -> Rows:

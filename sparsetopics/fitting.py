@@ -21,7 +21,7 @@ from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.document_items import DocumentItemSource
 from sparsetopics.errors import OptionError
-from sparsetopics.estimator_inputs import Rows, first_rows
+from sparsetopics.estimator_inputs import Rows, first_rows, remember_columns
 from sparsetopics.executors import open_executor
 from sparsetopics.laps import Prior
 from sparsetopics.options import LearnerName, TrainingOptions
@@ -68,11 +68,10 @@ E = TypeVar("E", bound=Estimator)
 def fit(self: E, X: Any, y: object = None, *, on_lap: OnLap | None = None) -> E:
     """Learn from X, and forget what was learned before; ``y`` is not looked at.
 
-    ``on_lap`` is told of every lap (``callbacks.OnLap``).
-
     X, (n_rows, n_columns): a corpus, an array, a data frame or a list of rows; where rows are
-    documents also a sparse matrix, all counts of zero or more. Raises OptionError for arguments of
-    the constructor that are out of range or do not go together, ShapeError for such an X.
+    documents also a sparse matrix, all counts of zero or more. ``on_lap`` is told of every lap
+    (``callbacks.OnLap``). Raises OptionError for arguments of the constructor that are out of range
+    or do not go together, ShapeError for any other X; the estimator then stays as it was.
     """
     options = checked_options(self)
     rows = first_rows(self, X)
@@ -95,6 +94,7 @@ def fit(self: E, X: Any, y: object = None, *, on_lap: OnLap | None = None) -> E:
     self._learned = None
     if options.learner in KEPT:
         self._learned = Learned(*ends[0], n_steps=len(trace) * source.n_batches)
+    remember_columns(self, rows)
     show(self, model, trace, facts_of(rows), vocabulary_of(rows))
     return self
 

@@ -20,7 +20,7 @@ from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.batches import BatchSource, ItemSource, Source
 from sparsetopics.bounds import elbo
 from sparsetopics.errors import OptionError
-from sparsetopics.estimator_inputs import first_rows, more_rows
+from sparsetopics.estimator_inputs import first_rows, more_rows, remember_columns
 from sparsetopics.executors import Executor, open_executor
 from sparsetopics.fitting import KEPT, Learned
 from sparsetopics.laps import Prior
@@ -64,7 +64,9 @@ def partial_fit(self: E, X: Any, y: object = None) -> E:
         learn = _added if options.learner == "memoized" else _stepped
         self._learned = learn(before, source, options, executor, Memo(Path(scratch)))
     trace, facts, vocabulary = [], fitting.facts_of(rows), fitting.vocabulary_of(rows)
-    if not is_first:
+    if is_first:
+        remember_columns(self, rows)
+    else:
         trace, facts = self.trace_, _added_facts(self._facts, facts)
         vocabulary = getattr(self, "vocabulary_", None)
     model, entry = _model_of(self._learned, options)

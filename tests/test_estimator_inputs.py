@@ -15,7 +15,7 @@ from sparsetopics import (
     MultinomialMixture,
     VectorCorpus,
 )
-from sparsetopics.errors import ShapeError, VocabularyError
+from sparsetopics.errors import OptionError, ShapeError, VocabularyError
 
 COUNTS = np.random.default_rng(0).poisson(0.8, (40, 12))
 EXPECTED = LDA(3, max_iter=3).fit(sparse.csr_array(COUNTS))
@@ -221,3 +221,21 @@ def test_a_failed_fit_warns_of_nothing():
         warnings.simplefilter("error")
         with pytest.raises(ShapeError):
             LDA(2).fit(changed(0, 0, np.nan))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda model: model.fit(changed(0, 0, np.nan)),
+        lambda model: model.fit(COUNTS[:, :5], on_lap=lambda entry: 1 / 0),
+        lambda model: model.set_params(sparsity=9).fit(COUNTS[:, :5]),
+    ],
+)
+def test_an_estimator_that_cannot_be_fitted_stays_as_it_was(use):
+    model = LDA(3, max_iter=3).fit(COUNTS)
+
+    with pytest.raises((ShapeError, OptionError, ZeroDivisionError)):
+        use(model)
+
+    assert model.n_features_in_ == 12
+    np.testing.assert_array_equal(model.transform(COUNTS), EXPECTED.transform(COUNTS))
