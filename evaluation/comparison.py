@@ -32,9 +32,10 @@ from sparsetopics.options import (
     ModelName,
     TrainingOptions,
 )
+from sparsetopics.run_plans import RunPlan
 from sparsetopics.runs import check_same_words, load_run, refuse_run
 from sparsetopics.staging import check_output
-from sparsetopics.trained_runs import RunHooks, RunPlan, RunResult, train_run
+from sparsetopics.trained_runs import RunHooks, RunResult, train_run
 
 MODEL_NAMES: tuple[ModelName, ...] = get_args(ModelName)
 REPORT = "report.html"

@@ -132,7 +132,8 @@ def map_figure(
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, 4.8), layout="constrained")
         axes = figure.add_subplot()
-        areas = SMALLEST_DISC + LARGEST_DISC * np.asarray(weights) / max(*weights, 1e-300)
+        shares = np.maximum(weights, 0.0) / max(*weights, np.finfo(float).tiny)
+        areas = SMALLEST_DISC + LARGEST_DISC * shares
         discs = axes.scatter(
             places[:, 0], places[:, 1], s=areas, color=_colour(colour), alpha=0.35, linewidths=0.8
         )

@@ -208,7 +208,7 @@ def _shown(subject: Subject, number: int, name: str) -> Shown:
 def _map(subject: Subject, number: int) -> Markup | None:
     if subject.topic_map is None or subject.n_topics < FEWEST_MAPPED:
         return None
-    weights = [topic.row.weight or 1.0 for topic in subject.topics]
+    weights = [1.0 if each.row.weight is None else each.row.weight for each in subject.topics]
     addresses = [f"#run-{number}-topic-{topic.row.topic}" for topic in subject.topics]
     return Markup(map_figure(subject.topic_map.places, weights, addresses, number))
 
