@@ -20,7 +20,7 @@ from sparsetopics.allocations.hdp import HDPAllocation
 from sparsetopics.batches import BatchSource, ItemSource, Source
 from sparsetopics.bounds import elbo
 from sparsetopics.errors import OptionError
-from sparsetopics.estimator_inputs import first_rows, more_rows, remember_columns
+from sparsetopics.estimator_inputs import Rows, first_rows, more_rows, remember_columns
 from sparsetopics.executors import Executor, open_executor
 from sparsetopics.fitting import KEPT, Learned
 from sparsetopics.laps import Prior
@@ -63,16 +63,20 @@ def partial_fit(self: E, X: Any, y: object = None) -> E:
     ):
         learn = _added if options.learner == "memoized" else _stepped
         self._learned = learn(before, source, options, executor, Memo(Path(scratch)))
-    trace, facts, vocabulary = [], fitting.facts_of(rows), fitting.vocabulary_of(rows)
     if is_first:
         remember_columns(self, rows)
-    else:
-        trace, facts = self.trace_, _added_facts(self._facts, facts)
-        vocabulary = getattr(self, "vocabulary_", None)
-    model, entry = _model_of(self._learned, options)
-    laps = trace[-1]["lap"] if trace else 0
-    fitting.show(self, model, [*trace, {"lap": laps} | entry], facts, vocabulary)
+        self.trace_, self._facts = [], {}
+    _show(self, self._learned, rows, options)
     return self
+
+
+def _show(self: fitting.Estimator, learned: Learned, rows: Rows, options: TrainingOptions) -> None:
+    """The model of all data seen; words keep the frequencies they first came with."""
+    model, entry = _model_of(learned, options)
+    laps = self.trace_[-1]["lap"] if self.trace_ else 0
+    vocabulary = getattr(self, "vocabulary_", None) or fitting.vocabulary_of(rows)
+    facts = _added_facts(self._facts, fitting.facts_of(rows))
+    fitting.show(self, model, [*self.trace_, {"lap": laps} | entry], facts, vocabulary)
 
 
 def _check(options: TrainingOptions) -> None:
@@ -180,5 +184,6 @@ def _model_of(learned: Learned, options: TrainingOptions) -> tuple[Model, dict[s
 def _added_facts(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """Those of all data, whose numbers add up."""
     return {
-        name: value + new[name] if name.startswith("n_") else value for name, value in old.items()
+        name: old.get(name, 0) + value if name.startswith("n_") else old.get(name, value)
+        for name, value in new.items()
     }
