@@ -32,8 +32,9 @@ class GaussianMixture:
     or "isotropic-gaussian", whose ``variance`` is known: given, or made from the data.
     ``sparsity`` is the number of components that an item may belong to. After ``fit``:
     ``weights_`` (n_components_,), ``means_``, ``covariances_`` (posterior means, in falling order
-    of weight) and ``trace_``, one entry per lap. Options out of range raise OptionError when
-    ``fit`` is called.
+    of weight) and ``trace_``, one entry per lap; ``n_components_``, ``n_features_in_``,
+    ``feature_names_in_``, ``n_iter_`` and ``model_`` as in ``LDA``. Options out of range raise
+    OptionError when ``fit`` is called.
     """
 
     _reads_vectors: ClassVar[bool] = True
