@@ -85,7 +85,7 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         done = _Rate(progress.update, task)
 
         def on_lap(entry: Entry) -> None:
-            done.laps = entry["lap"]
+            done.reach(entry["lap"])
             progress.update(task, completed=done.laps, description=lap_line(entry, options))
 
         yield RunHooks(on_lap=on_lap, on_documents=done)
@@ -98,10 +98,17 @@ class _Rate:
         import time
 
         self.laps = 0
+        self._before = 0  # of a process that was interrupted
         self._update, self._task, self._clock = update, task, time.perf_counter
         self._began = self._clock()
 
+    def reach(self, lap: int) -> None:
+        """A lap is done."""
+        if self.laps == 0:
+            self._before = lap - 1
+        self.laps = lap
+
     def __call__(self, n_done: float, n_docs: int) -> None:
         laps = self.laps + n_done / n_docs
-        rate = laps * n_docs / max(self._clock() - self._began, 1e-9)
+        rate = (laps - self._before) * n_docs / max(self._clock() - self._began, 1e-9)
         self._update(self._task, completed=laps, rate=f"{rate:,.0f} documents/s")

@@ -3,7 +3,7 @@
 import pytest
 
 from sparsetopics.cli.train import outcome
-from sparsetopics.cli.train_progress import lap_line, show_progress
+from sparsetopics.cli.train_progress import _Rate, lap_line, show_progress
 from sparsetopics.options import TrainingOptions
 from sparsetopics.trained_runs import RunResult
 
@@ -89,3 +89,19 @@ def test_quiet_shows_nothing(capsys):
         hooks.on_lap(ENTRY)
 
     assert capsys.readouterr() == ("", "")
+
+
+def test_the_rate_is_that_of_this_process(monkeypatch):
+    """Thirteen laps were made before it."""
+    clock = iter([0.0, 1.0, 2.0, 4.0])
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    told = []
+    rate = _Rate(lambda task, **fields: told.append(fields), 0)
+
+    rate(50, 100)
+    rate.reach(14)
+    rate(0, 100)
+    rate(100, 100)
+
+    assert [fields["rate"] for fields in told] == ["50 documents/s"] * 3
+    assert [fields["completed"] for fields in told] == [0.5, 14, 15]
