@@ -55,7 +55,8 @@ def resume_run(
             return Resumed(_result(run), None)
         plan = _changed(replace(plan, out=run), laps, workers)
         if folder.checkpoint.exists():
-            plan = replace(plan, start_run=None)  # that was for the beginning
+            began_from = plan.start_run or plan.first_start  # that was for the beginning
+            plan = replace(plan, start_run=None, first_start=began_from)
         plan, task = task_of(plan)
         check_data(plan, record)
         folder.write_plan(plan_record(plan))

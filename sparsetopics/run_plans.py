@@ -29,6 +29,7 @@ class RunPlan:
     workers: int = 1
     heldout: Path | None = None
     start_run: Path | None = None
+    first_start: Path | None = None  # the ``start_run`` of a training that has gone on since
     start_topics: bool = False  # as many topics as ``start_run`` has, whatever the options say
     overwrite: bool = False
     checkpoint_every: int | None = None  # laps; 0: never, None: as often as costs little

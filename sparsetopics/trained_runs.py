@@ -35,6 +35,8 @@ from sparsetopics.options import (
     StartName,
     TrainingOptions,
 )
+from sparsetopics.run_configs import write_config
+from sparsetopics.run_files import CONFIG_FILE
 from sparsetopics.run_keeper import RunKeeper
 from sparsetopics.run_plans import RunPlan, plan_record
 from sparsetopics.runs import load_run, refuse_run, save_run
@@ -98,7 +100,12 @@ def go_on(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) ->
             source, plan.options, folder.memo, executor, rng,
             hooks=told, start=task.start, keeper=keeper,
         )  # fmt: skip
-    folder.publish(lambda result: task.save(result, model, keeper.trace))
+
+    def write(result: Path) -> None:
+        task.save(result, model, keeper.trace)
+        write_config(result / CONFIG_FILE, plan)
+
+    folder.publish(write)
     if plan.keep_state:
         folder.write_plan(plan_record(plan, finished=True))
     else:
@@ -248,8 +255,13 @@ def move_options(
 
 def option_record(options: TrainingOptions) -> dict[str, Any]:
     """Options as model.json keeps them, with what the model decides by default filled in."""
-    moves = options.active_moves if options.model in WITH_MOVES else None
-    return asdict(replace(options, laps=options.n_laps, moves=moves, local=options.local_step))
+    makes_moves = options.model in WITH_MOVES or options.active_moves.names
+    moves = options.active_moves if makes_moves else None
+    likelihood = options.likelihood_name if options.is_mixture else None
+    local = options.local_step
+    return asdict(
+        replace(options, laps=options.n_laps, moves=moves, local=local, likelihood=likelihood)
+    )
 
 
 def _settings(plan: RunPlan, sizes: dict[str, Any]) -> dict[str, Any]:

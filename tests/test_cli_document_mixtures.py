@@ -71,6 +71,7 @@ def test_the_kinds_are_found_and_held_out_scores_told(prepared):
     scores = [entry["heldout_log_likelihood_per_token"] for entry in written.trace]
     assert scores[-1] > scores[0] + 0.3
     assert sorted(file.name for file in (prepared / "run").iterdir()) == [
+        "config.toml",
         "model.json",
         "model.safetensors",
         "trace.jsonl",

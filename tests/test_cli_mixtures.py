@@ -107,6 +107,7 @@ def test_a_run_is_written_and_reported(train, tmp_path, model, likelihood):
     assert report["elbo_per_token"] == written.trace[-1]["elbo_per_token"]
     assert written.model.likelihood_name == likelihood
     assert sorted(file.name for file in (tmp_path / "run").iterdir()) == [
+        "config.toml",
         "model.json",
         "model.safetensors",
         "trace.jsonl",

@@ -63,6 +63,7 @@ def test_a_run_is_written_and_reported(train, tmp_path):
     assert trained.model.n_topics == 3
     assert trained.settings["options"]["laps"] == 2
     assert sorted(file.name for file in (tmp_path / "run").iterdir()) == [
+        "config.toml",
         "model.json",
         "model.safetensors",
         "trace.jsonl",

@@ -449,6 +449,7 @@ def test_an_interrupted_run_may_be_overwritten(interrupted, plan_of, tmp_path):
     train_run(plan_of("lda memoized", overwrite=True))
 
     assert sorted(file.name for file in run.iterdir()) == [
+        "config.toml",
         "model.json",
         "model.safetensors",
         "trace.jsonl",

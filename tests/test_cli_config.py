@@ -1,0 +1,229 @@
+"""``train --config``: options from a file, and the file that every run has."""
+
+import json
+import shutil
+import tomllib
+from dataclasses import replace
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from clumped_mixtures import draw_clumps
+from collections_on_disk import make_texts, write_jsonl
+from sparsetopics import trained_runs
+from sparsetopics.cli.main import main
+from sparsetopics.options import MoveOptions, TrainingOptions
+from sparsetopics.resumed_runs import resume_run
+from sparsetopics.run_configs import HEAD, run_config, write_config
+from sparsetopics.run_plans import RunPlan
+from sparsetopics.runs import load_run
+from sparsetopics.trained_runs import train_run
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exit_code == status, result.output
+    return result
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpora")
+    source = write_jsonl(folder / "texts.jsonl", make_texts(80, 0))
+    np.save(folder / "values.npy", draw_clumps(0, 200, 3).values)
+    run("ingest", source, "--out", folder / "documents", "--quiet")
+    run("ingest", folder / "values.npy", "--out", folder / "vectors", "--quiet")
+    return folder
+
+
+@pytest.fixture
+def settings_of(corpora, tmp_path):
+    """model.json of a run of LDA with a file, or why there is none."""
+
+    def call(text, *arguments, status=0):
+        (tmp_path / "run.toml").write_text(text, encoding="utf-8")
+        usual = ("--out", tmp_path / "run", "--config", tmp_path / "run.toml")
+        result = run("train", corpora / "documents", *usual, *arguments, status=status)
+        if status:
+            assert not (tmp_path / "run").exists()
+            assert result.stderr.count("\n") == 1, result.stderr
+            return result.stderr
+        return load_run(tmp_path / "run").settings
+
+    return call
+
+
+LDA = 'model = "lda"\ntopics = 3\nlaps = 1\nquiet = true\n'
+
+
+def test_options_come_from_the_file(settings_of, tmp_path):
+    settings = settings_of(
+        LDA + 'local-update = "mean-field"\nalpha = 1\nlearn-hyperparameters = true\nseed = 7\n'
+    )
+
+    options = settings["options"]
+    assert (settings["seed"], options["n_topics"], options["laps"]) == (7, 3, 1)
+    assert options["local"]["update"] == "mean-field"
+    assert options["prior"]["doc_concentration"] == 1.0
+    assert options["learn_hyperparameters"]
+
+
+def test_the_command_line_comes_first(settings_of):
+    text = LDA + 'learn-hyperparameters = true\nmoves = "regroup"\n'
+
+    settings = settings_of(text, "--topics", 4, "--no-learn-hyperparameters", "--moves", "none")
+
+    options = settings["options"]
+    assert (settings["n_topics"], options["laps"], options["moves"]) == (4, 1, None)
+    assert not options["learn_hyperparameters"]
+
+
+def test_out_may_stand_in_the_file_and_paths_start_from_the_working_directory(
+    corpora, tmp_path, monkeypatch
+):
+    (tmp_path / "configs").mkdir()
+    config = tmp_path / "configs" / "run.toml"
+    config.write_text(LDA + 'out = "run"\nheldout = "documents"\njson = true\n')
+    shutil.copytree(corpora / "documents", tmp_path / "documents")
+    monkeypatch.chdir(tmp_path)
+
+    result = run("train", "documents", "--config", config)
+
+    assert json.loads(result.stdout)["run"] == "run"
+    assert (tmp_path / "run" / "model.json").exists()
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("local_update = 'collapsed'", "run.toml, local_update: found no such option, wanted an "
+         "option of train. Did you mean local-update?"),
+        ("Topics = 3", "run.toml, Topics: found no such option"),
+        ("zzz = 3", "wanted an option of train. --help lists them."),
+        ("corpus = 'news'", "run.toml, corpus: found no such option"),
+        ("config = 'other.toml'", "run.toml, config: found no such option"),
+        ("verbose = true", "run.toml, verbose: found no such option"),
+        ("topics = '3'", "run.toml, topics: found '3', wanted a whole number."),
+        ("topics = 3.0", "run.toml, topics: found 3.0, wanted a whole number."),
+        ("topics = true", "run.toml, topics: found true, wanted a whole number."),
+        ("seed = -1", "run.toml, seed: found -1, wanted a whole number of 0 or more."),
+        ("alpha = 'much'", "run.toml, alpha: found 'much', wanted a number."),
+        ("alpha = false", "run.toml, alpha: found false, wanted a number."),
+        ("quiet = 1", "run.toml, quiet: found 1, wanted true or false."),
+        ("model = 'ldaa'", "run.toml, model: found 'ldaa', wanted one of lda, hdp, dp-mixture, "
+         "mixture. Did you mean lda?"),
+        ("moves = ['merge']", "run.toml, moves: found an array, wanted a string."),
+        ("[train]\ntopics = 3", "run.toml, train: found no such option"),
+        ("[topics]\nhdp = 3", "run.toml, topics: found a table, wanted a whole number."),
+        ("model = hdp", "run.toml: found damaged TOML (Invalid value (at line 1, column 9)), "
+         "wanted key = value. Strings stand in quotes"),
+        ("seed = 1\nseed = 2", "run.toml: found damaged TOML"),
+        ("sparsity = 0", "sparsity: found 0, wanted at least 1"),
+        ("moves = 'merge,split'", "moves: found split, wanted one of merge"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_said_in_one_line(settings_of, text, message):
+    assert message in settings_of(text, "--quiet", status=1)
+
+
+def test_a_file_that_cannot_be_read(settings_of, tmp_path):
+    missing = settings_of("", "--config", tmp_path / "none.toml", status=1)
+    assert "none.toml: found No such file or directory, wanted a readable TOML file" in missing
+    (tmp_path / "latin.toml").write_bytes(b"out = 'caf\xe9'")
+
+    assert "latin.toml: found damaged TOML" in settings_of(
+        "", "--config", tmp_path / "latin.toml", status=1
+    )
+
+
+WORLDS = {
+    "lda": ("documents", "--model", "lda", "--topics", 4, "--laps", 3, "--sparsity", 2,
+            "--alpha", 0.9, "--local-update", "mean-field", "--restarts", 1, "--batches", 4,
+            "--seed", 5, "--start", "random"),
+    "regroup": ("documents", "--model", "lda", "--topics", 3, "--laps", 6, "--moves", "regroup"),
+    "hdp": ("documents", "--topics", 2, "--laps", 6, "--gamma", 3, "--learn-hyperparameters"),
+    "fixed": ("documents", "--topics", 3, "--laps", 3, "--moves", "none"),
+    "stochastic": ("documents", "--topics", 3, "--laps", 2, "--learner", "stochastic"),
+    "words": ("documents", "--model", "dp-mixture", "--likelihood", "multinomial", "--laps", 5),
+    "gaussian": ("vectors", "--model", "dp-mixture", "--laps", 6, "--seed", 3),
+    "diagonal": ("vectors", "--model", "mixture", "--likelihood", "diagonal-gaussian",
+                 "--topics", 3, "--laps", 3),
+    "tree": ("vectors", "--model", "dp-mixture", "--learner", "accelerated", "--laps", 3,
+             "--tree-tolerance", 0.001),
+    "points": ("vectors", "--model", "dp-mixture", "--likelihood", "isotropic-gaussian",
+               "--learner", "gradient", "--gradient", "momentum", "--topics", 5, "--laps", 3,
+               "--variance", 0.3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_the_file_of_a_run_makes_the_same_run(corpora, tmp_path, world):
+    corpus, *options = WORLDS[world]
+    run("train", corpora / corpus, *options, "--out", tmp_path / "run", "--quiet")
+    config = tmp_path / "run" / "config.toml"
+
+    again = ("--config", config, "--out", tmp_path / "again", "--workers", 2)
+    run("train", corpora / corpus, *again, "--quiet")
+
+    for name in ("model.safetensors", "config.toml", "model.json"):
+        before, after = ((tmp_path / each / name).read_bytes() for each in ("run", "again"))
+        assert before == after, name
+
+
+def test_so_does_the_file_of_a_run_that_was_resumed_and_began_from_another(
+    corpora, tmp_path, monkeypatch
+):
+    options = TrainingOptions(3, laps=2)
+    train_run(RunPlan(corpora / "documents", tmp_path / "first", options))
+    shutil.copytree(tmp_path / "first", tmp_path / "start")
+    plan = RunPlan(
+        corpora / "documents", tmp_path / "run", options, start_run=tmp_path / "start", seed=1,
+        checkpoint_every=1,
+    )  # fmt: skip
+    with monkeypatch.context() as patch:
+        patch.setattr(trained_runs, "save_run", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            train_run(plan)
+    resume_run(plan.out)
+
+    again = ("--config", plan.out / "config.toml", "--out", tmp_path / "again", "--quiet")
+    run("train", corpora / "documents", *again)
+
+    for name in ("model.safetensors", "config.toml"):
+        before, after = ((tmp_path / each / name).read_bytes() for each in ("run", "again"))
+        assert before == after, name
+
+
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_model_json_knows_the_moves_of_lda(settings_of):
+    options = settings_of(LDA + 'moves = "regroup"\n')["options"]
+
+    assert options["moves"] == {"names": ["regroup"], "criterion": "collapsed", "verify": False}
+
+
+def test_names_of_any_kind_come_back(tmp_path):
+    start = tmp_path / 'a "b" \\ c\nd\x7f é\U0001f600'
+    plan = RunPlan(tmp_path, tmp_path, TrainingOptions(3), start_run=start, seed=2**63)
+
+    write_config(tmp_path / "config.toml", plan)
+
+    read = tomllib.loads((tmp_path / "config.toml").read_text(encoding="utf-8"))
+    assert read == run_config(plan)
+    assert (read["start"], read["seed"]) == (str(start), 2**63)
+
+
+def test_every_option_of_the_file_is_one_of_train(tmp_path):
+    command = main.get_command(click.Context(main), "train")
+    keys = {option.removeprefix("--") for each in command.params for option in each.opts}
+    moves = MoveOptions(("birth",), "bound")
+    plan = RunPlan(tmp_path, tmp_path, TrainingOptions(3, model="hdp", moves=moves))
+
+    assert set(run_config(plan)) < keys
+    assert set(run_config(replace(plan, options=TrainingOptions(3)))) < keys
+    assert HEAD.startswith("# ")
