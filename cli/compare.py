@@ -102,7 +102,7 @@ def command(
     into train and heldout unless --heldout is given. Topic models are scored by document
     completion, mixtures by the density of whole documents or items, as `sparsetopics evaluate`
     does, so their numbers stand in tables of their own. An interrupted comparison leaves the runs
-    that it has.
+    that it has, and `sparsetopics resume` goes on with the one under way.
 
     \b
     Example:
