@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow.compute as pc
+import numpy as np
 
 from sparsetopics.corpora.blocks import CountedBlock, TextBlock
 from sparsetopics.corpora.formats import Collection, find_collection
+from sparsetopics.corpora.joining import with_phrases
 from sparsetopics.corpora.sources import ReadOptions, names_of
-from sparsetopics.corpora.tokenizer import TokenizerOptions, options_for
+from sparsetopics.corpora.tokenizer import TokenizerOptions, options_for, tokens_of
 from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import SourceError
+from sparsetopics.errors import SourceError, VocabularyError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,8 @@ class TokenizedTexts:
     ) -> TokenizedTexts:
         """Files, folders and patterns as ``ingest`` takes them, cut as the vocabulary's were.
 
-        Raises SourceError for sources that are missing or hold counts instead of text.
+        Raises SourceError for sources that are missing or hold counts instead of text, and
+        VocabularyError for words that are not tokens in their order.
         """
         collection = find_collection(sources, None)
         if collection.format.counted:
@@ -45,7 +46,7 @@ class TokenizedTexts:
                 found="word counts",
                 wanted="text: windows slide over it",
             )
-        tokenizer = options_for(vocabulary, None)
+        tokenizer = _in_order(vocabulary)
         read = ReadOptions(text_field=text_field)
         return cls(collection, read, tokenizer, frozenset(vocabulary.words))
 
@@ -56,10 +57,22 @@ class TokenizedTexts:
             yield from self._documents(block)
 
     def _documents(self, block: TextBlock) -> Iterator[list[str]]:
-        texts = block.texts.fill_null("")
-        if self.tokenizer.lowercase:
-            texts = pc.utf8_lower(texts)
-        find_tokens = re.compile(self.tokenizer.token_pattern).findall
-        for text in texts.to_pylist():
-            if tokens := [token for token in find_tokens(text) if token in self.words]:
-                yield tokens
+        tokens = with_phrases(tokens_of(block, self.tokenizer), self.tokenizer.phrases)
+        words = tokens.words.to_pylist()
+        is_known = np.array([word in self.words for word in words], np.bool_)
+        for own in np.split(tokens.word_of, tokens.indptr[1:-1]):
+            if len(known := own[is_known[own]]):
+                yield [words[word] for word in known.tolist()]
+
+
+def _in_order(vocabulary: Vocabulary) -> TokenizerOptions:
+    """How its words were cut, if those of a text come one after the other."""
+    settings = vocabulary.tokenizer or {}
+    if settings.get("ngrams", 1) > 1 or "function" in settings:
+        raise VocabularyError(
+            "vocabulary",
+            found="n-grams" if "ngrams" in settings else "words cut by a function",
+            wanted="tokens or phrases: windows slide over them in their order",
+            hint="Leave the texts out.",
+        )
+    return options_for(vocabulary, None)

@@ -10,7 +10,7 @@ from gensim.models import CoherenceModel
 from collections_on_disk import make_texts, plain_counts, write_jsonl
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.errors import SourceError
+from sparsetopics.errors import SourceError, VocabularyError
 from sparsetopics.evaluation.text_coherence import text_coherence
 from sparsetopics.evaluation.tokenized_texts import TokenizedTexts
 
@@ -120,3 +120,21 @@ def test_another_field_holds_the_text(tmp_path):
     texts = TokenizedTexts.find([tmp_path / "x.jsonl"], vocabulary, "body")
 
     assert list(texts) == [["cats", "dogs"]]
+
+
+def test_phrases_are_joined_as_the_corpus_joined_them(tmp_path):
+    joined = TokenizerOptions(r"[a-z]{3,}", phrases=(("cats", "and"),))
+    corpus = Corpus.from_texts(SENTENCES, tokenizer=joined)
+    source = write_jsonl(tmp_path / "texts.jsonl", ["cats and dogs", "dogs and cats"])
+
+    texts = TokenizedTexts.find([source], corpus.vocabulary, "text")
+
+    assert list(texts) == [["cats_and", "dogs"], ["dogs", "and"]]  # cats alone are no word there
+
+
+def test_ngrams_are_no_words_one_after_the_other(tmp_path):
+    corpus = Corpus.from_texts(SENTENCES, tokenizer=TokenizerOptions(r"[a-z]{3,}", ngrams=2))
+    source = write_jsonl(tmp_path / "texts.jsonl", SENTENCES)
+
+    with pytest.raises(VocabularyError, match="found n-grams, wanted tokens or phrases"):
+        TokenizedTexts.find([source], corpus.vocabulary, "text")
