@@ -1,9 +1,9 @@
-"""Progress of training on stderr: a live bar on a terminal, a plain line per lap elsewhere."""
+"""Progress of training on stderr: a plain line per lap, with a live bar below on a terminal."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sparsetopics.options import TrainingOptions
     from sparsetopics.trained_runs import RunHooks
 
-Entry = dict[str, Any]
+Entry = Mapping[str, Any]
 MOVES = {
     "merges": "−{} merged",
     "deletes": "−{} deleted",
@@ -77,26 +77,34 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[rate]}"),
-        # A run may settle long before its last lap: nobody knows how long it still takes.
-        *([TimeRemainingColumn()] if options.model == "lda" else []),
+        # All but LDA may settle long before their last lap.
+        TextColumn("left:" if options.model == "lda" else "left at most:"),
+        TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(
+        *columns,
+        console=Console(stderr=True),
+        transient=True,
+        speed_estimate_period=300,  # seconds; laps are long
+    ) as progress:
         task = progress.add_task("reading", total=float(options.n_laps), rate="")
-        done = _Rate(progress.update, task)
+        done = _Rate(progress.update, task, options)
 
         def on_lap(entry: Entry) -> None:
             done.reach(entry["lap"])
-            progress.update(task, completed=done.laps, description=lap_line(entry, options))
+            progress.console.print(lap_line(entry, options), soft_wrap=True, highlight=False)
 
         yield RunHooks(on_lap=on_lap, on_documents=done)
 
 
 class _Rate:
-    """Moves the bar within a lap and shows documents per second."""
+    """Moves the bar within a lap and shows documents or items per second."""
 
-    def __init__(self, update: Callable[..., None], task: int) -> None:
+    def __init__(self, update: Callable[..., None], task: int, options: TrainingOptions) -> None:
         import time
 
+        self._n_laps = options.n_laps
+        self._unit = "documents" if options.counts_words else "items"
         self.laps = 0
         self._before = 0  # of a process that was interrupted
         self._update, self._task, self._clock = update, task, time.perf_counter
@@ -111,4 +119,9 @@ class _Rate:
     def __call__(self, n_done: float, n_docs: int) -> None:
         laps = self.laps + n_done / n_docs
         rate = (laps - self._before) * n_docs / max(self._clock() - self._began, 1e-9)
-        self._update(self._task, completed=laps, rate=f"{rate:,.0f} documents/s")
+        self._update(
+            self._task,
+            completed=laps,
+            description=f"lap {min(self.laps + 1, self._n_laps)}/{self._n_laps}",
+            rate=f"{rate:,.0f} {self._unit}/s",
+        )

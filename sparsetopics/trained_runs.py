@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from sparsetopics.batches import Source
+from sparsetopics.callbacks import OnLap
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
@@ -47,7 +48,7 @@ from sparsetopics.training_folder import TrainingFolder, check_new_run, new_trai
 class RunHooks(NamedTuple):
     """Whom to tell while a run is trained."""
 
-    on_lap: Callable[[dict[str, Any]], None] = lambda entry: None  # the trace's entry
+    on_lap: OnLap = lambda entry: None
     on_documents: Callable[[float, int], None] = lambda n_done, n_docs: None  # of this lap
 
 
@@ -90,6 +91,7 @@ def go_on(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) ->
     def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
         score = None if plan.heldout is None else task.score(snapshot())
         keeper.trace.append(info._asdict() | {"heldout_log_likelihood_per_token": score})
+        folder.tell(keeper.trace)
         hooks.on_lap(keeper.trace[-1])
 
     rng = np.random.default_rng(plan.seed)

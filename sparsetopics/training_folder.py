@@ -4,6 +4,7 @@
     run/state/checkpoint.npz   training after its last kept lap (``checkpoints``)
     run/state/memo/            arrays of batches that the checkpoint names; never written twice
     run/state/result/          the finished run, before its files go to their places
+    run/state/trace.jsonl      the laps so far, for whoever looks on; nothing reads it back
     run/state/lock             held by the process that trains
 
 Every file is written aside, synced and renamed, so whatever moment a process is killed at, the last
@@ -17,7 +18,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,6 +29,7 @@ from sparsetopics.run_files import (
     RUN_FILES,
     SETTINGS_FILE,
     STATE_FOLDER,
+    TRACE_FILE,
     parse_object,
     read_text,
 )
@@ -48,6 +50,7 @@ class TrainingFolder:
         self.lap = lap  # the last that is kept
         self.is_published = False
         self._state = run / STATE_FOLDER
+        self._has_told = False
 
     @property
     def memo(self) -> Path:
@@ -66,6 +69,13 @@ class TrainingFolder:
         """Have ``write`` make the checkpoint of ``lap``; the former one goes."""
         self._replace(CHECKPOINT_FILE, write)
         self.lap = lap
+
+    def tell(self, trace: Sequence[Mapping[str, Any]]) -> None:
+        """Show the last lap of ``trace``; the first time all, as former laps may be made again."""
+        new = trace[-1:] if self._has_told else trace
+        with (self._state / TRACE_FILE).open("a" if self._has_told else "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(dict(entry)) + "\n" for entry in new)
+        self._has_told = True
 
     def _replace(self, name: str, write: Callable[[Path], object]) -> None:
         scratch = self._state / f"{name}.part"
@@ -86,6 +96,7 @@ class TrainingFolder:
             os.replace(file, self.run / file.name)
         sync(self.run)
         self.is_published = True
+        (self._state / TRACE_FILE).unlink(missing_ok=True)
 
     def remove_state(self) -> None:
         """Forget the training; the plan goes first: without it there is nothing to go on with."""

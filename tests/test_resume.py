@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_lowercase
@@ -30,7 +31,7 @@ from sparsetopics.resumed_runs import resume_run
 from sparsetopics.run_keeper import RunKeeper
 from sparsetopics.run_plans import RunPlan
 from sparsetopics.runs import load_run
-from sparsetopics.trained_runs import train_run
+from sparsetopics.trained_runs import RunHooks, train_run
 from sparsetopics.training_folder import TrainingFolder, is_training
 from vectors_on_disk import ingested
 
@@ -409,6 +410,26 @@ def test_fewer_laps_than_are_kept_end_it_as_it_stands(plan_of, interrupted, tmp_
 
     name = "model.safetensors"
     assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_laps_are_told_while_training_goes_on(plan_of, tmp_path):
+    """Those of a process before, too, and none twice that is made again."""
+    told = []
+
+    def look(entry):
+        lines = (tmp_path / "run" / "state" / "trace.jsonl").read_text().splitlines()
+        told.append([json.loads(line)["lap"] for line in lines])
+        assert json.loads(lines[-1]) == entry
+        if len(told) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_run(plan_of("lda memoized", checkpoint_every=2, keep_state=True), RunHooks(look))
+    resume_run(tmp_path / "run", watch=lambda options: nullcontext(RunHooks(look)))
+
+    assert told == [[1], [1, 2], [1, 2, 3], [1, 2, 3], [1, 2, 3, 4]]
+    assert len((tmp_path / "run" / "trace.jsonl").read_text().splitlines()) == 4
+    assert not (tmp_path / "run" / "state" / "trace.jsonl").exists()
 
 
 @pytest.mark.parametrize("every", [0, 3])

@@ -1,14 +1,17 @@
 """What a person reads while a model is trained, and at its end."""
 
+import re
+
 import pytest
 
 from sparsetopics.cli.train import outcome
 from sparsetopics.cli.train_progress import _Rate, lap_line, show_progress
-from sparsetopics.options import TrainingOptions
+from sparsetopics.options import LocalOptions, TrainingOptions
 from sparsetopics.trained_runs import RunResult
 
 LDA = TrainingOptions(57, laps=20)
 HDP = TrainingOptions(50, model="hdp")
+VECTORS = TrainingOptions(5, local=LocalOptions("mean-field"), model="mixture")
 ENTRY = {
     "lap": 7,
     "seconds": 12.34,
@@ -68,19 +71,30 @@ def test_without_a_terminal_there_is_a_line_per_lap(capsys):
     assert capsys.readouterr().err == f"{lap_line(ENTRY, HDP)}\n"
 
 
-@pytest.mark.parametrize("options", [LDA, HDP])
-def test_on_a_terminal_there_is_a_bar(capsys, monkeypatch, options):
+@pytest.mark.parametrize(
+    ("options", "unit", "left"),
+    [
+        (LDA, "documents", " left: "),
+        (HDP, "documents", " left at most: "),
+        (VECTORS, "items", " left at most: "),
+    ],
+)
+def test_on_a_terminal_there_is_a_bar_below_the_lines(capsys, monkeypatch, options, unit, left):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "80")
 
     with show_progress(options, quiet=False) as hooks:
         hooks.on_documents(1.0, 2)
         hooks.on_lap(ENTRY)
+        hooks.on_documents(1.0, 2)
 
-    shown = capsys.readouterr().err
-    assert "K 57" in shown
-    assert "documents/s" in shown
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+    lines = shown.replace("\r", "\n").splitlines()
+    assert lap_line(ENTRY, options) in [line.rstrip() for line in lines]
+    assert re.search(
+        rf"lap 8/{options.n_laps} \W+ [\d,]+ {unit}/s{left}(\d+:\d\d:\d\d|-:--:--)", shown
+    )
 
 
 def test_quiet_shows_nothing(capsys):
@@ -96,7 +110,7 @@ def test_the_rate_is_that_of_this_process(monkeypatch):
     clock = iter([0.0, 1.0, 2.0, 4.0])
     monkeypatch.setattr("time.perf_counter", lambda: next(clock))
     told = []
-    rate = _Rate(lambda task, **fields: told.append(fields), 0)
+    rate = _Rate(lambda task, **fields: told.append(fields), 0, LDA)
 
     rate(50, 100)
     rate.reach(14)
