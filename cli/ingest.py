@@ -95,7 +95,7 @@ def command(
 
     \b
     Example:
-        sparsetopics ingest 'news/*.jsonl.gz' --stop-words english --out news
+        sparsetopics ingest 'stories/*.jsonl.gz' --stop-words english --out news
         sparsetopics ingest new.jsonl --vocabulary news --out heldout
         sparsetopics ingest newer.jsonl --append news
         sparsetopics ingest news.zip --phrases --stop-words english --out phrases

@@ -51,6 +51,7 @@ def command(
         sparsetopics train corpus --topics 200 --moves merge,delete --out run
         sparsetopics train corpus --criterion collapsed --heldout heldout --out run
         sparsetopics train corpus --model lda --topics 50 --workers 2 --out run
+        sparsetopics train corpus --config run/config.toml --seed 1 --out again
         sparsetopics train vectors --model dp-mixture --likelihood zero-mean-gaussian --out run
         sparsetopics train vectors --model dp-mixture --learner accelerated --out run
         sparsetopics train corpus --model dp-mixture --likelihood multinomial --out run

@@ -1,6 +1,7 @@
 """The command line as a whole: start-up, help, errors and exit codes."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,6 +47,37 @@ def test_help_of_a_command_imports_nothing_heavy(name):
     )
 
     assert done.stdout.endswith("HEAVY []\n"), done.stderr
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish", "bash"])
+def test_a_shell_gets_its_script_of_completion(shell):
+    if shell == "bash" and shutil.which("bash") is None:
+        pytest.skip("needs bash, whose version click asks for")
+
+    script = complete(f"{shell}_source")
+
+    assert "_SPARSETOPICS_COMPLETE=" in script
+    assert f"{shell}_complete" in script
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("sparsetopics tr", "plain,train"),
+        ("sparsetopics corpus va", "plain,validate"),
+        ("sparsetopics train --local", "plain,--local-update"),
+        ("sparsetopics train --model dp", "plain,dp-mixture"),
+    ],
+)
+def test_commands_options_and_choices_are_completed(words, found):
+    words_and_place = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+
+    assert complete("bash_complete", **words_and_place) == f"{found}\n"
+
+
+def complete(instruction, **environment):
+    environment |= {"_SPARSETOPICS_COMPLETE": instruction}
+    return CliRunner().invoke(main, [], prog_name="sparsetopics", env=environment).output
 
 
 def test_version():
