@@ -1,0 +1,81 @@
+"""The tutorial runs as it stands, and no page names an option that is not there."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from sparsetopics.cli.main import main
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+if not DOCS.is_dir():
+    pytest.skip("needs docs/, which the source archive leaves out", allow_module_level=True)
+PAGES = sorted(DOCS.rglob("*.md"))
+BLOCK = re.compile(r"(<!-- not tested: .*? -->\n)?```(sh|python)\n(.*?)```", re.DOTALL)
+
+
+def blocks(page):
+    """Language and text of the blocks of a page that can be run."""
+    found = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [(language, text) for untested, language, text in found if not untested]
+
+
+def commands(shell):
+    """Arguments of every ``sparsetopics`` that a block calls, its continued lines joined."""
+    lines = [shlex.split(line, comments=True) for line in shell.replace("\\\n", " ").splitlines()]
+    return [line[1:] for line in lines if line[:1] == ["sparsetopics"]]
+
+
+def check_options(command, arguments):
+    """Raise a click error unless the command has these options and choices."""
+    if isinstance(command, click.Group):
+        sub = command.get_command(click.Context(command), arguments[0])
+        assert sub is not None, arguments[0]
+        check_options(sub, arguments[1:])
+        return
+    context = click.Context(command)
+    values, _, _ = command.make_parser(context).parse_args(arguments)
+    for option in command.params:
+        if isinstance(option.type, click.Choice) and isinstance(values.get(option.name), str):
+            option.type.convert(values[option.name], option, context)
+
+
+def test_the_tutorial_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ran = []
+    for language, text in blocks(DOCS / "tutorial.md"):
+        if language == "python":
+            exec(compile(text, "tutorial.md", "exec"), {})
+            continue
+        for arguments in commands(text):
+            result = CliRunner().invoke(main, arguments)
+            assert result.exit_code == 0, (arguments, result.output)
+            ran.append(arguments[0])
+    assert {"ingest", "corpus", "train", "topics", "evaluate", "report", "infer"} <= set(ran)
+    assert {"export", "resume"} <= set(ran)
+    for name in ("scores.html", "run.html", "proportions.parquet", "newer.parquet"):
+        assert (tmp_path / name).stat().st_size > 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_of_pages_exist(page):
+    for language, text in blocks(page):
+        for arguments in commands(text) if language == "sh" else ():
+            check_options(main, arguments)
+
+
+def test_a_wrong_option_would_be_noticed():
+    with pytest.raises(click.UsageError):
+        check_options(main, ["train", "corpus", "--no-such-option"])
+    with pytest.raises(click.UsageError):
+        check_options(main, ["train", "corpus", "--model", "lsa"])
+
+
+def test_every_page_is_in_the_navigation():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in DOCS.rglob("*.md"):
+        assert f" {page.relative_to(DOCS).as_posix()}" in navigation
