@@ -91,7 +91,8 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         done = _Rate(progress.update, task, options)
 
         def on_lap(entry: Entry) -> None:
-            done.reach(entry["lap"])
+            if done.reach(entry["lap"]):
+                progress.reset(task, completed=done.laps)  # they say nothing of the time left
             progress.console.print(lap_line(entry, options), soft_wrap=True, highlight=False)
 
         yield RunHooks(on_lap=on_lap, on_documents=done)
@@ -110,11 +111,12 @@ class _Rate:
         self._update, self._task, self._clock = update, task, time.perf_counter
         self._began = self._clock()
 
-    def reach(self, lap: int) -> None:
-        """A lap is done."""
-        if self.laps == 0:
+    def reach(self, lap: int) -> bool:
+        """A lap is done; whether laps of another process now count for the first time."""
+        is_first, self.laps = self.laps == 0, lap
+        if is_first:
             self._before = lap - 1
-        self.laps = lap
+        return is_first and lap > 1
 
     def __call__(self, n_done: float, n_docs: int) -> None:
         laps = self.laps + n_done / n_docs

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from rich.progress import Progress
 
 from sparsetopics.cli.train import outcome
 from sparsetopics.cli.train_progress import _Rate, lap_line, show_progress
@@ -113,9 +114,29 @@ def test_the_rate_is_that_of_this_process(monkeypatch):
     rate = _Rate(lambda task, **fields: told.append(fields), 0, LDA)
 
     rate(50, 100)
-    rate.reach(14)
+    assert rate.reach(14)
     rate(0, 100)
     rate(100, 100)
+    assert not rate.reach(15)
 
     assert [fields["rate"] for fields in told] == ["50 documents/s"] * 3
     assert [fields["completed"] for fields in told] == [0.5, 14, 15]
+
+
+@pytest.mark.parametrize(("first_lap", "knows_speed"), [(1, True), (14, False)])
+def test_laps_of_another_process_do_not_shorten_the_time_left(monkeypatch, first_lap, knows_speed):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    speeds, stop = [], Progress.stop
+
+    def look(progress):
+        speeds.append(progress.tasks[0].speed)
+        stop(progress)
+
+    monkeypatch.setattr(Progress, "stop", look)
+    with show_progress(HDP, quiet=False) as hooks:
+        hooks.on_documents(1.0, 2)
+        hooks.on_documents(2.0, 2)
+        hooks.on_lap(ENTRY | {"lap": first_lap})
+        hooks.on_documents(0.0, 2)
+
+    assert [speed is not None for speed in speeds] == [knows_speed]
