@@ -183,7 +183,10 @@ def test_what_does_not_go_together_is_refused(prepared, tmp_path, corpus, argume
         (("infer", "run", "vectors", "--out", "out"), "found a corpus of vectors"),
         (("infer", "gaussian", "corpus", "--out", "out"), "found a corpus of documents"),
         (("denoise", "run", "heldout", "--out", "out"), "wanted a zero-mean-gaussian mixture"),
-        (("export", "run", "--to", "gensim", "--out", "out"), "model 'dp-mixture', wanted one of"),
+        (
+            ("export", "run", "--to", "gensim", "--out", "out"),
+            "a mixture of documents, wanted a run of topics",
+        ),
     ],
 )
 def test_runs_that_do_not_fit_are_refused(prepared, tmp_path, arguments, message):
