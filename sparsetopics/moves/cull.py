@@ -13,7 +13,7 @@ from sparsetopics.moves.rival import Candidate
 from sparsetopics.moves.standing import Standing, Tools
 
 NAME = "cull"
-SHARES = (0.5, 0.25)  # of the topics: after a refusal the next
+SHARES = (0.5, 0.35, 0.2)  # of the topics: after a refusal the next
 FIRST_TRIM = 2  # lap
 
 
