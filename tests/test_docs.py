@@ -1,5 +1,6 @@
 """The tutorial runs as it stands, and no page names an option that is not there."""
 
+import doctest
 import re
 import shlex
 from pathlib import Path
@@ -79,3 +80,9 @@ def test_every_page_is_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in DOCS.rglob("*.md"):
         assert f" {page.relative_to(DOCS).as_posix()}" in navigation
+
+
+def test_the_session_in_the_readme_is_true():
+    failed, tried = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
+    assert tried >= 7
+    assert failed == 0
