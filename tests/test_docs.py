@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 if not DOCS.is_dir():
     pytest.skip("needs docs/, which the source archive leaves out", allow_module_level=True)
-PAGES = sorted(DOCS.rglob("*.md"))
+PAGES = [*sorted(DOCS.rglob("*.md")), ROOT / "CONTRIBUTING.md", ROOT / "README.md"]
 BLOCK = re.compile(r"(<!-- not tested: .*? -->\n)?```(sh|python)\n(.*?)```", re.DOTALL)
 
 
