@@ -119,6 +119,7 @@ def _added(
     if before.is_start:
         state = learner.init(before.statistics)
     for _ in range(VISITS):
+        state = learner.start_lap(state)  # what was learned before stays, should this fail
         for batch_id in range(source.n_batches):
             current = prior.with_components(learner.components(state))
             visit = _visit(source, batch_id, current, options, executor)

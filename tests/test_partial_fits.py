@@ -258,3 +258,17 @@ def test_the_memoized_learner_goes_on_from_the_full_one():
 def test_the_first_documents_must_be_as_many_as_a_mixture_s_components():
     with pytest.raises(OptionError, match="components: found 9, wanted at most 8"):
         GaussianMixture(9).partial_fit(CLUMPS[:8])
+
+
+@pytest.mark.parametrize("estimator", DOCUMENTS + VECTORS, ids=repr)
+def test_what_was_learned_before_is_left_as_it_was(estimator):
+    """So that an estimator is what it was if learning more does not come to its end."""
+    first, second, _ = parts_for(estimator)
+    model = fresh(estimator, random_state=3).fit(first)
+    components = model._learned.statistics.components
+    before = [None if part is None else np.array(part) for part in components]
+
+    model.partial_fit(second)
+
+    for now, then in zip(components, before, strict=True):
+        np.testing.assert_array_equal(now, then)
