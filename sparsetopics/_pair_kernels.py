@@ -29,6 +29,24 @@ def word_gamma_sums(
 
 
 @numba.njit(cache=True, nogil=True)
+def word_gamma_changes(
+    counts: FloatArray,  # (n_words, n_topics)
+    counts_after: FloatArray,  # (n_words, n_topics)
+    word_concentration: float,
+) -> FloatArray:
+    """``word_gamma_sums`` after minus before, (n_topics,), at the cost of what differs."""
+    n_words, n_topics = counts.shape
+    changes = np.zeros(n_topics)
+    for v in range(n_words):
+        for k in range(n_topics):
+            before, after = counts[v, k], counts_after[v, k]
+            if before != after:
+                changes[k] += log_gamma(after + word_concentration)
+                changes[k] -= log_gamma(before + word_concentration)
+    return changes
+
+
+@numba.njit(cache=True, nogil=True)
 def word_pair_gains(
     topic_counts: FloatArray,  # (n_topics, n_words)
     pairs: IntArray,  # (n_pairs, 2)
@@ -42,20 +60,26 @@ def word_pair_gains(
     gains = np.zeros(pairs.shape[0])
     alone = np.zeros((n_topics, n_words))
     totals = np.zeros(n_topics)
+    present = np.empty((n_topics, n_words), np.int32)  # a topic's words first
+    n_present = np.zeros(n_topics, np.int64)
     nothing = log_gamma(word_concentration)
     for k in range(n_topics):
         for v in range(n_words):
             if topic_counts[k, v] > 0.0:
                 totals[k] += topic_counts[k, v]
                 alone[k, v] = log_gamma(topic_counts[k, v] + word_concentration) - nothing
+                present[k, n_present[k]] = v
+                n_present[k] += 1
     prior = n_words * word_concentration
     empty = log_gamma(prior)
     for p in range(pairs.shape[0]):
         a, b = pairs[p, 0], pairs[p, 1]
         gain = log_gamma(totals[a] + prior) + log_gamma(totals[b] + prior)
         gain -= log_gamma(totals[a] + totals[b] + prior) + empty
-        for v in range(n_words):
-            if topic_counts[a, v] > 0.0 and topic_counts[b, v] > 0.0:
+        few, many = (a, b) if n_present[a] < n_present[b] else (b, a)
+        for i in range(n_present[few]):
+            v = present[few, i]
+            if topic_counts[many, v] > 0.0:
                 both = topic_counts[a, v] + topic_counts[b, v]
                 gain += log_gamma(both + word_concentration) - nothing
                 gain -= alone[a, v] + alone[b, v]

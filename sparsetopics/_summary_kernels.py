@@ -42,6 +42,59 @@ def compact(
 
 
 @numba.njit(cache=True, nogil=True)
+def take_rows(
+    starts: IntArray,  # (n_pairs + 1,)
+    topics: TopicIds,
+    shares: Float32Array,
+    pairs: IntArray,  # (n_taken,)
+) -> tuple[IntArray, TopicIds, Float32Array]:
+    """The rows of ``pairs``, in that order."""
+    new_starts = np.zeros(len(pairs) + 1, np.int64)
+    for place in range(len(pairs)):
+        u = pairs[place]
+        new_starts[place + 1] = new_starts[place] + starts[u + 1] - starts[u]
+    row_topics = np.empty(new_starts[-1], np.uint32)
+    values = np.empty(new_starts[-1], np.float32)
+    for place in range(len(pairs)):
+        shift = new_starts[place] - starts[pairs[place]]
+        for i in range(starts[pairs[place]], starts[pairs[place] + 1]):
+            row_topics[i + shift] = topics[i]
+            values[i + shift] = shares[i]
+    return new_starts, row_topics, values
+
+
+@numba.njit(cache=True, nogil=True)
+def overlay_rows(
+    starts: IntArray,  # (n_pairs + 1,)
+    topics: TopicIds,
+    shares: Float32Array,
+    other_starts: IntArray,  # (n_new + 1,)
+    other_topics: TopicIds,
+    other_shares: Float32Array,
+    source: IntArray,  # (n_pairs,)  the row of the others in a pair's place, -1: its own
+) -> tuple[IntArray, TopicIds, Float32Array]:
+    """Rows of which some are replaced by others."""
+    n_pairs = len(source)
+    new_starts = np.zeros(n_pairs + 1, np.int64)
+    for u in range(n_pairs):
+        row = source[u]
+        length = starts[u + 1] - starts[u] if row < 0 else other_starts[row + 1] - other_starts[row]
+        new_starts[u + 1] = new_starts[u] + length
+    row_topics = np.empty(new_starts[-1], np.uint32)
+    values = np.empty(new_starts[-1], np.float32)
+    for u in range(n_pairs):
+        row, lo = source[u], new_starts[u]
+        for i in range(new_starts[u + 1] - lo):
+            if row < 0:
+                row_topics[lo + i] = topics[starts[u] + i]
+                values[lo + i] = shares[starts[u] + i]
+            else:
+                row_topics[lo + i] = other_topics[other_starts[row] + i]
+                values[lo + i] = other_shares[other_starts[row] + i]
+    return new_starts, row_topics, values
+
+
+@numba.njit(cache=True, nogil=True)
 def renumber(
     starts: IntArray,  # (n_pairs + 1,)
     topics: TopicIds,

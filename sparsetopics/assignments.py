@@ -87,10 +87,4 @@ class TopicChange(NamedTuple):
 
 def overlaid(found: Responsibilities, indptr: IntArray, patch: Patch) -> Responsibilities:
     """``found`` with the documents of the patch replaced."""
-    lengths = np.diff(indptr)
-    joined = Responsibilities.joined([found, patch.responsibilities])
-    sizes = lengths[patch.documents]
-    place = indptr[:-1].copy()  # where a document's pairs begin in ``joined``
-    place[patch.documents] = indptr[-1] + np.cumsum(sizes) - sizes
-    pairs = np.arange(indptr[-1]) + np.repeat(place - indptr[:-1], lengths)
-    return joined.take(pairs)
+    return found.overlaid(pairs_of(indptr, patch.documents), patch.responsibilities)

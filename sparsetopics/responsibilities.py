@@ -35,10 +35,13 @@ class Responsibilities(NamedTuple):
 
     def take(self, pairs: IntArray) -> Responsibilities:
         """The rows of ``pairs``, in that order."""
-        lengths = np.diff(self.starts)[pairs]
-        starts = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-        entries = np.arange(starts[-1]) + np.repeat(self.starts[pairs] - starts[:-1], lengths)
-        return Responsibilities(starts, self.topics[entries], self.shares[entries])
+        return Responsibilities(*_summary_kernels.take_rows(*self, pairs))
+
+    def overlaid(self, pairs: IntArray, other: Responsibilities) -> Responsibilities:
+        """With the rows of ``other`` in the place of those of ``pairs``."""
+        source = np.full(len(self.starts) - 1, -1)
+        source[pairs] = np.arange(len(pairs))
+        return Responsibilities(*_summary_kernels.overlay_rows(*self, *other, source))
 
     def renumbered(self, new_topics: IntArray) -> Responsibilities:
         """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers add up."""

@@ -62,3 +62,13 @@ class Spread(NamedTuple):
             counts, self.variances, self.log_absent, word_concentration
         )
         return corrections
+
+    def word_correction_changes(
+        self, counts: FloatArray, after: Spread, counts_after: FloatArray, word_concentration: float
+    ) -> FloatArray:
+        """``word_corrections`` of ``after`` minus these, (n_topics,), nats."""
+        changes: FloatArray = _spread_kernels.word_correction_changes(
+            counts, self.variances, self.log_absent,
+            counts_after, after.variances, after.log_absent, word_concentration,
+        )  # fmt: skip
+        return changes

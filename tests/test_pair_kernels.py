@@ -14,6 +14,8 @@ from sparse_worlds import worlds
 from sparsetopics._pair_kernels import (
     add_assignment_pair_gains,
     add_document_pair_gains,
+    word_gamma_changes,
+    word_gamma_sums,
     word_pair_gains,
 )
 from sparsetopics._special_kernels import log_gamma
@@ -68,6 +70,19 @@ def test_evidence_of_topics_is_the_normalizers_ratio(counts, eta):
     np.testing.assert_allclose(
         evidence_by_topic(counts, eta), evidence_of(counts, eta), rtol=1e-10, atol=1e-8
     )
+
+
+@given(counts=counts_of_words, eta=concentrations, seed=st.integers(0, 1_000))
+def test_changes_of_sums_are_what_the_sums_differ_by(counts, eta, seed):
+    rng = np.random.default_rng(seed)
+    differs = rng.random(counts.shape) < 0.5
+    after = np.where(differs, rng.gamma(0.5, 20.0, counts.shape), counts)
+
+    found = word_gamma_changes(counts, after, eta)
+
+    expected = word_gamma_sums(after, eta) - word_gamma_sums(counts, eta)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-8)
+    assert not found[~differs.any(axis=0)].any()
 
 
 @given(counts=counts_of_words, eta=concentrations)

@@ -41,7 +41,7 @@ def exact_correction(concentration, shares):
 @pytest.mark.parametrize("concentration", [1e-3, 0.1, 1.0, 20.0])
 @given(share=st.floats(1e-9, 1 - 1e-9))
 def test_of_one_token_the_correction_is_exact(concentration, share):
-    found = correction(concentration, *moments([share]))
+    found = correction(concentration, gammaln(concentration), *moments([share]))
 
     expected = exact_correction(concentration, [share])
     assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
@@ -50,7 +50,7 @@ def test_of_one_token_the_correction_is_exact(concentration, share):
 @pytest.mark.parametrize("concentration", [0.01, 0.1, 1.0])
 @given(shares=st.lists(st.floats(0.01, 0.99), min_size=1, max_size=7))
 def test_of_several_tokens_the_correction_is_near_and_positive(concentration, shares):
-    found = correction(concentration, *moments(shares))
+    found = correction(concentration, gammaln(concentration), *moments(shares))
 
     expected = exact_correction(concentration, shares)
     assert expected >= 0
@@ -114,6 +114,26 @@ def test_corrections_are_those_of_words_and_documents(world):
         given = counts[v, k], spread.variances[v, k], spread.log_absent[v, k]
         expected[k] += plain_correction(0.1, *given)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * world.counts.sum() + 1e-9)
+
+
+@given(world=worlds, seed=st.integers(0, 1_000))
+def test_changes_are_what_corrections_differ_by(world, seed):
+    rng = np.random.default_rng(seed)
+    spread = Spread.zeros(world.n_words, world.n_topics)
+    spread.add(assignments_in(world), world.prior)
+    counts = np.zeros((world.n_words, world.n_topics))
+    np.add.at(counts, world.batch.word_ids, world.counts[:, None] * world.dense)
+    differs = rng.random(counts.shape) < 0.4
+    after = Spread(
+        *(np.where(differs, rng.random() * part, part) for part in spread[:2]), spread[2]
+    )
+    counts_after = np.where(differs, rng.uniform(0.5, 3.0) * counts, counts)
+
+    found = spread.word_correction_changes(counts, after, counts_after, 0.1)
+
+    expected = after.word_corrections(counts_after, 0.1) - spread.word_corrections(counts, 0.1)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * (1.0 + counts.sum()))
+    assert not found[~differs.any(axis=0)].any()
 
 
 @given(world=worlds)

@@ -127,6 +127,14 @@ def gamma_sums(counts: FloatArray, word_concentration: float) -> FloatArray:
     return sums
 
 
+def gamma_sum_changes(
+    counts: FloatArray, counts_after: FloatArray, word_concentration: float
+) -> FloatArray:
+    """``gamma_sums`` after minus before, (n_topics,)."""
+    changes: FloatArray = _pair_kernels.word_gamma_changes(counts, counts_after, word_concentration)
+    return changes
+
+
 def evidence_of_sums(
     sums: FloatArray,  # (n_topics,)  of ``gamma_sums`` over all words
     topic_counts: FloatArray,  # (n_topics,)

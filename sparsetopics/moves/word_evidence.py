@@ -116,18 +116,19 @@ class WordEvidence(NamedTuple):
         rows, numbered = np.unique(batch.word_ids.astype(np.int64), return_inverse=True)
         batch = DocumentBatch(batch.indptr, numbered.astype(np.int32), batch.word_counts)
         before = self.table[rows]
-        spread = None if self.spread is None else self.spread.rows(rows)
-        others = self.scores.minus(
-            WordScores.of(before, spread, self.likelihood.word_concentration)
-        ).take(kept)
         counts = WordCounts(before.copy())
         counts.take_out(counts.sum_batch(batch, found, executor))
-        if spread is not None and self.spread is not None:
+        before = before.take(kept, axis=1)
+        spread = spread_before = None
+        if self.spread is not None:
+            spread = self.spread.rows(rows)
+            spread_before = spread.take(kept)
             spread = spread._replace(doc_corrections=self.spread.doc_corrections.copy())
             spread.add(Assignments(batch, found), reference, -1.0)
             spread = spread.take(kept)
-        rest = WordEvidence(counts.table.take(kept, axis=1), spread, others, self.likelihood)
-        return WordFocus(self, kept, rows, batch, before.take(kept, axis=1), rest)
+        elsewhere = self.scores.sizes[kept] - before.sum(axis=0)
+        rest = counts.table.take(kept, axis=1)
+        return WordFocus(self, kept, rows, batch, before, spread_before, rest, spread, elsewhere)
 
 
 class WordFocus(NamedTuple):
@@ -138,26 +139,32 @@ class WordFocus(NamedTuple):
     rows: IntArray  # (n_rows,)  the words
     batch: DocumentBatch  # its words numbered by row
     counts_before: FloatArray  # (n_rows, n_kept)
-    rest: WordEvidence  # its scores are those of all other words, its spread that of all documents
+    spread_before: Spread | None  # of words alone
+    counts_rest: FloatArray  # (n_rows, n_kept)  without the documents
+    spread_rest: Spread | None  # likewise; of documents, that of all others
+    elsewhere: FloatArray  # (n_kept,)  tokens of all other words
 
     @property
     def before(self) -> WordCounts:
-        return WordCounts(self.counts_before, self.rest.scores.sizes)
+        return WordCounts(self.counts_before, self.elsewhere)
 
     def holding(self, found: Responsibilities, executor: Executor) -> WordCounts:
-        counts = WordCounts(self.rest.table.copy(), self.rest.scores.sizes)
+        counts = WordCounts(self.counts_rest.copy(), self.elsewhere)
         counts.add(counts.sum_batch(self.batch, found, executor))
         return counts
 
     def refit(
         self, components: WordCounts, found: Responsibilities, reference: FloatArray
     ) -> WordRefit:
-        spread = self.rest.spread
+        spread = self.spread_rest
         if spread is not None:
             spread = spread.copy()
             spread.add(Assignments(self.batch, found), reference)
-        scores = WordScores.of(components.table, spread, self.rest.likelihood.word_concentration)
-        scores = self.rest.scores.plus(scores)
+        scores = self.whole.scores.take(self.kept).exchanged(
+            (self.counts_before, self.spread_before),
+            (components.table, spread),
+            self.whole.likelihood.word_concentration,
+        )
         return WordRefit(self, components.table, spread, scores)
 
 

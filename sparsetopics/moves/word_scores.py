@@ -28,11 +28,26 @@ class WordScores(NamedTuple):
             none if spread is None else spread.word_corrections(counts, word_concentration),
         )
 
-    def plus(self, other: WordScores) -> WordScores:
-        return WordScores(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
-
-    def minus(self, other: WordScores) -> WordScores:
-        return WordScores(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+    def exchanged(
+        self,
+        before: tuple[FloatArray, Spread | None],
+        after: tuple[FloatArray, Spread | None],
+        word_concentration: float,
+    ) -> WordScores:
+        """With some words' counts and spread ``after`` in the place of those ``before``."""
+        counts, spread = before
+        counts_after, spread_after = after
+        sums = words.gamma_sum_changes(counts, counts_after, word_concentration)
+        changed = self._replace(
+            sizes=self.sizes + (counts_after.sum(axis=0) - counts.sum(axis=0)),
+            sums=self.sums + sums,
+        )
+        if spread is None or spread_after is None:
+            return changed
+        changes = spread.word_correction_changes(
+            counts, spread_after, counts_after, word_concentration
+        )
+        return changed._replace(corrections=self.corrections + changes)
 
     def take(self, topics: IntArray) -> WordScores:
         return WordScores(*(array[topics] for array in self))
