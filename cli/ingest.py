@@ -91,7 +91,8 @@ def command(
     each file also as .gz or .zst.
 
     Documents without a word of the vocabulary are left out and counted as skipped. Vectors are
-    the rows of arrays, the numeric columns of tables, or patches of images in grey.
+    the rows of arrays, the numeric columns of tables, or patches of images in grey. If the ingest
+    of text is interrupted, the same command goes on from there.
 
     \b
     Example:
@@ -134,7 +135,7 @@ def _ingest(sources: Sources, out: Path, options: IngestOptions, *, quiet: bool)
     from sparsetopics.corpora.ingest import ingest
 
     with showing_progress(quiet=quiet) as on_progress:
-        summary = ingest(sources, out, options, on_progress)
+        summary = ingest(sources, out, options, on_progress, _say)
     return _Result(summary._asdict(), _sentences(out, summary, ""))
 
 
@@ -151,9 +152,13 @@ def _ingest_vectors(sources: Sources, out: Path, options: VectorOptions, *, quie
     from sparsetopics.corpora.ingest_vectors import ingest_vectors
 
     with showing_progress(quiet=quiet) as on_progress:
-        summary = ingest_vectors(sources, out, options, on_progress)
+        summary = ingest_vectors(sources, out, options, on_progress, _say)
     sentence = f"{out}: {summary.n_items:,} items of {summary.n_columns:,} columns."
     return _Result(summary._asdict(), [sentence])
+
+
+def _say(sentence: str) -> None:
+    click.echo(sentence, err=True)
 
 
 def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -30,10 +30,11 @@ from sparsetopics.corpora.tokenizer import (
 )
 from sparsetopics.corpora.tokenizer_functions import load_tokenizer
 from sparsetopics.corpora.tokens import Tokens
+from sparsetopics.corpora.unfinished import Job, Workplace, job_of, workplace
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.corpora.word_tally import WordTally
 from sparsetopics.errors import OptionError, SourceError
-from sparsetopics.staging import staged_folder
+from sparsetopics.staging import check_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +116,29 @@ def ingest(
     out: str | Path,
     options: IngestOptions | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> IngestSummary:
     """Make the corpus folder ``out`` of files, folders and glob patterns.
 
-    Documents without a word of the vocabulary are left out and counted as skipped. Raises
-    SourceError for input that cannot be read, OutputError if ``out`` cannot be written; nothing
-    is left behind then.
+    Documents without a word of the vocabulary are left out and counted as skipped. Text that has
+    been read when the process is stopped is kept beside ``out``, and the same call goes on from
+    there, to the same bytes; counts, files behind URLs and text under a given vocabulary start
+    anew. ``say`` is told of either. Raises SourceError for input that cannot be read, OutputError
+    if ``out`` cannot be written, or if an ingest of something else was stopped there; after an
+    error nothing is left behind.
     """
     options = options or IngestOptions()
-    out = Path(out)
-    with (
-        staged_folder(out, overwrite=options.overwrite) as folder,
-        TemporaryDirectory(prefix="spool-", dir=folder) as spool_folder,
-    ):
-        collection = find_collection(sources, options.format)
+    sources, out = list(sources), Path(out)
+    check_output(out, overwrite=options.overwrite)
+    collection = find_collection(sources, options.format)
+    job = _job(sources, collection, options)
+    with workplace(out, job, overwrite=options.overwrite, say=say) as place:
         given = None if options.vocabulary is None else Vocabulary.load(options.vocabulary)
-        tokenizer = settle_tokenizer(collection, options, given, on_progress)
+        tokenizer = _settled_once(place, collection, options, given, on_progress)
         if given is None:
-            spool = Spool(Path(spool_folder))
-            counted = _counted_blocks(collection, options, tokenizer, on_progress)
-            vocabulary = _learn_vocabulary(counted, spool, collection, options.pruning)
+            spool = Spool(place.spool)
+            counted = _spooled_blocks(spool, collection, options, tokenizer, on_progress)
+            vocabulary = _learn_vocabulary(counted, collection, options.pruning)
             encoded = _encoded(spool.blocks(), vocabulary, options.workers)
             encoded = (block._replace(n_unknown_tokens=0) for block in encoded)  # but pruned
         else:
@@ -142,8 +146,40 @@ def ingest(
             encoded = encoded_blocks(collection, options, tokenizer, vocabulary, on_progress)
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
-        written = write_shards(folder, encoded, on_progress)
-        return IngestSummary.of(write_manifest(folder, vocabulary, *written))
+        written = write_shards(place.corpus, encoded, on_progress)
+        return IngestSummary.of(write_manifest(place.corpus, vocabulary, *written))
+
+
+def _job(
+    sources: Sequence[str | Path], collection: Collection, options: IngestOptions
+) -> Job | None:
+    """None where nothing is kept: counts are parsed by those who find where blocks begin, and
+    under a given vocabulary nothing is spooled."""
+    if collection.format.counted or options.vocabulary is not None:
+        return None
+    if options.tokenizer is not None and options.tokenizer.function is not None:
+        load_tokenizer(options.tokenizer.function)
+    neither = {"workers", "overwrite"}  # does the corpus depend on
+    said = {name: value for name, value in asdict(options).items() if name not in neither}
+    return job_of(sources, said, collection.files)
+
+
+def _settled_once(
+    place: Workplace,
+    collection: Collection,
+    options: IngestOptions,
+    given: Vocabulary | None,
+    on_progress: Callable[[Progress], None],
+) -> TokenizerOptions | None:
+    """The settings; phrases are learned only if a former process has not done it."""
+    if options.phrases is None:
+        return settle_tokenizer(collection, options, given, on_progress)
+    tokenizer = place.kept_tokenizer()
+    if tokenizer is None:
+        tokenizer = settle_tokenizer(collection, options, given, on_progress)
+        assert tokenizer is not None  # phrases of counts have been refused
+        place.keep_tokenizer(tokenizer)
+    return tokenizer
 
 
 def encoded_blocks(
@@ -215,13 +251,38 @@ def _cut(pending: PendingBlock, tokenizer: TokenizerOptions) -> Tokens:
     return tokens_of(block, tokenizer)
 
 
+def _spooled_blocks(
+    spool: Spool,
+    collection: Collection,
+    options: IngestOptions,
+    tokenizer: TokenizerOptions | None,
+    on_progress: Callable[[Progress], None],
+) -> Iterator[CountedBlock]:
+    """All documents, those first that a former process has put by; the others are put by now."""
+    n_documents = 0
+    for block in spool.recovered():
+        n_documents += len(block.doc_ids)
+        on_progress(Progress("reading", n_documents))
+        yield block
+    counted = _counted_blocks(
+        collection,
+        options,
+        tokenizer,
+        lambda told: on_progress(told._replace(n_documents=n_documents + told.n_documents)),
+        n_documents,
+        n_blocks_done=spool.n_blocks,
+    )
+    for block in counted:
+        spool.append(block)
+        yield block
+
+
 def _learn_vocabulary(
-    blocks: Iterable[CountedBlock], spool: Spool, collection: Collection, pruning: PruningOptions
+    blocks: Iterable[CountedBlock], collection: Collection, pruning: PruningOptions
 ) -> Vocabulary:
-    """Put the blocks by and choose the words to keep."""
+    """Add up the blocks and choose the words to keep."""
     tally = WordTally()
     for block in blocks:
-        spool.append(block)
         tally.add(block)
     totals = tally.totals()
     if not totals.n_docs:
@@ -235,9 +296,13 @@ def _counted_blocks(
     tokenizer: TokenizerOptions | None,
     on_progress: Callable[[Progress], None],
     first_number: int = 0,
+    *,
+    n_blocks_done: int = 0,
 ) -> Iterator[CountedBlock]:
-    """The documents of all files in order, counted, each with an id."""
+    """The documents of all files in order, counted, each with an id; all but the first blocks,
+    which are read over without a look at what they hold."""
     pending = collection.format.read(collection.files, options.read)
+    pending = islice(pending, n_blocks_done, None)
     n_documents = 0
     for block in ordered_map(partial(_count, tokenizer=tokenizer), pending, options.workers):
         doc_ids = with_running_numbers(block.doc_ids, first_number + n_documents)

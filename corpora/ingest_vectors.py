@@ -18,13 +18,14 @@ from sparsetopics.corpora.patch_basis import patch_projection
 from sparsetopics.corpora.projection import FILE_NAME as PROJECTION_FILE
 from sparsetopics.corpora.projection import PcaOptions, Projection, fit_projection, sample_rows
 from sparsetopics.corpora.sources import names_of
+from sparsetopics.corpora.unfinished import workplace
 from sparsetopics.corpora.vector_blocks import PendingVectors, VectorBlock, VectorReadOptions
 from sparsetopics.corpora.vector_formats import IMAGE, VectorCollection, find_vectors
 from sparsetopics.corpora.vector_manifest import VectorManifest
 from sparsetopics.corpora.vector_shards import VectorRows, table_of, vector_writer
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.errors import OptionError, SourceError
-from sparsetopics.staging import staged_folder
+from sparsetopics.staging import check_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +88,24 @@ def ingest_vectors(
     out: str | Path,
     options: VectorOptions | None = None,
     on_progress: OnProgress = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> VectorSummary:
     """Make the corpus folder ``out`` of the rows of arrays and tables, or of images.
 
     Nothing is left out: what is not a finite number, or has another number of columns than the
     first item, is refused. Raises SourceError for input that cannot be used, OutputError if
-    ``out`` cannot be written; nothing is left behind then.
+    ``out`` cannot be written; nothing is left behind then. What is stopped starts anew the next
+    time, of which ``say`` is told.
     """
     options = options or VectorOptions()
-    with staged_folder(Path(out), overwrite=options.overwrite) as folder:
+    check_output(Path(out), overwrite=options.overwrite)
+    with workplace(Path(out), None, overwrite=options.overwrite, say=say) as place:
         given = None if options.projection is None else VectorCorpus.open(options.projection)
         read = options.read if given is None else _like(given, options.read)
         collection = find_vectors(sources, options.format, read)
         projected = _projection(collection, read, options, given, on_progress)
         blocks = _blocks(collection, read, options.workers, "writing", on_progress)
-        return _write_corpus(folder, blocks, collection, read, projected)
+        return _write_corpus(place.corpus, blocks, collection, read, projected)
 
 
 def _like(given: VectorCorpus, read: VectorReadOptions) -> VectorReadOptions:

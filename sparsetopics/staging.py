@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from sparsetopics.errors import OutputError
+
+if sys.platform != "win32":
+    import fcntl
 
 
 def check_output(path: Path, *, overwrite: bool) -> None:
@@ -34,10 +39,9 @@ def staged_folder(path: Path, *, overwrite: bool) -> Iterator[Path]:
     scratch = _make_scratch(path)
     try:
         yield scratch
-        sync_tree(scratch)
-        _replace(scratch, path)
+        publish_folder(scratch, path)
     except OSError as error:
-        raise _refused(path, error) from error
+        raise refused(path, error) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -51,7 +55,7 @@ def staged_file(path: Path, *, overwrite: bool) -> Iterator[Path]:
         yield scratch
         put_in_place(scratch, path)
     except OSError as error:
-        raise _refused(path, error) from error
+        raise refused(path, error) from error
     finally:
         scratch.unlink(missing_ok=True)
 
@@ -68,12 +72,14 @@ def _make_scratch(path: Path) -> Path:
         scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.part-", dir=path.parent))
         scratch.chmod(0o755)
     except OSError as error:
-        raise _refused(path, error) from error
+        raise refused(path, error) from error
     return scratch
 
 
-def _replace(scratch: Path, path: Path) -> None:
-    """Rename ``scratch`` to ``path``; an older output steps aside first and is then removed."""
+def publish_folder(scratch: Path, path: Path) -> None:
+    """Rename ``scratch``, once the disk holds it, to ``path``; an older output steps aside first
+    and is then removed."""
+    sync_tree(scratch)
     if path.exists():
         old = scratch.with_name(scratch.name + ".old")
         os.rename(path, old)
@@ -100,7 +106,28 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _refused(path: Path, error: OSError) -> OutputError:
+@contextmanager
+def held_lock(path: Path) -> Iterator[bool]:
+    """Hold the lock of the file ``path``, made if it is not there, and tell whether it is ours; a
+    process that is killed lets go."""
+    with path.open("a+b") as file:
+        yield _taken(file, path)
+
+
+def _taken(file: BinaryIO, path: Path) -> bool:
+    """Whether the lock is ours now, and still the one in the folder."""
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            return True
+    return path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
+
+
+def refused(path: Path, error: OSError) -> OutputError:
+    """What to raise for what the disk said, where nothing is left behind."""
     return OutputError(
         str(path),
         found=error.strerror or str(error),

@@ -3,6 +3,7 @@
     run/state/plan.json        what was asked for, and whether it is done
     run/state/checkpoint.npz   training after its last kept lap (``checkpoints``)
     run/state/memo/            arrays of batches that the checkpoint names; never written twice
+    run/state/globals/         parameters that workers of a cluster read, a folder for each round
     run/state/result/          the finished run, before its files go to their places
     run/state/trace.jsonl      the laps so far, for whoever looks on; nothing reads it back
     run/state/lock             held by the process that trains
@@ -17,11 +18,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from sparsetopics.errors import OutputError
 from sparsetopics.run_files import (
@@ -33,10 +33,7 @@ from sparsetopics.run_files import (
     parse_object,
     read_text,
 )
-from sparsetopics.staging import check_output, put_in_place, sync, sync_tree
-
-if sys.platform != "win32":
-    import fcntl
+from sparsetopics.staging import check_output, held_lock, put_in_place, sync, sync_tree
 
 CHECKPOINT_FILE = "checkpoint.npz"
 LOCK_FILE = "lock"
@@ -55,6 +52,10 @@ class TrainingFolder:
     @property
     def memo(self) -> Path:
         return self._state / "memo"
+
+    @property
+    def globals(self) -> Path:
+        return self._state / "globals"
 
     @property
     def checkpoint(self) -> Path:
@@ -149,6 +150,7 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, dict[str, Any]]]:
     """
     folder = TrainingFolder(run, lap=0)
     with _told(folder), _locked(run):
+        shutil.rmtree(folder.globals, ignore_errors=True)
         yield folder, read_plan(run)
 
 
@@ -211,9 +213,8 @@ def _way_on(folder: TrainingFolder) -> str:
 @contextmanager
 def _locked(run: Path) -> Iterator[None]:
     """Keep others from training there; a process that is killed lets go."""
-    path = run / STATE_FOLDER / LOCK_FILE
-    with path.open("a+b") as file:
-        if not _taken(file, path):
+    with held_lock(run / STATE_FOLDER / LOCK_FILE) as is_ours:
+        if not is_ours:
             raise OutputError(
                 str(run),
                 found="another process that trains there",
@@ -221,15 +222,3 @@ def _locked(run: Path) -> Iterator[None]:
                 hint="Wait until it is done, or stop it.",
             )
         yield
-
-
-def _taken(file: BinaryIO, path: Path) -> bool:
-    """Whether the lock is ours now, and still the one in the folder."""
-    if sys.platform != "win32":
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        except OSError:  # a file system without locks
-            return True
-    return path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())

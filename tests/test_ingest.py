@@ -227,10 +227,10 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(source, tmp_path, monkeypatc
 
 
 def test_a_parent_that_refuses_is_one_line(source, tmp_path, monkeypatch):
-    def refuse(**_):
+    def refuse(*_, **__):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
 
     with pytest.raises(OutputError, match="Permission denied"):
         ingest([source], tmp_path / "corpus")
