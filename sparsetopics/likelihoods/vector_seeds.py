@@ -27,8 +27,10 @@ def distant_items(
     seed alone falls short of that under one made of the item itself: a Bregman divergence, drawn as
     in k-means++ (Banerjee et al. 2005; Arthur & Vassilvitskii 2007).
     """
-    own = _own_log_densities(values, likelihood)
     chosen = [int(rng.integers(len(values)))]
+    if n_seeds == 1:
+        return np.array(chosen)
+    own = _own_log_densities(values, likelihood)
     nearest = np.full(len(values), np.inf)
     while True:
         seed = moments_of_each(values[chosen[-1:]], likelihood)
