@@ -113,6 +113,25 @@ def test_total_is_always_the_sum_of_the_batches(
     assert_same(learner.end_lap(state).total, state.total)
 
 
+@pytest.mark.parametrize("keep_better", [False, True])
+def test_after_a_lap_nothing_is_left_of_former_visits(tmp_path, visits, keep_better):
+    rng = np.random.default_rng(8)
+    learner = memoized(tmp_path, keep_better)
+    state = learner.init(start_of(draw_counts(rng)))
+    for _ in range(4):
+        state = learner.start_lap(state)
+        for batch_id in rng.permutation(N_BATCHES).tolist():
+            visit, current = visits[batch_id][rng.integers(6)], make_globals(draw_counts(rng))
+            state, _ = learner.step(state, [visit], current)
+        state = learner.end_lap(state)
+
+        kept = [learner.recall(state, batch_id) for batch_id in state.per_batch]
+        expected = Statistics.sum(kept, zero_statistics(N_WORDS, N_TOPICS))
+        assert_same(state.total, expected)
+        table = state.total.components.table
+        np.testing.assert_array_equal(table > 0.0, expected.components.table > 0.0)
+
+
 def test_keep_better_keeps_the_better(tmp_path, visits):
     counts = draw_counts(np.random.default_rng(4))
     current = make_globals(counts)

@@ -38,6 +38,21 @@ class MemoizedState(NamedTuple):
     total: Statistics
     per_batch: Mapping[int, KeptBatch]
     changes: tuple[TopicChange, ...] = ()  # by moves, oldest first
+    renewed: Renewed | None = None  # within a lap
+
+
+class Renewed(NamedTuple):
+    """The batches of a lap so far: their sum, which the next lap begins with.
+
+    Of a total that batches went in and out of, rounding leaves traces where there is nothing.
+    """
+
+    sum: Statistics
+    n_batches: int
+
+    def plus(self, batch: Summary) -> Renewed:
+        """With one more. The components change in place."""
+        return Renewed(self.sum.exchanged(batch, None), self.n_batches + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +94,7 @@ class MemoizedLearner:
         for visit in visits:
             old = self.recall(state, visit.batch_id)
             if old is not None and self._is_better(old, visit.summary, current):
-                kept_old = True
+                kept_old, state = True, _with_renewed(state, old)
                 continue
             former = state.per_batch.get(visit.batch_id)
             kept = self._keep(visit, len(state.changes))
@@ -87,6 +102,7 @@ class MemoizedLearner:
                 total=state.total.exchanged(visit.summary, old),
                 per_batch={**state.per_batch, visit.batch_id: kept},
             )
+            state = _with_renewed(state, visit.summary)
             if former is not None:
                 former.stored.discard()
         return state, StepInfo(kept_old)
@@ -116,14 +132,19 @@ class MemoizedLearner:
         return self.keep_better and batch_bound(old, current) > batch_bound(new, current)
 
     def start_lap(self, state: MemoizedState) -> MemoizedState:
-        return state._replace(total=state.total.copy())
+        renewed = Renewed(state.total.zeros_like(), 0)
+        return state._replace(total=state.total.copy(), renewed=renewed)
 
     def end_lap(self, state: MemoizedState) -> MemoizedState:
-        """Sum the batches anew, in their order, so that rounding does not pile up over laps."""
-        recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
-        summaries = (summary for summary in recalled if summary is not None)
-        total = Statistics.sum(summaries, state.total.zeros_like())
-        return _without_seen_changes(state._replace(start=None, total=total))
+        """Take the batches' sum for the total, so that rounding does not pile up over laps."""
+        renewed = state.renewed
+        if renewed is not None and renewed.n_batches == len(state.per_batch):
+            total = renewed.sum
+        else:
+            recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
+            summaries = (summary for summary in recalled if summary is not None)
+            total = Statistics.sum(summaries, state.total.zeros_like())
+        return _without_seen_changes(state._replace(start=None, total=total, renewed=None))
 
     def components(self, state: MemoizedState) -> Components:
         """Those of the data seen and, in the first lap, of the start for the rest."""
@@ -138,6 +159,12 @@ class MemoizedLearner:
 
     def statistics(self, state: MemoizedState) -> Statistics:
         return state.total
+
+
+def _with_renewed(state: MemoizedState, batch: Summary) -> MemoizedState:
+    if state.renewed is None:
+        return state
+    return state._replace(renewed=state.renewed.plus(batch))
 
 
 def _without_seen_changes(state: MemoizedState) -> MemoizedState:
