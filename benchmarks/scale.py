@@ -1,0 +1,181 @@
+"""Does a document cost the same in a collection of any size, and does memory stay where it is?
+
+    OMP_NUM_THREADS=1 python benchmarks/scale.py --documents 100000,1000000,10000000
+    OMP_NUM_THREADS=1 python benchmarks/scale.py --corpus reddit
+
+Short documents are drawn from 100 topics over 50,000 words and written as shards, which go when
+their run is over; or a corpus folder is given. LDA, memoized, streamed: no documents are held in
+memory. Each size trains in a process of its own. CPU seconds are those of the last lap, reading
+and the global step included, and of that step alone; peak memory is that of the process.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import resource
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sparsetopics import laps as lap_module
+from sparsetopics.batches import DocumentBatch
+from sparsetopics.corpora.batching import plan_batches
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.document_manifest import write_manifest
+from sparsetopics.corpora.shards import DocumentRows, ShardWriter
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.executors import SerialExecutor
+from sparsetopics.laps import Laps
+from sparsetopics.options import LocalOptions, TrainingOptions
+from sparsetopics.training import Hooks, train
+
+N_WORDS, N_TOPICS = 50_000, 100
+DOCS_AT_ONCE = 65_536
+MEAN_TOKENS = 12.0
+OF_ALL = 0.3  # of the tokens: words that all topics share
+STEPS = 7_919, 104_729  # topic k numbers the words 7919 k v + 104729 k: both are prime
+
+
+class Speed(NamedTuple):
+    """Of one run."""
+
+    n_docs: int
+    n_batches: int
+    lap: float  # CPU seconds
+    global_step: float  # CPU seconds of that lap outside the local steps
+    peak: float  # GB
+    elbo: float  # nats per token
+
+
+def draw_documents(rng: np.random.Generator, first: int, n_docs: int) -> DocumentRows:
+    """Documents of two topics each, a topic's words in an order of its own, by Zipf's law."""
+    lengths = 1 + rng.poisson(MEAN_TOKENS - 1.0, n_docs)
+    documents = np.repeat(np.arange(n_docs), lengths)
+    own = rng.integers(1, N_TOPICS + 1, (n_docs, 2))
+    topics = own[documents, rng.integers(0, 2, len(documents))]
+    topics[rng.random(len(documents)) < OF_ALL] = 0
+    ranks = _zipf_ranks(rng, len(documents))
+    words = np.where(topics == 0, ranks, (STEPS[0] * topics * ranks + STEPS[1] * topics) % N_WORDS)
+    keys, counts = np.unique(documents * N_WORDS + words, return_counts=True)
+    indptr = np.searchsorted(keys, np.arange(n_docs + 1) * N_WORDS).astype(np.int64)
+    batch = DocumentBatch(indptr, (keys % N_WORDS).astype(np.int32), counts.astype(np.uint32))
+    names = pa.array([f"{first + d:09d}" for d in range(n_docs)], pa.string())
+    return DocumentRows(names, pa.nulls(n_docs, pa.string()), batch)
+
+
+def _zipf_ranks(rng: np.random.Generator, n: int) -> NDArray[np.int64]:
+    weights = np.cumsum(1.0 / np.arange(5.0, N_WORDS + 5.0))
+    found: NDArray[np.int64] = np.searchsorted(weights, rng.random(n) * weights[-1])
+    return found
+
+
+def write_corpus(folder: Path, n_docs: int) -> None:
+    """A corpus folder of drawn documents."""
+    rng = np.random.default_rng(n_docs)
+    with ShardWriter(folder) as writer:
+        for first in range(0, n_docs, DOCS_AT_ONCE):
+            writer.append(draw_documents(rng, first, min(DOCS_AT_ONCE, n_docs - first)))
+        shards = writer.finish()
+    words = tuple(f"w{v:05d}" for v in range(N_WORDS))
+    once = np.ones(N_WORDS, np.int64)
+    write_manifest(folder, Vocabulary(words, once, once), shards, 0, 0)
+
+
+class _Outside:
+    """CPU seconds between local steps: those of a lap that are not theirs."""
+
+    def __init__(self) -> None:
+        self.local = 0.0
+
+    def visits(self, *given: Any) -> Any:
+        """``Laps._visits``, timed."""
+        visits = self.of_laps(*given)
+        while True:
+            began = time.process_time()
+            visit = next(visits, None)
+            self.local += time.process_time() - began
+            if visit is None:
+                return
+            yield visit
+
+    of_laps = staticmethod(Laps._visits)
+
+
+def train_once(folder: str, n_topics: int, sparsity: int, laps: int) -> Speed:
+    """Train on a corpus folder; in a process of its own."""
+    corpus = Corpus.open(folder)
+    source = plan_batches(corpus, None, np.random.default_rng(0), resident_pairs=0)
+    options = TrainingOptions(
+        n_topics, local=LocalOptions("collapsed", sparsity=sparsity), laps=laps
+    )
+    outside, marks, elbos = _Outside(), [(0.0, 0.0)], [0.0]
+    lap_module.Laps._visits = lambda *given: outside.visits(*given)  # type: ignore[method-assign]
+
+    def on_lap(info: Any, model: object) -> None:
+        marks.append((time.process_time(), outside.local))
+        elbos.append(info.elbo_per_token)
+
+    with tempfile.TemporaryDirectory() as scratch:
+        rng, hooks = np.random.default_rng(0), Hooks(on_lap=on_lap)
+        train(source, options, Path(scratch), SerialExecutor(), rng, hooks=hooks)
+    (before, local_before), (after, local_after) = marks[-2:]
+    lap, local = after - before, local_after - local_before
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    return Speed(corpus.n_docs, source.n_batches, lap, lap - local, peak, elbos[-1])
+
+
+def report(folder: Path, n_topics: int, sparsity: int, laps: int, as_json: bool) -> None:
+    """One line."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        found = pool.apply(train_once, (str(folder), n_topics, sparsity, laps))
+    if as_json:
+        click.echo(json.dumps(found._asdict()))
+        return
+    speed, share = found.n_docs / found.lap, found.global_step / found.lap
+    click.echo(
+        f"{found.n_docs:>12,}{found.n_batches:>9,}{found.lap:>9.1f}{speed:>12,.0f}{share:>13.1%}"
+        f"{found.peak:>9.2f}{found.elbo:>9.3f}"
+    )
+
+
+@click.command()
+@click.option("--documents", default="100000,1000000", help="Sizes of drawn collections.")
+@click.option("--corpus", type=click.Path(exists=True, path_type=Path), help="Instead of drawing.")
+@click.option("--scratch", type=click.Path(path_type=Path), help="Where drawn shards go meanwhile.")
+@click.option("--topics", default=100)
+@click.option("--sparsity", default=4)
+@click.option("--laps", default=2)
+@click.option("--json", "as_json", is_flag=True)
+def main(
+    documents: str,
+    corpus: Path | None,
+    scratch: Path | None,
+    topics: int,
+    sparsity: int,
+    laps: int,
+    as_json: bool,
+) -> None:
+    """Print a line for each size."""
+    if not as_json:
+        click.echo(
+            f"{'documents':>12}{'batches':>9}{'CPU s':>9}{'docs/CPU s':>12}{'global step':>13}"
+            f"{'peak GB':>9}{'ELBO':>9}"
+        )
+    if corpus is not None:
+        report(corpus, topics, sparsity, laps, as_json)
+        return
+    for n_docs in map(int, documents.split(",")):
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            write_corpus(Path(folder), n_docs)
+            report(Path(folder), topics, sparsity, laps, as_json)
+
+
+if __name__ == "__main__":
+    main()
