@@ -16,6 +16,10 @@ from typing import IO, Literal, cast
 from sparsetopics.corpora.remote import RemoteFile
 from sparsetopics.errors import SourceError
 
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # zipfile unpacks others without a bound
+MOST_UNPACKED = 1 << 30  # bytes that a packed file may become whatever its size
+LARGEST_RATIO = 250  # of unpacked to packed bytes beyond that; text has 3 to 20
+
 
 @dataclass(frozen=True, eq=False)
 class ZipMember:
@@ -44,6 +48,12 @@ class ZipMember:
     def n_bytes(self) -> int:
         return self.archive.getinfo(str(self.inside)).file_size
 
+    @property
+    def packed_share(self) -> float:
+        """Bytes in the archive for each of its bytes."""
+        info = self.archive.getinfo(str(self.inside))
+        return info.compress_size / max(info.file_size, 1)
+
     def open(self, mode: Literal["rb"]) -> IO[bytes]:
         """Its bytes; a piece read is a piece unpacked."""
         return self.archive.open(str(self.inside))
@@ -70,6 +80,8 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
             n_bytes, archive = path.stat().st_size, zipfile.ZipFile(path)
         else:
             n_bytes, archive = path.n_bytes, _remote_archive(path)
+    for info in archive.infolist():
+        _check_name(info, str(path))
     infos = [info for info in archive.infolist() if not info.is_dir()]
     for info in infos:
         _check_member(info, str(path))
@@ -80,6 +92,7 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
             found=f"members of {n_packed:,} packed bytes in a file of {n_bytes:,}",
             wanted="an archive of separate files",
         )
+    check_unpacked(sum(info.file_size for info in infos), n_bytes, str(path))
     names = sorted({info.filename for info in infos})
     members = [ZipMember(archive, str(path), PurePosixPath(name)) for name in names]
     return [member for member in members if not _is_hidden(member.inside)]
@@ -98,7 +111,7 @@ def _remote_archive(path: RemoteFile) -> zipfile.ZipFile:
     return archive
 
 
-def _check_member(info: zipfile.ZipInfo, archive_name: str) -> None:
+def _check_name(info: zipfile.ZipInfo, archive_name: str) -> None:
     parts = info.filename.replace("\\", "/").split("/")
     if ".." in parts or parts[0] == "" or ":" in parts[0]:
         raise SourceError(
@@ -106,10 +119,15 @@ def _check_member(info: zipfile.ZipInfo, archive_name: str) -> None:
             found=f"a member called {info.filename!r}",
             wanted="names that stay inside the archive",
         )
-    if str(PurePosixPath(info.filename)) != info.filename:
+
+
+def _check_member(info: zipfile.ZipInfo, archive_name: str) -> None:
+    name = PurePosixPath(info.filename)
+    if str(name) != info.filename or not name.parts:
         raise SourceError(
             archive_name, found=f"a member called {info.filename!r}", wanted="plain names"
         )
+    check_packing(info, f"{archive_name}/{info.filename}")
     if info.flag_bits & 1:
         raise SourceError(
             archive_name,
@@ -121,6 +139,28 @@ def _check_member(info: zipfile.ZipInfo, archive_name: str) -> None:
 
 def _is_hidden(inside: PurePosixPath) -> bool:
     return inside.parts[0] == "__MACOSX" or any(part[0] == "." for part in inside.parts)
+
+
+def check_packing(info: zipfile.ZipInfo, where: str) -> None:
+    """SourceError for a kind of packing that cannot be unpacked piece by piece."""
+    if info.compress_type not in PACKINGS:
+        raise SourceError(
+            where,
+            found=f"a member packed by method {info.compress_type}",
+            wanted="members stored or deflated",
+            hint="Pack it again, or unpack it first.",
+        )
+
+
+def check_unpacked(n_bytes: int, n_packed: int, where: str) -> None:
+    """SourceError for a bomb: so much from so little is no data."""
+    if n_bytes > MOST_UNPACKED and n_bytes > LARGEST_RATIO * n_packed:
+        raise SourceError(
+            where,
+            found=f"{n_packed:,} bytes that unpack to {n_bytes:,} or more",
+            wanted=f"at most {LARGEST_RATIO} times as many, or {MOST_UNPACKED:,}",
+            hint="If that is what it should be, unpack it yourself.",
+        )
 
 
 @contextmanager

@@ -10,17 +10,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, NamedTuple, cast
+from typing import IO, NamedTuple
 
 import pyarrow as pa
 
 from sparsetopics.corpora.places import Place
+from sparsetopics.corpora.unpacking import PACKED_SUFFIXES, open_packed
 from sparsetopics.errors import SourceError
 
-PACKED_SUFFIXES = (".gz", ".zst")
-
 BLOCK_BYTES = 8 << 20  # of raw input per block: small enough for a few workers' scratch arrays
-LONGEST_TEXT = 1 << 30  # bytes of a document or line: more is an unpacked bomb, or no text
+LONGEST_TEXT = 1 << 26  # bytes of a document or line: more is an unpacked bomb, or no text
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -59,13 +58,9 @@ def _damaged(path: Place, packing: str, error: Exception) -> SourceError:
 
 
 def open_bytes(path: Place) -> IO[bytes]:
-    """The bytes of a file, unpacked if its name ends in .gz or .zst."""
-    if path.suffix == ".gz":
-        packed = path if isinstance(path, Path) else path.open("rb")
-        return cast(IO[bytes], gzip.open(packed))
-    if path.suffix == ".zst":
-        return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(path.open("rb")), "zstd"))
-    return path.open("rb")
+    """The bytes of a file, unpacked if its name ends in .gz or .zst, which raises SourceError when
+    it turns out to be a bomb."""
+    return open_packed(path) if path.suffix in PACKED_SUFFIXES else path.open("rb")
 
 
 @contextmanager
@@ -84,11 +79,20 @@ def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
 
 def read_utf8(path: Place, encoding_errors: str) -> str:
     """The whole text of a file; SourceError naming the line if it is not UTF-8."""
-    with reading(path), open_bytes(path) as stream:
-        data = stream.read(LONGEST_TEXT + 1)
-    if len(data) > LONGEST_TEXT:
-        raise _too_long(path, "file")
+    data = read_whole(path)
     return checked_utf8(data.removeprefix(BYTE_ORDER_MARK), path, 1, encoding_errors).decode()
+
+
+def read_whole(path: Place) -> bytes:
+    """All bytes of a file that holds one document or image; SourceError if they are too many."""
+    pieces, n_bytes = [], 0
+    with reading(path), open_bytes(path) as stream:
+        while piece := stream.read(BLOCK_BYTES):
+            pieces.append(piece)
+            n_bytes += len(piece)
+            if n_bytes > LONGEST_TEXT:
+                raise _too_long(path, "file")
+    return b"".join(pieces)
 
 
 def line_blocks(path: Place, encoding_errors: str) -> Iterator[LineBlock]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from sparsetopics.errors import CorpusFormatError
+from sparsetopics.small_files import parse_json, read_small
 
 FILE_NAME = "manifest.json"
 FORMAT_VERSION = 1
 DOCUMENTS = "documents"
 VECTORS = "vectors"
+KINDS = (DOCUMENTS, VECTORS)
 _WHAT_FOR = {  # said where a corpus of the other kind is asked for
     DOCUMENTS: "Vectors are made by `sparsetopics ingest --kind vectors`; mixtures of documents "
     "have --likelihood multinomial.",
@@ -22,6 +25,7 @@ _WHAT_FOR = {  # said where a corpus of the other kind is asked for
     "documents.",
 }
 
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 Group = TypeVar("Group")
 Content = TypeVar("Content", bound="HasTotals")
 
@@ -59,7 +63,7 @@ class FileEntry:
     @classmethod
     def from_json(cls, entry: dict[str, Any]) -> FileEntry:
         name = entry["file"]
-        if not isinstance(name, str) or name in ("", "..") or set(name) & set("/\\"):
+        if not isinstance(name, str) or not _FILE_NAME.fullmatch(name):
             raise ValueError(f"file name {name!r}")  # never read outside the folder
         return cls(name, size_from_json(entry["bytes"]), str(entry["sha256"]))
 
@@ -87,7 +91,7 @@ class HasTotals(Protocol):
 def kind_of(folder: Path) -> str:
     """``DOCUMENTS`` or ``VECTORS``; CorpusFormatError if the folder is no such corpus."""
     content = _read_content(folder)
-    if content.get("format_version") != FORMAT_VERSION or content.get("kind") not in _WHAT_FOR:
+    if content.get("format_version") != FORMAT_VERSION or content.get("kind") not in KINDS:
         raise _other_release(folder, content, wanted=" or ".join(map(repr, _WHAT_FOR)))
     return str(content["kind"])
 
@@ -121,7 +125,7 @@ def load_manifest(
 def _read_content(folder: Path) -> dict[str, Any]:
     path = folder / FILE_NAME
     try:
-        content = json.loads(path.read_text())
+        content = parse_json(read_small(path))
     except OSError as error:
         raise CorpusFormatError(
             str(folder),
@@ -150,7 +154,7 @@ def size_from_json(value: Any) -> int:
 
 def _check_kind(folder: Path, content: dict[str, Any], kind: str) -> None:
     version, found = content.get("format_version"), content.get("kind")
-    if version == FORMAT_VERSION and found != kind and found in _WHAT_FOR:
+    if version == FORMAT_VERSION and found != kind and found in KINDS:
         raise CorpusFormatError(
             str(folder),
             found=f"a corpus of {found} (kind {found!r})",

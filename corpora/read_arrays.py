@@ -8,13 +8,13 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from tokenize import TokenError
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparsetopics.corpora.archives import check_packing, check_unpacked
 from sparsetopics.corpora.byte_stream import open_bytes, open_unpacked, reading
 from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.sources import SourceFile
@@ -27,25 +27,11 @@ from sparsetopics.corpora.vector_blocks import (
     finite_vectors,
 )
 from sparsetopics.errors import SourceError
+from sparsetopics.npy_arrays import NpyHeader, read_exactly, read_npy_header
 
 _VALUES_NAME = "values"
 _LABEL_NAMES = ("labels", "label", "y")
 _ID_NAMES = ("item_ids", "ids", "id")
-
-
-class Header(NamedTuple):
-    """What the start of an ``.npy`` says."""
-
-    shape: tuple[int, ...]
-    is_fortran: bool
-    dtype: np.dtype[Any]
-
-    @property
-    def is_matrix(self) -> bool:
-        return len(self.shape) == 2 and self.shape[1] > 0 and self.dtype.kind in "fiub"
-
-    def __str__(self) -> str:
-        return f"{self.dtype} of shape {self.shape}"
 
 
 def read_npy(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterator[PendingVectors]:
@@ -68,6 +54,7 @@ def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterato
             open_unpacked(file.path) as raw,
             zipfile.ZipFile(raw) as archive,
         ):
+            _check_members(archive, where)
             headers = _headers(archive, where)
             name = _values_name(headers, options, where)
             n_items = headers[name].shape[0]
@@ -90,38 +77,45 @@ def _decode(
     return VectorBlock(where, item_ids, labels, finite_vectors(rows, where, first), None)
 
 
-def _read_header(stream: IO[bytes], where: str) -> Header:
+def _read_header(stream: IO[bytes], where: str) -> NpyHeader:
+    with _npy_errors(where):
+        return read_npy_header(stream)
+
+
+@contextmanager
+def _npy_errors(where: str) -> Iterator[None]:
+    """Turn the errors of a damaged array into a SourceError."""
     try:
-        version = np.lib.format.read_magic(stream)
-        if version == (1, 0):
-            return Header(*np.lib.format.read_array_header_1_0(stream))
-        if version == (2, 0):
-            return Header(*np.lib.format.read_array_header_2_0(stream))
-    except (ValueError, SyntaxError, TokenError) as error:  # the header is a Python literal
-        found = f"a damaged header ({str(error).splitlines()[0]})"
-        raise SourceError(where, found=found, wanted="a whole .npy array") from error
-    raise SourceError(where, found=f"format version {version}", wanted="version 1.0 or 2.0")
+        yield
+    except ValueError as error:
+        raise SourceError(
+            where, found=str(error), wanted="a whole .npy array", hint="Copy or save it again."
+        ) from error
+
+
+def _is_matrix(header: NpyHeader) -> bool:
+    return len(header.shape) == 2 and header.shape[1] > 0 and header.dtype.kind in "fiub"
 
 
 def _row_blocks(
-    stream: IO[bytes], header: Header, where: str
+    stream: IO[bytes], header: NpyHeader, where: str
 ) -> Iterator[tuple[int, NDArray[Any]]]:
     """The rows in stretches of about ``BLOCK_BYTES``, each with the number of its first."""
     _check_matrix(header, where)
     n_rows, n_columns = header.shape
     step = max(1, BLOCK_BYTES // (n_columns * max(4, header.dtype.itemsize)))
     if header.is_fortran:  # column by column: nothing for it but to hold the whole
-        data = _read_exactly(stream, n_rows * n_columns * header.dtype.itemsize, where)
+        data = _read_rows(stream, n_rows * n_columns * header.dtype.itemsize, where)
         whole = np.frombuffer(data, header.dtype).reshape(n_columns, n_rows).T
         yield from ((first, whole[first : first + step]) for first in range(0, n_rows, step))
         return
     for first in range(0, n_rows, step):
         length = min(step, n_rows - first)
-        data = _read_exactly(stream, length * n_columns * header.dtype.itemsize, where)
+        data = _read_rows(stream, length * n_columns * header.dtype.itemsize, where)
         yield first, np.frombuffer(data, header.dtype).reshape(length, n_columns)
 
 
-def _check_matrix(header: Header, where: str) -> None:
+def _check_matrix(header: NpyHeader, where: str) -> None:
     if header.dtype.hasobject:
         raise SourceError(
             where,
@@ -129,28 +123,15 @@ def _check_matrix(header: Header, where: str) -> None:
             wanted="numbers",
             hint="Save it again with a numeric dtype.",
         )
-    if not header.is_matrix:
+    if not _is_matrix(header):
         raise SourceError(
             where, found=str(header), wanted="real numbers of shape (n_items, n_columns)"
         )
 
 
-def _read_exactly(stream: IO[bytes], n_bytes: int, where: str) -> bytes:
-    """In small pieces, so that a header that lies cannot ask for more memory than there is data."""
-    pieces: list[bytes] = []
-    missing = n_bytes
-    while missing:
-        piece = stream.read(min(missing, BLOCK_BYTES))
-        if not piece:
-            raise SourceError(
-                where,
-                found=f"data that ends {missing:,} bytes early",
-                wanted="a whole array",
-                hint="Copy or save it again.",
-            )
-        pieces.append(piece)
-        missing -= len(piece)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+def _read_rows(stream: IO[bytes], n_bytes: int, where: str) -> bytes:
+    with _npy_errors(where):
+        return read_exactly(stream, n_bytes)
 
 
 @contextmanager
@@ -171,7 +152,15 @@ def _zip_errors(path: Place) -> Iterator[None]:
             ) from error
 
 
-def _headers(archive: zipfile.ZipFile, where: str) -> dict[str, Header]:
+def _check_members(archive: zipfile.ZipFile, where: str) -> None:
+    infos = archive.infolist()
+    for info in infos:
+        check_packing(info, f"{where}, {info.filename}")
+    n_packed = sum(info.compress_size for info in infos)
+    check_unpacked(sum(info.file_size for info in infos), n_packed, where)
+
+
+def _headers(archive: zipfile.ZipFile, where: str) -> dict[str, NpyHeader]:
     headers = {}
     for name in archive.namelist():
         if name.endswith(".npy"):
@@ -180,13 +169,13 @@ def _headers(archive: zipfile.ZipFile, where: str) -> dict[str, Header]:
     return headers
 
 
-def _values_name(headers: Mapping[str, Header], options: VectorReadOptions, where: str) -> str:
+def _values_name(headers: Mapping[str, NpyHeader], options: VectorReadOptions, where: str) -> str:
     """The array that was named, else ``values``, else the only one of two dimensions."""
     if options.values_field is not None:
         return _existing(headers, options.values_field, where)
     if _VALUES_NAME in headers:
         return _VALUES_NAME
-    matrices = [name for name, header in headers.items() if header.is_matrix]
+    matrices = [name for name, header in headers.items() if _is_matrix(header)]
     if len(matrices) != 1:
         found = ", ".join(f"{name!r} ({header})" for name, header in headers.items())
         raise SourceError(
@@ -199,14 +188,14 @@ def _values_name(headers: Mapping[str, Header], options: VectorReadOptions, wher
 
 
 def _names_name(
-    headers: Mapping[str, Header], chosen: str | None, usual: Sequence[str], where: str
+    headers: Mapping[str, NpyHeader], chosen: str | None, usual: Sequence[str], where: str
 ) -> str | None:
     if chosen is not None:
         return _existing(headers, chosen, where)
     return next((name for name in usual if name in headers and len(headers[name].shape) == 1), None)
 
 
-def _existing(headers: Mapping[str, Header], name: str, where: str) -> str:
+def _existing(headers: Mapping[str, NpyHeader], name: str, where: str) -> str:
     if name not in headers:
         found = ", ".join(map(repr, headers)) or "(none)"
         raise SourceError(where, found=f"arrays {found}", wanted=f"an array {name!r}")
@@ -221,5 +210,5 @@ def _names(archive: zipfile.ZipFile, name: str | None, n_items: int, where: str)
         header = _read_header(stream, where)
         if header.dtype.hasobject or len(header.shape) != 1:
             raise SourceError(where, found=str(header), wanted=f"{n_items} strings or numbers")
-        data = _read_exactly(stream, header.shape[0] * header.dtype.itemsize, where)
+        data = _read_rows(stream, header.shape[0] * header.dtype.itemsize, where)
     return as_names(np.frombuffer(data, header.dtype), n_items, where)

@@ -13,16 +13,18 @@ import pyarrow.parquet as pq
 from sparsetopics.corpora.blocks import PendingBlock, TextBlock
 from sparsetopics.corpora.byte_stream import (
     BLOCK_BYTES,
-    PACKED_SUFFIXES,
     open_unpacked,
     reading,
 )
 from sparsetopics.corpora.fields import find_fields
+from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.sources import ReadOptions, SourceFile
+from sparsetopics.corpora.unpacking import PACKED_SUFFIXES
 from sparsetopics.errors import SourceError
 
 _ROWS_AT_ONCE = 1_024
+_MOST_DECODED = 1 << 28  # bytes of rows
 _ARROW_FILE_MAGIC = b"ARROW1"
 
 
@@ -36,8 +38,14 @@ def read_parquet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[
             names = column_names(table.schema_arrow, str(file.path))
             positions = find_fields(names, options, str(file.path))
             columns = [names[position] for position in positions if position is not None]
-            batches = table.iter_batches(_ROWS_AT_ONCE, columns=columns, use_threads=False)
+            n_rows = rows_at_once(check_sizes(source, table.metadata))
+            batches = table.iter_batches(n_rows, columns=columns, use_threads=False)
             yield from table_blocks(batches, str(file.path), options)
+
+
+def rows_at_once(n_bytes: int) -> int:
+    """Each row may hold a whole dictionary of so many bytes."""
+    return max(1, min(_ROWS_AT_ONCE, _MOST_DECODED // max(n_bytes, 1)))
 
 
 def read_ipc(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
@@ -74,10 +82,10 @@ def arrow_errors(path: Place) -> Iterator[None]:
     with reading(path):
         try:
             yield
-        except pa.ArrowException as error:
+        except (pa.ArrowException, ValueError) as error:
             raise SourceError(
                 str(path),
-                found=str(error).splitlines()[0],
+                found=(str(error).splitlines() or [type(error).__name__])[0],
                 wanted="a whole Parquet or Arrow IPC file",
             ) from error
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.lib.stride_tricks import sliding_window_view
 
 from sparsetopics.batches import Vectors
-from sparsetopics.corpora.byte_stream import open_bytes, reading
+from sparsetopics.corpora.byte_stream import read_whole
 from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.sources import SourceFile
 from sparsetopics.corpora.vector_blocks import (
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _TO_GREY = ("1", "L", "P", "RGB", "CMYK", "YCbCr")  # modes of 8 bit and less, without alpha
+LARGEST_IMAGE = 50_000_000  # pixels: a few float32 copies of them are a gigabyte
+# What Pillow decodes by itself; for others it may start programs, whatever the name of the file.
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF")
 _WITH_ALPHA = ("LA", "PA", "RGBA")
 _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B")
 
@@ -53,12 +56,12 @@ def read_grey(path: Place) -> Vectors:
     it is opaque. Raises SourceError for others and for files that cannot be decoded.
     """
     image_module = _pillow()
-    with reading(path), open_bytes(path) as stream:
-        data = stream.read()
+    data = read_whole(path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of odd metadata, and of what is merely large
-            with image_module.open(io.BytesIO(data)) as image:
+            with image_module.open(io.BytesIO(data), formats=_FORMATS) as image:
+                _check_size(image, str(path))
                 image.load()
                 return _grey(image, str(path))
     except (
@@ -87,6 +90,18 @@ def _pillow() -> Any:
             hint='pip install "sparsetopics[images]".',
         ) from error
     return Image
+
+
+def _check_size(image: Image, where: str) -> None:
+    """Before any pixel is unpacked."""
+    width, height = image.size
+    if width * height > LARGEST_IMAGE:
+        raise SourceError(
+            where,
+            found=f"{width} x {height} pixels",
+            wanted=f"at most {LARGEST_IMAGE:,}",
+            hint="Cut it into several images.",
+        )
 
 
 def _grey(image: Image, where: str) -> Vectors:

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from sparsetopics.batches import FloatArray, Vectors
 from sparsetopics.corpora.byte_stream import open_bytes, reading
 from sparsetopics.corpora.fields import DEFAULT_ID_FIELD, DEFAULT_LABEL_FIELD
+from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.read_arrow import arrow_errors, column_names, ipc_batches, open_arrow
 from sparsetopics.corpora.sources import SourceFile, bare_suffix
@@ -74,6 +75,7 @@ def read_parquet_numbers(
             pq.ParquetFile(source) as table,
         ):
             fields = find_numbers(table.schema_arrow, options, where)
+            check_sizes(source, table.metadata)
             n_rows = max(1, BLOCK_BYTES // (8 * len(fields.all)))
             batches = table.iter_batches(n_rows, columns=fields.all, use_threads=False)
             yield from _blocks(batches, fields, where)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparsetopics.corpora.manifest import FileEntry, ShardEntry, file_sha256
+from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.errors import CorpusFormatError
 
 Group = TypeVar("Group")
@@ -35,7 +36,8 @@ class StoredShard:
             with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
                 return file.read_row_group(row_group, columns=names, use_threads=False)
         except (OSError, ValueError, IndexError, pa.ArrowException) as error:
-            raise self.damaged(str(error).splitlines()[0], "a readable shard") from error
+            found = (str(error).splitlines() or [type(error).__name__])[0]
+            raise self.damaged(found, "a readable shard") from error
 
     def damaged(self, found: str, wanted: str) -> CorpusFormatError:
         return CorpusFormatError(
@@ -46,6 +48,8 @@ class StoredShard:
         found = file_sha256(self.path)
         if found != self._sha256:
             raise self.damaged(f"sha256 {found[:12]}…", f"{self._sha256[:12]}…")
+        with self.path.open("rb") as raw, pq.ParquetFile(raw) as file:
+            check_sizes(raw, file.metadata)
         self._verified = True
 
 

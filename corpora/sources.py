@@ -9,9 +9,9 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from sparsetopics.corpora.archives import ZipMember, zip_members
-from sparsetopics.corpora.byte_stream import PACKED_SUFFIXES
 from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.remote import RemoteFile, find_remote, is_url
+from sparsetopics.corpora.unpacking import PACKED_SUFFIXES
 from sparsetopics.errors import OptionError, SourceError
 
 

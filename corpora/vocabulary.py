@@ -10,15 +10,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparsetopics.batches import IntArray
+from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.errors import CorpusFormatError
+from sparsetopics.small_files import parse_json
 
 FILE_NAME = "vocabulary.parquet"
 _TOKENIZER_KEY = b"tokenizer"  # in the metadata of the file
+_COLUMNS = ("word", "document_frequency", "term_frequency")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +58,49 @@ class Vocabulary:
         """Read ``vocabulary.parquet``; CorpusFormatError if it is missing or damaged."""
         path = folder / FILE_NAME
         try:
-            table = pq.read_table(path)
-            words = tuple(table["word"].to_pylist())
-            document_frequency = np.asarray(table["document_frequency"], dtype=np.int64)
-            term_frequency = np.asarray(table["term_frequency"], dtype=np.int64)
-            tokenizer = json.loads((table.schema.metadata or {}).get(_TOKENIZER_KEY, b"null"))
+            table = _read_table(path)
+            tokenizer = parse_json((table.schema.metadata or {}).get(_TOKENIZER_KEY, b"null"))
+            if not isinstance(tokenizer, dict | None):
+                raise ValueError(f"tokeniser settings {tokenizer!r}")
+            words = tuple(_words(table["word"]))
+            document_frequency = _frequencies(table, "document_frequency")
+            term_frequency = _frequencies(table, "term_frequency")
         except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+            found = (str(error).splitlines() or [type(error).__name__])[0]
             raise CorpusFormatError(
-                str(path), found=str(error).splitlines()[0], wanted="a readable vocabulary"
+                str(path), found=found, wanted="a readable vocabulary"
             ) from error
         return cls(words, document_frequency, term_frequency, tokenizer)
+
+
+def _read_table(path: Path) -> pa.Table:
+    """Words stay a dictionary, so that a short file cannot ask for much memory."""
+    with path.open("rb") as raw, pq.ParquetFile(raw, read_dictionary=["word"]) as file:
+        check_sizes(raw, file.metadata)
+        return file.read(list(_COLUMNS), use_threads=False)
+
+
+def _words(column: pa.ChunkedArray) -> list[str]:
+    """ValueError unless they are strings, each once."""
+    if column.type not in (pa.string(), pa.dictionary(pa.int32(), pa.string())):
+        raise ValueError(f"words of type {column.type}")
+    encoded = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        if len(encoded.dictionary) != len(encoded):  # or a word would stand there twice
+            raise ValueError(f"{len(encoded.dictionary):,} different words in {len(encoded):,}")
+        encoded = encoded.dictionary_decode()
+    encoded.validate(full=True)
+    words: list[str] = encoded.to_pylist()
+    if encoded.null_count or len(set(words)) < len(words):
+        raise ValueError("a word twice, or none")
+    return words
+
+
+def _frequencies(table: pa.Table, name: str) -> IntArray:
+    column = table[name]
+    if column.type != pa.int64() or column.null_count:
+        raise ValueError(f"a column {name} of type {column.type}")
+    frequencies: IntArray = column.to_numpy()
+    if (frequencies < 0).any():
+        raise ValueError(f"a negative {name}")
+    return frequencies

@@ -7,6 +7,7 @@ words of its columns may stand beside it in ``FILE.vocab``, one a line.
 from __future__ import annotations
 
 import csv
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,10 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
-from scipy.io import mmread
-from scipy.sparse import issparse
 
 from sparsetopics.batches import FloatArray
+from sparsetopics.corpora.archives import check_packing, check_unpacked
+from sparsetopics.corpora.parquet_sizes import check_sizes
+from sparsetopics.evaluation.matrix_market import MOST_ENTRIES, read_matrix_market
+from sparsetopics.npy_arrays import read_npy
 
 NPZ_KEY = "topic_word"
 VOCABULARY_SUFFIX = ".vocab"
@@ -37,18 +40,21 @@ class WordWeights(NamedTuple):
 
 
 def _npy(path: Path) -> WordWeights:
-    with path.open("rb") as file:  # numpy leaves a damaged archive open
-        return WordWeights(np.load(file, allow_pickle=False), _words_beside(path))
+    with path.open("rb") as file:
+        return WordWeights(read_npy(file), _words_beside(path))
 
 
 def _npz(path: Path) -> WordWeights:
-    with path.open("rb") as file:
-        return WordWeights(np.load(file, allow_pickle=False)[NPZ_KEY], _words_beside(path))
+    with zipfile.ZipFile(path) as archive:
+        info = archive.getinfo(f"{NPZ_KEY}.npy")
+        check_packing(info, str(path))
+        check_unpacked(info.file_size, info.compress_size, str(path))
+        with archive.open(info) as member:
+            return WordWeights(read_npy(member), _words_beside(path))
 
 
 def _matrix_market(path: Path) -> WordWeights:
-    matrix = mmread(path)
-    return WordWeights(matrix.toarray() if issparse(matrix) else matrix, _words_beside(path))
+    return WordWeights(read_matrix_market(path), _words_beside(path))
 
 
 def _csv(path: Path) -> WordWeights:
@@ -58,7 +64,7 @@ def _csv(path: Path) -> WordWeights:
     if not header:
         raise ValueError("no first line")
     if all(map(_is_number, header)):
-        plain = np.loadtxt(path, delimiter=",", ndmin=2, comments=None)
+        plain = np.loadtxt(path, delimiter=",", ndmin=2, comments=None, encoding="utf-8")
         return WordWeights(plain, _words_beside(path))
     is_long = header == list(LONG_TYPES)
     # A row of a wide table may be longer than the blocks that are read at once.
@@ -81,7 +87,9 @@ def _is_number(text: str) -> bool:
 
 
 def _parquet(path: Path) -> WordWeights:
-    return _of_table(pq.read_table(path))
+    with path.open("rb") as raw, pq.ParquetFile(raw) as file:
+        check_sizes(raw, file.metadata)
+        return _of_table(file.read(use_threads=False))
 
 
 def _mallet(path: Path) -> WordWeights:
@@ -109,9 +117,16 @@ def _of_table(table: pa.Table) -> WordWeights:
 
 def _of_long(table: pa.Table) -> WordWeights:
     """A row per topic and word; pairs that are not there weigh nothing."""
+    table = table.cast(pa.schema(list(LONG_TYPES.items())))
+    table.validate(full=True)
+    if any(column.null_count for column in table.columns):
+        raise ValueError("a row without topic, word or number")
     _, topics = np.unique(np.asarray(table["topic"]), return_inverse=True)
     words = table["word"].combine_chunks().dictionary_encode()
-    weights = np.zeros((topics.max(initial=-1) + 1, len(words.dictionary)))
+    n_topics, n_words = int(topics.max(initial=-1)) + 1, len(words.dictionary)
+    if n_topics * n_words > max(MOST_ENTRIES, 100 * len(table)):
+        raise ValueError(f"{len(table):,} weights of {n_topics:,} topics and {n_words:,} words")
+    weights = np.zeros((n_topics, n_words))
     weights[topics, np.asarray(words.indices)] = np.asarray(table["probability"])
     return WordWeights(weights, words.dictionary.to_pylist())
 

@@ -48,6 +48,7 @@ from sparsetopics.model import Sticks
 from sparsetopics.mover_records import GrowerRecord, MoverRecord, RivalRecord
 from sparsetopics.moves.ledger import Failure, Ledger
 from sparsetopics.node_batches import NodeRecord
+from sparsetopics.npz_arrays import ArchivedArrays, read_member
 from sparsetopics.options import (
     GradientOptions,
     LocalOptions,
@@ -57,6 +58,7 @@ from sparsetopics.options import (
     TrainingOptions,
 )
 from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.small_files import parse_json
 from sparsetopics.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.training import LapInfo, Progress
 from sparsetopics.word_counts import WordCounts
@@ -95,13 +97,18 @@ def write_checkpoint(path: Path, value: Any) -> None:
 def read_checkpoint(path: Path, memo: Memo) -> Any:
     """What was written; RunError if it is damaged, or of another version."""
     try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            tree = json.loads(file[TREE])
+        with zipfile.ZipFile(path) as file:
+            tree = parse_json(read_member(file, TREE))
+            if not isinstance(tree, dict):
+                raise TypeError("no JSON object")
             check_version(path, tree)
-            return decode(tree["value"], file, memo)
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            return decode(tree["value"], ArchivedArrays(file), memo)
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
         raise _damaged(path, error) from error
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, StopIteration) as error:
+    except (
+        *(ValueError, TypeError, KeyError, IndexError, AttributeError, StopIteration),
+        *(OverflowError, RecursionError, RuntimeError),
+    ) as error:
         raise _damaged(path, error) from error
 
 

@@ -9,8 +9,15 @@ SparsetopicsError
 │   ├── SourceError        an input document collection that cannot be read
 │   ├── CorpusFormatError  a corpus folder that is damaged or of another kind
 │   └── VocabularyError    two vocabularies that should be one
-└── RunError               a run folder that is damaged or of another kind
+├── RunError               a run folder that is damaged or of another kind
+└── ClusterError           a Dask cluster that cannot be used
 """
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+LONGEST_FOUND = 500  # characters of what was found
 
 
 class SparsetopicsError(Exception):
@@ -21,7 +28,23 @@ class SparsetopicsError(Exception):
 
     def __init__(self, where: str, *, found: str, wanted: str, hint: str = "") -> None:
         tail = f" {hint}" if hint else ""
-        super().__init__(f"{where}: found {found}, wanted {wanted}.{tail}")
+        super().__init__(_one_line(f"{where}: found {_shortened(found)}, wanted {wanted}.{tail}"))
+
+    def __reduce__(self) -> tuple[Callable[..., SparsetopicsError], tuple[object, ...]]:
+        """The message as it is: errors come back from other processes."""
+        return _again, (type(self), str(self))
+
+
+def _shortened(found: str) -> str:
+    """Of what a file says, the beginning."""
+    return found if len(found) <= LONGEST_FOUND else f"{found[:LONGEST_FOUND]}…"
+
+
+def _one_line(text: str) -> str:
+    """What a file holds may stand in a message, but not break lines or steer a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class OptionError(SparsetopicsError, ValueError):
@@ -58,3 +81,14 @@ class VocabularyError(CorpusError):
 
 class RunError(SparsetopicsError):
     """A run folder that is damaged, incomplete or of another kind."""
+
+
+class ClusterError(SparsetopicsError):
+    """A Dask cluster that does not answer, or that lost what it was given."""
+
+
+def _again(kind: type[SparsetopicsError], message: str) -> SparsetopicsError:
+    """An error that was told before."""
+    error = kind.__new__(kind)
+    error.args = (message,)
+    return error

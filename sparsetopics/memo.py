@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetopics.errors import RunError
+from sparsetopics.npz_arrays import ArchivedArrays
 
 MEMORY_BUDGET = 256 * 2**20  # bytes
 PATTERN = "memo-*.npz"
@@ -127,9 +128,9 @@ class OnDisk:
 
     def load(self) -> Arrays:
         try:
-            with self.path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-                return dict(arrays)
-        except zipfile.BadZipFile as error:
+            with zipfile.ZipFile(self.path) as file:
+                return dict(ArchivedArrays(file))
+        except (OSError, EOFError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
             found = f"damage ({error})"
             raise RunError(str(self.path), found=found, wanted="what training wrote") from error
 

@@ -6,7 +6,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from safetensors.numpy import load_file, save
 
 from sparsetopics.batches import FloatArray
 from sparsetopics.errors import RunError
+from sparsetopics.small_files import parse_json, read_small
 
 FORMAT_VERSION = 1
 SETTINGS_FILE = "model.json"
@@ -23,6 +24,16 @@ ARRAYS_FILE = "model.safetensors"
 TRACE_FILE = "trace.jsonl"
 CONFIG_FILE = "config.toml"
 RUN_FILES = (SETTINGS_FILE, ARRAYS_FILE, TRACE_FILE, CONFIG_FILE, "vocabulary.parquet")
+LARGEST_SIZE = 2**53  # of what is counted: floats are exact up to there
+TRACE_NUMBERS = ("elbo_per_token", "criterion_per_token", "heldout_log_likelihood_per_token")
+TRACE_SIZES = (
+    "lap",
+    "n_topics",
+    "births_accepted",
+    "merges_accepted",
+    "deletes_accepted",
+    "regroups_accepted",
+)
 STATE_FOLDER = "state"  # of a run that is being trained (``training_folder``)
 PLAN_FILE = "plan.json"
 LIBRARIES = ("sparsetopics", "numpy", "scipy", "numba", "pyarrow")
@@ -69,6 +80,7 @@ def _versions() -> dict[str, str]:
 def load_settings(path: Path, kinds: Sequence[str]) -> dict[str, Any]:
     """``model.json`` of a run of one of ``kinds`` of models; RunError otherwise."""
     settings = parse_object(read_text(path), str(path))
+    _check_told(path, settings)
     found = settings.get("format_version")
     if found != FORMAT_VERSION:
         raise RunError(
@@ -83,11 +95,33 @@ def load_settings(path: Path, kinds: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
+def _check_told(path: Path, settings: Mapping[str, Any]) -> None:
+    """RunError unless what pages tell of a run is of the types that training writes."""
+    corpus, options = settings.get("corpus", {}), settings.get("options", {})
+    versions: Any = settings.get("versions")
+    for name, value in (("corpus", corpus), ("options", options), ("versions", versions)):
+        if not isinstance(value, dict):
+            raise RunError(str(path), found=f"{name} {value!r}", wanted="a JSON object")
+    for name in ("n_documents", "n_items", "n_tokens"):
+        size = corpus.get(name, 0)
+        if not (_is_size(size) or (name == "n_tokens" and _is_finite(size))):
+            raise RunError(str(path), found=f"{name} {size!r} of the corpus", wanted="a number")
+    if not isinstance(corpus.get("path", ""), str):
+        raise RunError(str(path), found=f"path {corpus['path']!r} of the corpus", wanted="a string")
+    if not isinstance(versions.get("sparsetopics"), str):
+        raise RunError(str(path), found="no version of sparsetopics", wanted="that which wrote it")
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, float) and isfinite(value)
+
+
 def check_entries(path: Path, settings: Mapping[str, Any], types: Mapping[str, type]) -> None:
     """RunError for the first entry that is not of its type."""
     for name, kind in types.items():
-        if not isinstance(settings.get(name), kind):
-            found = f"{name} {settings.get(name)!r}"
+        value = settings.get(name)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            found = f"{name} {value!r}"
             raise RunError(str(path), found=found, wanted="a value that training writes")
 
 
@@ -97,6 +131,17 @@ def check_numbers(path: Path, settings: Mapping[str, Any], names: Sequence[str])
         number = settings.get(name)
         if not (isinstance(number, float) and 0 < number < inf):
             raise RunError(str(path), found=f"{name} {number!r}", wanted="a positive number")
+
+
+def check_sizes(path: Path, settings: Mapping[str, Any], names: Sequence[str]) -> None:
+    """RunError for the first entry that is no positive whole number."""
+    for name in names:
+        if not _is_size(size := settings.get(name)) or size == 0:
+            raise RunError(str(path), found=f"{name} {size!r}", wanted="a positive whole number")
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= LARGEST_SIZE
 
 
 def load_arrays(
@@ -126,24 +171,39 @@ def _check_array(where: str, array: Any, shape: tuple[int, ...], wanted: ArrayFo
 
 
 def load_trace(path: Path) -> list[dict[str, Any]]:
-    lines = read_text(path).splitlines()
-    return [
-        parse_object(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1)
-    ]
+    """An entry for each lap; RunError if one is damaged."""
+    trace = []
+    for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), start=1):
+        if number == 1 and not line:  # no laps at all
+            continue
+        where = f"{path}, line {number}"
+        entry = parse_object(line, where)
+        _check_lap(where, entry)
+        trace.append(entry)
+    return trace
+
+
+def _check_lap(where: str, entry: Mapping[str, Any]) -> None:
+    for name in TRACE_SIZES:
+        if not _is_size(size := entry.get(name, 0)):
+            raise RunError(where, found=f"{name} {size!r}", wanted="a whole number")
+    for name in TRACE_NUMBERS:
+        if (value := entry.get(name)) is not None and not isinstance(value, float):
+            raise RunError(where, found=f"{name} {value!r}", wanted="a number")
 
 
 def read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        found = getattr(error, "strerror", None) or "bytes that are not UTF-8"
+        return read_small(path)
+    except (OSError, ValueError) as error:
+        found = getattr(error, "strerror", None) or str(error)
         raise RunError(str(path), found=found, wanted="a readable run file") from error
 
 
 def parse_object(text: str, where: str) -> dict[str, Any]:
     try:
-        parsed = json.loads(text)
-    except json.JSONDecodeError as error:
+        parsed = parse_json(text)
+    except ValueError as error:
         raise RunError(where, found=f"damaged JSON ({error})", wanted="a JSON object") from error
     if not isinstance(parsed, dict):
         raise RunError(where, found=f"JSON {type(parsed).__name__}", wanted="a JSON object")

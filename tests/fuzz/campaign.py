@@ -1,0 +1,103 @@
+"""Many cases of many readers in a process of its own, which is replaced when it dies or hangs."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from fuzz.all_subjects import sandbox_of
+from fuzz.cases import SECONDS, Outcome, Sandbox
+from fuzz.limits import MEMORY, forbid_writing_outside, limit_memory, peak_memory
+
+COLUMNS = ("done", "refused", "accepted", "crashes", "milliseconds", "is_running")
+PATIENCE = 4 * SECONDS  # before a process that makes no progress is killed
+MOST_CRASHES = 100  # of a reader, before it is left alone
+
+
+class Campaign(NamedTuple):
+    """What is to be tried."""
+
+    readers: Sequence[str]
+    n_cases: int
+    seed: int
+    kept: Path  # folder for what crashes
+
+    def table(self) -> np.memmap:
+        """A row of ``COLUMNS`` for each reader, shared by all processes."""
+        path, shape = self.kept / "table.bin", (len(self.readers), len(COLUMNS))
+        return np.memmap(path, np.int64, "r+" if path.exists() else "w+", shape=shape)
+
+
+def watch(campaign: Campaign, command: Sequence[str]) -> np.ndarray:
+    """Have processes started by ``command`` run all cases; the table as it is in the end."""
+    table = campaign.table()
+    while (table[:, 0] < campaign.n_cases).any():
+        with subprocess.Popen(command) as process:
+            seen, since = -1, time.monotonic()
+            while process.poll() is None:
+                time.sleep(0.2)
+                if table[:, 0].sum() != seen:
+                    seen, since = int(table[:, 0].sum()), time.monotonic()
+                elif time.monotonic() - since > PATIENCE:
+                    process.kill()
+        if process.returncode and not table[:, 5].any():
+            raise SystemExit(f"the process that fuzzes does not start: {process.returncode}")
+    return np.array(table)
+
+
+def work(campaign: Campaign) -> None:
+    """Run the cases that are left, in this process."""
+    table = campaign.table()
+    room = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=room) as scratch:
+        tempfile.tempdir = scratch
+        left = [(row, _warm(reader, Path(scratch), campaign.seed))
+                for row, reader in zip(table, campaign.readers, strict=True)
+                if row[0] < campaign.n_cases]  # fmt: skip
+        limit_memory()
+        forbid_writing_outside(Path(scratch), campaign.kept)
+        for row, sandbox in left:
+            _run(campaign, sandbox, row)
+            said = f"{sandbox.name}: {row[0]:,} cases, {row[3]} crashes"
+            print(said, file=sys.stderr, flush=True)
+
+
+def _warm(reader: str, scratch: Path, seed: int) -> Sandbox:
+    """What is loaded or compiled late is so now, before memory is measured."""
+    (scratch / reader).mkdir()
+    sandbox = sandbox_of(reader, scratch / reader, seed)
+    sandbox.subject.read(sandbox.folder)
+    sandbox.subject.read_rarely(sandbox.folder)
+    return sandbox
+
+
+def _run(campaign: Campaign, sandbox: Sandbox, row: np.ndarray) -> None:
+    if row[5]:  # the process before this one died of it
+        _count(campaign, sandbox, row, Outcome("the process died, or was killed as it hung"))
+    while row[0] < campaign.n_cases:
+        row[5] = 1
+        began = time.monotonic()
+        outcome = sandbox.run(int(row[0]))
+        row[4] += round(1000 * (time.monotonic() - began))
+        if not outcome.crash and peak_memory() > MEMORY:
+            outcome = Outcome(f"{peak_memory():,} bytes of memory")
+        _count(campaign, sandbox, row, outcome)
+
+
+def _count(campaign: Campaign, sandbox: Sandbox, row: np.ndarray, outcome: Outcome) -> None:
+    number = int(row[0])
+    if outcome.crash:
+        case = sandbox.case(number)
+        name = f"{sandbox.name}-{campaign.seed}-{number}-{Path(case.file).name}"
+        (campaign.kept / name).write_bytes(case.data)
+        print(f"{sandbox.name}, case {number}: {outcome.crash}", file=sys.stderr, flush=True)
+    row[0], row[5] = number + 1, 0
+    row[3 if outcome.crash else 1 if outcome.is_refused else 2] += 1
+    if row[3] >= MOST_CRASHES:
+        row[0] = campaign.n_cases

@@ -1,0 +1,168 @@
+"""Readers of documents, packed or not."""
+
+import gzip
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fuzz.mutation import Change, mutate
+from fuzz.structure import change_json_lines, change_members
+from fuzz.subject import Subject
+from fuzz.tables import change_ipc, change_parquet, change_stream
+from sparsetopics.corpora.blocks import CountedBlock
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.encoding import encode
+from sparsetopics.corpora.formats import find_collection
+from sparsetopics.corpora.ingest import ingest
+from sparsetopics.corpora.sources import ReadOptions
+from sparsetopics.corpora.stop_words import read_stop_words
+from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts
+from sparsetopics.corpora.validate import validate
+
+WORDS = ("owl", "cat", "dog", "newt", "élan")
+TEXTS = ("An owl, a cat; and the dog.", 'newt "owl" owl', "élan élan newt\tcat", "dog dog dog cat")
+TEXT_TOKENS = (b"text", b"id", b"label", b"owl", b'"', b",", b"\t", b"\n")
+JSON_TOKENS = (
+    *(b'"text"', b'"id"', b'"label"', b"null", b"NaN", b"-Infinity", b"1e999", b'"\\ud83d"'),
+    *(b'"\\u0000"', b'{"text": 3}', b'{"text": "a", "text": "b"}', b"\n\n"),
+)
+COUNT_TOKENS = (b"1 1 1\n", b" ", b":", b"-", b"%", b"\t", b"0:0", b"3 0:1", b"4 4 4\n", b"1.0")
+ZIP_TOKENS = (b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07")
+BANNER = b"%%MatrixMarket matrix coordinate integer general\n"
+
+
+def read_documents(name: str, folder: Path) -> None:
+    """Read, count and number what a source holds, as ingest does."""
+    words = pa.array(WORDS, pa.string())
+    collection = find_collection([folder / name], None)
+    for pending in collection.format.read(collection.files, ReadOptions()):
+        block = pending()
+        if not isinstance(block, CountedBlock):
+            block = count_texts(block, TokenizerOptions())
+        encode(block, words)
+
+
+def ingest_documents(name: str, folder: Path) -> None:
+    """What is ingested is a sound corpus."""
+    with TemporaryDirectory() as out:
+        ingest([folder / name], Path(out) / "corpus")
+        assert validate(Path(out) / "corpus") == []
+        Corpus.open(Path(out) / "corpus")
+
+
+def _source(
+    name: str,
+    files: Mapping[str, bytes],
+    *,
+    tokens: tuple[bytes, ...] = (),
+    change: Change | None = None,
+) -> Subject:
+    return Subject(
+        files,
+        partial(read_documents, name),
+        changes={} if change is None else {name: change},
+        tokens=tokens,
+        read_rarely=partial(ingest_documents, name),
+    )
+
+
+def _jsonl() -> bytes:
+    rows = [{"id": f"d{n}", "text": text, "label": n % 2} for n, text in enumerate(TEXTS)]
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def _csv() -> bytes:
+    lines = [f'd{n},"{text.replace(chr(34), chr(34) * 2)}",{n}' for n, text in enumerate(TEXTS)]
+    return ("id,text,label\n" + "\n".join(lines) + "\n").encode()
+
+
+def table() -> pa.Table:
+    ids, labels = [f"d{n}" for n in range(len(TEXTS))], pa.array([1, None, 2, 1])
+    return pa.table({"id": ids, "text": TEXTS, "label": labels})
+
+
+def _written(write: Callable[[pa.Table, io.BytesIO], None]) -> bytes:
+    file = io.BytesIO()
+    write(table(), file)
+    return file.getvalue()
+
+
+def _zip() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("deep/a.jsonl", _jsonl(), zipfile.ZIP_DEFLATED)
+        archive.writestr("deep/b.jsonl", _jsonl(), zipfile.ZIP_STORED)
+    return file.getvalue()
+
+
+def _words() -> bytes:
+    return "".join(f"{word}\n" for word in WORDS).encode()
+
+
+def _dictionary() -> bytes:
+    return ("4\n" + "".join(f"{n}\t{word}\t3\n" for n, word in enumerate(WORDS))).encode()
+
+
+def _damaged_inside(pack: Callable[[bytes], bytes]) -> Change:
+    return lambda data, rng: pack(mutate(_jsonl(), rng, JSON_TOKENS))
+
+
+def _zstd(data: bytes) -> bytes:
+    return bytes(pa.compress(data, "zstd", asbytes=True))
+
+
+def _gzip(data: bytes) -> bytes:
+    return gzip.compress(data, mtime=0)
+
+
+def _stop_words(folder: Path) -> None:
+    read_stop_words(folder / "stop.txt")
+
+
+UCI = b"4\n5\n6\n1 1 2\n1 3 1\n2 2 1\n3 5 4\n3 4 1\n4 1 9\n"
+LDA_C = b"2 0:2 2:1\n1 1:1\n2 4:4 3:1\n1 0:9\n"
+MATRIX = BANNER + b"% counts\n4 5 6\n1 1 2\n1 3 1\n2 2 1\n3 5 4\n3 4 1\n4 1 9\n"
+
+SUBJECTS: Mapping[str, Callable[[Path], Subject]] = {
+    "text": lambda scratch: _source("a.txt", {"a.txt": TEXTS[0].encode()}, tokens=TEXT_TOKENS),
+    "lines": lambda scratch: _source("a.lines", {"a.lines": "\n".join(TEXTS).encode()}),
+    "jsonl": lambda scratch: _source(
+        "a.jsonl", {"a.jsonl": _jsonl()}, tokens=JSON_TOKENS, change=change_json_lines
+    ),
+    "csv": lambda scratch: _source("a.csv", {"a.csv": _csv()}, tokens=TEXT_TOKENS),
+    "parquet": lambda scratch: _source(
+        "a.parquet", {"a.parquet": _written(pq.write_table)}, change=change_parquet
+    ),
+    "arrow": lambda scratch: _source(
+        "a.arrow", {"a.arrow": change_ipc(table())}, change=change_ipc.damaged
+    ),
+    "arrow-stream": lambda scratch: _source(
+        "a.arrows", {"a.arrows": change_stream(table())}, change=change_stream.damaged
+    ),
+    "ldac": lambda scratch: _source(
+        "a.ldac", {"a.ldac": LDA_C, "a.vocab": _words()}, tokens=COUNT_TOKENS
+    ),
+    "uci": lambda scratch: _source(
+        "docword.a.txt", {"docword.a.txt": UCI, "vocab.a.txt": _words()}, tokens=COUNT_TOKENS
+    ),
+    "matrix-market": lambda scratch: _source(
+        "a.mtx", {"a.mtx": MATRIX, "a.vocab": _dictionary()}, tokens=COUNT_TOKENS
+    ),
+    "gzip": lambda scratch: _source(
+        "a.jsonl.gz", {"a.jsonl.gz": _gzip(_jsonl())}, change=_damaged_inside(_gzip)
+    ),
+    "zstd": lambda scratch: _source(
+        "a.jsonl.zst", {"a.jsonl.zst": _zstd(_jsonl())}, change=_damaged_inside(_zstd)
+    ),
+    "zip": lambda scratch: _source(
+        "a.zip", {"a.zip": _zip()}, tokens=ZIP_TOKENS, change=change_members(change_json_lines)
+    ),
+    "stop-words": lambda scratch: Subject({"stop.txt": _words()}, _stop_words),
+}

@@ -1,0 +1,178 @@
+"""Run folders, of trained models and of training under way, and files of topics."""
+
+import io
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+import numpy as np
+import pyarrow as pa
+
+from clumped_mixtures import draw_clumps, mixture_of, write_mixture
+from fuzz.document_subjects import TEXTS, WORDS
+from fuzz.mutation import Change
+from fuzz.structure import (
+    NPY_TOKENS,
+    change_json,
+    change_json_lines,
+    change_members,
+    change_npy,
+    change_safetensors,
+)
+from fuzz.subject import Subject, files_of
+from fuzz.tables import change_parquet, write_parquet
+from sparsetopics.checkpoints import read_checkpoint
+from sparsetopics.cli.config_file import read_config
+from sparsetopics.cli.train import command as train_command
+from sparsetopics.corpora.ingest import ingest
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.evaluation.run_report import write_run_report
+from sparsetopics.evaluation.topic_matrix import read_topic_matrix
+from sparsetopics.evaluation.weight_files import READERS
+from sparsetopics.loading import load
+from sparsetopics.memo import Memo
+from sparsetopics.model import Sticks, TopicModel
+from sparsetopics.options import TrainingOptions
+from sparsetopics.run_plans import RunPlan, plan_of
+from sparsetopics.runs import save_run
+from sparsetopics.trained_runs import train_run
+from sparsetopics.training_folder import read_plan
+
+RUN_CHANGES: Mapping[str, Change] = {
+    "model.json": change_json,
+    "model.safetensors": change_safetensors,
+    "trace.jsonl": change_json_lines,
+    "vocabulary.parquet": change_parquet,
+}
+PLAN, CHECKPOINT = "state/plan.json", "state/checkpoint.npz"
+TOPICS = np.array([[5.0, 1, 1, 1, 2], [1, 4, 3, 2, 0.5]])
+TRACE = [{"lap": lap, "elbo_per_token": -4.0 + lap, "n_topics": 2} for lap in (1, 2)]
+VOCABULARY = Vocabulary(WORDS, np.ones(5, np.int64), np.arange(9, 4, -1))
+
+
+def read_run(folder: Path) -> None:
+    load(folder)
+
+
+def report_run(folder: Path) -> None:
+    """What can be loaded can be shown."""
+    with TemporaryDirectory() as out:
+        write_run_report(Path(out) / "page.html", [folder])
+
+
+def _run(folder: Path) -> Subject:
+    files = files_of(folder)
+    targets = tuple(name for name in RUN_CHANGES if name in files)
+    return Subject(files, read_run, targets, RUN_CHANGES, read_rarely=report_run)
+
+
+def _topics(name: str, scratch: Path) -> Subject:
+    sticks = Sticks(np.array([0.4, 0.6]), np.array([9.0, 7.0]), 5.0, 0.5)
+    of_lda = TopicModel("lda", TOPICS, np.array([0.2, 0.3]), 0.1)
+    shares = sticks.doc_concentration * sticks.global_topic_weights
+    model = of_lda if name == "lda" else TopicModel("hdp", TOPICS, shares, 0.1, sticks)
+    settings = {"corpus": {"n_documents": 4, "n_tokens": 30}, "options": {"laps": 2}, "seed": 7}
+    (scratch / "run").mkdir()
+    save_run(scratch / "run", model, VOCABULARY, settings, TRACE)
+    return _run(scratch / "run")
+
+
+def _mixture(likelihood: str, scratch: Path) -> Subject:
+    model = mixture_of(draw_clumps(0, 40, 2, 2), likelihood)
+    return _run(write_mixture(scratch / "run", model))
+
+
+def _training(target: str, change: Change, scratch: Path) -> Subject:
+    (scratch / "a.lines").write_text("\n".join(TEXTS * 4))
+    ingest([scratch / "a.lines"], scratch / "corpus")
+    options = TrainingOptions(2, laps=2)
+    plan = RunPlan(scratch / "corpus", scratch / "run", options, n_batches=2, checkpoint_every=1,
+                   keep_state=True)  # fmt: skip
+    train_run(plan)
+    return Subject(files_of(scratch / "run"), _resume, (target,), {target: change})
+
+
+def _resume(folder: Path) -> None:
+    """All that is read before training goes on."""
+    plan_of(read_plan(folder), folder / PLAN)
+    read_checkpoint(folder / CHECKPOINT, Memo(folder / "state" / "memo"))
+
+
+def _config(scratch: Path) -> Subject:
+    text = b'topics = 3\nmodel = "lda"\nlaps = 20\nalpha = 0.5\nlearn-hyperparameters = true\n'
+    context = click.Context(train_command, info_name="train")
+
+    def read(folder: Path) -> None:
+        read_config(folder / "a.toml", context)
+
+    return Subject({"a.toml": text}, read, tokens=(b"topics", b"[a]", b"= ", b'"""', b"1e9"))
+
+
+def _matrix(suffix: str, change: Change | None, scratch: Path) -> Subject:
+    name = f"a{suffix}"
+
+    def read(folder: Path) -> None:
+        read_topic_matrix(folder / name, WORDS, READERS[suffix])
+
+    changes = {} if change is None else {name: change}
+    files = {name: MATRICES[suffix](), f"{name}.vocab": "\n".join(WORDS).encode()}
+    return Subject(files, read, changes=changes, tokens=(*NPY_TOKENS, b"\t", b",", b"topic"))
+
+
+def _saved(save: Callable[[io.BytesIO], object]) -> bytes:
+    file = io.BytesIO()
+    save(file)
+    return file.getvalue()
+
+
+def _dense() -> bytes:
+    numbers = "\n".join(map(str, TOPICS.T.ravel()))
+    return f"%%MatrixMarket matrix array real general\n2 5\n{numbers}\n".encode()
+
+
+def _long() -> pa.Table:
+    topics, words = np.divmod(np.arange(10), 5)
+    return pa.table(
+        {"topic": topics, "word": [WORDS[w] for w in words], "probability": TOPICS.ravel()}
+    )
+
+
+def _mallet() -> bytes:
+    rows = zip(*(column.to_pylist() for column in _long().columns), strict=True)
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
+
+
+MATRICES: Mapping[str, Callable[[], bytes]] = {
+    ".npy": lambda: _saved(lambda file: np.save(file, TOPICS)),
+    ".npz": lambda: _saved(lambda file: np.savez(file, topic_word=TOPICS)),
+    ".mtx": _dense,
+    ".csv": lambda: b"owl,cat,dog\n1,2,3\n0.5,1e-3,2\n",
+    ".parquet": lambda: write_parquet(_long()),
+    ".tsv": _mallet,
+}
+MATRIX_CHANGES: Mapping[str, Change | None] = {
+    ".npy": change_npy,
+    ".npz": change_members(change_npy),
+    ".mtx": None,
+    ".csv": None,
+    ".parquet": change_parquet,
+    ".tsv": None,
+}
+
+SUBJECTS: Mapping[str, Callable[[Path], Subject]] = {
+    "run-lda": partial(_topics, "lda"),
+    "run-hdp": partial(_topics, "hdp"),
+    "run-gaussian": partial(_mixture, "gaussian"),
+    "run-diagonal": partial(_mixture, "diagonal-gaussian"),
+    "run-isotropic": partial(_mixture, "isotropic-gaussian"),
+    "run-zero-mean": partial(_mixture, "zero-mean-gaussian"),
+    "plan": partial(_training, PLAN, change_json),
+    "checkpoint": partial(_training, CHECKPOINT, change_members(change_json)),
+    "config": _config,
+    **{
+        f"topics{suffix}": partial(_matrix, suffix, change)
+        for suffix, change in MATRIX_CHANGES.items()
+    },
+}

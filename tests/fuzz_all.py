@@ -1,0 +1,74 @@
+"""Fuzz every reader and loader: ``python tests/fuzz_all.py --cases 10000``.
+
+A table goes to stdout, progress to stderr, the bytes of what crashes to ``--keep``. A case follows
+from reader, seed and number: ``--only NUMBER`` runs one again, with its traceback.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from tempfile import mkdtemp
+
+THREADS = {  # without which address space says little about memory
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_ARENA_MAX": "1",
+    "OMP_NUM_THREADS": "1",
+    "ARROW_IO_THREADS": "1",
+}
+
+
+def main() -> int:
+    os.environ.update(THREADS)  # read when the libraries are loaded
+    from fuzz.all_subjects import SUBJECTS
+    from fuzz.campaign import Campaign, watch, work
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", type=int, default=10_000, help="of each reader")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--reader", action="append", choices=tuple(SUBJECTS))
+    parser.add_argument("--keep", type=Path, help="folder for what crashes")
+    parser.add_argument("--only", type=int, help="number of a case to run again")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    kept = given.keep or Path(mkdtemp(prefix="fuzz-crashes-"))
+    kept.mkdir(parents=True, exist_ok=True)
+    campaign = Campaign(given.reader or tuple(SUBJECTS), given.cases, given.seed, kept.absolute())
+    if given.worker:
+        work(campaign)
+        return 0
+    if given.only is not None:
+        return run_again(campaign.readers[0], given.seed, given.only)
+    (kept / "table.bin").unlink(missing_ok=True)
+    command = [sys.executable, __file__, "--worker", "--cases", str(given.cases), "--seed",
+               str(given.seed), "--keep", str(kept)]  # fmt: skip
+    table = watch(campaign, [*command, *(f"--reader={name}" for name in campaign.readers)])
+    print(f"{'reader':<18}{'cases':>9}{'refused':>9}{'accepted':>9}{'crashes':>9}{'seconds':>9}")
+    for name, row in zip(campaign.readers, table, strict=True):
+        cells = "".join(f"{cell:>9}" for cell in (row[1:4].sum(), *row[1:4], row[4] // 1000))
+        print(f"{name:<18}{cells}")
+    n_crashes = int(table[:, 3].sum())
+    print(f"{n_crashes} crashes" + (f", kept in {kept}" if n_crashes else ""))
+    return 1 if n_crashes else 0
+
+
+def run_again(reader: str, seed: int, number: int) -> int:
+    """One case, whose error is raised."""
+    from tempfile import TemporaryDirectory
+
+    from fuzz.all_subjects import sandbox_of
+
+    with TemporaryDirectory() as scratch:
+        sandbox = sandbox_of(reader, Path(scratch), seed)
+        case = sandbox.case(number)
+        (sandbox.folder / case.file).write_bytes(case.data)
+        if case.is_sealed:
+            sandbox.subject.seal(sandbox.folder)
+        print(f"{case.file}: {case.data[:2000]!r}", file=sys.stderr)
+        sandbox.subject.read(sandbox.folder)
+        sandbox.subject.read_rarely(sandbox.folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
