@@ -16,23 +16,22 @@ import click
 from sparsetopics.cli.numba_cache import choose_cache_folder
 from sparsetopics.errors import SparsetopicsError
 
-COMMANDS = {
-    name: f"sparsetopics.cli.{name}"
-    for name in (
-        "quickstart",
-        "ingest",
-        "corpus",
-        "train",
-        "resume",
-        "evaluate",
-        "topics",
-        "infer",
-        "denoise",
-        "export",
-        "report",
-        "compare",
-    )
+SUMMARIES = {  # here, so that --help need not import the commands
+    "quickstart": "The whole way once, on news stories that come with gensim.",
+    "ingest": "Files, folders or URLs -> a corpus of documents or vectors.",
+    "corpus": "Look at, check, divide or export a corpus.",
+    "train": "A corpus -> topics or components, in a run folder.",
+    "resume": "Go on with training that was interrupted.",
+    "evaluate": "Score runs on held-out documents or items.",
+    "topics": "Print topics with their best words.",
+    "infer": "How much each document is about each topic.",
+    "denoise": "Remove noise from grey images by a mixture of patches.",
+    "export": "Write a run for gensim, MALLET, pyLDAvis and others.",
+    "report": "Write an HTML page about runs.",
+    "compare": "Train several models alike and set their scores side by side.",
+    "warmup": "Compile all kernels, so that later commands start at once.",
 }
+COMMANDS = {name: f"sparsetopics.cli.{name}" for name in SUMMARIES}
 VERBOSE = "sparsetopics.verbose"
 INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 TERMINATED = 143  # 128 + SIGTERM
@@ -63,6 +62,10 @@ class LazyCommands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:

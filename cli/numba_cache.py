@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
-import tempfile
-from importlib.metadata import version
 from pathlib import Path
 
 
@@ -24,6 +20,8 @@ def choose_cache_folder() -> None:
 
 
 def _user_cache() -> Path | None:
+    from importlib.metadata import version  # these take longer than all else that --help imports
+
     from platformdirs import user_cache_path
 
     folder = user_cache_path("sparsetopics") / f"numba-{version('sparsetopics')}"
@@ -35,6 +33,10 @@ def _user_cache() -> Path | None:
 
 
 def _temporary_cache() -> Path:
+    import atexit
+    import shutil
+    import tempfile
+
     folder = tempfile.mkdtemp(prefix="sparsetopics-numba-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return Path(folder)

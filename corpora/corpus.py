@@ -6,21 +6,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.document_manifest import Manifest, Sizes, total
-from sparsetopics.corpora.gensim_corpus import documents_of_gensim
 from sparsetopics.corpora.manifest import damaged_file
-from sparsetopics.corpora.memory_corpus import documents_of_csr, documents_of_texts
 from sparsetopics.corpora.pruning import PruningOptions
 from sparsetopics.corpora.shard_files import StoredShard
 from sparsetopics.corpora.shards import StoredRowGroup
 from sparsetopics.corpora.sources import ReadOptions
-from sparsetopics.corpora.tables import documents_of_table
-from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.corpora.vocabulary import Vocabulary
 
+if TYPE_CHECKING:
+    from sparsetopics.corpora.tokenizer import TokenizerOptions
+
+# What makes corpora in memory is imported by the methods that do: commands open them on disk.
 DEFAULT_PRUNING = PruningOptions()
 
 
@@ -121,6 +121,8 @@ class Corpus:
         ``tokenizer``, text is cut as it was for that vocabulary. Raises SourceError if no word or
         no document is left.
         """
+        from sparsetopics.corpora.memory_corpus import documents_of_texts
+
         return cls(*documents_of_texts(texts, tokenizer, pruning, vocabulary))
 
     @classmethod
@@ -143,6 +145,8 @@ class Corpus:
         as for ``from_texts``. Raises SourceError for something else, or a column that is not there
         or holds no text, or if nothing is left.
         """
+        from sparsetopics.corpora.tables import documents_of_table
+
         read = ReadOptions(text_field, id_field, label_field)
         return cls(*documents_of_table(table, read, tokenizer, pruning, vocabulary))
 
@@ -155,6 +159,8 @@ class Corpus:
         Rows without a count are left out. Whole counts are kept as uint32, others as float32.
         Raises ShapeError if the sizes do not fit or a count is negative or not finite.
         """
+        from sparsetopics.corpora.memory_corpus import documents_of_csr
+
         return cls(*documents_of_csr(counts, words, doc_ids))
 
     @classmethod
@@ -167,6 +173,8 @@ class Corpus:
         Documents without a count are left out. Raises SourceError for what is no bag of words,
         ShapeError for a word that is not in the dictionary or a count that is negative.
         """
+        from sparsetopics.corpora.gensim_corpus import documents_of_gensim
+
         return cls(*documents_of_gensim(bow, dictionary))
 
 

@@ -58,7 +58,7 @@ class WordTally:
     def _compact(self) -> pa.Table:
         """One row a word again."""
         if not self._tables:
-            return _EMPTY
+            return _no_words()
         grouped = pa.concat_tables(self._tables).group_by("word", use_threads=False)
         summed = grouped.aggregate([("document", "sum"), ("term", "sum")])
         self._tables = [summed.rename_columns(["word", "document", "term"])]
@@ -67,10 +67,7 @@ class WordTally:
         return summed
 
 
-_EMPTY = pa.table(
-    {
-        "word": pa.array([], pa.string()),
-        "document_sum": pa.array([], pa.int64()),
-        "term_sum": pa.array([], pa.int64()),
-    }
-)
+def _no_words() -> pa.Table:
+    """Made when it is asked for: Arrow imports pandas for its first array."""
+    columns = {"word": pa.string(), "document_sum": pa.int64(), "term_sum": pa.int64()}
+    return pa.table({name: pa.array([], kind) for name, kind in columns.items()})

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
 from sparsetopics import quickstart
+from sparsetopics.cli import warmup
 from sparsetopics.cli.main import COMMANDS, main
 from vectors_on_disk import make_vectors
 
@@ -119,6 +120,7 @@ SOURCES = {
 def test_the_examples_of_help_work(world, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(quickstart, "TRAINING", replace(quickstart.TRAINING, laps=1))
+    monkeypatch.setattr(warmup, "STEPS", {"tokens": warmup.STEPS["tokens"]})
     for here, there in SOURCES.get(name, {}).items():
         copy = shutil.copytree if (world / there).is_dir() else shutil.copy
         copy(world / there, tmp_path / here)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from collections_on_disk import make_texts, write_jsonl
 from sparsetopics import quickstart
+from sparsetopics.cli import warmup
 from sparsetopics.cli.main import COMMANDS, main
 from vectors_on_disk import make_vectors
 
@@ -55,7 +56,8 @@ def world(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(quickstart, "TRAINING", replace(quickstart.TRAINING, laps=1))
-        said = {"quickstart": told("quickstart")}
+        patch.setattr(warmup, "STEPS", {"tokens": warmup.STEPS["tokens"]})
+        said = {"quickstart": told("quickstart"), "warmup": told("warmup")}
         said |= of_corpora()
         said |= of_topics()
         said |= of_mixtures()
@@ -155,6 +157,7 @@ def expected():
     labels = keys["… where items have labels"]
     return {
         "quickstart": keys["`quickstart`"],
+        "warmup": keys["`warmup`"],
         "ingest": corpora,
         "ingest --append": corpora | {"n_added"},
         "ingest of vectors": vectors,

@@ -1,0 +1,129 @@
+"""``sparsetopics warmup``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+# What is done on a small collection, in words of the command line; @ stands before its files.
+STEPS = {
+    "tokens": (
+        "ingest @texts.jsonl --out @documents",
+        "ingest @texts.jsonl --out @pairs --ngrams 2",
+        "ingest @texts.jsonl --out @joined --token-pattern [a-z]+(?:-[a-z]+)? --stop-words english",
+        "ingest @vectors.npy --out @vectors",
+    ),
+    "LDA": (
+        "train @documents --out @lda --model lda --laps 3",
+        "train @documents --out @more --model lda --laps 9 --moves regroup --learn-hyperparameters",
+        "train @documents --out @full --model lda --laps 3 --learner full --sparsity 2 "
+        "--local-update mean-field",
+        "train @documents --out @streamed --model lda --laps 3 --learner stochastic",
+    ),
+    "HDP": (
+        "train @documents --out @hdp --laps 16",
+        "train @documents --out @bound --laps 9 --criterion bound --local-update mean-field",
+        "train @documents --out @streamed-hdp --laps 3 --learner stochastic",
+    ),
+    "mixtures": (
+        "train @documents --out @kinds --model dp-mixture --laps 9 --likelihood multinomial",
+        "train @vectors --out @gaussian --model dp-mixture --laps 9",
+        "train @vectors --out @diagonal --model dp-mixture --laps 9 --likelihood diagonal-gaussian",
+        "train @vectors --out @zero --model dp-mixture --laps 9 --likelihood zero-mean-gaussian",
+        "train @vectors --out @points --model dp-mixture --laps 3 --learner gradient "
+        "--likelihood isotropic-gaussian",
+        "train @vectors --out @grown --model dp-mixture --topics 1 --learner accelerated",
+        "train @vectors --out @grown-diagonal --model dp-mixture --topics 1 --learner accelerated "
+        "--likelihood diagonal-gaussian",
+    ),
+    "inference": (
+        "infer @hdp @documents --out @proportions.parquet",
+        "infer @kinds @documents --out @kinds.parquet",
+        "infer @gaussian @vectors --out @gaussian.parquet",
+        "evaluate @hdp @lda @documents",
+        "evaluate @gaussian @vectors",
+    ),
+}
+_USUAL = {"ingest": {"quiet": True}, "train": {"quiet": True, "topics": 6, "workers": 2}}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(as_json: bool) -> None:
+    """Compile every kernel that the commands use, and keep them on disk.
+
+    Each command compiles what it needs when it is first used on a machine, which takes up to a
+    minute or two; after this all of them start at once. To be done when an image of a container
+    is built, for one. Kernels are kept where numba is told to (NUMBA_CACHE_DIR), else beside the
+    sources or in the user's cache folder.
+
+    \b
+    Example:
+        sparsetopics warmup
+    """
+    import time
+    from tempfile import TemporaryDirectory
+
+    began = time.perf_counter()
+    with TemporaryDirectory(prefix="sparsetopics-warmup-") as folder:
+        _write_collection(Path(folder))
+        for number, (what, calls) in enumerate(STEPS.items(), start=1):
+            click.echo(f"{number} of {len(STEPS)}: {what}", err=True)
+            for call in calls:
+                _run(call, Path(folder))
+    n_kernels, n_compiled = _count_kernels()
+    seconds = time.perf_counter() - began
+    if as_json:
+        record = {"n_kernels": n_kernels, "n_compiled": n_compiled, "seconds": seconds}
+        click.echo(json.dumps(record))
+    else:
+        click.echo(f"{n_kernels} kernels are ready, {n_compiled} of them new, in {seconds:.0f} s.")
+
+
+def _write_collection(folder: Path) -> None:
+    """Documents of three kinds, and as many clumps of vectors."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    words = np.array([f"{first}{second}wort" for first in "abcdef" for second in "aeiou"])
+    lines = []
+    for number in range(150):
+        chosen = words[10 * (number % 3) + rng.integers(0, 10, 30)]
+        lines.append(json.dumps({"text": " ".join(chosen), "label": number % 3}))
+    (folder / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    centres = 9 * rng.standard_normal((3, 4))
+    np.save(folder / "vectors.npy", centres[np.arange(300) % 3] + rng.standard_normal((300, 4)))
+
+
+def _run(call: str, folder: Path) -> None:
+    """One command, without what it says."""
+    import io
+    from contextlib import redirect_stderr, redirect_stdout
+
+    from sparsetopics.cli.main import main
+
+    words = [str(folder / word[1:]) if word[0] == "@" else word for word in call.split()]
+    with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        main.main(words, "sparsetopics", standalone_mode=False, default_map=_USUAL)
+
+
+def _count_kernels() -> tuple[int, int]:
+    """Kernels that have been made ready, for all the types they were called with, and how many of
+    these were not on disk before."""
+    import sys
+
+    from numba.core.dispatcher import Dispatcher
+
+    kernels = {
+        id(kernel): kernel
+        for name, module in list(sys.modules.items())
+        if name.startswith("sparsetopics")
+        for kernel in vars(module).values()
+        if isinstance(kernel, Dispatcher) and kernel.stats.cache_path is not None
+    }
+    return (
+        sum(len(kernel.signatures) for kernel in kernels.values()),
+        sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels.values()),
+    )
