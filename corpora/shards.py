@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from sparsetopics.batches import DocumentBatch, WordCounts
+from sparsetopics.corpora.arrow_numbers import numbers_of
 from sparsetopics.corpora.document_manifest import Sizes
 from sparsetopics.corpora.manifest import ShardEntry
 from sparsetopics.corpora.shard_files import ShardLayout, StoredShard, TableWriter
@@ -52,11 +53,12 @@ class StoredRowGroup:
             raise self._damaged(f"columns of type {word_ids.type} and {counts.type}")
         if word_ids.offsets != counts.offsets:
             raise self._damaged("word ids and counts of different length")
-        offsets = word_ids.offsets.to_numpy().astype(np.int64)
+        ids, numbers = word_ids.flatten(), counts.flatten()
+        if ids.null_count or numbers.null_count:
+            raise self._damaged("word ids or counts that are null")
+        offsets = numbers_of(word_ids.offsets).astype(np.int64)
         batch = DocumentBatch(
-            offsets - offsets[0],
-            word_ids.flatten().to_numpy(zero_copy_only=False).view(np.int32),
-            counts.flatten().to_numpy(zero_copy_only=False),
+            offsets - offsets[0], numbers_of(ids).view(np.int32), numbers_of(numbers)
         )
         self._check(batch)
         return batch

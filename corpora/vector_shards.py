@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparsetopics.batches import VectorBatch, Vectors
+from sparsetopics.corpora.arrow_numbers import numbers_of
 from sparsetopics.corpora.shard_files import ShardLayout, StoredShard, TableWriter
 from sparsetopics.errors import CorpusFormatError
 
@@ -47,7 +48,10 @@ class StoredVectors:
         column = self._column("values")
         if column.type != _values_type(self.n_columns) or column.null_count:
             raise self._damaged(f"a column values of type {column.type}")
-        values = column.flatten().to_numpy(zero_copy_only=False)
+        flat = column.flatten()
+        if flat.null_count:
+            raise self._damaged("values that are null")
+        values = numbers_of(flat)
         return VectorBatch(values.reshape(self.n_items, self.n_columns))
 
     def read_item_ids(self) -> list[str]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparsetopics.batches import IntArray
+from sparsetopics.corpora.arrow_numbers import numbers_of
 from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.errors import CorpusFormatError
 from sparsetopics.small_files import parse_json
@@ -100,7 +101,7 @@ def _frequencies(table: pa.Table, name: str) -> IntArray:
     column = table[name]
     if column.type != pa.int64() or column.null_count:
         raise ValueError(f"a column {name} of type {column.type}")
-    frequencies: IntArray = column.to_numpy()
+    frequencies: IntArray = numbers_of(column.combine_chunks())
     if (frequencies < 0).any():
         raise ValueError(f"a negative {name}")
     return frequencies
