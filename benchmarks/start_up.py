@@ -1,0 +1,108 @@
+"""How long people wait before anything happens: --help, and the first batch of training.
+
+    python benchmarks/start_up.py [--repeats 5]
+
+Medians over fresh processes. Kernels come from numba's on-disk cache, which `sparsetopics warmup`
+has filled before; the corpus has 300 documents, so that the first batch itself takes no time.
+CPU seconds are given beside wall seconds, as another process may have the processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+# Both print wall and CPU seconds since the process was born.
+_TELL = """
+import os, sys, time
+def tell():
+    born = float(open("/proc/self/stat").read().rpartition(")")[2].split()[19])
+    now = float(open("/proc/uptime").read().split()[0])
+    times = os.times()
+    wall = now - born / os.sysconf("SC_CLK_TCK")
+    os.write(2, f"{wall} {times.user + times.system}\\n".encode())
+    os._exit(0)
+"""
+_HELP = f"""{_TELL}
+from sparsetopics.cli.main import main
+main(["--help"], standalone_mode=False)
+tell()
+"""
+_TRAIN = f"""{_TELL}
+from contextlib import contextmanager
+from sparsetopics.cli import train_progress
+from sparsetopics.cli.main import main
+
+@contextmanager
+def show_progress(options, *, quiet):
+    from sparsetopics.trained_runs import RunHooks
+    yield RunHooks(on_documents=lambda n_done, n_docs: tell())
+
+train_progress.show_progress = show_progress
+main(sys.argv[1:], standalone_mode=False)
+"""
+
+
+class Wait(NamedTuple):
+    """Seconds since a process began."""
+
+    wall: float
+    cpu: float
+
+
+def measure(program: str, arguments: list[str], repeats: int) -> Wait:
+    """Medians over ``repeats`` processes, after one that is not counted."""
+    waits = []
+    for _ in range(repeats + 1):
+        command = [sys.executable, "-c", program, *arguments]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        waits.append(Wait(*map(float, done.stderr.split()[-2:])))
+    return Wait(*(statistics.median(column) for column in zip(*waits[1:], strict=True)))
+
+
+def make_corpus(folder: Path) -> Path:
+    """300 documents of made-up words."""
+    draw = random.Random(0)
+    words = ["".join(draw.choices("abcdefgh", k=4)) for _ in range(200)]
+    source = folder / "texts.jsonl"
+    lines = [json.dumps({"text": " ".join(draw.choices(words, k=50))}) for _ in range(300)]
+    source.write_text("\n".join(lines), encoding="utf-8")
+    run("ingest", str(source), "--out", str(folder / "corpus"), "--quiet")
+    return folder / "corpus"
+
+
+def run(*words: str) -> None:
+    """One command in a process of its own."""
+    subprocess.run(
+        [sys.executable, "-m", "sparsetopics.cli", *words], check=True, stdout=subprocess.DEVNULL
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    repeats = parser.parse_args().repeats
+    run("warmup")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        train = ["train", str(make_corpus(folder)), "--overwrite", "--out", str(folder / "run")]
+        print(f"{'':<36}{'wall s':>8}{'CPU s':>8}")
+        for what, program, arguments in (
+            ("python -c pass", f"{_TELL}tell()", []),
+            ("sparsetopics --help", _HELP, []),
+            ("train, to its first batch: LDA", _TRAIN, [*train, "--model", "lda"]),
+            ("train, to its first batch: HDP", _TRAIN, train),
+        ):
+            wait = measure(program, arguments, repeats)
+            print(f"{what:<36}{wait.wall:>8.2f}{wait.cpu:>8.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
