@@ -45,8 +45,9 @@ from sparsetopics.likelihoods.words import Words
 from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from sparsetopics.memo import InMemory, Memo, OnDisk
 from sparsetopics.model import Sticks
-from sparsetopics.mover_records import GrowerRecord, MoverRecord, RivalRecord
+from sparsetopics.mover_records import GrowerRecord, MoverRecord
 from sparsetopics.moves.ledger import Failure, Ledger
+from sparsetopics.moves.rival import Course, Rival
 from sparsetopics.node_batches import NodeRecord
 from sparsetopics.npz_arrays import ArchivedArrays, read_member
 from sparsetopics.options import (
@@ -68,7 +69,7 @@ TREE = "progress.json"
 KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        *(Progress, LapInfo, Prior, MoverRecord, RivalRecord, GrowerRecord, NodeRecord),
+        *(Progress, LapInfo, Prior, MoverRecord, Rival, Course, GrowerRecord, NodeRecord),
         *(MemoizedState, KeptBatch, FullState, StochasticState, GradientState, Ascent, GrownState),
         *(Statistics, WordCounts, DocumentCounts, Moments, DocumentTerms, ItemTerms),
         *(DocumentLengths, Responsibilities, TopicChange, Patch, Ledger, Failure),

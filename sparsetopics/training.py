@@ -151,9 +151,8 @@ def train(
         course.append(_report(lap, seconds, bound, current, tally, moved, source))
         hooks.on_lap(course[-1], partial(make_model, current, options))
         if keeper is not None:
-            record = recorded(mover, [info.n_topics for info in course])
             rng_state = rng.bit_generator.state
-            keeper.keep(Progress(state, prior, record, rng_state, tuple(course)), memo)
+            keeper.keep(Progress(state, prior, recorded(mover), rng_state, tuple(course)), memo)
     hooks.on_end(Statistics(learner.components(state), learner.terms(state)), prior)
     return make_model(prior.with_components(learner.components(state)), options)
 

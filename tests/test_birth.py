@@ -91,9 +91,9 @@ def test_topics_of_too_few_documents_are_not_split(tmp_path, monkeypatch):
 def test_a_rival_of_more_topics_is_wanted(tmp_path):
     standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
 
-    is_wanted = planned(standing, tools).is_wanted
+    course = planned(standing, tools).course
 
-    assert [n for n in range(1, 9) if is_wanted(n)] == [4, 5, 6, 7, 8]
+    assert [n for n in range(1, 9) if course.allows(n)] == [4, 5, 6, 7, 8]
 
 
 @pytest.mark.parametrize("seed", range(4))

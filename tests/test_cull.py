@@ -25,7 +25,7 @@ def test_half_then_a_quarter_of_the_topics_go_the_smallest(tmp_path, n_topics, n
     expected = weights[kept] * weights.sum() / weights[kept].sum()
     np.testing.assert_allclose(candidate.allocation.weights, expected, rtol=1e-6)
     assert candidate.allocation.tail == pytest.approx(standing.allocation.tail, rel=1e-5)
-    assert [n for n in range(1, 15) if candidate.is_wanted(n)] == list(range(1, n_topics))
+    assert [n for n in range(1, 15) if candidate.course.allows(n)] == list(range(1, n_topics))
 
 
 @pytest.mark.parametrize(("n_topics", "n_refusals"), [(1, 0), (3, 2)])

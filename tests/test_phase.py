@@ -24,7 +24,7 @@ from sparsetopics.likelihoods.words import Words
 from sparsetopics.moves import phase, trimming
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.phase import is_exhausted, make_moves
-from sparsetopics.moves.rival import Candidate, Rival, Verdict
+from sparsetopics.moves.rival import Candidate, Course, Rival, Verdict
 from sparsetopics.moves.standing import MoveTally, Standing, refreshed
 from sparsetopics.options import LocalOptions
 
@@ -135,7 +135,8 @@ def scene(tmp_path, monkeypatch):
         def plan(standing, tools):
             made.append(f"plan {name}")
             allocation = standing.allocation
-            return Candidate(standing.evidence.components, allocation, lambda n_left: True, 4, 4)
+            course = Course(1, None, trimmed_from=4, judged_from=4)
+            return Candidate(standing.evidence.components, allocation, course)
 
         return plan
 

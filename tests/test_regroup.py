@@ -16,7 +16,8 @@ from moved_collections import (
 from sparsetopics.allocations.lda import LDAAllocation
 from sparsetopics.executors import SerialExecutor
 from sparsetopics.laps import Prior
-from sparsetopics.moves.regroup import merge_down, plan_regroup
+from sparsetopics.moves.merging_down import merge_down
+from sparsetopics.moves.regroup import plan_regroup
 from sparsetopics.moves.standing import refreshed
 from sparsetopics.moves.verify import recomputed_score
 from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions

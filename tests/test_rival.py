@@ -8,7 +8,7 @@ from sparsetopics.memo import Memo
 from sparsetopics.moves import trimming
 from sparsetopics.moves.birth import plan_birth
 from sparsetopics.moves.cull import plan_cull
-from sparsetopics.moves.rival import REACH, advanced, entered
+from sparsetopics.moves.rival import REACH, Course, advanced, entered
 from sparsetopics.moves.standing import Standing
 from sparsetopics.options import LocalOptions
 
@@ -48,7 +48,7 @@ def test_a_better_rival_takes_the_place(tmp_path, kind, update, criterion):
     assert verdict.replaced
     after = verdict.standing
     assert after.score > before.score
-    assert rival.candidate.is_wanted(after.n_topics)
+    assert rival.course.allows(after.n_topics)
     assert_sound(after, tools)
     assert np.isin(after.ledger.ids, before.ledger.ids).sum() == 0
     assert after.ledger.failures.keys().isdisjoint({("birth", -1), ("cull", -1)})
@@ -86,11 +86,9 @@ def scripted(monkeypatch, folder, own, others, maturing_laps=1, wanted=True):
     ``others`` are the collection's scores after as many laps. Rivals make no moves here.
     """
     standing, tools = grown(folder, WORLDS["simulated"](), 5)
-    candidate = plan_cull(standing, tools)._replace(
-        trimmed_from=maturing_laps + 1,
-        judged_from=maturing_laps + 1,
-        is_wanted=lambda n_left: wanted,
-    )
+    most = None if wanted else 1
+    course = Course(1, most, trimmed_from=maturing_laps + 1, judged_from=maturing_laps + 1)
+    candidate = plan_cull(standing, tools)._replace(course=course)
     rival = entered(standing, "cull", candidate, tools)
     rival = rival._replace(score=own[0], opponent=others[0])
     scores = {}
@@ -178,8 +176,7 @@ def test_a_rival_that_is_no_longer_what_was_meant_is_given_up(tmp_path, monkeypa
 def test_the_loser_gives_back_its_files(tmp_path, kind, wanted):
     standing, rival, tools = challenged(tmp_path, kind, budget=0)
     if not wanted:
-        candidate = rival.candidate._replace(is_wanted=lambda n_left: False)
-        rival = rival._replace(candidate=candidate)
+        rival = rival._replace(course=rival.course._replace(most=0))
     before = set(tmp_path.iterdir())
     assert len(before) == 4
 
@@ -214,8 +211,7 @@ def test_the_loser_gives_back_its_share_of_the_budget(tmp_path, monkeypatch, kin
     monkeypatch.setattr("dense_responsibilities.Memo", CountingMemo)
     standing, rival, tools = challenged(tmp_path, kind)
     if not wanted:
-        candidate = rival.candidate._replace(is_wanted=lambda n_left: False)
-        rival = rival._replace(candidate=candidate)
+        rival = rival._replace(course=rival.course._replace(most=0))
 
     verdict, _ = decided(standing, rival, tools)
 

@@ -18,7 +18,7 @@ import numpy as np
 from sparsetopics.assignments import Assignments
 from sparsetopics.batches import IntArray
 from sparsetopics.moves.families import Families
-from sparsetopics.moves.rival import Candidate
+from sparsetopics.moves.rival import Candidate, Course
 from sparsetopics.moves.sample import doc_topics
 from sparsetopics.moves.standing import Standing, Tools
 
@@ -36,13 +36,9 @@ def plan_birth(standing: Standing, tools: Tools) -> Candidate | None:
     families = split_topics(standing, n_children, MOST_BORN, tools.rng)
     if len(families.parents) == n_topics:
         return None
-    return Candidate(
-        families.components,
-        standing.allocation.branched(families.parents),
-        lambda n_left: n_left > n_topics,
-        trimmed_from=FIRST_TRIM,
-        judged_from=FIRST_TRIM,
-    )
+    course = Course(n_topics + 1, None, trimmed_from=FIRST_TRIM, judged_from=FIRST_TRIM)
+    branched = standing.allocation.branched(families.parents)
+    return Candidate(families.components, branched, course)
 
 
 def split_topics(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.moves.rival import Candidate
+from sparsetopics.moves.rival import Candidate, Course
 from sparsetopics.moves.standing import Standing, Tools
 
 NAME = "cull"
@@ -25,10 +25,6 @@ def plan_cull(standing: Standing, tools: Tools) -> Candidate | None:
     if n_gone == 0:
         return None
     kept = np.sort(np.argsort(-standing.sizes, kind="stable")[: n_topics - n_gone])
-    return Candidate(
-        standing.evidence.take(kept).components,
-        standing.allocation.restricted(kept),
-        lambda n_left: n_left < n_topics,
-        trimmed_from=FIRST_TRIM,
-        judged_from=FIRST_TRIM,
-    )
+    course = Course(1, n_topics - 1, trimmed_from=FIRST_TRIM, judged_from=FIRST_TRIM)
+    components = standing.evidence.take(kept).components
+    return Candidate(components, standing.allocation.restricted(kept), course)

@@ -97,7 +97,7 @@ def _challenged(
         candidate = plan(standing, tools)
         if candidate is None:
             return standing._replace(ledger=ledger.refused(kind, standing.n_topics)), None
-        if ledger.lap + candidate.judged_from - 1 > tools.last_lap:
+        if ledger.lap + candidate.course.judged_from - 1 > tools.last_lap:
             return standing, None  # there would be no verdict
         return standing, entered(standing, kind, candidate, tools)
     return standing, None

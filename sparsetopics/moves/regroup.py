@@ -9,24 +9,14 @@ takes the place of the collection if its score is the higher.
 
 from __future__ import annotations
 
-from functools import partial
-
-import numpy as np
-
-from sparsetopics.assignments import TopicChange
-from sparsetopics.batches import IntArray
-from sparsetopics.moves import merge
 from sparsetopics.moves.birth import split_topics
-from sparsetopics.moves.evidence import sum_anew
-from sparsetopics.moves.rival import Candidate
-from sparsetopics.moves.standing import Standing, Tools, refreshed
-from sparsetopics.statistics import Statistics
+from sparsetopics.moves.rival import Candidate, Course
+from sparsetopics.moves.standing import Standing, Tools
 
 NAME = "regroup"
 CHILDREN = 2
 MERGING_LAP = 3
 SETTLING_LAPS = 2  # for merged topics to become what they will be
-LAST_ROUND = 0.1  # of the number of topics: merged at once; of more, half and then a new plan
 
 
 def plan_regroup(standing: Standing, tools: Tools) -> Candidate | None:
@@ -35,43 +25,12 @@ def plan_regroup(standing: Standing, tools: Tools) -> Candidate | None:
     families = split_topics(standing, CHILDREN, n_topics, tools.rng)
     if len(families.parents) == n_topics:
         return None
-    return Candidate(
-        families.components,
-        standing.allocation.branched(families.parents),
-        lambda n_left: n_left == n_topics,
+    course = Course(
+        fewest=n_topics,
+        most=n_topics,
         trimmed_from=MERGING_LAP,
         judged_from=MERGING_LAP + SETTLING_LAPS,
-        trim=partial(merge_down, n_topics=n_topics),
+        merged_to=n_topics,
     )
-
-
-def merge_down(standing: Standing, tools: Tools, n_topics: int) -> Standing:
-    """Merge the pairs that lose least until ``n_topics`` are left."""
-    while standing.n_topics > n_topics:
-        too_many = standing.n_topics - n_topics
-        is_last = too_many <= LAST_ROUND * n_topics + 1
-        pairs = merge.plan(standing, least=-np.inf)[: too_many if is_last else -(-too_many // 2)]
-        standing = _merged(standing, pairs, tools)
-    return standing
-
-
-def _merged(standing: Standing, pairs: IntArray, tools: Tools) -> Standing:
-    """With each of ``pairs`` as one topic, whether that raises the score or not."""
-    number = np.arange(standing.n_topics)
-    left = np.setdiff1d(number, pairs[:, 1])
-    number[left] = np.arange(len(left))
-    number[pairs[:, 1]] = number[pairs[:, 0]]
-    allocation = standing.allocation
-    for kept, absorbed in pairs[np.argsort(-pairs[:, 1])].tolist():
-        allocation = allocation.merged(kept, absorbed)
-    change = TopicChange(number, {}, len(left))
-    merged = standing._replace(
-        state=standing.state._replace(changes=(*standing.state.changes, change)),
-        allocation=allocation,
-        ledger=standing.ledger.renumbered(number, len(left)),
-    )
-    assignments = (each for _, each in merged.assignments())
-    nothing = Statistics(standing.likelihood.zeros(len(left)), allocation.zero_terms())
-    components = sum_anew(nothing.components, assignments, tools.executor)
-    state = merged.state._replace(total=nothing._replace(components=components))
-    return refreshed(merged._replace(state=state), tools)
+    branched = standing.allocation.branched(families.parents)
+    return Candidate(families.components, branched, course)

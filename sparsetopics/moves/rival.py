@@ -9,20 +9,31 @@ would not catch up in ``REACH`` laps at the present pace of both.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from sparsetopics.allocations.allocation import MovableAllocation
 from sparsetopics.laps import Prior
 from sparsetopics.learners.memoized import MemoizedState
 from sparsetopics.moves.ledger import Ledger
+from sparsetopics.moves.merging_down import merge_down
 from sparsetopics.moves.standing import Standing, Tools, refreshed
 from sparsetopics.moves.trimming import trim_whole
 from sparsetopics.statistics import Statistics
 
 REACH = 6  # laps
 
-Trim = Callable[[Standing, Tools], Standing]
+
+class Course(NamedTuple):
+    """What becomes of a rival: numbers alone, so that checkpoints can hold it."""
+
+    fewest: int  # topics; with fewer or more it is not what was meant
+    most: int | None  # None: any number
+    trimmed_from: int  # lap; before it topics form
+    judged_from: int  # lap, no earlier; it is compared at the end of this one and each later
+    merged_to: int | None = None  # topics after each trim, instead of all moves that pay
+
+    def allows(self, n_topics: int) -> bool:
+        return self.fewest <= n_topics and (self.most is None or n_topics <= self.most)
 
 
 class Candidate(NamedTuple):
@@ -30,17 +41,14 @@ class Candidate(NamedTuple):
 
     components: Any  # Components
     allocation: MovableAllocation
-    is_wanted: Callable[[int], bool]  # whether so many topics still are what was meant
-    trimmed_from: int  # lap; before it topics form
-    judged_from: int  # lap, no earlier; it is compared at the end of this one and each later
-    trim: Trim = trim_whole  # what is made of the topics after a lap
+    course: Course
 
 
 class Rival(NamedTuple):
     """A rival that has not been decided on."""
 
     move: str  # that proposed it
-    candidate: Candidate
+    course: Course
     state: MemoizedState
     prior: Prior
     ledger: Ledger
@@ -51,7 +59,7 @@ class Rival(NamedTuple):
     @property
     def needs_scores(self) -> bool:
         """Whether its next lap ends with its score beside the collection's."""
-        return self.n_laps + 2 >= self.candidate.judged_from  # the pace to the first comparison
+        return self.n_laps + 2 >= self.course.judged_from  # the pace to the first comparison
 
     def as_grown(self, grown: Standing) -> Rival:
         """After one more lap."""
@@ -77,7 +85,7 @@ def entered(standing: Standing, move: str, candidate: Candidate, tools: Tools) -
     components = candidate.components.scaled(scale)
     return Rival(
         move,
-        candidate,
+        candidate.course,
         tools.laps.learner.init(Statistics(components, candidate.allocation.zero_terms())),
         Prior(candidate.allocation, standing.likelihood),
         Ledger.new(components.n_topics, standing.ledger),
@@ -92,14 +100,14 @@ def advanced(standing: Standing, rival: Rival, tools: Tools) -> Verdict:
 
     ``standing`` is refreshed if the rival ``needs_scores``.
     """
-    candidate, n_laps = rival.candidate, rival.n_laps + 1
+    course, n_laps = rival.course, rival.n_laps + 1
     grown = _grown(standing, rival, tools)
-    if n_laps >= candidate.trimmed_from and not candidate.is_wanted(grown.n_topics):
+    if n_laps >= course.trimmed_from and not course.allows(grown.n_topics):
         return _given_up(standing, rival, grown)
     if not rival.needs_scores:
         return Verdict(standing, rival.as_grown(grown), False)
     score, opponent = grown.score, standing.score
-    if n_laps >= candidate.judged_from:
+    if n_laps >= course.judged_from:
         if score > opponent:
             discard(standing)
             return Verdict(grown, None, True)
@@ -114,10 +122,13 @@ def _grown(standing: Standing, rival: Rival, tools: Tools) -> Standing:
     """The rival's topics after one more lap, refreshed only where that is of use."""
     state, prior, _ = tools.laps.run(rival.state, rival.prior, tools.rng)
     grown = Standing.of(state, prior, rival.ledger._replace(lap=standing.ledger.lap))
-    is_trimmed = rival.n_laps + 1 >= rival.candidate.trimmed_from
+    is_trimmed = rival.n_laps + 1 >= rival.course.trimmed_from
     if is_trimmed or rival.needs_scores:
         grown = refreshed(grown, tools)
-    return rival.candidate.trim(grown, tools) if is_trimmed else grown
+    if not is_trimmed:
+        return grown
+    merged_to = rival.course.merged_to
+    return trim_whole(grown, tools) if merged_to is None else merge_down(grown, tools, merged_to)
 
 
 def _given_up(standing: Standing, rival: Rival, grown: Standing) -> Verdict:
