@@ -287,23 +287,55 @@ setTimeout(() => {
 """
 
 
-def test_a_browser_searches_sorts_and_opens(run_folder, corpus, tmp_path):
+def opened(page, tmp_path):
+    """What the script of a page has put into its title, as JSON."""
     browser = needs("chromium")
-    write_run_report(tmp_path / "r.html", [run_folder], corpus)
-    page = (tmp_path / "r.html").read_text()
-    page = page.replace("</body>", f"<script>{PROBE}</script></body>")
     (tmp_path / "probed.html").write_text(page)
     options = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000")
     profile = f"--user-data-dir={tmp_path / 'profile'}"
     address = (tmp_path / "probed.html").as_uri()
     arguments = [browser, *options, profile, "--dump-dom", address]
-
     shown = subprocess.run(arguments, capture_output=True, timeout=100, check=True).stdout.decode()
-
     title = re.search(r"<title>(.*?)</title>", shown, flags=re.DOTALL)
-    told = json.loads(title.group(1))
+    return json.loads(title.group(1))
+
+
+def test_a_browser_searches_sorts_and_opens(run_folder, corpus, tmp_path):
+    write_run_report(tmp_path / "r.html", [run_folder], corpus)
+    page = (tmp_path / "r.html").read_text()
+
+    told = opened(page.replace("</body>", f"<script>{PROBE}</script></body>"), tmp_path)
+
     assert re.fullmatch(r"\d of 4", told["found"])
     assert told["open"] == ["run-0-topic-2"]
     assert told["shown"] == "0.20"
     assert told["bars"] == 30
     assert told["npmi"] == sorted(told["npmi"], reverse=True)
+
+
+LISTEN = """<script>
+const refused = [];
+document.addEventListener("securitypolicyviolation", (event) => refused.push(event.blockedURI));
+</script>"""
+COUNT = """<script>
+for (const each of document.querySelectorAll("details")) each.open = true;
+setTimeout(() => {
+  const wanted = performance.getEntriesByType("resource").map((each) => each.name);
+  document.title = JSON.stringify({wanted, refused});
+}, 300);
+</script>"""
+PICTURE = '<img src="http://127.0.0.1:9/one.png" alt="">'
+
+
+@pytest.mark.parametrize("added", ["", PICTURE])
+def test_a_page_asks_for_nothing(run_folder, hdp_folder, corpus, tmp_path, added):
+    """Nor would it be let: an address in it is refused before anything is sent."""
+    write_run_report(tmp_path / "r.html", [run_folder, hdp_folder], corpus)
+    page = (tmp_path / "r.html").read_text()
+    policy = page.index("<meta http-equiv")
+    page = page[:policy] + page[policy:].replace(">", f">{LISTEN}", 1)
+
+    told = opened(page.replace("</body>", f"{added}{COUNT}</body>"), tmp_path)
+
+    wanted = ["http://127.0.0.1:9/one.png"] if added else []
+    assert told == {"wanted": wanted, "refused": wanted}
