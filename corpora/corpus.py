@@ -45,7 +45,11 @@ class RowGroup(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Documents as sparse word counts, in row groups, with their vocabulary."""
+    """Documents as sparse word counts, in row groups, with their vocabulary.
+
+    ``vocabulary.words`` are the words by their number; ``n_skipped`` documents and
+    ``n_unknown_tokens`` tokens were left out when the corpus was made.
+    """
 
     vocabulary: Vocabulary
     row_groups: Sequence[RowGroup]
@@ -54,10 +58,12 @@ class Corpus:
 
     @property
     def n_words(self) -> int:
+        """Words of the vocabulary."""
         return len(self.vocabulary)
 
     @property
     def n_docs(self) -> int:
+        """Documents; each has a word of the vocabulary."""
         return self._sizes.n_docs
 
     @property
@@ -67,6 +73,7 @@ class Corpus:
 
     @property
     def n_tokens(self) -> int | float:
+        """All counts added up; no whole number where counts are none."""
         return self._sizes.n_tokens
 
     @cached_property
@@ -74,15 +81,20 @@ class Corpus:
         return total((group.n_docs, group.n_pairs, group.n_tokens) for group in self.row_groups)
 
     def batches(self) -> Iterator[DocumentBatch]:
-        """The documents, one batch per row group, in order."""
+        """The documents, one batch per row group, in order.
+
+        A batch has ``indptr`` (n_docs + 1,), and for each pair of a document and a word
+        ``word_ids`` (n_pairs,) int32, sorted within a document, and ``word_counts`` (n_pairs,)
+        uint32 or float32, all above zero. Raises CorpusFormatError for a damaged shard.
+        """
         return (group.read() for group in self.row_groups)
 
     def doc_ids(self) -> Iterator[list[str]]:
-        """Document ids, aligned with ``batches()``."""
+        """Document ids, aligned with ``batches()``; raises what they raise."""
         return (group.read_doc_ids() for group in self.row_groups)
 
     def labels(self) -> Iterator[list[str | None]]:
-        """Labels, aligned with ``batches()``; None where a document has none."""
+        """Labels, aligned with ``batches()``; None where a document has none; raises likewise."""
         return (group.read_labels() for group in self.row_groups)
 
     @classmethod
@@ -119,7 +131,7 @@ class Corpus:
 
         With ``vocabulary``, its words are used as they are and nothing is pruned; without
         ``tokenizer``, text is cut as it was for that vocabulary. Raises SourceError if no word or
-        no document is left.
+        no document is left, OptionError or VocabularyError for a tokeniser that cannot be used.
         """
         from sparsetopics.corpora.memory_corpus import documents_of_texts
 
@@ -154,7 +166,8 @@ class Corpus:
     def from_csr(
         cls, counts: Any, words: Sequence[str], doc_ids: Sequence[str] | None = None
     ) -> Corpus:
-        """Make a corpus in memory of a sparse matrix, documents by words, of any number type.
+        """Make a corpus in memory of a sparse matrix, (n_docs, n_words), of any number type, its
+        ``words`` (n_words,) and ``doc_ids`` (n_docs,).
 
         Rows without a count are left out. Whole counts are kept as uint32, others as float32.
         Raises ShapeError if the sizes do not fit or a count is negative or not finite.

@@ -59,7 +59,11 @@ class MemoryVectors:
 
 @dataclass(frozen=True, eq=False)
 class VectorCorpus:
-    """Items as rows of float32, in row groups."""
+    """Items as rows of float32, in row groups.
+
+    ``columns`` are their names, where they are known; ``projection`` is what made the values of
+    what was read, if anything.
+    """
 
     n_columns: int
     row_groups: Sequence[VectorGroup]
@@ -70,6 +74,7 @@ class VectorCorpus:
 
     @cached_property
     def n_items(self) -> int:
+        """Rows."""
         return sum(group.n_items for group in self.row_groups)
 
     @cached_property
@@ -79,15 +84,18 @@ class VectorCorpus:
         return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
     def batches(self) -> Iterator[VectorBatch]:
-        """The items, one batch per row group, in order."""
+        """The items, one batch per row group, in order: ``values`` (n_items, n_columns) float32.
+
+        Raises CorpusFormatError for a damaged shard.
+        """
         return (group.read() for group in self.row_groups)
 
     def item_ids(self) -> Iterator[list[str]]:
-        """Item ids, aligned with ``batches()``."""
+        """Item ids, aligned with ``batches()``; raises what they raise."""
         return (group.read_item_ids() for group in self.row_groups)
 
     def labels(self) -> Iterator[list[str | None]]:
-        """Labels, aligned with ``batches()``; None where an item has none."""
+        """Labels, aligned with ``batches()``; None where an item has none; raises likewise."""
         return (group.read_labels() for group in self.row_groups)
 
     @classmethod
@@ -128,7 +136,8 @@ class VectorCorpus:
         labels: Sequence[Any] | None = None,
         item_ids: Sequence[Any] | None = None,
     ) -> VectorCorpus:
-        """Make a corpus in memory; without ``item_ids``, items have running numbers.
+        """Make a corpus in memory of ``values`` (n_items, n_columns); without ``item_ids``
+        (n_items,), items have running numbers.
 
         An array that is float32 already is not copied. Raises ShapeError if it is not of two
         dimensions, has no items or columns, holds anything but finite real numbers, or if names

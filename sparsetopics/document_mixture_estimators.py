@@ -30,9 +30,9 @@ class MultinomialMixture:
     γ is ``top_concentration``, η ``word_concentration``; ``sparsity`` is the number of components
     that a document may belong to. After ``fit``: ``weights_`` (n_components_,), ``components_``
     (n_components_, n_words), the posterior mean of word probabilities, in falling order of weight,
-    ``vocabulary_`` and ``trace_``, one entry per lap; ``n_components_``, ``n_features_in_``,
-    ``feature_names_in_``, ``n_iter_`` and ``model_`` as in ``LDA``. Options out of range raise
-    OptionError when ``fit`` is called.
+    ``vocabulary_`` and ``trace_``, one entry per lap, bounds in nats per token;
+    ``n_components_``, ``n_features_in_``, ``feature_names_in_``, ``n_iter_`` and ``model_`` as in
+    ``LDA``. Options out of range raise OptionError when ``fit`` is called.
     """
 
     _reads_vectors: ClassVar[bool] = False
@@ -107,7 +107,8 @@ class MultinomialMixture:
 class DPMultinomialMixture:
     """A Dirichlet process mixture, which learns how many components there are.
 
-    ``moves`` as in ``DPGaussianMixture``, all else as in ``MultinomialMixture``.
+    Moves as in Hughes & Sudderth (2013); ``moves`` as in ``DPGaussianMixture``, all else as in
+    ``MultinomialMixture``.
     """
 
     _reads_vectors: ClassVar[bool] = False

@@ -28,16 +28,20 @@ from sparsetopics.trained_runs import move_options
 
 
 class LDA:
-    """Latent Dirichlet allocation with L-sparse local steps.
+    """Latent Dirichlet allocation (Blei, Ng & Jordan 2003) with L-sparse local steps (Hughes &
+    Sudderth 2016).
 
-    ``doc_concentration`` is the total Σ_k α_k; ``sparsity`` is L, the topics that a word of a
-    document may use. Options out of range raise OptionError when ``fit`` is called.
+    ``doc_concentration`` is the total Σ_k α_k, ``word_concentration`` the η of each word;
+    ``sparsity`` is L, the topics that a word of a document may use. ``local_update`` "collapsed"
+    is CVB0 (Asuncion et al. 2009). ``learner`` "memoized" (Hughes & Sudderth 2013), "stochastic"
+    (Hoffman et al. 2013) or "full". ``max_iter`` are laps, passes over the documents. Options out
+    of range raise OptionError when ``fit`` is called.
 
     After ``fit``: ``components_`` (n_components_, n_words) is the topic-word posterior λ, topics in
     falling order of weight; ``n_components_`` their number; ``vocabulary_`` the words;
     ``n_features_in_`` how many, and ``feature_names_in_`` those of a data frame; ``n_docs_`` the
-    documents; ``n_iter_`` the laps that were made and ``trace_`` a list with an entry for each;
-    ``model_`` the whole posterior.
+    documents; ``n_iter_`` the laps that were made and ``trace_`` a list with an entry for each,
+    bounds in nats per token; ``model_`` the whole posterior.
     """
 
     _reads_vectors: ClassVar[bool] = False
@@ -113,14 +117,16 @@ class LDA:
 
 
 class HDP:
-    """Hierarchical Dirichlet process topics: learns how many there are.
+    """Hierarchical Dirichlet process topics (Teh et al. 2006): learns how many there are.
 
     Training starts from ``n_components`` topics and merges, deletes and adds topics where that
     raises ``criterion``, until bound and number have settled or ``max_iter`` laps are done.
     ``moves`` are some of "merge", "delete" and "birth"; None stands for all of them with the
     memoized learner and for none with the others, which keep their number of topics, as
-    ``partial_fit`` does. ``doc_concentration`` is the total α, ``top_concentration`` γ. Options out
-    of range raise OptionError when ``fit`` is called. After ``fit`` it has what ``LDA`` has.
+    ``partial_fit`` does. ``criterion`` is "collapsed" (the default) or "bound", the ELBO. The
+    posterior and its bound are those of Hughes, Kim & Sudderth (2015). ``doc_concentration`` is
+    the total α, ``top_concentration`` γ, all else as in ``LDA``. Options out of range raise
+    OptionError when ``fit`` is called. After ``fit`` it has what ``LDA`` has.
     """
 
     _reads_vectors: ClassVar[bool] = False

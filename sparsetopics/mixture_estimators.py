@@ -26,13 +26,15 @@ from sparsetopics.trained_runs import move_options
 
 
 class GaussianMixture:
-    """A finite mixture: w ~ Dir(γ/K), ``top_concentration`` γ.
+    """A finite mixture: w ~ Dir(γ/K), ``top_concentration`` γ, with conjugate priors whose scale
+    is made from the data (Bishop 2006, §10.2).
 
     ``likelihood``: "gaussian" (full covariances), "diagonal-gaussian", "zero-mean-gaussian"
     or "isotropic-gaussian", whose ``variance`` is known: given, or made from the data.
     ``sparsity`` is the number of components that an item may belong to. After ``fit``:
-    ``weights_`` (n_components_,), ``means_``, ``covariances_`` (posterior means, in falling order
-    of weight) and ``trace_``, one entry per lap; ``n_components_``, ``n_features_in_``,
+    ``weights_`` (n_components_,), ``means_`` (n_components_, n_columns) and ``covariances_``
+    (n_components_, n_columns, n_columns), posterior means in falling order of weight, and
+    ``trace_``, one entry per lap, bounds in nats per item; ``n_components_``, ``n_features_in_``,
     ``feature_names_in_``, ``n_iter_`` and ``model_`` as in ``LDA``. Options out of range raise
     OptionError when ``fit`` is called.
     """
@@ -108,7 +110,8 @@ class GaussianMixture:
 
 
 class DPGaussianMixture:
-    """A Dirichlet process mixture, which learns how many components there are.
+    """A Dirichlet process mixture (Blei & Jordan 2006; Hughes & Sudderth 2013), which learns how
+    many components there are.
 
     Training starts from ``n_components`` and merges, deletes and adds components where that raises
     the ELBO, until bound and number have settled or ``max_iter`` laps are done. ``moves`` are some
@@ -117,8 +120,9 @@ class DPGaussianMixture:
 
     With ``likelihood="isotropic-gaussian"`` the learners "alternating" and "gradient" take
     ``n_components`` for the most there may be and move single values instead of posteriors;
-    ``gradient`` is "plain", "momentum" or "fisher" (the default). The learner "accelerated" grows
-    from one component on a kd-tree, the finer the smaller ``tree_tolerance`` (0: no tree).
+    ``gradient`` is "plain", "momentum" or "fisher" (the default; Lim 2020). The learner
+    "accelerated" grows from one component on a kd-tree (Kurihara, Welling & Vlassis 2006), the
+    finer the smaller ``tree_tolerance``, nats per number (0: no tree).
     ``max_iter`` None stands for 100 laps, or 1,000 components of that learner. All else as in
     ``GaussianMixture``.
     """

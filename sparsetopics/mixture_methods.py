@@ -67,7 +67,8 @@ def predict(self: MixtureEstimator, X: Any) -> IntArray:
 def predict_proba(self: MixtureEstimator, X: Any) -> FloatArray:
     """Probability of each component for each item, (n_items, n_components_); rows add up to one.
 
-    A document without words gets the weights. Raises what ``predict`` raises.
+    A row depends on its own item alone, but for the rounding of single precision where covariances
+    are full. A document without words gets the weights. Raises what ``predict`` raises.
     """
     rows = _known_rows(self, X)
     found = [self.model_.responsibilities(values) for values in _values(rows)]
@@ -78,7 +79,7 @@ def predict_proba(self: MixtureEstimator, X: Any) -> FloatArray:
 def fit_predict(
     self: MixtureEstimator, X: Any, y: object = None, *, on_lap: OnLap | None = None
 ) -> IntArray:
-    """``fit`` and ``predict`` of the same items, (n_items,)."""
+    """``fit`` and ``predict`` of the same items, (n_items,); raises what they raise."""
     return predict(fitting.fit(self, X, on_lap=on_lap), X)
 
 

@@ -9,7 +9,8 @@ from sparsetopics.errors import OptionError
 
 
 class MLflowLaps:
-    """An ``OnLap`` that logs the numbers of each lap, the lap being MLflow's step.
+    """An ``OnLap`` that logs the numbers of each lap, the lap being MLflow's step; bounds are in
+    nats per token or item, ``seconds`` since training began.
 
     They go to the MLflow run ``run_id``, or to the active one, which MLflow begins if there is
     none. Raises OptionError where mlflow is not installed.

@@ -63,7 +63,8 @@ def transform(self: TopicEstimator, X: Any) -> Any:
 def fit_transform(
     self: TopicEstimator, X: Any, y: object = None, *, on_lap: OnLap | None = None
 ) -> Any:
-    """``fit`` and ``transform`` of the same documents, (n_docs, n_components_)."""
+    """``fit`` and ``transform`` of the same documents, (n_docs, n_components_); raises what they
+    raise."""
     return transform(fitting.fit(self, X, on_lap=on_lap), X)
 
 

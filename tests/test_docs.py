@@ -1,6 +1,8 @@
 """The tutorial runs as it stands, and no page names an option that is not there."""
 
 import doctest
+import importlib
+import inspect
 import re
 import shlex
 from pathlib import Path
@@ -9,6 +11,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
+import sparsetopics
+from sparsetopics import errors
 from sparsetopics.cli.main import main
 
 ROOT = Path(__file__).parent.parent
@@ -89,6 +93,31 @@ def test_every_page_is_in_the_navigation():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in DOCS.rglob("*.md"):
         assert f" {page.relative_to(DOCS).as_posix()}" in navigation
+
+
+def documented_api():
+    """What the API page takes from docstrings: a name, or a name and members of it."""
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    for name, members in re.findall(r"::: ([\w.]+)(?:\n.*\n\s+members: \[(.*?)\])?", page):
+        module, _, attribute = name.rpartition(".")
+        if name == "sparsetopics.errors":
+            own = [each for each in vars(errors).values() if inspect.getmodule(each) is errors]
+            module, attribute, members = name, None, ", ".join(each.__name__ for each in own)
+        thing = importlib.import_module(module)
+        thing = thing if attribute is None else getattr(thing, attribute)
+        yield name, thing
+        for member in members.split(", ") if members else ():
+            if not member.startswith("_"):
+                yield f"{name}.{member}", inspect.getattr_static(thing, member)
+
+
+def test_every_public_name_is_on_the_api_page_and_has_a_docstring():
+    documented = dict(documented_api())
+    public = {getattr(sparsetopics, name) for name in sparsetopics.__all__}
+    assert public <= {thing for thing in documented.values() if callable(thing)}
+    for name, thing in documented.items():
+        thing = getattr(thing, "__func__", thing)  # of a classmethod
+        assert thing.__doc__, name
 
 
 def test_the_session_in_the_readme_is_true():
