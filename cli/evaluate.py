@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from sparsetopics.cli.workplace_options import WorkplaceChoices, workplace_options
 from sparsetopics.errors import OptionError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sparsetopics.evaluation.candidates import Candidate
     from sparsetopics.evaluation.mixture_scores import MixtureCard
     from sparsetopics.evaluation.scorecard import Scorecard
+    from sparsetopics.executors import Spread
 
 
 @click.command()
@@ -61,9 +63,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Seed of the split.",
 )
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Threads."
-)
+@workplace_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(
     runs: tuple[Path, ...],
@@ -76,7 +76,7 @@ def command(
     texts: tuple[str, ...],
     text_field: str,
     seed: int,
-    workers: int,
+    where: WorkplaceChoices,
     as_json: bool,
 ) -> None:
     """Score each RUN on the documents of HELDOUT, a corpus ingested with --vocabulary.
@@ -115,13 +115,15 @@ def command(
     from sparsetopics.evaluation.candidates import open_candidate
     from sparsetopics.evaluation.scorecard import score_candidate
     from sparsetopics.evaluation.tokenized_texts import TokenizedTexts
+    from sparsetopics.executors import open_spread
     from sparsetopics.runs import refuse_run
     from sparsetopics.staging import check_output
 
+    place = where.place
     if report:
         check_output(report, overwrite=overwrite)
     refuse_run(heldout)
-    documents = open_corpus(heldout)
+    documents = open_corpus(where.seen_from_there(heldout))
     if not isinstance(documents, Corpus) or _are_mixtures(runs):
         given = {
             "alpha": alpha, "coherence-corpus": coherence_corpus, "texts": texts or None
@@ -129,7 +131,8 @@ def command(
         what = "which holds vectors" if isinstance(documents, VectorCorpus) else "with mixtures"
         named = [name for name, value in given.items() if value is not None]
         _refuse_for_mixtures(f"{heldout}, {what}", named)
-        mixtures = _score_mixtures(runs, documents, str(heldout))
+        with open_spread(place) as spread:
+            mixtures = _score_mixtures(runs, documents, str(heldout), spread)
         if report:
             from sparsetopics.evaluation.report import scored_mixtures, write_page
 
@@ -144,19 +147,21 @@ def command(
     ]
     _tell_missing(candidates)
     tokenized = TokenizedTexts.find(texts, documents.vocabulary, text_field) if texts else None
-    cards = [
-        score_candidate(
-            candidate, documents, coherence_documents, texts=tokenized, seed=seed, workers=workers
-        )
-        for candidate in candidates
-    ]
+    with open_spread(place) as spread:
+        cards = [
+            score_candidate(
+                candidate, documents, coherence_documents, texts=tokenized, seed=seed,
+                workers=place.threads, spread=spread,
+            )
+            for candidate in candidates
+        ]  # fmt: skip
     _tell_undefined(cards)
     if report:
         from sparsetopics.evaluation.report import Setting, write_report
 
         setting = Setting(str(heldout), str(coherence_corpus or heldout), seed)
         write_report(
-            report, cards, setting, overwrite=overwrite, examples=documents, workers=workers
+            report, cards, setting, overwrite=overwrite, examples=documents, workers=place.workers
         )
     if as_json:
         click.echo(json.dumps([card.as_dict() for card in cards]))
@@ -261,7 +266,7 @@ def _refuse_for_mixtures(found: str, options: Sequence[str]) -> None:
 
 
 def _score_mixtures(
-    runs: tuple[Path, ...], items: Corpus | VectorCorpus, where: str
+    runs: tuple[Path, ...], items: Corpus | VectorCorpus, where: str, spread: Spread
 ) -> list[MixtureCard]:
     from sparsetopics.corpora.vectors import VectorCorpus
     from sparsetopics.evaluation.mixture_scores import score_mixture
@@ -273,7 +278,7 @@ def _score_mixtures(
             run.check_columns(items.n_columns, items.fingerprint, where)
         else:
             run.check_vocabulary(items.vocabulary, where)
-    return [score_mixture(run, items) for run in trained]
+    return [score_mixture(run, items, spread=spread) for run in trained]
 
 
 def _print_mixtures(cards: list[MixtureCard], as_json: bool) -> None:

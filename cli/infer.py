@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from sparsetopics.cli.workplace_options import WorkplaceChoices, workplace_options
+
+if TYPE_CHECKING:
+    from sparsetopics.executors import Spread
 
 
 @click.command()
@@ -15,12 +21,10 @@ import click
     "--out", type=click.Path(path_type=Path), required=True, help="Parquet file to write."
 )
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Threads."
-)
+@workplace_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    run: Path, corpus: Path, out: Path, overwrite: bool, workers: int, as_json: bool
+    run: Path, corpus: Path, out: Path, overwrite: bool, where: WorkplaceChoices, as_json: bool
 ) -> None:
     """Write how much each document of CORPUS is about each topic of RUN.
 
@@ -33,25 +37,31 @@ def command(
     Example:
         sparsetopics infer run corpus --out proportions.parquet
     """
+    from sparsetopics.executors import open_spread
     from sparsetopics.runs import refuse_run
     from sparsetopics.staging import check_output
     from sparsetopics.stored_models import is_mixture_run
 
+    place = where.place
     check_output(out, overwrite=overwrite)
     refuse_run(corpus)
-    if is_mixture_run(run):
-        n_rows, counted = _items(run, corpus, out, overwrite)
-        what = "responsibilities"
-    else:
-        n_rows = _documents(run, corpus, out, overwrite, workers)
-        counted, what = "documents", "topic proportions"
+    corpus = where.seen_from_there(corpus)
+    with open_spread(place) as spread:
+        if is_mixture_run(run):
+            n_rows, counted = _items(run, corpus, out, overwrite, spread)
+            what = "responsibilities"
+        else:
+            n_rows = _documents(run, corpus, out, overwrite, place.threads, spread)
+            counted, what = "documents", "topic proportions"
     if as_json:
         click.echo(json.dumps({f"n_{counted}": n_rows, "path": str(out)}))
     else:
         click.echo(f"Wrote the {what} of {n_rows:,} {counted} to {out}.")
 
 
-def _documents(run: Path, corpus: Path, out: Path, overwrite: bool, workers: int) -> int:
+def _documents(
+    run: Path, corpus: Path, out: Path, overwrite: bool, workers: int, spread: Spread
+) -> int:
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.evaluation.proportions import write_proportions
     from sparsetopics.runs import load_run
@@ -59,10 +69,12 @@ def _documents(run: Path, corpus: Path, out: Path, overwrite: bool, workers: int
     trained = load_run(run)
     documents = Corpus.open(corpus)
     trained.check_vocabulary(documents.vocabulary, str(corpus))
-    return write_proportions(out, trained.model, documents, overwrite=overwrite, workers=workers)
+    return write_proportions(
+        out, trained.model, documents, overwrite=overwrite, workers=workers, spread=spread
+    )
 
 
-def _items(run: Path, corpus: Path, out: Path, overwrite: bool) -> tuple[int, str]:
+def _items(run: Path, corpus: Path, out: Path, overwrite: bool, spread: Spread) -> tuple[int, str]:
     """How many there were, and what they are called."""
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.vectors import VectorCorpus
@@ -77,8 +89,10 @@ def _items(run: Path, corpus: Path, out: Path, overwrite: bool) -> tuple[int, st
     if trained.vocabulary is not None:
         documents = Corpus.open(corpus)
         trained.check_vocabulary(documents.vocabulary, str(corpus))
-        n_rows = write_document_responsibilities(out, model, documents, overwrite=overwrite)
+        n_rows = write_document_responsibilities(
+            out, model, documents, overwrite=overwrite, spread=spread
+        )
         return n_rows, "documents"
     items = VectorCorpus.open(corpus)
     trained.check_columns(items.n_columns, items.fingerprint, str(corpus))
-    return write_responsibilities(out, model, items, overwrite=overwrite), "items"
+    return write_responsibilities(out, model, items, overwrite=overwrite, spread=spread), "items"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import click
+
+from sparsetopics.options import ExecutorName
 
 
 @click.command()
@@ -21,9 +24,23 @@ import click
     type=int,
     help="Threads; never changes the result. Default: as many as `train` had.",
 )
+@click.option(
+    "--executor",
+    type=click.Choice(get_args(ExecutorName)),
+    help="Who makes the local steps, as for `train`. Default: as it was.",
+)
+@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster. Default: as it was.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(run: Path, laps: int | None, workers: int | None, quiet: bool, as_json: bool) -> None:
+def command(
+    run: Path,
+    laps: int | None,
+    workers: int | None,
+    executor: ExecutorName | None,
+    scheduler: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """Go on with training that was interrupted, from the last lap that RUN has kept.
 
     The run is then what it would have been without the interruption, byte by byte but for times.
@@ -39,7 +56,12 @@ def command(run: Path, laps: int | None, workers: int | None, quiet: bool, as_js
     from sparsetopics.resumed_runs import resume_run
 
     resumed = resume_run(
-        run, laps=laps, workers=workers, watch=lambda options: show_progress(options, quiet=quiet)
+        run,
+        laps=laps,
+        workers=workers,
+        executor=executor,
+        scheduler=scheduler,
+        watch=lambda options: show_progress(options, quiet=quiet),
     )
     result, options = resumed
     if as_json:

@@ -26,6 +26,7 @@ from sparsetopics.options import (
     MIXTURES,
     POINT_LEARNERS,
     Criterion,
+    ExecutorName,
     GradientName,
     GradientOptions,
     LearnerName,
@@ -70,6 +71,7 @@ class ModelChoices:
     gamma: float | None
     eta: float | None
     learn_hyperparameters: bool
+    round: int
 
     @property
     def start_run(self) -> Path | None:
@@ -107,6 +109,7 @@ class ModelChoices:
             tree_tolerance=self.tree_tolerance,
             variance=self.variance,
             gradient=None if self.gradient is None else GradientOptions(self.gradient),
+            batches_per_round=self.round,
         )
 
     def _refuse_what_mixtures_lack(self) -> None:
@@ -131,6 +134,8 @@ class CourseChoices:
     batches: int | None
     seed: int
     workers: int
+    executor: ExecutorName
+    scheduler: str | None
     heldout: Path | None
     resident_pairs: int
     checkpoint_every: int | None
@@ -148,6 +153,8 @@ class CourseChoices:
             resident_pairs=self.resident_pairs,
             seed=self.seed,
             workers=self.workers,
+            executor=self.executor,
+            scheduler=self.scheduler,
             heldout=self.heldout,
             start_run=choices.start_run,
             start_topics=choices.topics is None,
@@ -296,6 +303,14 @@ model_options = option_group(
             "--learn-hyperparameters/--no-learn-hyperparameters",
             help="Learn η, α and, of the HDP, γ.",
         ),
+        click.option(
+            "--round",
+            type=int,
+            default=1,
+            show_default=True,
+            help="Batches that share the parameters they begin with; one update takes them all. "
+            "Workers of a cluster share out a round, so it should hold a few for each.",
+        ),
     ],
 )
 
@@ -320,7 +335,18 @@ course_options = option_group(
             type=int,
             default=1,
             show_default=True,
-            help="Threads; never changes the result.",
+            help="Threads, and processes that dask starts; never changes the result.",
+        ),
+        click.option(
+            "--executor",
+            type=click.Choice(get_args(ExecutorName)),
+            default="threads",
+            show_default=True,
+            help="Who makes the local steps: this process, or a Dask cluster, that of --scheduler "
+            "or one of --workers processes. Never changes the result.",
+        ),
+        click.option(
+            "--scheduler", metavar="ADDRESS", help="Of a Dask cluster, such as tcp://host:8786."
         ),
         click.option(
             "--heldout", type=click.Path(path_type=Path), help="Score this corpus after every lap."

@@ -7,7 +7,8 @@ type is that of Hughes & Sudderth (2016), appendix E.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,10 +16,20 @@ from numpy.typing import NDArray
 
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.errors import CorpusError
+from sparsetopics.executors import Spread, spread_here
 from sparsetopics.inference import topic_proportions
 
 SCORED_SHARE = 0.2  # of the word types of a document
 UNIGRAM_PSEUDO_COUNT = 0.1
+
+
+class DocumentGroup(Protocol):
+    """Consecutive documents."""
+
+    @property
+    def n_pairs(self) -> int: ...
+
+    def read(self) -> DocumentBatch: ...
 
 
 class Documents(Protocol):
@@ -29,6 +40,9 @@ class Documents(Protocol):
 
     @property
     def n_unknown_tokens(self) -> int: ...
+
+    @property
+    def row_groups(self) -> Sequence[DocumentGroup]: ...
 
     def batches(self) -> Iterator[DocumentBatch]: ...
 
@@ -44,6 +58,23 @@ class CompletionScore(NamedTuple):
     n_tokens: float  # scored
     n_skipped_documents: int  # fewer than two known word types, or left out by ingest for none
     n_unknown_tokens: int  # dropped by ingest: words outside the vocabulary
+
+
+class Part(NamedTuple):
+    """Consecutive documents, and the pairs of the collection before them."""
+
+    group: DocumentGroup
+    n_pairs_before: int
+
+
+class Scorer(NamedTuple):
+    """What documents are scored with."""
+
+    word_topic: FloatArray  # (n_words, n_topics)  columns sum to one
+    doc_concentration: FloatArray  # (n_topics,)
+    log_unigram: FloatArray  # (n_words,)
+    seed: int
+    workers: int
 
 
 class SplitBatch(NamedTuple):
@@ -62,6 +93,7 @@ def document_completion(
     *,
     seed: int = 0,
     workers: int = 1,
+    spread: Spread = spread_here,
 ) -> CompletionScore:
     """Score topics on held-out documents, streaming.
 
@@ -79,17 +111,27 @@ def document_completion(
     Raises CorpusError if there is no document to score.
     """
     word_topic = np.ascontiguousarray(topic_word.T)
-    log_unigram = np.log(unigram)
+    scorer = Scorer(word_topic, doc_concentration, np.log(unigram), seed, workers)
+    before = accumulate((group.n_pairs for group in heldout.row_groups), initial=0)
+    parts = [Part(*part) for part in zip(heldout.row_groups, before, strict=False)]
     sums = [np.empty((3, 0))]
-    n_skipped, rng = heldout.n_skipped, np.random.default_rng(seed)
-    for batch in heldout.batches():
-        observed, scored, skipped = split_by_type(batch, rng)
-        proportions = topic_proportions(observed, topic_word, doc_concentration, workers=workers)
-        log_probability = predicted_log_probability(scored, proportions, word_topic)
-        values = np.stack([log_probability, log_unigram[scored.word_ids], np.ones(scored.n_pairs)])
-        sums.append(_document_sums(scored, values))
+    n_skipped = heldout.n_skipped
+    for own, skipped in spread(_score_part, parts, scorer):
+        sums.append(own)
         n_skipped += skipped
     return _summarize(np.hstack(sums), n_skipped, heldout.n_unknown_tokens)
+
+
+def _score_part(part: Part, scorer: Scorer) -> tuple[FloatArray, int]:
+    """(3, n_docs) for ``_summarize``, and how many documents were skipped."""
+    topic_word, workers = scorer.word_topic.T, scorer.workers
+    numbers = np.random.PCG64(scorer.seed).advance(part.n_pairs_before)  # one for each pair before
+    observed, scored, skipped = split_by_type(part.group.read(), np.random.Generator(numbers))
+    proportions = topic_proportions(observed, topic_word, scorer.doc_concentration, workers=workers)
+    log_probability = predicted_log_probability(scored, proportions, scorer.word_topic)
+    log_unigram = scorer.log_unigram[scored.word_ids]
+    values = np.stack([log_probability, log_unigram, np.ones(scored.n_pairs)])
+    return _document_sums(scored, values), skipped
 
 
 def unigram_probabilities(term_frequency: IntArray) -> FloatArray:

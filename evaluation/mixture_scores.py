@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.corpora.corpus import Corpus, RowGroup
+from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
 from sparsetopics.evaluation.clustering import ClusteringScore, score_clustering
+from sparsetopics.executors import Spread, spread_here
+from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.mixture_runs import MixtureRun
 
 
@@ -64,13 +68,13 @@ class MixtureCard:
         }
 
 
-def score_mixture(run: MixtureRun, items: VectorCorpus | Corpus) -> MixtureCard:
+def score_mixture(
+    run: MixtureRun, items: VectorCorpus | Corpus, *, spread: Spread = spread_here
+) -> MixtureCard:
     """Mean log density of ``items`` and, if any has a label, how well components agree."""
-    densities, components = [], []
-    for batch in items.batches():
-        densities.append(run.model.log_densities(batch.values))
-        components.append(run.model.responsibilities(batch.values).argmax(axis=1))
-    scores, owners = np.concatenate(densities), np.concatenate(components)
+    groups: Sequence[RowGroup | VectorGroup] = items.row_groups
+    found = list(spread(_score_group, groups, run.model))
+    scores, owners = (np.concatenate(each) for each in zip(*found, strict=True))
     labels = [label for batch_labels in items.labels() for label in batch_labels]
     has_labels = any(label is not None for label in labels)
     n_items = len(scores)
@@ -83,3 +87,9 @@ def score_mixture(run: MixtureRun, items: VectorCorpus | Corpus) -> MixtureCard:
         float(items.n_tokens) if isinstance(items, Corpus) else None,
         score_clustering(labels, owners) if has_labels else None,
     )
+
+
+def _score_group(group: RowGroup | VectorGroup, model: MixtureModel) -> tuple[FloatArray, IntArray]:
+    """The log density of each item, and its most probable component."""
+    values = group.read().values
+    return model.log_densities(values), model.responsibilities(values).argmax(axis=1)

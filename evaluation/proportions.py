@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparsetopics.batches import DocumentBatch, FloatArray, VectorBatch
+from sparsetopics.executors import Spread, spread_here
 from sparsetopics.inference import topic_proportions
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.model import TopicModel
@@ -19,10 +20,23 @@ from sparsetopics.staging import staged_file
 RESPONSIBILITIES = "responsibilities"
 
 
+class DocumentGroup(Protocol):
+    """Consecutive documents of a corpus."""
+
+    def read(self) -> DocumentBatch: ...
+
+
+class ItemGroup(Protocol):
+    """The same of vectors."""
+
+    def read(self) -> VectorBatch: ...
+
+
 class NamedDocuments(Protocol):
     """The part of a corpus that inference reads: documents and, aligned, their names."""
 
-    def batches(self) -> Iterator[DocumentBatch]: ...
+    @property
+    def row_groups(self) -> Sequence[DocumentGroup]: ...
 
     def doc_ids(self) -> Iterator[list[str]]: ...
 
@@ -30,13 +44,28 @@ class NamedDocuments(Protocol):
 class NamedItems(Protocol):
     """The same of vectors."""
 
-    def batches(self) -> Iterator[VectorBatch]: ...
+    @property
+    def row_groups(self) -> Sequence[ItemGroup]: ...
 
     def item_ids(self) -> Iterator[list[str]]: ...
 
 
+class Topics(NamedTuple):
+    """What is inferred with."""
+
+    words: FloatArray  # (n_topics, n_words)
+    doc_concentration: FloatArray  # (n_topics,)
+    workers: int
+
+
 def write_proportions(
-    path: Path, model: TopicModel, documents: NamedDocuments, *, overwrite: bool, workers: int = 1
+    path: Path,
+    model: TopicModel,
+    documents: NamedDocuments,
+    *,
+    overwrite: bool,
+    workers: int = 1,
+    spread: Spread = spread_here,
 ) -> int:
     """Infer E[π_d] of every document with the topics at their posterior mean; return how many.
 
@@ -44,35 +73,51 @@ def write_proportions(
     in the order of the documents. A document without known words gets the prior's proportions.
     Raises OutputError.
     """
-    topic_word = model.topic_word_mean
-    shares = (
-        topic_proportions(batch, topic_word, model.doc_concentration, workers=workers)
-        for batch in documents.batches()
-    )
+    topics = Topics(model.topic_word_mean, model.doc_concentration, workers)
+    shares = spread(_proportions, documents.row_groups, topics)
     columns = "doc_id", "proportions"
     return _write(path, columns, model.n_topics, documents.doc_ids(), shares, overwrite=overwrite)
 
 
+def _proportions(group: DocumentGroup, topics: Topics) -> FloatArray:
+    words, doc_concentration, workers = topics
+    return topic_proportions(group.read(), words, doc_concentration, workers=workers)
+
+
 def write_responsibilities(
-    path: Path, model: MixtureModel, items: NamedItems, *, overwrite: bool
+    path: Path,
+    model: MixtureModel,
+    items: NamedItems,
+    *,
+    overwrite: bool,
+    spread: Spread = spread_here,
 ) -> int:
     """The probability of each component for every item; return how many items.
 
     Streams: writes ``item_id`` and ``responsibilities``, a list of ``n_topics`` numbers that sum to
     one, in the order of the items. Raises OutputError.
     """
-    shares = (model.responsibilities(batch.values) for batch in items.batches())
+    shares = spread(_responsibilities, items.row_groups, model)
     columns = "item_id", RESPONSIBILITIES
     return _write(path, columns, model.n_topics, items.item_ids(), shares, overwrite=overwrite)
 
 
 def write_document_responsibilities(
-    path: Path, model: MixtureModel, documents: NamedDocuments, *, overwrite: bool
+    path: Path,
+    model: MixtureModel,
+    documents: NamedDocuments,
+    *,
+    overwrite: bool,
+    spread: Spread = spread_here,
 ) -> int:
     """As ``write_responsibilities`` with ``doc_id``, of a mixture of documents."""
-    shares = (model.responsibilities(batch.values) for batch in documents.batches())
+    shares = spread(_responsibilities, documents.row_groups, model)
     columns = "doc_id", RESPONSIBILITIES
     return _write(path, columns, model.n_topics, documents.doc_ids(), shares, overwrite=overwrite)
+
+
+def _responsibilities(group: DocumentGroup | ItemGroup, model: MixtureModel) -> FloatArray:
+    return model.responsibilities(group.read().values)
 
 
 def _write(

@@ -16,6 +16,7 @@ from sparsetopics.evaluation.completion import CompletionScore, Documents, docum
 from sparsetopics.evaluation.diversity import topic_diversity
 from sparsetopics.evaluation.rank_overlap import inverted_rbo
 from sparsetopics.evaluation.topic_table import top_words
+from sparsetopics.executors import Spread, spread_here
 
 COHERENCE_WORDS = 10
 DIVERSITY_WORDS = 25
@@ -125,6 +126,7 @@ def score_candidate(
     texts: Iterable[Sequence[str]] | None = None,
     seed: int = 0,
     workers: int = 1,
+    spread: Spread = spread_here,
 ) -> Scorecard:
     """Document completion on ``heldout``, coherence on ``coherence_documents``, diversity.
 
@@ -138,6 +140,7 @@ def score_candidate(
         candidate.unigram,
         seed=seed,
         workers=workers,
+        spread=spread,
     )
     coherent_words = top_words(candidate.topic_word, COHERENCE_WORDS)
     counts = count_cooccurrence(coherence_documents.batches(), coherent_words)

@@ -43,6 +43,7 @@ from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.likelihoods.multinomial import Multinomial
 from sparsetopics.likelihoods.words import Words
 from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
+from sparsetopics.local_step import Globals
 from sparsetopics.memo import InMemory, Memo, OnDisk
 from sparsetopics.model import Sticks
 from sparsetopics.mover_records import GrowerRecord, MoverRecord
@@ -69,7 +70,7 @@ TREE = "progress.json"
 KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        *(Progress, LapInfo, Prior, MoverRecord, Rival, Course, GrowerRecord, NodeRecord),
+        *(Progress, LapInfo, Prior, Globals, MoverRecord, Rival, Course, GrowerRecord, NodeRecord),
         *(MemoizedState, KeptBatch, FullState, StochasticState, GradientState, Ascent, GrownState),
         *(Statistics, WordCounts, DocumentCounts, Moments, DocumentTerms, ItemTerms),
         *(DocumentLengths, Responsibilities, TopicChange, Patch, Ledger, Failure),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 from sparsetopics.errors import OptionError
+from sparsetopics.options import Workplace
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Value = TypeVar("Value")
 
 
 class Executor(Protocol):
@@ -49,3 +51,34 @@ def open_executor(workers: int) -> Iterator[Executor]:
         return
     with ThreadPoolExecutor(workers) as pool:
         yield ThreadExecutor(pool)
+
+
+class Spread(Protocol):
+    """Applies a pure function to parts of a collection, and to a value that all parts share.
+
+    Results come in the order of the parts. Where other processes work, parts and value go there, so
+    that parts should say where data are, not hold them.
+    """
+
+    def __call__(
+        self, function: Callable[[Item, Value], Result], items: Iterable[Item], value: Value
+    ) -> Iterator[Result]: ...
+
+
+def spread_here(
+    function: Callable[[Item, Value], Result], items: Iterable[Item], value: Value
+) -> Iterator[Result]:
+    """One after the other in this process, when it is asked for."""
+    return (function(item, value) for item in items)
+
+
+@contextmanager
+def open_spread(place: Workplace) -> Iterator[Spread]:
+    """Over the workers of a cluster, if ``place`` has one."""
+    if place.executor != "dask":
+        yield spread_here
+        return
+    from sparsetopics.dask_cluster import open_cluster
+
+    with open_cluster(place) as cluster:
+        yield cluster.spread

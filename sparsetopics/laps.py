@@ -13,7 +13,7 @@ from sparsetopics.batches import IntArray, Source
 from sparsetopics.executors import Executor
 from sparsetopics.learners.learner import Learner, Visit
 from sparsetopics.likelihoods.likelihood import Likelihood
-from sparsetopics.local_step import Globals, LocalInfo
+from sparsetopics.local_step import Globals, LocalInfo, LocalSteps, StepsHere
 from sparsetopics.options import LocalOptions
 from sparsetopics.statistics import Components, DocumentLengths, Statistics
 
@@ -60,6 +60,7 @@ class Laps:
     local: LocalOptions
     executor: Executor
     on_documents: OnDocuments
+    steps: LocalSteps | None = None  # None: in this process
 
     def run(
         self, state: Any, prior: Prior, rng: np.random.Generator
@@ -82,10 +83,10 @@ class Laps:
     def _visits(
         self, batch_ids: IntArray, current: Globals, progress: _Progress
     ) -> Iterator[Visit]:
-        """The batches of a round, local steps made when each is asked for."""
-        for batch_id in batch_ids.tolist():
-            documents = self.source.read(batch_id)
-            found = current.allocation.fit(documents, current, self.local, self.executor)
+        """The batches of a round, in their order."""
+        steps = self.steps or StepsHere(self.source, self.local, self.executor)
+        fitted = steps.fit_all(batch_ids, current)
+        for batch_id, (documents, found) in zip(batch_ids.tolist(), fitted, strict=True):
             progress.local += np.array(found.info)
             progress.n_docs += documents.n_docs
             progress.lengths = progress.lengths.plus(DocumentLengths.of([documents]))

@@ -1,11 +1,16 @@
-"""What a local step needs and what it gives, for documents and for items of a mixture alike."""
+"""What a local step needs, what it gives and who makes it, of documents and of items alike."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 from sparsetopics.allocations.allocation import Allocation
+from sparsetopics.batches import IntArray, Source
+from sparsetopics.executors import Executor
 from sparsetopics.likelihoods.likelihood import Likelihood
+from sparsetopics.options import LocalOptions
 from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.statistics import Summary
 
@@ -32,3 +37,34 @@ class LocalResult(NamedTuple):
     summary: Summary
     responsibilities: Responsibilities
     info: LocalInfo
+
+
+class Fitted(NamedTuple):
+    """A batch after its local step."""
+
+    documents: Any  # the batch as it was read
+    found: LocalResult
+
+
+class LocalSteps(Protocol):
+    """Makes the local steps of a round, each a pure function of its batch and the parameters."""
+
+    def fit_all(self, batch_ids: IntArray, current: Globals) -> Iterator[Fitted]:
+        """The batches in their order, whoever fits them; ``current`` stays as it is until then."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StepsHere:
+    """One batch after the other in this process, each by all workers, when it is asked for."""
+
+    source: Source
+    local: LocalOptions
+    executor: Executor
+
+    def fit_all(self, batch_ids: IntArray, current: Globals) -> Iterator[Fitted]:
+        for batch_id in batch_ids.tolist():
+            documents = self.source.read(batch_id)
+            yield Fitted(
+                documents, current.allocation.fit(documents, current, self.local, self.executor)
+            )

@@ -17,6 +17,7 @@ GradientName = Literal["plain", "momentum", "fisher"]
 StartName = Literal["random", "distant"]
 MoveName = Literal["merge", "delete", "birth", "regroup"]
 Criterion = Literal["bound", "collapsed"]
+ExecutorName = Literal["serial", "threads", "dask"]
 
 DEFAULT_SPARSITY = 8
 DEFAULT_RESTARTS = 5  # topics tried in a document of a mean-field step
@@ -32,6 +33,7 @@ DEFAULT_TREE_TOLERANCE = 0.0005
 MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
 WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # that learn their number of topics
 POINT_LEARNERS: tuple[LearnerName, ...] = ("alternating", "gradient")  # of single values
+ONE_ROUND: tuple[LearnerName, ...] = ("full", "alternating", "accelerated")  # of all batches
 DEFAULT_LIKELIHOOD: LikelihoodName = "gaussian"
 DEFAULT_DOC_CONCENTRATION = 0.5  # total over the topics
 DEFAULT_WORD_CONCENTRATION = 0.1  # of each word
@@ -199,6 +201,7 @@ class TrainingOptions:
     tree_tolerance: float | None = None  # of the accelerated learner, nats per number; None: 5e-4
     variance: float | None = None  # of isotropic Gaussians; None: made from the data
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
+    batches_per_round: int = 1  # under the same parameters, before one update takes them all
 
     @property
     def start_name(self) -> StartName:
@@ -258,6 +261,7 @@ class TrainingOptions:
         self._check_sparsity()
         self._check_growth()
         self._check_points()
+        self._check_round()
         if self.learn_hyperparameters and self.learner == "stochastic":
             _refuse(
                 "learn-hyperparameters",
@@ -335,6 +339,14 @@ class TrainingOptions:
             _refuse("gamma", f"{self.prior.gamma:g} with the {self.learner} learner", "at least 1",
                     "Below, sticks have no most probable length.")  # fmt: skip
 
+    def _check_round(self) -> None:
+        if self.batches_per_round < 1:
+            _refuse("round", self.batches_per_round, "at least 1 batch")
+        if self.batches_per_round > 1 and self.learner in ONE_ROUND:
+            _refuse("round", f"{self.batches_per_round} batches with the {self.learner} learner",
+                    "the memoized, stochastic or gradient learner",
+                    "All batches are one round of it.")  # fmt: skip
+
     def _check_moves(self) -> None:
         if self.model == "lda" and self.prior.top_concentration is not None:
             _refuse("gamma", "LDA", "the HDP", "LDA has no sticks.")
@@ -356,3 +368,27 @@ class TrainingOptions:
                 "the memoized learner",
                 "A move is accepted by the whole-data bound, which only memoized batches keep.",
             )
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    """Where work is done, which never changes what comes out of it."""
+
+    executor: ExecutorName = "threads"
+    workers: int = 1  # threads; of dask without a scheduler also processes
+    scheduler: str | None = None  # address of a Dask cluster; None: one is started here
+
+    @property
+    def threads(self) -> int:
+        """That work on one batch."""
+        return 1 if self.executor == "dask" else self.workers
+
+    def __post_init__(self) -> None:
+        _check_name("executor", self.executor, get_args(ExecutorName))
+        if self.workers < 1:
+            _refuse("workers", self.workers, "at least 1")
+        if self.executor == "serial" and self.workers > 1:
+            _refuse("workers", f"{self.workers} with --executor serial", "1")
+        if self.scheduler is not None and self.executor != "dask":
+            _refuse("scheduler", f"{self.scheduler} with --executor {self.executor}",
+                    "--executor dask")  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.errors import RunError
-from sparsetopics.options import MIXTURES, TrainingOptions
+from sparsetopics.options import MIXTURES, ExecutorName, TrainingOptions
 from sparsetopics.run_files import (
     PLAN_FILE,
     SETTINGS_FILE,
@@ -39,13 +39,17 @@ def resume_run(
     *,
     laps: int | None = None,
     workers: int | None = None,
+    executor: ExecutorName | None = None,
+    scheduler: str | None = None,
     watch: Watch = lambda options: nullcontext(RunHooks()),
 ) -> Resumed:
     """Train on from the last lap that was kept, to ``laps`` or as many as were asked for.
 
-    The run is, but for times, what it would have been without the interruption. ``watch`` makes the
-    hooks. Raises RunError if ``run`` is no run, if its state is damaged, of another version or,
-    with more ``laps``, gone, or if its data have changed; OutputError if another process trains it.
+    The run is, but for times, what it would have been without the interruption. ``workers`` are as
+    many as before, ``executor`` and ``scheduler`` the former ones unless either is given. ``watch``
+    makes the hooks. Raises RunError if ``run`` is no run, if its state is damaged, of another
+    version or, with more ``laps``, gone, or if its data have changed; OutputError if another
+    process trains it.
     """
     if not is_training(run):
         return _finished(run, laps)
@@ -54,6 +58,9 @@ def resume_run(
         if record["finished"] and (laps is None or laps <= _result(run).laps):
             return Resumed(_result(run), None)
         plan = _changed(replace(plan, out=run), laps, workers)
+        if executor is not None or scheduler is not None:
+            plan = replace(plan, executor=executor or plan.executor, scheduler=scheduler)
+        _ = plan.workplace  # before data are read
         if folder.checkpoint.exists():
             began_from = plan.start_run or plan.first_start  # that was for the beginning
             plan = replace(plan, start_run=None, first_start=began_from)

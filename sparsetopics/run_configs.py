@@ -48,6 +48,7 @@ def _model_config(options: TrainingOptions) -> dict[str, Value | None]:
         "likelihood": options.likelihood_name if options.is_mixture else None,
         "learner": options.learner,
         "tree-tolerance": options.tree_tolerance,
+        "round": options.batches_per_round,
         "gradient": None if options.gradient is None else options.gradient.rule,
         "variance": options.variance,
         "local-update": local.update,

@@ -10,9 +10,9 @@ from typing import Any
 from sparsetopics.checkpoints import FORMAT_VERSION, check_version, decode, encode
 from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.manifest import file_sha256
-from sparsetopics.errors import RunError
+from sparsetopics.errors import OptionError, RunError
 from sparsetopics.memo import Memo
-from sparsetopics.options import TrainingOptions
+from sparsetopics.options import ExecutorName, TrainingOptions, Workplace
 from sparsetopics.run_files import ARRAYS_FILE, check_entries
 
 
@@ -27,6 +27,8 @@ class RunPlan:
     resident_pairs: int = 32_000_000
     seed: int = 0
     workers: int = 1
+    executor: ExecutorName = "threads"
+    scheduler: str | None = None
     heldout: Path | None = None
     start_run: Path | None = None
     first_start: Path | None = None  # the ``start_run`` of a training that has gone on since
@@ -35,6 +37,18 @@ class RunPlan:
     checkpoint_every: int | None = None  # laps; 0: never, None: as often as costs little
     keep_state: bool = False  # when training is done
     base: Path = Path()  # where relative paths start
+
+    @property
+    def workplace(self) -> Workplace:
+        """Where training is done; OptionError where it cannot be."""
+        if self.executor == "dask" and self.options.learner == "accelerated":
+            raise OptionError(
+                "executor",
+                found="dask with the accelerated learner",
+                wanted="threads",
+                hint="Its only batch is a tree.",
+            )
+        return Workplace(self.executor, self.workers, self.scheduler)
 
     def at(self, path: Path) -> Path:
         """Where ``path`` is, wherever this process runs."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from math import nan
 from pathlib import Path
@@ -14,16 +15,14 @@ import numpy as np
 
 from sparsetopics.batches import Source
 from sparsetopics.callbacks import OnLap
-from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.manifest import file_sha256
-from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.document_items import DocumentItemSource
 from sparsetopics.errors import OptionError, ShapeError, VocabularyError
 from sparsetopics.evaluation.completion import document_completion, unigram_probabilities
 from sparsetopics.executors import open_executor
+from sparsetopics.local_step import LocalSteps
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.mixture_runs import save_mixture_run
 from sparsetopics.model import TopicModel
@@ -40,6 +39,7 @@ from sparsetopics.run_configs import write_config
 from sparsetopics.run_files import CONFIG_FILE
 from sparsetopics.run_keeper import RunKeeper
 from sparsetopics.run_plans import RunPlan, plan_record
+from sparsetopics.run_sources import divided
 from sparsetopics.runs import load_run, refuse_run, save_run
 from sparsetopics.training import Hooks, LapInfo, Model, train
 from sparsetopics.training_folder import TrainingFolder, check_new_run, new_training
@@ -65,7 +65,6 @@ class RunResult(NamedTuple):
 class Task(NamedTuple):
     """What the kind of data decides about a run."""
 
-    divide: Callable[[np.random.Generator], Source]
     score: Callable[[Any], float]  # of a model, on held-out data
     save: Callable[[Path, Any, Sequence[dict[str, Any]]], None]
     start: TopicModel | None = None
@@ -77,6 +76,7 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     Raises SparsetopicsError of the kind that fits: an output that exists, a damaged corpus,
     vocabularies or columns that differ, options out of range.
     """
+    _ = plan.workplace  # before there is a folder
     check_new_run(plan.out, overwrite=plan.overwrite)
     plan, task = task_of(plan)
     with new_training(plan.out, plan_record(plan), overwrite=plan.overwrite) as folder:
@@ -95,12 +95,12 @@ def go_on(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) ->
         hooks.on_lap(keeper.trace[-1])
 
     rng = np.random.default_rng(plan.seed)
-    source = task.divide(rng)
-    with open_executor(plan.workers) as executor:
+    with open_executor(plan.workers) as executor, _open_steps(plan, folder) as steps_of:
+        source = divided(plan, rng)
         told = Hooks(on_lap, hooks.on_documents)
         model = train(
             source, plan.options, folder.memo, executor, rng,
-            hooks=told, start=task.start, keeper=keeper,
+            hooks=told, start=task.start, keeper=keeper, steps=steps_of(source),
         )  # fmt: skip
 
     def write(result: Path) -> None:
@@ -115,6 +115,20 @@ def go_on(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) ->
     seconds = keeper.seconds_before + time.perf_counter() - began
     last = keeper.trace[-1]
     return RunResult(model.name, model.n_topics, last["elbo_per_token"], last["lap"], seconds)
+
+
+@contextmanager
+def _open_steps(
+    plan: RunPlan, folder: TrainingFolder
+) -> Iterator[Callable[[Source], LocalSteps | None]]:
+    """Makes those of the plan's cluster; or None, for local steps in this process."""
+    if plan.workplace.executor != "dask":
+        yield lambda source: None
+        return
+    from sparsetopics.dask_steps import open_dask_steps
+
+    with open_dask_steps(plan, folder.globals) as steps_of:
+        yield steps_of
 
 
 def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
@@ -144,13 +158,10 @@ def _of_documents(plan: RunPlan) -> tuple[RunPlan, Task]:
             plan = replace(plan, options=options, start_topics=False)
     settings = _settings(plan, {"n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens})
 
-    def divide(rng: np.random.Generator) -> Source:
-        return plan_batches(corpus, plan.n_batches, rng, resident_pairs=plan.resident_pairs)
-
     def save(folder: Path, model: TopicModel, trace: Sequence[dict[str, Any]]) -> None:
         save_run(folder, model, corpus.vocabulary, settings, trace)
 
-    return plan, Task(divide, _completion_scorer(plan, corpus), save, start)
+    return plan, Task(_completion_scorer(plan, corpus), save, start)
 
 
 def _completion_scorer(plan: RunPlan, corpus: Corpus) -> Callable[[TopicModel], float]:
@@ -173,14 +184,10 @@ def _of_document_items(plan: RunPlan) -> Task:
     corpus = Corpus.open(plan.at(plan.corpus))
     settings = _settings(plan, {"n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens})
 
-    def divide(rng: np.random.Generator) -> Source:
-        source = plan_batches(corpus, plan.n_batches, rng, resident_pairs=plan.resident_pairs)
-        return DocumentItemSource(source)
-
     def save(folder: Path, model: MixtureModel, trace: Sequence[dict[str, Any]]) -> None:
         save_mixture_run(folder, model, settings, trace, corpus.vocabulary)
 
-    return Task(divide, _document_density_scorer(plan, corpus), save)
+    return Task(_document_density_scorer(plan, corpus), save)
 
 
 def _document_density_scorer(plan: RunPlan, corpus: Corpus) -> Callable[[MixtureModel], float]:
@@ -201,13 +208,10 @@ def _of_vectors(plan: RunPlan) -> Task:
     facts = {"n_items": corpus.n_items, "columns_fingerprint": corpus.fingerprint}
     settings = _settings(plan, facts | {"made": dict(corpus.made)})
 
-    def divide(rng: np.random.Generator) -> Source:
-        return plan_vector_batches(corpus, plan.n_batches, rng)
-
     def save(folder: Path, model: MixtureModel, trace: Sequence[dict[str, Any]]) -> None:
         save_mixture_run(folder, model, settings, trace)
 
-    return Task(divide, _density_scorer(plan, corpus), save)
+    return Task(_density_scorer(plan, corpus), save)
 
 
 def _density_scorer(plan: RunPlan, corpus: VectorCorpus) -> Callable[[MixtureModel], float]:

@@ -25,7 +25,7 @@ from sparsetopics.learners.memoized import MemoizedLearner
 from sparsetopics.learners.stochastic import StochasticLearner
 from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.likelihoods.moments import Moments
-from sparsetopics.local_step import Globals
+from sparsetopics.local_step import Globals, LocalSteps
 from sparsetopics.memo import Memo
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.mixture_models import begin_mixture, make_mixture_model
@@ -112,10 +112,12 @@ def train(
     hooks: Hooks = Hooks(),  # noqa: B008 - immutable
     start: TopicModel | None = None,
     keeper: Keeper | None = None,
+    steps: LocalSteps | None = None,
 ) -> Model:
     """Learn topics or components; the same bits for the same ``source``, ``options`` and ``rng``.
 
-    ``scratch`` is a folder for memoized summaries that outgrow memory. Training goes on from what
+    ``scratch`` is a folder for memoized summaries that outgrow memory. Local steps are made by
+    ``steps``, or by the ``executor`` as all the rest is. Training goes on from what
     the ``keeper`` has kept, if there is any; else from ``start`` if it is given, otherwise from
     seed documents. Raises OptionError if ``start`` has another number of topics or words.
     """
@@ -130,7 +132,7 @@ def train(
         learner = _learner(source, options, prior, memo, executor)
     if options.learner == "accelerated":
         source = outer_nodes(cast(VectorSource, source), _no_items(prior), options)
-    laps = Laps(source, learner, options.local_step, executor, hooks.on_documents)
+    laps = Laps(source, learner, options.local_step, executor, hooks.on_documents, steps)
     mover = _mover(laps, options, prior)
     if kept is not None:
         restore(mover, kept.mover)
@@ -217,9 +219,11 @@ def _learner(
     if options.learner == "gradient":
         spheres = cast(IsotropicGaussian, prior.likelihood)
         given = options.gradient or GradientOptions()
-        return GradientLearner(spheres, options.prior.gamma, source.n_docs, given)
+        return GradientLearner(
+            spheres, options.prior.gamma, source.n_docs, given, options.batches_per_round
+        )
     if options.learner == "stochastic":
-        return StochasticLearner(source.n_docs, options.step_sizes)
+        return StochasticLearner(source.n_docs, options.step_sizes, options.batches_per_round)
     if options.learner == "accelerated":
         return AcceleratedLearner()
     return MemoizedLearner(
@@ -228,6 +232,7 @@ def _learner(
         keep_better,
         whole_first_lap=keep_better,
         keep_assignments=bool(options.active_moves.names),
+        batches_per_round=options.batches_per_round,
     )
 
 

@@ -8,15 +8,30 @@ from sparsetopics.batches import DocumentBatch
 
 
 @dataclass(frozen=True)
+class Group:
+    batch: DocumentBatch
+
+    @property
+    def n_pairs(self):
+        return self.batch.n_pairs
+
+    def read(self):
+        return self.batch
+
+
+@dataclass(frozen=True)
 class HeldoutDocuments:
     batch: DocumentBatch
     batch_size: int = 1000
     n_skipped: int = 0
     n_unknown_tokens: int = 0
 
+    @property
+    def row_groups(self):
+        return [Group(self.batch.take(rows)) for rows in self._rows()]
+
     def batches(self):
-        for rows in self._rows():
-            yield self.batch.take(rows)
+        return (group.read() for group in self.row_groups)
 
     def doc_ids(self):
         for rows in self._rows():

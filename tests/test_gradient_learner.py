@@ -147,7 +147,9 @@ def test_rules_do_what_the_paper_says():
         before = learner.init(world.start)
         visits = [Visit(0, world.summary_of(np.roll(world.owners, s)), None, None) for s in (1, 2)]
 
-        after, _ = learner.step(before, visits, None)
+        after = before
+        for visit in visits:
+            after, _ = learner.step(after, [visit], None)
 
         points, velocity = before.points, before.velocity
         for visit in visits:

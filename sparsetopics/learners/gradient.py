@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -27,12 +28,12 @@ import numpy as np
 from sparsetopics.allocations.modes import log_weights_of, sticks_of
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.item_step import ItemTerms
-from sparsetopics.learners.learner import StepInfo, Visit
+from sparsetopics.learners.learner import StepInfo, Visit, cut_rounds
 from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.local_step import Globals
 from sparsetopics.options import GradientOptions
-from sparsetopics.statistics import Statistics, Summary
+from sparsetopics.statistics import Statistics, Summary, added
 
 EDGE = 1e-9  # sticks keep so far from 0 and 1
 
@@ -55,12 +56,13 @@ class GradientState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GradientLearner:
-    """One batch a step."""
+    """A round of batches a step."""
 
     prior: IsotropicGaussian
     concentration: float  # γ
     n_items: int
     options: GradientOptions
+    batches_per_round: int = 1
 
     def init(self, start: Statistics) -> GradientState:
         """The modes for the start's components."""
@@ -74,18 +76,18 @@ class GradientLearner:
     def rounds(
         self, state: GradientState, n_batches: int, rng: np.random.Generator
     ) -> list[IntArray]:
-        return [np.array([batch_id]) for batch_id in rng.permutation(n_batches)]
+        return cut_rounds(rng.permutation(n_batches), self.batches_per_round)
 
     def step(
         self, state: GradientState, visits: Iterable[Visit], current: Globals
     ) -> tuple[GradientState, StepInfo]:
-        for visit in visits:
-            velocity = self._velocity(state, visit.summary)
-            state = state._replace(
-                points=moved(state.points, velocity),
-                velocity=velocity,
-                lap=state.lap.exchanged(visit.summary, None),
-            )
+        summary = reduce(_together, (visit.summary for visit in visits))
+        velocity = self._velocity(state, summary)
+        state = state._replace(
+            points=moved(state.points, velocity),
+            velocity=velocity,
+            lap=state.lap.exchanged(summary, None),
+        )
         return state, StepInfo(step_size=self.options.step_size)
 
     def _velocity(self, state: GradientState, batch: Summary) -> Ascent:
@@ -155,6 +157,11 @@ def moved(points: Ascent, step: Ascent) -> Ascent:
     """``points`` after a step; a stick goes at most half of its way to 0 or 1."""
     sticks = np.clip(points.sticks + step.sticks, 0.5 * points.sticks, 0.5 * (1.0 + points.sticks))
     return Ascent(points.means + step.means, np.clip(sticks, EDGE, 1.0 - EDGE))
+
+
+def _together(one: Summary, other: Summary) -> Summary:
+    """What two batches say."""
+    return Summary(one.components.plus(other.components), added(one.terms, other.terms))
 
 
 def _shares(counts: FloatArray, n_items: float) -> tuple[FloatArray, FloatArray]:

@@ -33,11 +33,16 @@ class StepInfo(NamedTuple):
 State = TypeVar("State")
 
 
+def cut_rounds(order: IntArray, batches_per_round: int) -> list[IntArray]:
+    """The batches of ``order`` in rounds of as many, but for the last."""
+    return np.split(order, np.arange(batches_per_round, len(order), batches_per_round))
+
+
 class Learner(Protocol[State]):
     """Decides how summaries of batches become what global parameters are made from.
 
     ``step`` is a function of its arguments and changes none of them. A round is a set of batches
-    processed under the same global parameters.
+    processed under the same global parameters; ``step`` takes them all in one update.
     """
 
     def init(self, start: Statistics) -> State:

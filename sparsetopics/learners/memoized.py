@@ -16,7 +16,7 @@ from sparsetopics.assignments import Assignments, TopicChange
 from sparsetopics.batches import IntArray
 from sparsetopics.bounds import batch_bound
 from sparsetopics.executors import Executor
-from sparsetopics.learners.learner import StepInfo, Visit
+from sparsetopics.learners.learner import StepInfo, Visit, cut_rounds
 from sparsetopics.local_step import Globals
 from sparsetopics.memo import Memo, StoredArrays
 from sparsetopics.statistics import Components, Statistics, Summary
@@ -57,7 +57,7 @@ class Renewed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MemoizedLearner:
-    """One batch a step.
+    """A batch a step, or several that share the parameters they begin with.
 
     Documents start cold at each visit, so their new local optimum may be a worse one. With
     ``keep_better``, the better of the batch's new and old summaries stays, which makes the
@@ -76,6 +76,7 @@ class MemoizedLearner:
     keep_better: bool
     whole_first_lap: bool
     keep_assignments: bool
+    batches_per_round: int = 1
 
     def init(self, start: Statistics) -> MemoizedState:
         return MemoizedState(start.components, start.zeros_like(), {})
@@ -85,7 +86,7 @@ class MemoizedLearner:
     ) -> list[IntArray]:
         if self.whole_first_lap and state.start is not None:
             return [np.arange(n_batches)]
-        return [np.array([batch_id]) for batch_id in rng.permutation(n_batches)]
+        return cut_rounds(rng.permutation(n_batches), self.batches_per_round)
 
     def step(
         self, state: MemoizedState, visits: Iterable[Visit], current: Globals
@@ -147,10 +148,13 @@ class MemoizedLearner:
         return _without_seen_changes(state._replace(start=None, total=total, renewed=None))
 
     def components(self, state: MemoizedState) -> Components:
-        """Those of the data seen and, in the first lap, of the start for the rest."""
+        """Those of the data seen and, in the first lap, of the start for the rest.
+
+        A step changes counts in place; the later batches of its round must not see that.
+        """
         components: Components = state.total.components
         if state.start is None:
-            return components
+            return components if self.batches_per_round == 1 else components.copy()
         unseen = max(0.0, 1.0 - state.total.terms.n_tokens / float(state.start.sizes.sum()))
         return components.plus(state.start.scaled(unseen))
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsetopics.batches import IntArray
-from sparsetopics.learners.learner import StepInfo, Visit
+from sparsetopics.learners.learner import StepInfo, Visit, cut_rounds
 from sparsetopics.local_step import Globals
 from sparsetopics.options import StepSizes
 from sparsetopics.statistics import Components, Statistics, added, scaled
@@ -31,10 +32,11 @@ class StochasticState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StochasticLearner:
-    """One batch a step, as if all ``n_docs`` documents were like its own."""
+    """A round of batches a step, as if all ``n_docs`` documents were like theirs."""
 
     n_docs: int
     sizes: StepSizes
+    batches_per_round: int = 1
 
     def init(self, start: Statistics) -> StochasticState:
         return StochasticState(start.components, None, 0, start.zeros_like())
@@ -42,7 +44,7 @@ class StochasticLearner:
     def rounds(
         self, state: StochasticState, n_batches: int, rng: np.random.Generator
     ) -> list[IntArray]:
-        return [np.array([batch_id]) for batch_id in rng.permutation(n_batches)]
+        return cut_rounds(rng.permutation(n_batches), self.batches_per_round)
 
     def step(
         self,
@@ -50,17 +52,18 @@ class StochasticLearner:
         visits: Iterable[Visit],
         current: Globals,
     ) -> tuple[StochasticState, StepInfo]:
-        size = 1.0
-        for visit in visits:
-            size = (self.sizes.delay + state.n_steps + 1) ** -self.sizes.forgetting_rate
-            scale = self.n_docs / visit.summary.terms.n_docs
-            components = state.components.scaled(1.0 - size)
-            components.add(visit.summary.components, size * scale)
-            terms = scaled(visit.summary.terms, scale)
-            if state.terms is not None:
-                terms = added(scaled(state.terms, 1.0 - size), scaled(terms, size))
-            lap = state.lap.exchanged(visit.summary, None)
-            state = StochasticState(components, terms, state.n_steps + 1, lap)
+        summaries = [visit.summary for visit in visits]
+        size = (self.sizes.delay + state.n_steps + 1) ** -self.sizes.forgetting_rate
+        terms = reduce(added, (summary.terms for summary in summaries))
+        scale = self.n_docs / terms.n_docs
+        components, lap = state.components.scaled(1.0 - size), state.lap
+        for summary in summaries:
+            components.add(summary.components, size * scale)
+            lap = lap.exchanged(summary, None)
+        terms = scaled(terms, scale)
+        if state.terms is not None:
+            terms = added(scaled(state.terms, 1.0 - size), scaled(terms, size))
+        state = StochasticState(components, terms, state.n_steps + 1, lap)
         return state, StepInfo(step_size=size)
 
     def start_lap(self, state: StochasticState) -> StochasticState:

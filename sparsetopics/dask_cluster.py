@@ -1,0 +1,239 @@
+"""Dask workers as this package uses them: pure tasks, results in order, whichever workers die.
+
+A task is a function of what it is given and of files, so that Dask may run it again, or twice, and
+nothing but time is lost. An item goes to the worker that ranks highest for it by a hash of both
+names (rendezvous), unless that one has its share of the items already; so a worker mostly gets what
+it got before, even after others have come or gone. Others may take over.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from typing import Any, NamedTuple, TypeVar
+from uuid import uuid4
+
+from sparsetopics.errors import ClusterError, OptionError
+from sparsetopics.options import Workplace
+
+CONNECT_SECONDS = 10
+LOCAL_SETTINGS = {  # of a cluster that is started here
+    "distributed.scheduler.allowed-failures": 1000,  # workers that may die over one task
+    "distributed.deploy.lost-worker-timeout": "1 hour",  # until which a busy machine restarts one
+}
+NO_WORKER_SECONDS = 0.2  # between two looks whether there is a worker
+SETTINGS = {"distributed.admin.large-graph-warning-threshold": "64 GB"}  # a model is no graph
+RETRIES = 3  # of a task that fails for another reason, such as a shared disk that lags behind
+AHEAD = 3  # tasks for each worker that are handed out before the first result is taken
+PATIENCE = 2.0  # seconds before workers are looked after for the first time, and at most, as long
+MOST_PATIENCE = 300.0  # tasks and the way back of their results may take
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Value = TypeVar("Value")
+
+
+@contextmanager
+def open_cluster(place: Workplace) -> Iterator[Cluster]:
+    """The cluster of ``place``, or one of processes of this machine, with one thread each.
+
+    Raises OptionError if Dask is not installed, ClusterError if no scheduler answers.
+    """
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise OptionError(
+            "executor",
+            found=f"dask, without the package {error.name}",
+            wanted="Dask distributed",
+            hint="Install it with `pip install 'sparsetopics[dask]'`.",
+        ) from error
+    if place.scheduler is not None:
+        with dask.config.set(SETTINGS), _connected(Client, place.scheduler) as client:
+            yield Cluster(client)
+        return
+    with (
+        dask.config.set(SETTINGS | LOCAL_SETTINGS),
+        LocalCluster(
+            n_workers=place.workers,
+            threads_per_worker=1,
+            memory_limit=0,  # who trains knows how much the collection takes
+            dashboard_address=":0",  # any port, so that none is taken
+            silence_logs=logging.ERROR,
+        ) as local,
+        Client(local, set_as_default=False, direct_to_workers=True) as client,
+    ):
+        yield Cluster(client)
+
+
+def _connected(connect: Any, address: str) -> Any:
+    try:
+        return connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            address,
+            found="no Dask scheduler that answers",
+            wanted="the address of one, such as tcp://host:8786",
+            hint="Is it running, and is the port open?",
+        ) from error
+
+
+class _Task(NamedTuple):
+    """What was handed out and is waited for."""
+
+    item: Any
+    address: str  # of the worker that it was meant for
+    future: Any
+
+
+class Cluster:
+    """Workers of a Dask cluster."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._name = uuid4().hex
+        self._n_tasks = 0
+
+    def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+        """``function`` of each item, in their order; it must be pure, and known to the workers.
+
+        Raises what it raises, and ClusterError if the scheduler is lost.
+        """
+        return self._ordered(function, items, ())
+
+    def spread(
+        self, function: Callable[[Item, Value], Result], items: Iterable[Item], value: Value
+    ) -> Iterator[Result]:
+        """An ``executors.Spread``. The scheduler keeps ``value``: who loses it gets it again."""
+        shared = self._client.submit(_same, value, key=self._new_key(), retries=RETRIES)
+        return self._ordered(function, list(items), (shared,))
+
+    def _ordered(
+        self, function: Callable[..., Result], items: Sequence[Any], shared: tuple[Any, ...]
+    ) -> Iterator[Result]:
+        addresses = self._addresses()
+        places = placed([str(item) for item in items], sorted(addresses))
+        waiting: deque[_Task] = deque()
+        for item, place in zip(items, places, strict=True):
+            waiting.append(self._submit(function, item, shared, addresses[place]))
+            if len(waiting) > AHEAD * len(addresses):
+                yield self._first(function, shared, waiting)
+        while waiting:
+            yield self._first(function, shared, waiting)
+
+    def tell_all(self, function: Callable[[], None]) -> None:
+        """Run ``function`` in every worker that is there and soon done with it."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        told = [
+            self._client.submit(function, key=self._new_key(), workers=[address])
+            for address in workers
+        ]
+        with suppress(TimeoutError):
+            for future in told:
+                future.result(timeout=PATIENCE)
+
+    def _first(
+        self, function: Callable[..., Result], shared: tuple[Any, ...], waiting: deque[_Task]
+    ) -> Result:
+        """The result of the first task, which leaves."""
+        patience = PATIENCE
+        while True:
+            try:
+                result: Result = _result(waiting[0].future, patience)
+            except TimeoutError:
+                self._renew(function, shared, waiting)
+                patience = min(2 * patience, MOST_PATIENCE)
+            else:
+                waiting.popleft()
+                return result
+
+    def _renew(
+        self, function: Callable[..., Any], shared: tuple[Any, ...], waiting: deque[_Task]
+    ) -> None:
+        """Hand out again what was meant for workers that are gone.
+
+        If others are there they have it already. But if for a moment there were none, Dask waits
+        for the very worker that is gone.
+        """
+        addresses = sorted(self._addresses().values())
+        for index, task in enumerate(waiting):
+            if task.address not in addresses:
+                place = addresses[index % len(addresses)]
+                waiting[index] = self._submit(function, task.item, shared, place)
+
+    def _submit(
+        self, function: Callable[..., Any], item: Any, shared: tuple[Any, ...], address: str
+    ) -> _Task:
+        future = self._client.submit(
+            function,
+            item,
+            *shared,
+            key=self._new_key(),
+            workers=[address],
+            allow_other_workers=True,
+            retries=RETRIES,
+        )
+        return _Task(item, address, future)
+
+    def _new_key(self) -> str:
+        self._n_tasks += 1
+        return f"sparsetopics-{self._name}-{self._n_tasks}"
+
+    def _addresses(self) -> dict[str, str]:
+        """Of the workers, by their names, which outlive a restart; waits until there is one."""
+        while not (workers := self._client.scheduler_info(n_workers=-1)["workers"]):
+            time.sleep(NO_WORKER_SECONDS)
+        return {str(worker["name"]): address for address, worker in workers.items()}
+
+
+def _same(value: Value) -> Value:
+    """In a worker: what was sent."""
+    return value
+
+
+def placed(items: Sequence[str], workers: Sequence[str]) -> list[str]:
+    """The worker of each item; none has more than its even share."""
+    share = -(-len(items) // len(workers))
+    taken: Counter[str] = Counter()
+    places = []
+    for item in items:
+        free = (worker for worker in workers if taken[worker] < share)
+        places.append(max(free, key=lambda worker: _rank(worker, item)))
+        taken[places[-1]] += 1
+    return places
+
+
+def _rank(worker: str, item: str) -> bytes:
+    return blake2b(f"{worker}/{item}".encode(), digest_size=8).digest()
+
+
+def _result(future: Any, patience: float) -> Any:
+    """TimeoutError if it takes longer; what the task raises, if it is that."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+
+    try:
+        return future.result(timeout=patience)
+    except TimeoutError:
+        if future.status == "error":
+            raise future.exception() from None
+        raise
+    except KilledWorker as error:
+        raise ClusterError(
+            "the Dask cluster",
+            found=f"{error.allowed_failures + 1} workers that died over the same batch",
+            wanted="workers with enough memory",
+            hint="Or raise distributed.scheduler.allowed-failures where the scheduler runs.",
+        ) from error
+    except (CancelledError, OSError) as error:
+        raise ClusterError(
+            "the Dask cluster",
+            found=f"its scheduler lost ({type(error).__name__})",
+            wanted="one that stays",
+        ) from error

@@ -1,0 +1,163 @@
+"""Local steps by the workers of a Dask cluster, on the same batches and with the same bits.
+
+The parameters of a round go into a folder of the run, whose name no other version ever has; a
+worker maps its arrays into memory. It reads the corpus itself, divides it as the driver does, and
+keeps that for the run. What it makes of a batch goes back to the driver, who puts batches in and
+takes them out in their order, keeps what is memoized, and commits laps, as without Dask.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from threading import Lock
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+
+from sparsetopics.batches import IntArray, Source
+from sparsetopics.checkpoints import Arrays, decode, encode
+from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
+from sparsetopics.corpora.manifest import file_sha256
+from sparsetopics.dask_cluster import Cluster, open_cluster
+from sparsetopics.errors import RunError
+from sparsetopics.executors import SerialExecutor
+from sparsetopics.local_step import Fitted, Globals, LocalResult
+from sparsetopics.memo import Memo
+from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.run_plans import RunPlan
+from sparsetopics.run_sources import divided
+
+TREE = "tree.json"
+MAPPED_BYTES = 1 << 20  # arrays at least so large are mapped, not read
+
+
+class Job(NamedTuple):
+    """What a worker has to know of a run."""
+
+    name: str  # of this process' part of it, which no other has
+    plan: RunPlan
+    fingerprint: str  # of the corpus
+    with_responsibilities: bool  # whether anybody asks for them
+
+    @classmethod
+    def of(cls, plan: RunPlan) -> Job:
+        plan = replace(plan, base=plan.base.absolute())
+        fingerprint = file_sha256(plan.at(plan.corpus) / MANIFEST)
+        return cls(uuid4().hex, plan, fingerprint, bool(plan.options.active_moves.names))
+
+
+@contextmanager
+def open_dask_steps(plan: RunPlan, folder: Path) -> Iterator[Callable[[Source], DaskSteps]]:
+    """Makes steps of a source on the cluster of ``plan``.
+
+    ``folder``, which workers must see, is gone afterwards.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    with open_cluster(plan.workplace) as cluster:
+        folder.mkdir()
+        try:
+            yield partial(DaskSteps, cluster, Job.of(plan), folder.absolute())
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            cluster.tell_all(forget)
+
+
+@dataclass(slots=True)
+class DaskSteps:
+    """``LocalSteps`` whose tasks are batches."""
+
+    cluster: Cluster
+    job: Job
+    folder: Path
+    source: Source
+    n_rounds: int = 0
+
+    def fit_all(self, batch_ids: IntArray, current: Globals) -> Iterator[Fitted]:
+        self.n_rounds += 1
+        version = self.folder / f"{self.job.name}-{self.n_rounds:08d}"
+        write_globals(version, current)
+        fit = partial(fit_batch, job=self.job, version=version)
+        ids = batch_ids.tolist()
+        for batch_id, found in zip(ids, self.cluster.map(fit, ids), strict=True):
+            yield Fitted(self.source.read(batch_id), found)
+        shutil.rmtree(version, ignore_errors=True)
+
+
+def fit_batch(batch_id: int, job: Job, version: Path) -> LocalResult:
+    """In a worker: the local step of a batch."""
+    with _lock:  # threads of a worker share what it keeps
+        source, current = _kept_source(job), _kept_globals(version)
+    local = job.plan.options.local_step
+    found = current.allocation.fit(source.read(batch_id), current, local, SerialExecutor())
+    if job.with_responsibilities:
+        return found
+    return found._replace(responsibilities=Responsibilities.joined([]))
+
+
+def forget() -> None:
+    """In a worker: keep nothing any longer."""
+    with _lock:
+        _kept_source.cache_clear()
+        _kept_globals.cache_clear()
+
+
+_lock = Lock()
+
+
+@lru_cache(maxsize=1)
+def _kept_source(job: Job) -> Source:
+    manifest = job.plan.at(job.plan.corpus) / MANIFEST
+    found = file_sha256(manifest) if manifest.exists() else None
+    if found != job.fingerprint:
+        raise RunError(
+            str(manifest.parent),
+            found="no corpus" if found is None else "another corpus",
+            wanted="in every worker that of training, under the same path",
+            hint="Keep corpus and run on a disk that all machines share.",
+        )
+    return divided(job.plan, np.random.default_rng(job.plan.seed))
+
+
+@lru_cache(maxsize=1)
+def _kept_globals(version: Path) -> Globals:
+    return read_globals(version)
+
+
+def write_globals(folder: Path, current: Globals) -> None:
+    """Make ``folder``, as a whole; what a crash of the machine loses of it is made again."""
+    scratch = folder.with_suffix(".part")
+    scratch.mkdir()
+    arrays: Arrays = {}
+    tree = encode(current, arrays)
+    for name, array in arrays.items():
+        np.save(scratch / f"{name}.npy", array, allow_pickle=False)
+    (scratch / TREE).write_text(json.dumps(tree), encoding="utf-8")
+    os.replace(scratch, folder)
+
+
+def read_globals(folder: Path) -> Globals:
+    """What was written, bit by bit; RunError if this machine does not see it."""
+    if not folder.parent.exists():
+        raise RunError(
+            str(folder.parent),
+            found="no such folder in a worker",
+            wanted="a run on a disk that all machines share",
+        )
+    tree = json.loads((folder / TREE).read_text(encoding="utf-8"))
+    arrays = {path.stem: _loaded(path) for path in folder.glob("*.npy")}
+    current: Globals = decode(tree, arrays, Memo(folder))
+    return current
+
+
+def _loaded(path: Path) -> Any:
+    """Writable like any array, so that kernels are not compiled anew; the file stays as it is."""
+    is_mapped = path.stat().st_size >= MAPPED_BYTES
+    return np.asarray(np.load(path, mmap_mode="c" if is_mapped else None, allow_pickle=False))

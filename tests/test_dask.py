@@ -1,0 +1,297 @@
+"""Training by Dask workers: the same bits as without them, whichever of them die."""
+
+import json
+import os
+import pickle
+import signal
+import socket
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed")
+
+import dask
+from distributed import Client, LocalCluster
+
+from sparsetopics import dask_cluster, dask_steps, run_keeper, training
+from sparsetopics.dask_cluster import placed
+from sparsetopics.errors import ClusterError, OptionError, RunError
+from sparsetopics.learners.memoized import MemoizedLearner
+from sparsetopics.memo import Memo, OnDisk
+from sparsetopics.resumed_runs import resume_run
+from sparsetopics.run_plans import RunPlan
+from sparsetopics.statistics import Statistics
+from sparsetopics.trained_runs import train_run
+from sparsetopics.training_folder import TrainingFolder
+from worker_kills import MOMENTS_OF_WORKERS, Kills, name_of
+from worlds_on_disk import WORLDS, write_corpora
+
+N_BATCHES = 5
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two worker processes."""
+    with (
+        dask.config.set(dask_cluster.LOCAL_SETTINGS),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
+        ) as workers,
+    ):
+        yield workers
+
+
+@pytest.fixture(scope="module")
+def corpora(tmp_path_factory):
+    return write_corpora(tmp_path_factory.mktemp("corpora"))
+
+
+@pytest.fixture
+def plan_of(corpora, tmp_path, cluster):
+    """Of a world, by Dask unless said otherwise."""
+
+    def make(world, **others):
+        options = WORLDS[world]
+        corpus = corpora / ("documents" if options.counts_words else "vectors")
+        usual = {"n_batches": N_BATCHES, "out": tmp_path / "run", "corpus": corpus}
+        if others.get("executor", "dask") == "dask":
+            usual |= {"executor": "dask", "scheduler": cluster.scheduler_address}
+        return RunPlan(options=options, **usual | others)
+
+    return make
+
+
+def files_of(run):
+    """What a run folder says, without times."""
+    contents = {file.name: file.read_bytes() for file in run.iterdir() if file.is_file()}
+    lines = contents.pop("trace.jsonl").decode().splitlines()
+    entries = [{**json.loads(line), "seconds": None} for line in lines]
+    return contents | {"trace": entries}
+
+
+MOVES = {  # that the worlds are there for
+    "hdp": ("births_accepted", "deletes_accepted"),
+    "gaussian": ("births_accepted",),
+    "merging": ("merges_accepted",),
+}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_serial_threads_and_dask_give_the_same_bits(plan_of, tmp_path, world):
+    train_run(plan_of(world, executor="serial", out=tmp_path / "serial"))
+    train_run(plan_of(world, executor="threads", workers=2, out=tmp_path / "threads"))
+
+    train_run(plan_of(world, out=tmp_path / "dask", keep_state=True))
+
+    serial = files_of(tmp_path / "serial")
+    assert files_of(tmp_path / "threads") == serial
+    assert files_of(tmp_path / "dask") == serial
+    assert not (tmp_path / "dask" / "state" / "globals").exists()
+    for move in MOVES.get(world, ()):
+        assert sum(entry[move] for entry in serial["trace"]) > 0, move
+
+
+def test_streamed_batches_and_spilled_memos_give_the_same_bits(plan_of, tmp_path, small_memo):
+    given = {"resident_pairs": 0}
+    train_run(plan_of("hdp", executor="serial", out=tmp_path / "serial", **given))
+
+    train_run(plan_of("hdp", **given))
+
+    assert files_of(tmp_path / "run") == files_of(tmp_path / "serial")
+    assert small_memo.n_files > 0
+
+
+# --- workers that are killed ----------------------------------------------------------------------
+@pytest.fixture
+def small_memo(monkeypatch):
+    """Nearly everything that is memoized goes to files."""
+
+    class SmallMemo(Memo):
+        n_files = 0
+
+        def __init__(self, folder, **how):
+            super().__init__(folder, 2_000, **how)
+
+        def keep(self, arrays):
+            stored = super().keep(arrays)
+            SmallMemo.n_files += isinstance(stored, OnDisk)
+            return stored
+
+    monkeypatch.setattr(training, "Memo", SmallMemo)
+    return SmallMemo
+
+
+@pytest.fixture
+def kills(tmp_path, cluster):
+    """Marks for the workers, which are as they were before when the test is over."""
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    with Client(cluster, set_as_default=False) as client:
+        client.register_plugin(Kills(folder))
+        yield folder
+        client.unregister_worker_plugin(Kills.name)
+        client.wait_for_workers(2)
+
+
+@pytest.mark.parametrize("stage", MOMENTS_OF_WORKERS)
+def test_workers_may_die_whatever_they_do(plan_of, tmp_path, kills, small_memo, stage):
+    train_run(plan_of("short", executor="serial", out=tmp_path / "serial"))
+    for moment in MOMENTS_OF_WORKERS[stage]:
+        (kills / name_of(stage, moment)).touch()
+
+    train_run(plan_of("short"))
+
+    assert list(kills.iterdir()) == []  # all have died
+    assert files_of(tmp_path / "run") == files_of(tmp_path / "serial")
+
+
+class Killer:
+    """Kills a worker once before, once during and once after a function of the driver."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.deaths = []
+        self.killed = set()
+
+    def strike(self, moment):
+        if moment in self.deaths:
+            return
+        self.deaths.append(moment)
+        while not (alive := self.alive()):
+            time.sleep(0.05)
+        self.killed.add(alive[0])
+        os.kill(alive[0], signal.SIGKILL)
+
+    def alive(self):
+        pids = [nanny.pid for nanny in self.cluster.workers.values()]
+        return [pid for pid in pids if pid is not None and pid not in self.killed]
+
+    def around(self, patch, target, name, within=None):
+        """``within`` is the inner function, with its place, where the middle is."""
+        outer = getattr(target, name)
+
+        def call(*args, **kwargs):
+            self.strike("before")
+            result = outer(*args, **kwargs)
+            self.strike("after")
+            return result
+
+        patch.setattr(target, name, call)
+        if within is not None:
+            inner = getattr(*within)
+
+            def half(*args, **kwargs):
+                result = inner(*args, **kwargs)
+                self.strike("during")
+                return result
+
+            patch.setattr(*within, half)
+
+
+STAGES_OF_THE_DRIVER = {
+    "return": ((dask_cluster, "_result"), None),  # before, the worker may hold the result
+    "spill": ((Memo, "keep"), (np, "savez")),
+    "reduction": ((MemoizedLearner, "step"), (Statistics, "exchanged")),
+    "commit": ((TrainingFolder, "keep"), (run_keeper, "write_checkpoint")),
+}
+
+
+@pytest.mark.parametrize("stage", STAGES_OF_THE_DRIVER)
+def test_workers_may_die_whatever_the_driver_does(
+    plan_of, tmp_path, cluster, monkeypatch, small_memo, stage
+):
+    train_run(plan_of("short", executor="serial", out=tmp_path / "serial"))
+    killer, (outer, inner) = Killer(cluster), STAGES_OF_THE_DRIVER[stage]
+
+    with monkeypatch.context() as patch:
+        killer.around(patch, *outer, within=inner)
+        train_run(plan_of("short", checkpoint_every=1))
+
+    wanted = {"before", "after"} | ({"during"} if inner else set())
+    assert set(killer.deaths) == wanted
+    assert files_of(tmp_path / "run") == files_of(tmp_path / "serial")
+
+
+# --- what is refused, what is told ----------------------------------------------------------------
+def test_a_run_goes_on_with_other_workers(plan_of, tmp_path, cluster):
+    train_run(plan_of("lda", executor="serial", out=tmp_path / "whole"))
+    plan = plan_of("lda", executor="threads", keep_state=True, checkpoint_every=1)
+    train_run(replace(plan, options=replace(plan.options, laps=1)))
+
+    resume_run(plan.out, laps=3, executor="dask", scheduler=cluster.scheduler_address)
+
+    names = ("model.safetensors", "vocabulary.parquet")
+    whole, parts = files_of(tmp_path / "whole"), files_of(plan.out)
+    assert [parts[name] for name in names] == [whole[name] for name in names]
+
+
+def test_a_cluster_of_its_own(plan_of, tmp_path):
+    train_run(plan_of("lda", executor="serial", out=tmp_path / "serial"))
+
+    train_run(plan_of("lda", workers=2, scheduler=None))
+
+    assert files_of(tmp_path / "run") == files_of(tmp_path / "serial")
+
+
+def test_no_scheduler_is_told_in_one_line(plan_of, tmp_path, monkeypatch):
+    monkeypatch.setattr(dask_cluster, "CONNECT_SECONDS", 0.5)
+    with socket.socket() as port:  # bound, but nobody listens
+        port.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{port.getsockname()[1]}"
+
+        with pytest.raises(ClusterError, match=f"^{address}: found no Dask scheduler that answers"):
+            train_run(plan_of("lda", scheduler=address))
+
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("address", ["host:port", "carrier-pigeon://host:1"])
+def test_no_address_is_told_in_one_line(plan_of, address):
+    with pytest.raises(ClusterError, match="found no Dask scheduler that answers"):
+        train_run(plan_of("lda", scheduler=address))
+
+
+def test_without_dask_the_extra_is_named(plan_of, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+
+    with pytest.raises(OptionError, match=r"dask, without the package distributed.*\[dask\]"):
+        train_run(plan_of("lda"))
+
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_worker_with_another_corpus_says_so(plan_of, monkeypatch, tmp_path):
+    monkeypatch.setattr(dask_steps, "file_sha256", lambda path: "another")
+
+    with pytest.raises(RunError, match="found another corpus, wanted in every worker that of"):
+        train_run(plan_of("lda"))
+
+    assert not (tmp_path / "run").exists()
+
+
+def test_what_an_error_says_survives_the_way_back():
+    error = pickle.loads(pickle.dumps(OptionError("laps", found="0", wanted="1", hint="More.")))
+
+    assert type(error) is OptionError
+    assert str(error) == "laps: found 0, wanted 1. More."
+
+
+# --- where batches go -----------------------------------------------------------------------------
+def test_no_worker_has_more_than_its_share():
+    workers = [f"w{n}" for n in range(5)]
+    for n_items in range(1, 23):
+        places = placed([str(n) for n in range(n_items)], workers)
+
+        assert max(places.count(worker) for worker in workers) == -(-n_items // 5)
+
+
+def test_most_batches_stay_where_they_were_when_a_worker_goes():
+    items, workers = [str(n) for n in range(200)], [f"w{n}" for n in range(10)]
+    before, after = placed(items, workers), placed(items, workers[:-1])
+
+    stayed = sum(one == other for one, other in zip(before, after, strict=True))
+    assert stayed > 0.7 * sum(place != "w9" for place in before)

@@ -1,0 +1,90 @@
+"""Kills of Dask workers at chosen moments; a worker finds this module beside the tests.
+
+Marks are files of a folder, named after moments. A worker that comes to a moment, and takes away
+its mark, is killed: once for each mark, whoever comes first.
+"""
+
+import os
+import signal
+from functools import wraps
+from pathlib import Path
+
+from distributed import WorkerPlugin
+
+from sparsetopics import dask_steps
+from sparsetopics.executors import SerialExecutor
+
+MOMENTS_OF_WORKERS = {
+    "parameters": ("before reading",),
+    "local step": ("before", "during", "after"),
+    "return": ("before", "during"),
+}
+
+
+def name_of(stage, moment):
+    return f"{stage} {moment}".replace(" ", "-")
+
+
+class Kills(WorkerPlugin):
+    """Dies where there is a mark; puts everything back when it is taken out."""
+
+    name = "kills"
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    def setup(self, worker):
+        self.originals = {
+            (dask_steps, "read_globals"): dask_steps.read_globals,
+            (dask_steps, "SerialExecutor"): SerialExecutor,
+            (dask_steps, "fit_batch"): dask_steps.fit_batch,
+        }
+        dask_steps.read_globals = self.around("parameters", dask_steps.read_globals, " reading")
+        dask_steps.fit_batch = self.around("local step", dask_steps.fit_batch)
+        dask_steps.SerialExecutor = lambda: DyingExecutor(self)
+        self.handlers = worker.handlers
+        self.get_data = worker.handlers["get_data"]
+        worker.handlers["get_data"] = self.send
+
+    def teardown(self, worker):
+        for (module, name), original in self.originals.items():
+            setattr(module, name, original)
+        self.handlers["get_data"] = self.get_data
+
+    def transition(self, key, start, finish, **kwargs):
+        if finish == "memory":
+            self.reach("return", "before")
+
+    def send(self, comm, *args, **kwargs):
+        """The driver has asked for a result, and gets nothing."""
+        self.reach("return", "during")
+        return self.get_data(comm, *args, **kwargs)
+
+    def around(self, stage, function, of=""):
+        @wraps(function)
+        def call(*args, **kwargs):
+            self.reach(stage, f"before{of}")
+            result = function(*args, **kwargs)
+            self.reach(stage, f"after{of}")
+            return result
+
+        return call
+
+    def reach(self, stage, moment):
+        try:
+            (self.folder / name_of(stage, moment)).unlink()
+        except FileNotFoundError:
+            return
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DyingExecutor(SerialExecutor):
+    """Of a local step: dies when one of its parts is done."""
+
+    def __init__(self, kills):
+        self.kills = kills
+
+    def map(self, task, items):
+        found = [task(item) for item in items[:1]]
+        self.kills.reach("local step", "during")
+        return found + [task(item) for item in items[1:]]
