@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import stat
 import weakref
 import zipfile
 import zlib
@@ -16,6 +17,7 @@ from typing import IO, Literal, cast
 from sparsetopics.corpora.remote import RemoteFile
 from sparsetopics.errors import SourceError
 
+_UNIX = 3
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # zipfile unpacks others without a bound
 MOST_UNPACKED = 1 << 30  # bytes that a packed file may become whatever its size
 LARGEST_RATIO = 250  # of unpacked to packed bytes beyond that; text has 3 to 20
@@ -70,7 +72,8 @@ class ZipMember:
 
 
 def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
-    """The files of an archive by name; those that are hidden, or of macOS's making, left out.
+    """The files of an archive by name; links and those that are hidden, or of macOS's making, left
+    out.
 
     Raises SourceError if it is damaged or encrypted, if a name points out of it, or if its
     members claim more data than it has.
@@ -82,7 +85,7 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
             n_bytes, archive = path.n_bytes, _remote_archive(path)
     for info in archive.infolist():
         _check_name(info, str(path))
-    infos = [info for info in archive.infolist() if not info.is_dir()]
+    infos = [info for info in archive.infolist() if not info.is_dir() and not _is_link(info)]
     for info in infos:
         _check_member(info, str(path))
     n_packed = sum(info.compress_size for info in infos)
@@ -135,6 +138,10 @@ def _check_member(info: zipfile.ZipInfo, archive_name: str) -> None:
             wanted="members without a password",
             hint="Unpack it first.",
         )
+
+
+def _is_link(info: zipfile.ZipInfo) -> bool:
+    return info.create_system == _UNIX and stat.S_ISLNK(info.external_attr >> 16)
 
 
 def _is_hidden(inside: PurePosixPath) -> bool:

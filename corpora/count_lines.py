@@ -21,6 +21,8 @@ LARGEST_COUNT = np.iinfo(np.uint32).max
 _LARGEST_EXACT = 2.0**53
 _MOST_DOCS = 2**31 - 1  # in a file
 _DOCS_AT_ONCE = 1 << 20
+_MOST_WITHOUT = 1 << 20  # documents without a line, whatever else there is
+_MOST_EMPTY = 100  # for each line beyond that
 
 
 class LineLayout(NamedTuple):
@@ -151,6 +153,7 @@ def whole_documents(
         n_pairs += len(part.lines)
         waiting = np.concatenate((waiting, part.triples))
         last = int(waiting[-1, 0]) if len(waiting) else first
+        _check_empty(last, n_pairs, path)
         complete = int(np.searchsorted(waiting[:, 0], last))  # the last document may go on
         yield from _pieces(waiting[:complete], first, last)
         waiting, first = waiting[complete:], last
@@ -161,7 +164,19 @@ def whole_documents(
             wanted=f"{size.n_pairs}, as the head of the file says",
             hint="The file may be cut off.",
         )
+    _check_empty(size.n_docs, n_pairs, path)
     yield from _pieces(waiting, first, size.n_docs + 1)
+
+
+def _check_empty(n_docs: int, n_pairs: int, path: Place) -> None:
+    """A few bytes may say that there are thousands of millions of documents without a word."""
+    if n_docs > _MOST_WITHOUT + _MOST_EMPTY * n_pairs:
+        raise SourceError(
+            str(path),
+            found=f"{n_docs} documents for {n_pairs} lines",
+            wanted=f"at most {_MOST_EMPTY} for each line",
+            hint="Leave out documents without words.",
+        )
 
 
 def _pieces(triples: NDArray[np.int64], first: int, stop: int) -> Iterator[Documents]:

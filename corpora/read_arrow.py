@@ -38,7 +38,7 @@ def read_parquet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[
             names = column_names(table.schema_arrow, str(file.path))
             positions = find_fields(names, options, str(file.path))
             columns = [names[position] for position in positions if position is not None]
-            n_rows = rows_at_once(check_sizes(source, table.metadata))
+            n_rows = rows_at_once(check_sizes(source))
             batches = table.iter_batches(n_rows, columns=columns, use_threads=False)
             yield from table_blocks(batches, str(file.path), options)
 

@@ -15,6 +15,7 @@ from sparsetopics.corpora.byte_stream import LineBlock, line_blocks
 from sparsetopics.corpora.fields import DEFAULT_ID_FIELD, DEFAULT_LABEL_FIELD, no_field
 from sparsetopics.corpora.sources import ReadOptions, SourceFile
 from sparsetopics.errors import SourceError
+from sparsetopics.small_files import parse_json
 
 
 def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
@@ -70,7 +71,7 @@ def _label_field(options: ReadOptions) -> str:
 def _field_types(data: bytes, options: ReadOptions) -> dict[str, pa.DataType] | None:
     """Arrow types of the wanted fields by the first line; None if only a close look can tell."""
     try:
-        first = json.loads(data[: data.index(b"\n")])
+        first = parse_json(data[: data.index(b"\n")])
     except ValueError:
         return None
     if not isinstance(first, dict) or type(first.get(options.text_field)) is not str:
@@ -98,8 +99,8 @@ def _decode_line(
     line: bytes, where: str, options: ReadOptions
 ) -> tuple[str | None, str | None, str]:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        record = parse_json(line)
+    except ValueError as error:
         raise SourceError(where, found=f"no JSON ({error})", wanted="one object a line") from error
     if not isinstance(record, dict):
         raise SourceError(where, found=f"JSON {_kind(record)}", wanted="an object")
@@ -111,18 +112,21 @@ def _decode_line(
         raise SourceError(
             where, found=f"{_kind(text)} in field {options.text_field!r}", wanted="a string"
         )
-    doc_id = _name_of(record, _id_field(options), where)
-    return doc_id, _name_of(record, _label_field(options), where), _encodable(text, where, options)
+    doc_id = _name_of(record, _id_field(options), where, options)
+    label = _name_of(record, _label_field(options), where, options)
+    return doc_id, label, _encodable(text, where, options)
 
 
-def _name_of(record: dict[str, Any], field: str, where: str) -> str | None:
+def _name_of(record: dict[str, Any], field: str, where: str, options: ReadOptions) -> str | None:
     """An id or label as text; null and a missing field are None."""
     value = record.get(field)
     if isinstance(value, dict | list):
         raise SourceError(
             where, found=f"{_kind(value)} in field {field!r}", wanted="a string or a number"
         )
-    return value if isinstance(value, str | None) else json.dumps(value)
+    if value is None:
+        return None
+    return _encodable(value, where, options) if isinstance(value, str) else json.dumps(value)
 
 
 def _encodable(text: str, where: str, options: ReadOptions) -> str:

@@ -75,7 +75,7 @@ def read_parquet_numbers(
             pq.ParquetFile(source) as table,
         ):
             fields = find_numbers(table.schema_arrow, options, where)
-            check_sizes(source, table.metadata)
+            check_sizes(source)
             n_rows = max(1, BLOCK_BYTES // (8 * len(fields.all)))
             batches = table.iter_batches(n_rows, columns=fields.all, use_threads=False)
             yield from _blocks(batches, fields, where)

@@ -6,6 +6,7 @@ sorted by document.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -27,6 +28,7 @@ from sparsetopics.errors import SourceError
 
 _N_HEADER_LINES = 3
 _LAYOUT = LineLayout()
+_HEADER_NUMBER = re.compile(rb"\s*\d{1,18}\s*")
 
 
 def read_uci(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
@@ -73,7 +75,7 @@ def _open(path: Place) -> tuple[Size, Iterator[Pairs]]:
 
 
 def _header_number(line: bytes, path: Place, number: int) -> int:
-    if not line.strip().isdigit():
+    if not _HEADER_NUMBER.fullmatch(line):
         raise SourceError(
             f"{path}, line {number}", found=repr(line.decode())[:60], wanted="a header number"
         )

@@ -16,6 +16,8 @@ from sparsetopics.corpora.manifest import (
     size_from_json,
 )
 
+MOST_COLUMNS = 2**31 - 1  # of a list of fixed size in Arrow
+
 
 @dataclass(frozen=True, slots=True)
 class VectorManifest:
@@ -74,7 +76,7 @@ def _to_json(manifest: VectorManifest) -> dict[str, Any]:
 def _from_json(content: dict[str, Any]) -> VectorManifest:
     n_columns = size_from_json(content["n_columns"])
     columns, projection = content["columns"], content["projection"]
-    if n_columns < 1 or (columns is not None and len(columns) != n_columns):
+    if not 1 <= n_columns <= MOST_COLUMNS or (columns is not None and len(columns) != n_columns):
         raise ValueError(f"{n_columns} columns")
     return VectorManifest(
         n_columns=n_columns,

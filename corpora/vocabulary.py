@@ -77,7 +77,7 @@ class Vocabulary:
 def _read_table(path: Path) -> pa.Table:
     """Words stay a dictionary, so that a short file cannot ask for much memory."""
     with path.open("rb") as raw, pq.ParquetFile(raw, read_dictionary=["word"]) as file:
-        check_sizes(raw, file.metadata)
+        check_sizes(raw)
         return file.read(list(_COLUMNS), use_threads=False)
 
 

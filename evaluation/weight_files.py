@@ -88,7 +88,7 @@ def _is_number(text: str) -> bool:
 
 def _parquet(path: Path) -> WordWeights:
     with path.open("rb") as raw, pq.ParquetFile(raw) as file:
-        check_sizes(raw, file.metadata)
+        check_sizes(raw)
         return _of_table(file.read(use_threads=False))
 
 

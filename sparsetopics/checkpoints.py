@@ -193,6 +193,13 @@ def _read_array(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> NDArray[Any
     return array.transpose(np.argsort(tree["axes"]))
 
 
+def _read_number(tree: Any) -> Any:
+    dtype = np.dtype(tree["number"])
+    if dtype.kind not in "biuf":  # others take a number for their size
+        raise TypeError(f"numbers of type {dtype}")
+    return dtype.type(tree["value"])
+
+
 def _read_kind(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> Any:
     kind, parts = KINDS[tree["kind"]], tree["fields"]
     known = [field.name for field in fields(kind)] if is_dataclass(kind) else kind._fields
@@ -208,7 +215,7 @@ def _read_mapping(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> dict[Any,
 
 _READERS: Mapping[str, Callable[[Any, Mapping[str, Any], Memo], Any]] = {
     "array": _read_array,
-    "number": lambda tree, arrays, memo: np.dtype(tree["number"]).type(tree["value"]),
+    "number": lambda tree, arrays, memo: _read_number(tree),
     "file": lambda tree, arrays, memo: memo.adopt(tree["file"], tree["bytes"]),
     "kept": lambda tree, arrays, memo: memo.keep(decode(tree["kept"], arrays, memo)),
     "path": lambda tree, arrays, memo: Path(tree["path"]),

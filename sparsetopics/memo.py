@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from sparsetopics.npz_arrays import ArchivedArrays
 
 MEMORY_BUDGET = 256 * 2**20  # bytes
 PATTERN = "memo-*.npz"
+_NAME = re.compile(r"memo-(\d{8,18})\.npz")
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -62,7 +64,9 @@ class Memo:
 
     def adopt(self, name: str, size: int) -> StoredArrays:
         """What a process before this one kept in a file of ``size`` bytes; RunError if not."""
-        path = self._folder / name
+        path = self._folder / str(name)
+        if not _NAME.fullmatch(path.name) or path.parent != self._folder:  # or it is removed later
+            raise RunError(str(path), found=f"{name!r}", wanted="a file that the memo has written")
         found = path.stat().st_size if path.is_file() else None
         if found != size:
             text = "no such file" if found is None else f"{found:,} bytes"
@@ -101,7 +105,8 @@ class Memo:
 
 
 def _number(path: Path) -> int:
-    return int(path.stem.removeprefix("memo-"))
+    known = _NAME.fullmatch(path.name)
+    return 0 if known is None else int(known[1])
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,9 @@ PRIOR = "prior_"  # before the names of the prior's own arrays and numbers
 _COMPONENTS, _COLUMNS = ("n_topics",), ("n_columns",)
 _VECTORS, _MATRIX = ("n_topics", "n_columns"), ("n_columns", "n_columns")
 _MATRICES = ("n_topics", "n_columns", "n_columns")
+_FLOAT32 = float(np.finfo(np.float32).max)
+_MEANS = ArrayFormat(_VECTORS, _FLOAT32, -_FLOAT32)
+_MEAN = ArrayFormat(_COLUMNS, _FLOAT32, -_FLOAT32)
 _COUNTS = ArrayFormat(_COMPONENTS, lower=-np.finfo(float).tiny)
 
 
@@ -74,10 +77,10 @@ MIXTURE_FORMATS: dict[LikelihoodName, MixtureFormat] = {
         {
             "degrees_of_freedom": ArrayFormat(_COMPONENTS),
             "scale_matrices": ArrayFormat(_MATRICES, lower=-inf),
-            "means": ArrayFormat(_VECTORS, lower=-inf),
+            "means": _MEANS,
             "mean_precisions": ArrayFormat(_COMPONENTS),
             "prior_scale_matrix": ArrayFormat(_MATRIX, lower=-inf),
-            "prior_mean": ArrayFormat(_COLUMNS, lower=-inf),
+            "prior_mean": _MEAN,
         },
         ("prior_degrees_of_freedom", "prior_mean_precision"),
     ),
@@ -91,9 +94,9 @@ MIXTURE_FORMATS: dict[LikelihoodName, MixtureFormat] = {
         IsotropicGaussian,
         NormalPosterior,
         {
-            "means": ArrayFormat(_VECTORS, lower=-inf),
+            "means": _MEANS,
             "mean_precisions": ArrayFormat(_COMPONENTS),
-            "prior_mean": ArrayFormat(_COLUMNS, lower=-inf),
+            "prior_mean": _MEAN,
         },
         ("prior_variance", "prior_mean_precision"),
     ),
@@ -103,10 +106,10 @@ MIXTURE_FORMATS: dict[LikelihoodName, MixtureFormat] = {
         {
             "shapes": ArrayFormat(_COMPONENTS),
             "rates": ArrayFormat(_VECTORS),
-            "means": ArrayFormat(_VECTORS, lower=-inf),
+            "means": _MEANS,
             "mean_precisions": ArrayFormat(_COMPONENTS),
             "prior_rates": ArrayFormat(_COLUMNS),
-            "prior_mean": ArrayFormat(_COLUMNS, lower=-inf),
+            "prior_mean": _MEAN,
         },
         ("prior_shape", "prior_mean_precision"),
     ),

@@ -24,6 +24,7 @@ ARRAYS_FILE = "model.safetensors"
 TRACE_FILE = "trace.jsonl"
 CONFIG_FILE = "config.toml"
 RUN_FILES = (SETTINGS_FILE, ARRAYS_FILE, TRACE_FILE, CONFIG_FILE, "vocabulary.parquet")
+LARGEST_NUMBER = 1e100  # beyond which, and below its inverse, products leave what floats can hold
 LARGEST_SIZE = 2**53  # of what is counted: floats are exact up to there
 TRACE_NUMBERS = ("elbo_per_token", "criterion_per_token", "heldout_log_likelihood_per_token")
 TRACE_SIZES = (
@@ -48,7 +49,7 @@ class ArrayFormat(NamedTuple):
 
     @property
     def values(self) -> str:
-        if self.lower == -inf:
+        if self.lower <= -1.0:
             return "finite numbers"
         if self.lower < 0.0:
             return "finite numbers of 0 or more"
@@ -129,7 +130,7 @@ def check_numbers(path: Path, settings: Mapping[str, Any], names: Sequence[str])
     """RunError for the first entry that is no positive number."""
     for name in names:
         number = settings.get(name)
-        if not (isinstance(number, float) and 0 < number < inf):
+        if not (isinstance(number, float) and 1 / LARGEST_NUMBER < number < LARGEST_NUMBER):
             raise RunError(str(path), found=f"{name} {number!r}", wanted="a positive number")
 
 
@@ -164,7 +165,8 @@ def _check_array(where: str, array: Any, shape: tuple[int, ...], wanted: ArrayFo
         raise RunError(where, found=found, wanted=f"shape {shape}")
     if array.dtype != np.float64:
         raise RunError(where, found=f"{array.dtype} numbers", wanted="float64")
-    bad = ~((array > wanted.lower) & (array < wanted.upper))
+    lower, upper = max(wanted.lower, -LARGEST_NUMBER), min(wanted.upper, LARGEST_NUMBER)
+    bad = ~((array > (lower or 1 / LARGEST_NUMBER)) & (array < upper))
     if bad.any():
         found = f"{array[bad][0]} among {int(bad.sum()):,} bad values"
         raise RunError(where, found=found, wanted=wanted.values)

@@ -15,6 +15,7 @@ from sparsetopics.options import LocalOptions, TrainingOptions
 from sparsetopics.statistics import Statistics
 from sparsetopics.word_counts import WordCounts
 
+MEMO_FILE = "memo-00000001.npz"
 TABLE = np.random.default_rng(0).random((4, 3))
 
 
@@ -118,7 +119,15 @@ def rewritten(path, change):
         (lambda tree: tree["value"].update(kind="Popen"), "damaged checkpoint"),
         (lambda tree: tree["value"]["fields"].pop("lap"), "other fields"),
         (lambda tree: tree["value"]["fields"].update(lap={}), "damaged checkpoint"),
-        (lambda tree: tree.update(value={"file": "x", "bytes": 3}), "x: found no such file"),
+        (
+            lambda tree: tree.update(value={"file": "x", "bytes": 3}),
+            "x: found 'x', wanted a file that",
+        ),
+        (
+            lambda tree: tree.update(value={"file": f"../{MEMO_FILE}", "bytes": 3}),
+            "wanted a file that",
+        ),
+        (lambda tree: tree.update(value={"file": MEMO_FILE, "bytes": 3}), "found no such file"),
         (lambda tree: tree.pop("value"), "damaged checkpoint"),
     ],
 )

@@ -6,6 +6,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,10 +14,17 @@ import numpy as np
 
 from fuzz.all_subjects import sandbox_of
 from fuzz.cases import SECONDS, Outcome, Sandbox
-from fuzz.limits import MEMORY, forbid_writing_outside, limit_memory, peak_memory
+from fuzz.limits import (
+    MEMORY,
+    forbid_writing_outside,
+    free_memory,
+    limit_memory,
+    peak_memory,
+)
 
 COLUMNS = ("done", "refused", "accepted", "crashes", "milliseconds", "is_running")
 PATIENCE = 4 * SECONDS  # before a process that makes no progress is killed
+AT_ONCE = 50  # cases that share a limit of memory
 MOST_CRASHES = 100  # of a reader, before it is left alone
 
 
@@ -42,8 +50,9 @@ def watch(campaign: Campaign, command: Sequence[str]) -> np.ndarray:
             seen, since = -1, time.monotonic()
             while process.poll() is None:
                 time.sleep(0.2)
-                if table[:, 0].sum() != seen:
-                    seen, since = int(table[:, 0].sum()), time.monotonic()
+                done = int(table[:, 0].sum())
+                if done != seen or not table[:, 5].any():  # or a reader is being prepared
+                    seen, since = done, time.monotonic()
                 elif time.monotonic() - since > PATIENCE:
                     process.kill()
         if process.returncode and not table[:, 5].any():
@@ -57,14 +66,14 @@ def work(campaign: Campaign) -> None:
     room = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=room) as scratch:
         tempfile.tempdir = scratch
-        left = [(row, _warm(reader, Path(scratch), campaign.seed))
-                for row, reader in zip(table, campaign.readers, strict=True)
-                if row[0] < campaign.n_cases]  # fmt: skip
-        limit_memory()
         forbid_writing_outside(Path(scratch), campaign.kept)
-        for row, sandbox in left:
+        for row, reader in zip(table, campaign.readers, strict=True):
+            if row[0] >= campaign.n_cases:
+                continue
+            free_memory()
+            sandbox = _warm(reader, Path(scratch), campaign.seed)
             _run(campaign, sandbox, row)
-            said = f"{sandbox.name}: {row[0]:,} cases, {row[3]} crashes"
+            said = f"{reader}: {row[0]:,} cases, {row[3]} crashes"
             print(said, file=sys.stderr, flush=True)
 
 
@@ -80,7 +89,11 @@ def _warm(reader: str, scratch: Path, seed: int) -> Sandbox:
 def _run(campaign: Campaign, sandbox: Sandbox, row: np.ndarray) -> None:
     if row[5]:  # the process before this one died of it
         _count(campaign, sandbox, row, Outcome("the process died, or was killed as it hung"))
-    while row[0] < campaign.n_cases:
+    for tried in count():
+        if row[0] >= campaign.n_cases:
+            break
+        if tried % AT_ONCE == 0:
+            limit_memory()  # anew: Arrow's zstd leaks some address space with every error
         row[5] = 1
         began = time.monotonic()
         outcome = sandbox.run(int(row[0]))

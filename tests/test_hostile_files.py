@@ -1,0 +1,378 @@
+"""Files made to harm: bombs, links, paths out of folders, sizes that are lies, pickles.
+
+What the fuzzer has found stands in ``test_fuzz.py``.
+"""
+
+import gzip
+import io
+import json
+import stat
+import struct
+import tracemalloc
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from collections_on_disk import documents_of
+from sparsetopics import small_files
+from sparsetopics.corpora import archives, parquet_sizes, read_arrow, read_images
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.ingest import ingest
+from sparsetopics.corpora.ingest_vectors import ingest_vectors
+from sparsetopics.corpora.parquet_sizes import check_sizes
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.errors import CorpusFormatError, RunError, SourceError
+from sparsetopics.evaluation.topic_matrix import read_topic_matrix
+from sparsetopics.evaluation.weight_files import READERS
+from sparsetopics.loading import load
+from sparsetopics.memo import Memo
+from sparsetopics.npy_arrays import read_npy
+
+ZEROS = bytes(3 << 20)
+
+
+@pytest.fixture
+def small_bombs(monkeypatch):
+    """A mebibyte is too much, if it was packed too well."""
+    monkeypatch.setattr(archives, "MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr(parquet_sizes, "MOST_UNPACKED", 1 << 20)
+
+
+def refused(source, tmp_path, match, make=ingest, kind=SourceError):
+    with pytest.raises(kind, match=match) as caught:
+        make([source], tmp_path / "corpus")
+    assert len(str(caught.value).splitlines()) == 1
+    assert str(caught.value).isprintable()
+    assert not (tmp_path / "corpus").exists()
+
+
+def zipped(path, members, packing=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        for member, data in members.items():
+            archive.writestr(member, data)
+    return path
+
+
+def lines_of(n_bytes):
+    return b"owl cat\n" * (n_bytes // 8)
+
+
+@pytest.mark.parametrize("name", ["a.lines.gz", "a.lines.zst", "a.parquet.gz", "a.txt.gz"])
+def test_a_packed_bomb_is_stopped_on_the_way(name, tmp_path, small_bombs):
+    data = lines_of(3 << 20)
+    packed = gzip.compress(data) if name.endswith("gz") else pa.compress(data, "zstd", asbytes=True)
+    (tmp_path / name).write_bytes(packed)
+
+    refused(tmp_path / name, tmp_path, r"bytes that unpack to .* or more, wanted at most 250 times")
+
+
+def test_what_is_no_bomb_is_read_however_long(tmp_path, small_bombs):
+    words = np.random.default_rng(0).integers(0, 26**5, 200_000)
+    text = "".join(np.base_repr(word + 26**5, 26) + " " for word in words).encode()
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(text, 1))
+
+    ingest([tmp_path / "a.txt.gz"], tmp_path / "corpus")
+
+    assert len(text) > archives.MOST_UNPACKED
+
+
+@pytest.mark.parametrize("members", [{"a.lines": lines_of(3 << 20)}, {"a.npy": ZEROS}])
+def test_a_zip_bomb_is_refused_unopened(members, tmp_path, small_bombs):
+    path = zipped(tmp_path / "a.zip", members)
+
+    refused(path, tmp_path, r"a\.zip: found [\d,]+ bytes that unpack to 3,")
+
+
+def test_small_members_may_be_a_bomb_together(tmp_path, small_bombs):
+    path = zipped(tmp_path / "a.zip", {f"{n}.txt": bytes(900_000) for n in range(4)})
+
+    refused(path, tmp_path, "that unpack to 3,600,000")
+
+
+def test_what_is_packed_twice_is_compared_with_the_archive(tmp_path, small_bombs):
+    inner = gzip.compress(lines_of(3 << 20), 9)
+    path = zipped(tmp_path / "a.zip", {"a.lines.gz": inner})
+
+    refused(path, tmp_path, r"a\.zip/a\.lines\.gz: found [\d,]+ bytes that unpack")
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_packings_without_a_bound_are_refused(packing, tmp_path):
+    refused(zipped(tmp_path / "a.zip", {"a.txt": "owl"}, packing), tmp_path, "packed by method")
+
+
+@pytest.mark.parametrize("name", [".", "", "\n", "a\nb.txt", "\x1b[31m.txt"])
+def test_odd_names_of_members(name, tmp_path):
+    path = zipped(tmp_path / "a.zip", {"b.txt": "owl"})
+    info = zipfile.ZipInfo("x" * max(1, len(name)))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(info, "cat")
+        info.filename = name
+
+    try:
+        ingest([path], tmp_path / "corpus")
+    except SourceError as error:
+        assert str(error).isprintable()  # noqa: PT017  either way is right
+    else:
+        assert "b.txt" in documents_of(Corpus.open(tmp_path / "corpus"))
+
+
+def test_links_in_an_archive_are_not_followed_nor_read(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a.txt": "owl"})
+    link = zipfile.ZipInfo("b.txt")
+    link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(link, "/etc/hostname")
+
+    ingest([path], tmp_path / "corpus")
+
+    assert documents_of(Corpus.open(tmp_path / "corpus")) == {"a.txt": {"owl": 1}}
+
+
+@pytest.mark.parametrize("compression", ["zstd", "gzip", "brotli"])
+def test_a_parquet_bomb_is_refused_before_it_is_unpacked(compression, tmp_path, small_bombs):
+    table = pa.table({"text": ["owl " * 1_000_000, "cat"]})
+    pq.write_table(table, tmp_path / "a.parquet", compression=compression, use_dictionary=False)
+
+    refused(tmp_path / "a.parquet", tmp_path, r"bytes that unpack to 4,0\d\d,\d\d\d or more")
+
+
+def test_a_list_without_end_is_refused(tmp_path, small_bombs):
+    """Repeated values take next to no bytes, packed or not."""
+    table = pa.table({"x": pa.array([[1.0] * 400_000])})
+    pq.write_table(table, tmp_path / "a.parquet", compression="none")
+
+    refused(tmp_path / "a.parquet", tmp_path, "that unpack to", ingest_vectors)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+def test_every_page_is_seen(version, compression, tmp_path):
+    """The heads and what they announce are all that a column has on disk."""
+    rng = np.random.default_rng(0)
+    names = [f"name {n}" for n in range(5_000)]
+    table = pa.table(
+        {
+            "name": names,
+            "label": ["owl", None] * 2_500,
+            "number": rng.random(5_000),
+            "long": ["x" * 3_000, *names[1:]],
+            "list": pa.array([list(range(n % 4)) for n in range(5_000)]),
+        }
+    )
+    path = tmp_path / "a.parquet"
+    pq.write_table(
+        table, path, compression=compression, data_page_version=version, row_group_size=2_000,
+        data_page_size=5_000, write_page_checksum=True,
+    )  # fmt: skip
+
+    with path.open("rb") as raw, pq.ParquetFile(raw) as file:
+        groups = parquet_sizes.row_groups(raw)
+        assert len(groups) == file.metadata.num_row_groups == 3
+        for index, group in enumerate(groups):
+            for number, chunk in enumerate(group):
+                column = file.metadata.row_group(index).column(number)
+                found = list(parquet_sizes.pages(raw, chunk))
+                n_heads = sum(page.n_head for page in found)
+                assert chunk.n_values == column.num_values
+                assert chunk.is_nested == (number == 4)
+                assert n_heads + sum(p.n_packed for p in found) == column.total_compressed_size
+                assert n_heads + sum(p.n_unpacked for p in found) == column.total_uncompressed_size
+                assert found[0].is_dictionary == column.has_dictionary_page
+        assert check_sizes(raw) > 2_000
+
+
+def test_rows_that_share_a_long_string_are_read_one_by_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(read_arrow, "_MOST_DECODED", 1 << 20)
+    monkeypatch.setattr(read_arrow, "BLOCK_BYTES", 1 << 20)
+    text = pa.DictionaryArray.from_arrays(pa.array([0] * 90), pa.array(["owl " * 100_000]))
+    pq.write_table(pa.table({"text": text}), tmp_path / "a.parquet", store_schema=False)
+    before = pa.total_allocated_bytes()
+    pool = pa.default_memory_pool()
+
+    blocks = read_arrow.read_parquet(
+        [read_arrow.SourceFile(tmp_path / "a.parquet", "a")], read_arrow.ReadOptions()
+    )
+
+    for pending in blocks:
+        assert len(pending().texts) <= 4
+        assert pa.total_allocated_bytes() - before < 16 << 20, pool.backend_name
+
+
+def test_a_vocabulary_of_one_word_many_times(tmp_path):
+    numbers = pa.array([1] * 100_000)
+    word = pa.DictionaryArray.from_arrays(pa.array([0] * 100_000), pa.array(["x" * 10_000]))
+    table = pa.table({"word": word, "document_frequency": numbers, "term_frequency": numbers})
+    pq.write_table(table, tmp_path / "vocabulary.parquet", store_schema=False)
+
+    with pytest.raises(CorpusFormatError, match="1 different words in 100,000"):
+        Vocabulary.load(tmp_path)
+
+
+def png(width, height):
+    """Of pixels that are not there."""
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)), (b"IDAT", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
+
+
+@pytest.mark.parametrize("size", [(2**31 - 1, 2**31 - 1), (10_000, 10_000)])
+def test_a_huge_image_is_refused_by_its_head(size, tmp_path):
+    pytest.importorskip("PIL")
+    (tmp_path / "a.png").write_bytes(png(*size))
+
+    refused(tmp_path / "a.png", tmp_path, "pixels", ingest_vectors)
+    assert read_images.LARGEST_IMAGE < 10_000**2
+
+
+@pytest.mark.parametrize("data", [b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", b"8BPS"])
+def test_what_pillow_would_start_programs_for_is_no_image(data, tmp_path):
+    pytest.importorskip("PIL")
+    (tmp_path / "a.png").write_bytes(data + bytes(200))
+
+    refused(tmp_path / "a.png", tmp_path, "cannot be decoded", ingest_vectors)
+
+
+class Harm:
+    """Unpickled, it leaves a file."""
+
+    def __reduce__(self):
+        return (Path("harm").write_text, ("done",))
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+def test_nothing_is_unpickled(suffix, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / f"a{suffix}"
+    harm = np.array([[Harm()]], object)
+    if suffix == ".npy":
+        np.save(path, harm, allow_pickle=True)
+    else:
+        np.savez(path, values=harm, topic_word=harm)
+
+    refused(path, tmp_path, "Python objects, which is never unpickled", ingest_vectors)
+    with pytest.raises(RunError, match="never unpickled"):
+        read_topic_matrix(path, ["owl"], READERS[suffix])
+
+    assert not (tmp_path / "harm").exists()
+
+
+@pytest.mark.parametrize(
+    "shape", ["(1000000000000, 1000)", "(99999999999999999999999, 2)", "(-1, 4)", "(2**40, 1)"]
+)
+def test_an_array_whose_head_lies_asks_for_no_memory(shape):
+    head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    data = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + bytes(64)
+    tracemalloc.start()
+
+    with pytest.raises(ValueError, match=r"early|shape|header|malformed"):
+        read_npy(io.BytesIO(data))
+
+    assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("array real general\n2 5\n" + "1\n" * 9, "numbers of shape"),
+        ("array real general\n2 5\n" + "1\n" * 11, "numbers of shape"),
+        ("array real general\n1000000 1000000\n1\n", "numbers in"),
+        ("array real general\n0 5\n", "numbers in"),
+        ("coordinate real general\n1000000 1000000 1\n1 1 1\n", "numbers in"),
+        ("coordinate real general\n2 5 1\n3 1 1\n", "a row or column that is not there"),
+        ("coordinate real general\n2 5 1\n1.5 1 1\n", "a row or column that is not there"),
+        ("coordinate real general\n2 5 2\n1 1 1\n", "entries, where the head says 2"),
+        ("array complex general\n2 5\n", "the first line"),
+        ("array real general\n2\n", "sizes"),
+    ],
+)
+def test_matrix_market_weights_are_as_many_as_promised(body, message, tmp_path):
+    """scipy ends the process for some of these."""
+    (tmp_path / "a.mtx").write_text(f"%%MatrixMarket matrix {body}")
+
+    with pytest.raises(RunError, match=message):
+        read_topic_matrix(tmp_path / "a.mtx", list("abcde"), READERS[".mtx"])
+
+
+@pytest.mark.parametrize("n_docs", [2_000_000_000, 2**31, 10**17])
+def test_documents_that_are_only_promised(n_docs, tmp_path):
+    (tmp_path / "docword.a.txt").write_text(f"{n_docs}\n1\n1\n1 1 1\n")
+    (tmp_path / "vocab.a.txt").write_text("owl\n")
+
+    refused(tmp_path / "docword.a.txt", tmp_path, f"{n_docs} documents")
+
+
+@pytest.mark.parametrize("file", ["../../outside", "/etc/hostname", "..", "a/b", "a\0b", "x" * 300])
+def test_a_manifest_that_points_out_of_its_folder(file, tmp_path):
+    (tmp_path / "a.txt").write_text("owl")
+    ingest([tmp_path / "a.txt"], tmp_path / "corpus")
+    path = tmp_path / "corpus" / "manifest.json"
+    content = json.loads(path.read_text())
+    content["shards"][0]["file"] = file
+    path.write_text(json.dumps(content))
+
+    with pytest.raises(CorpusFormatError, match="odd entry"):
+        Corpus.open(tmp_path / "corpus")
+
+
+@pytest.mark.parametrize("file", ["../memo-00000001.npz", "/memo-00000001.npz", "model.json", "."])
+def test_a_checkpoint_that_points_out_of_its_folder(file, tmp_path):
+    """What a memo adopts it may remove."""
+    (tmp_path / "memo").mkdir()
+    (tmp_path / "memo-00000001.npz").write_bytes(b"abc")
+
+    with pytest.raises(RunError, match="wanted a file that the memo has written"):
+        Memo(tmp_path / "memo").adopt(file, 3)
+
+
+def test_strange_names_in_the_memo(tmp_path):
+    (tmp_path / "memo-x.npz").write_bytes(b"")
+
+    Memo(tmp_path).drop_strangers()
+
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a":' * 100_000, "1" * 5_000, '{"a": 1' + "0" * 5_000]
+)
+@pytest.mark.parametrize("name", ["model.json", "trace.jsonl"])
+def test_json_that_breaks_parsers(text, name, run_folder):
+    (run_folder / name).write_text(text)
+
+    with pytest.raises(RunError, match=f"{name}.*found damaged JSON"):
+        load(run_folder)
+
+
+def test_settings_that_are_too_long_are_not_read(run_folder, monkeypatch):
+    monkeypatch.setattr(small_files, "LARGEST_TEXT", 100)
+
+    with pytest.raises(RunError, match=r"model\.json: found more than 100 bytes"):
+        load(run_folder)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        struct.pack("<Q", 2**63) + b"{}",
+        struct.pack("<Q", 100_000_001) + b"{}",
+        struct.pack("<Q", 2) + b"{}",
+        struct.pack("<Q", 84)
+        + b'{"doc_concentration":{"dtype":"F64","shape":[1000000,1000000],"data_offsets":[0,8]}}',
+    ],
+)
+def test_safetensors_heads_that_lie(head, run_folder):
+    (run_folder / "model.safetensors").write_bytes(head + bytes(8))
+
+    with pytest.raises(RunError, match=r"model\.safetensors") as caught:
+        load(run_folder)
+
+    assert len(str(caught.value).splitlines()) == 1
