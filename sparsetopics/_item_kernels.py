@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 
-from sparsetopics._kernels import Float32Array, TopicIds
+from sparsetopics._kernel_types import Float32Array, TopicIds
 from sparsetopics.batches import FloatArray, IntArray, WordCounts, WordIds
 
 GRID = 2.0**24  # shares are multiples of one part in so many

@@ -7,8 +7,8 @@ import math
 import numba
 import numpy as np
 
-from sparsetopics._kernels import Float32Array, TopicIds, digamma
-from sparsetopics._special_kernels import log_gamma
+from sparsetopics._kernel_types import Float32Array, TopicIds
+from sparsetopics._special_kernels import digamma, log_gamma
 from sparsetopics.batches import FloatArray, IntArray
 
 

@@ -7,7 +7,7 @@ import math
 import numba
 import numpy as np
 
-from sparsetopics._kernels import Float32Array, TopicIds
+from sparsetopics._kernel_types import Float32Array, TopicIds
 from sparsetopics._special_kernels import log_gamma, trigamma
 from sparsetopics.batches import FloatArray, IntArray, WordIds
 

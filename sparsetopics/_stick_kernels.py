@@ -7,8 +7,7 @@ import math
 import numba
 import numpy as np
 
-from sparsetopics._kernels import digamma
-from sparsetopics._special_kernels import SERIES_FROM, log_gamma, trigamma
+from sparsetopics._special_kernels import SERIES_FROM, digamma, log_gamma, trigamma
 from sparsetopics.batches import FloatArray
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from sparsetopics._kernels import Float32Array, TopicIds
+from sparsetopics._kernel_types import Float32Array, TopicIds
 from sparsetopics.batches import FloatArray, IntArray
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsetopics import _kernels, _summary_kernels, _word_kernels
-from sparsetopics._kernels import Float32Array, Schedule, TopicIds
+from sparsetopics._kernel_types import Float32Array, Schedule, TopicIds
 from sparsetopics._word_kernels import Rows
 from sparsetopics.allocations.allocation import Allocation, DocumentAllocation
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetopics import _summary_kernels
-from sparsetopics._kernels import Float32Array, TopicIds
+from sparsetopics._kernel_types import Float32Array, TopicIds
 from sparsetopics.batches import IntArray
 
 

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics._kernels import Schedule, digamma, fit_block, infer_block
+from sparsetopics._kernel_types import Schedule
+from sparsetopics._kernels import fit_block, infer_block
+from sparsetopics._special_kernels import digamma
 from sparsetopics._word_kernels import collapsed_weights, top_topics
 
 from reference import dense_from_slots, document_score, fit_document, only_largest

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import gammaln, psi
 
 from sparsetopics import _pair_kernels, _summary_kernels
-from sparsetopics._kernels import TopicIds
+from sparsetopics._kernel_types import TopicIds
 from sparsetopics.assignments import Assignments
 from sparsetopics.batches import FloatArray
 

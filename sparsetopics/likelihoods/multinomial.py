@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import psi
 
 from sparsetopics import _item_kernels
-from sparsetopics._kernels import Float32Array
+from sparsetopics._kernel_types import Float32Array
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.document_counts import DocumentCounts, SparseDocumentCounts
 from sparsetopics.likelihoods import words

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sparsetopics import _item_kernels
-from sparsetopics._kernels import Float32Array
+from sparsetopics._kernel_types import Float32Array
 from sparsetopics.batches import FloatArray, Vectors
 
 SLICE_COLUMNS = 16  # rows of A_k in one GEMM: a third less to multiply at 64 columns
