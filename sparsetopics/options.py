@@ -228,6 +228,14 @@ class TrainingOptions:
         return self.model in MIXTURES
 
     @property
+    def keeps_better(self) -> bool:
+        """Whether a batch keeps its former responsibilities where new ones have a smaller bound.
+
+        The bound says nothing of collapsed ones, and items have the best there are.
+        """
+        return self.local.update == "mean-field" and not self.is_mixture
+
+    @property
     def at_modes(self) -> bool:
         """Whether parameters are points, not posteriors, and every item has one component."""
         return self.learner in POINT_LEARNERS

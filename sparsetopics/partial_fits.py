@@ -11,13 +11,13 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sparsetopics import fitting
 from sparsetopics.allocations.hdp import HDPAllocation
-from sparsetopics.batches import BatchSource, ItemSource, Source
+from sparsetopics.batches import Source
 from sparsetopics.bounds import elbo
 from sparsetopics.errors import OptionError
 from sparsetopics.estimator_inputs import Rows, first_rows, more_rows, remember_columns
@@ -29,11 +29,9 @@ from sparsetopics.learners.memoized import MemoizedLearner, MemoizedState
 from sparsetopics.learners.stochastic import StochasticLearner
 from sparsetopics.local_step import Globals
 from sparsetopics.memo import Memo
-from sparsetopics.mixture_models import begin_mixture, make_mixture_model
 from sparsetopics.options import TrainingOptions
 from sparsetopics.statistics import DocumentLengths, Statistics, scaled
-from sparsetopics.topic_models import begin_topics, make_topic_model
-from sparsetopics.training import Model
+from sparsetopics.training import Model, begin_training, make_model
 
 VISITS = 5  # of each new document, by the memoized learner
 E = TypeVar("E", bound=fitting.Estimator)
@@ -102,10 +100,7 @@ def _learned(self: fitting.Estimator) -> Learned:
 
 
 def _begin(source: Source, options: TrainingOptions, rng: np.random.Generator) -> Learned:
-    if options.is_mixture:
-        start, prior = begin_mixture(cast(ItemSource, source), options, rng)
-    else:
-        start, prior = begin_topics(cast(BatchSource, source), options, rng, None)
+    start, prior = begin_training(source, options, rng, None)
     return Learned(start, prior, n_steps=0, is_start=True)
 
 
@@ -113,8 +108,7 @@ def _added(
     before: Learned, source: Source, options: TrainingOptions, executor: Executor, memo: Memo
 ) -> Learned:
     """The total with the summaries of new data, which are visited several times."""
-    keep_better = options.local.update == "mean-field" and not options.is_mixture
-    learner = MemoizedLearner(memo, executor, keep_better, False, keep_assignments=False)
+    learner = MemoizedLearner(memo, executor, options.keeps_better, False, keep_assignments=False)
     state, prior = MemoizedState(None, before.statistics, {}), before.prior
     if before.is_start:
         state = learner.init(before.statistics)
@@ -173,9 +167,7 @@ def _model_of(learned: Learned, options: TrainingOptions) -> tuple[Model, dict[s
     """The model, and what the trace says of it; the ELBO is that of all data seen, memoized."""
     statistics, prior, *_ = learned
     current = prior.with_components(statistics.components)
-    model = (
-        make_mixture_model(current, options) if options.is_mixture else make_topic_model(current)
-    )
+    model = make_model(current, options)
     entry: dict[str, Any] = {"n_topics": model.n_topics, "n_docs": round(statistics.terms.n_docs)}
     if options.learner == "memoized":
         entry["elbo_per_token"] = elbo(statistics, current) / statistics.terms.n_tokens

@@ -67,7 +67,7 @@ class LapInfo(NamedTuple):
 
 
 Model = TopicModel | MixtureModel
-OnLap = Callable[[LapInfo, Callable[[], Model]], None]
+AfterLap = Callable[[LapInfo, Callable[[], Model]], None]
 QUIET_LAPS = 3
 QUIET_GAIN = 1e-3  # nats per token
 
@@ -75,7 +75,7 @@ QUIET_GAIN = 1e-3  # nats per token
 class Hooks(NamedTuple):
     """Whom to tell; the second argument of ``on_lap`` makes the model as it stands."""
 
-    on_lap: OnLap = lambda info, model: None
+    on_lap: AfterLap = lambda info, model: None
     on_documents: OnDocuments = lambda n_done, n_docs: None
     on_end: Callable[[Statistics, Prior], None] = lambda statistics, prior: None  # to go on from
 
@@ -213,7 +213,7 @@ def _no_items(prior: Prior) -> Moments:
 def _learner(
     source: Source, options: TrainingOptions, prior: Prior, memo: Memo, executor: Executor
 ) -> Learner[Any]:
-    keep_better = options.local.update == "mean-field" and not options.is_mixture
+    keep_better = options.keeps_better
     if options.learner in ("full", "alternating"):  # that differ in what they start with
         return FullLearner(keep_better)
     if options.learner == "gradient":
