@@ -21,18 +21,26 @@ from sparsetopics.corpora.projection import FILE_NAME as PROJECTION
 from sparsetopics.corpora.projection import PcaOptions
 from sparsetopics.corpora.validate import validate
 from sparsetopics.corpora.vocabulary import FILE_NAME as VOCABULARY
+from sparsetopics.errors import CorpusFormatError
 
 SHARD = "shard-00000.parquet"
 WRONG_ROWS = {SHARD: change_parquet}
 
 
 def read_corpus(folder: Path) -> None:
-    """Everything that it holds."""
+    """Every byte; what is wrong with rows is listed, not raised."""
+    problems = validate(folder)
+    assert all(problem.isprintable() for problem in problems)
+    if problems:
+        raise CorpusFormatError(str(folder), found=problems[0], wanted="none")
+
+
+def read_batches(folder: Path) -> None:
+    """As training does, which raises what is wrong."""
     assert load_any_manifest(folder).totals
     corpus = open_corpus(folder)
     for _ in zip(corpus.batches(), corpus.labels(), strict=True):
         pass
-    validate(folder)
 
 
 def seal(folder: Path) -> None:
@@ -67,7 +75,9 @@ def _corpus(
     changes: Mapping[str, Change],
     scratch: Path,
 ) -> Subject:
-    return Subject(make(scratch), read_corpus, (target,), changes, seal=seal)
+    return Subject(
+        make(scratch), read_corpus, (target,), changes, seal=seal, read_rarely=read_batches
+    )
 
 
 SUBJECTS: Mapping[str, Callable[[Path], Subject]] = {

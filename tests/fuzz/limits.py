@@ -7,14 +7,12 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from fuzz.cases import ForbiddenError
+
 MEMORY = 1 << 30  # bytes that reading may add
 WRITTEN = 1 << 30  # bytes of a file
 FORBIDDEN = ("pickle.find_class", "subprocess.Popen", "os.system", "socket.connect")
 CHANGES = ("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink")
-
-
-class ForbiddenError(BaseException):
-    """Not an Exception: no reader may catch it."""
 
 
 def limit_memory() -> None:

@@ -4,6 +4,7 @@ import io
 import json
 import stat
 import zipfile
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -96,8 +97,7 @@ def change_members(change: Change) -> Change:
     checksums are true."""
 
     def changed(data: bytes, rng: np.random.Generator) -> bytes:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = [(info.filename, archive.read(info)) for info in archive.infolist()]
+        members = list(_members(data))
         chosen = int(rng.integers(len(members)))
         name, content = members[chosen]
         choice = rng.random()
@@ -112,6 +112,12 @@ def change_members(change: Change) -> Change:
         return _zipped(members, rng)
 
     return changed
+
+
+@cache
+def _members(data: bytes) -> tuple[tuple[str, bytes], ...]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return tuple((info.filename, archive.read(info)) for info in archive.infolist())
 
 
 def _zipped(members: list[tuple[str, bytes]], rng: np.random.Generator) -> bytes:

@@ -21,7 +21,7 @@ class Subject:
     changes: Mapping[str, Change] = field(default_factory=dict)  # that know a target's format
     tokens: tuple[bytes, ...] = ()  # words of the format
     seal: Callable[[Path], None] = nothing  # makes checksums true again
-    read_rarely: Callable[[Path], object] = nothing  # dearer: after every fiftieth case
+    read_rarely: Callable[[Path], object] = nothing  # dearer: after few of the cases
 
     @property
     def damaged(self) -> tuple[str, ...]:

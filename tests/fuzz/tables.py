@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable
 from decimal import Decimal
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from fuzz.mutation import Change, mutate
 Write = Callable[[pa.Table, io.BytesIO], None]
 
 
+@cache
 def columns_of(n_rows: int) -> tuple[pa.Array, ...]:
     """Columns of many types, each of ``n_rows``."""
     numbers = range(n_rows)
