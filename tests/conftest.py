@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from example_world import make_world
 from sparsetopics.allocations.mixtures import FiniteMixture
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.vocabulary import Vocabulary
@@ -23,6 +24,14 @@ settings.register_profile("sparsetopics", deadline=None, derandomize=True)
 settings.load_profile("sparsetopics")
 
 N_WORDS = 30
+
+
+@pytest.fixture(scope="session")
+def example_world(tmp_path_factory):
+    """A folder with what examples of help texts and pages take for granted."""
+    folder = tmp_path_factory.mktemp("examples")
+    make_world(folder)
+    return folder
 
 
 @pytest.fixture

@@ -1,30 +1,15 @@
 """The examples of every --help are run, on small data under the names that they use."""
 
-import gzip
 import shlex
-import shutil
-import zipfile
 from dataclasses import replace
 
 import click
-import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from clumped_mixtures import draw_clumps
-from collections_on_disk import make_texts, write_jsonl
+from example_world import run, take
 from sparsetopics import quickstart
 from sparsetopics.cli import warmup
 from sparsetopics.cli.main import COMMANDS, main
-from vectors_on_disk import make_vectors
-
-QUICK = {"laps": 2, "quiet": True, "overwrite": True}  # unless an example says otherwise
-USUAL = {
-    "train": QUICK,
-    "resume": {"quiet": True},
-    "compare": QUICK,
-    "ingest": {"quiet": True},
-}
 
 
 def examples_of(command):
@@ -44,51 +29,6 @@ def commands():
         for sub, command in getattr(found[name], "commands", {}).items():
             found[f"{name} {sub}"] = command
     return found
-
-
-def run(*arguments):
-    words = [str(argument) for argument in arguments]
-    result = CliRunner().invoke(main, words, default_map=USUAL)
-    assert result.exit_code == 0, f"sparsetopics {shlex.join(words)}\n{result.output}"
-
-
-def write_sources(folder):
-    """What people have before they begin."""
-    texts = make_texts(240, 0)
-    for name in ("stories", "news-as-text", "photos"):
-        (folder / name).mkdir()
-    lines = write_jsonl(folder / "news.jsonl", texts).read_bytes()
-    (folder / "stories" / "all.jsonl.gz").write_bytes(gzip.compress(lines))
-    with zipfile.ZipFile(folder / "news.zip", "w") as archive:
-        archive.writestr("all.jsonl", lines)
-    for n, text in enumerate(texts[:40]):
-        (folder / "news-as-text" / f"{n}.txt").write_text(text, encoding="utf-8")
-    write_jsonl(folder / "new.jsonl", make_texts(60, 1))
-    write_jsonl(folder / "newer.jsonl", make_texts(60, 2))
-    np.savez(folder / "digits.npz", values=make_vectors(120, 64))
-    np.save(folder / "vectors.npy", draw_clumps(0, 200, 3).values)
-    images = pytest.importorskip("PIL.Image", reason="needs Pillow")
-    rng = np.random.default_rng(0)
-    for path in (folder / "photos" / "one.png", folder / "noisy.png"):
-        images.fromarray(rng.integers(0, 256, (40, 48), dtype=np.uint8)).save(path)
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory):
-    """Sources, corpora and runs."""
-    folder = tmp_path_factory.mktemp("world")
-    write_sources(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        run("ingest", "news.jsonl", "--out", "corpus")
-        run("ingest", "new.jsonl", "--vocabulary", "corpus", "--out", "heldout")
-        run("ingest", "vectors.npy", "--out", "vectors")
-        run("ingest", "digits.npz", "--out", "digits")
-        run("train", "corpus", "--topics", 3, "--keep-state", "--out", "run")
-        for n_topics in (50, 100):
-            run("train", "corpus", "--topics", n_topics, "--laps", 1, "--out", f"run-{n_topics}")
-        run("export", "run", "--to", "mallet", "--out", "mallet.txt")
-    return folder
 
 
 def same(*names):
@@ -117,13 +57,11 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("name", commands())
-def test_the_examples_of_help_work(world, tmp_path, monkeypatch, name):
+def test_the_examples_of_help_work(example_world, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(quickstart, "TRAINING", replace(quickstart.TRAINING, laps=1))
     monkeypatch.setattr(warmup, "STEPS", {"tokens": warmup.STEPS["tokens"]})
-    for here, there in SOURCES.get(name, {}).items():
-        copy = shutil.copytree if (world / there).is_dir() else shutil.copy
-        copy(world / there, tmp_path / here)
+    take(example_world, SOURCES.get(name, {}), tmp_path)
 
     examples = examples_of(commands()[name])
     assert examples

@@ -80,6 +80,9 @@ def test_commands_of_pages_exist(page):
     for language, text in blocks(page):
         for arguments in commands(text) if language == "sh" else ():
             check_options(main, arguments)
+    for text in re.findall(r"`(sparsetopics\s[a-z][^`]*)`", page.read_text(encoding="utf-8")):
+        (arguments,) = commands(" ".join(text.split()))
+        check_options(main, arguments)
 
 
 def test_a_wrong_option_would_be_noticed():
