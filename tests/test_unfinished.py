@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pytest
@@ -194,6 +195,43 @@ def test_a_file_more_in_a_folder_is_a_change(tmp_path):
 
     assert ingest([tmp_path / "news"], tmp_path / "corpus", say=said.append).n_documents > 300
     assert "have changed" in said[0]
+
+
+# The exception of an interrupt keeps the archive open until the collector of cycles comes.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_members_of_an_archive_go_on_until_one_changes(source, tmp_path):
+    archive = tmp_path / "news.zip"
+
+    def pack(lines):
+        with zipfile.ZipFile(archive, "w") as file:
+            file.writestr("all.jsonl", lines)
+
+    pack(source.read_bytes())
+    ingest([source], tmp_path / "whole")
+    interrupt(archive, tmp_path / "corpus")
+    pack(source.read_bytes())  # later, but the same
+    said = []
+    ingest([archive], tmp_path / "corpus", say=said.append)
+    assert "going on" in said[0]
+    assert files_of(tmp_path / "corpus") == files_of(tmp_path / "whole")
+
+    interrupt(archive, tmp_path / "other")
+    pack(source.read_bytes()[:-1])
+    ingest([archive], tmp_path / "other", say=said.append)
+    assert "have changed" in said[1]
+
+
+def test_what_is_behind_a_url_starts_anew(source, tmp_path):
+    fsspec = pytest.importorskip("fsspec", reason="fsspec reads URLs")
+    with fsspec.open("memory://unfinished/news.jsonl", "wb") as file:
+        file.write(source.read_bytes())
+    ingest([source], tmp_path / "whole")
+
+    said = interrupt("memory://unfinished/news.jsonl", tmp_path / "corpus")
+
+    assert "Nothing was written" in said
+    ingest(["memory://unfinished/news.jsonl"], tmp_path / "corpus")
+    assert files_of(tmp_path / "corpus") == files_of(tmp_path / "whole")
 
 
 @pytest.mark.parametrize(
