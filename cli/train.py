@@ -15,9 +15,11 @@ from sparsetopics.cli.train_options import (
     course_options,
     model_options,
 )
+from sparsetopics.options import ONE_ROUND
 
 if TYPE_CHECKING:
     from sparsetopics.options import TrainingOptions
+    from sparsetopics.run_plans import RunPlan
     from sparsetopics.trained_runs import RunResult
 
 
@@ -62,12 +64,26 @@ def command(
     from sparsetopics.trained_runs import train_run
 
     plan = course.plan(corpus, out, choices, overwrite=overwrite)
+    _tell_of_idle_workers(plan, quiet)
     with show_progress(plan.options, quiet=quiet) as hooks:
         result = train_run(plan, hooks)
     if as_json:
         click.echo(json.dumps(result._asdict() | {"run": str(out)}))
     else:
         click.echo(f"{outcome(result, plan.options)} Wrote {out}.")
+
+
+def _tell_of_idle_workers(plan: RunPlan, quiet: bool) -> None:
+    """On stderr, where processes are started that would have nothing to do."""
+    options = plan.options
+    n_batches = options.batches_per_round
+    is_short = options.learner not in ONE_ROUND and n_batches < plan.workers
+    if plan.executor == "dask" and is_short and not quiet:
+        click.echo(
+            f"--round {n_batches}: no more than {n_batches} of {plan.workers} workers work at a "
+            f"time. --round {4 * plan.workers} would let all of them, but learns something else.",
+            err=True,
+        )
 
 
 def outcome(result: RunResult, options: TrainingOptions) -> str:
