@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from sparsetopics.batches import DocumentBatch, WordCounts
 from sparsetopics.corpora.blocks import CountedBlock, TextBlock
+from sparsetopics.corpora.count_lines import LARGEST_COUNT
 from sparsetopics.corpora.encoding import encode
 from sparsetopics.corpora.pruning import PruningOptions, prune
 from sparsetopics.corpora.shards import DOCS_PER_ROW_GROUP, DocumentRows
@@ -131,8 +132,8 @@ def documents_of_csr(
 ) -> MemoryDocuments:
     """Rows of a sparse matrix of counts; the words keep their order.
 
-    Raises ShapeError for sizes that do not fit, a word given twice, or a count that is negative
-    or not finite.
+    Raises ShapeError for sizes that do not fit, a word given twice, or a count that is negative,
+    not finite, or above 4,294,967,295.
     """
     matrix = _canonical(counts)
     n_docs, n_words = matrix.shape
@@ -184,13 +185,13 @@ def _canonical(counts: Any) -> csr_array:
 def _check_counts(matrix: csr_array) -> None:
     if matrix.dtype.kind not in "biuf":
         raise ShapeError("counts", found=f"type {matrix.dtype}", wanted="real numbers")
-    bad = np.flatnonzero(~(np.isfinite(matrix.data) & (matrix.data >= 0)))
+    bad = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= LARGEST_COUNT)))
     if len(bad):
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
         raise ShapeError(
             f"counts, row {row}, column {matrix.indices[bad[0]]}",
             found=f"{matrix.data[bad[0]]}",
-            wanted="counts of zero or more",
+            wanted=f"counts of zero or more, {LARGEST_COUNT:,} at most",
         )
 
 
