@@ -16,6 +16,7 @@ MOST_UNPACKED = 1 << 28  # bytes of a row group, whatever it has on disk
 LARGEST_RATIO = 250  # of unpacked to packed bytes beyond that
 _MAGIC = b"PAR1"
 _BYTES_OF_VALUE = 8
+_LARGEST = 1 << 60  # bytes
 _HEAD_BYTES = (1 << 8, 1 << 16, 1 << 24)  # to read for a head; statistics may make it long
 
 
@@ -39,7 +40,8 @@ class Page(NamedTuple):
 
 def check_sizes(file: IO[bytes]) -> int:
     """ValueError if a row group unpacks to too much; the size of the largest dictionary, bytes."""
-    largest_dictionary = 0
+    n_bytes = file.seek(0, os.SEEK_END)
+    n_seen = largest_dictionary = 0
     for group in row_groups(file):
         n_unpacked = n_packed = 0
         for chunk in group:
@@ -48,6 +50,9 @@ def check_sizes(file: IO[bytes]) -> int:
             for page in pages(file, chunk):
                 n_unpacked += page.n_unpacked
                 n_packed += page.n_packed
+                n_seen += page.n_head + page.n_packed
+                if n_seen > n_bytes:
+                    raise ValueError("pages that share their data")
                 if page.is_dictionary:
                     largest_dictionary = max(largest_dictionary, page.n_unpacked)
         if n_unpacked > max(MOST_UNPACKED, LARGEST_RATIO * n_packed):
@@ -67,19 +72,22 @@ def row_groups(file: IO[bytes]) -> list[list[Chunk]]:
     try:
         foot, _ = read_struct(file.read(length))
         return [[_chunk(column) for column in group[1]] for group in foot[4]]
-    except (LookupError, TypeError) as error:
+    except (LookupError, TypeError, AttributeError) as error:
         raise ValueError("a damaged foot of Parquet") from error
 
 
 def _chunk(column: Struct) -> Chunk:
     told = column[3]
-    start, dictionary = told[9], told.get(11, 0)
+    start, dictionary = _size(told[9]), _size(told.get(11, 0))
     if 0 < dictionary < start:
         start = dictionary
-    n_values, n_packed = told[5], told[7]
-    if min(start, n_values, n_packed) < 0:
-        raise ValueError("a damaged foot of Parquet: negative sizes")
-    return Chunk(start, n_packed, n_values, is_nested=len(told[3]) > 1)
+    return Chunk(start, _size(told[7]), _size(told[5]), is_nested=len(told[3]) > 1)
+
+
+def _size(value: object) -> int:
+    if type(value) is not int or not 0 <= value <= _LARGEST:
+        raise ValueError(f"a damaged head or foot of Parquet: the size {value!r}")
+    return value
 
 
 def pages(file: IO[bytes], chunk: Chunk) -> Iterator[Page]:
@@ -97,10 +105,7 @@ def _page_at(file: IO[bytes], place: int) -> Page:
         data = file.read(n_bytes)
         try:
             told, n_head = read_struct(data)
-            n_unpacked, n_packed = told[2], told[3]
-        except (IndexError, KeyError):
+            return Page(n_head, _size(told[3]), _size(told[2]), is_dictionary=7 in told)
+        except LookupError:
             continue
-        if min(n_unpacked, n_packed) < 0:
-            break
-        return Page(n_head, n_packed, n_unpacked, is_dictionary=7 in told)
     raise ValueError(f"no page of Parquet at byte {place:,}")

@@ -187,6 +187,18 @@ def test_every_page_is_seen(version, compression, tmp_path):
         assert check_sizes(raw) > 2_000
 
 
+def test_chunks_that_share_their_pages_are_refused(tmp_path, monkeypatch):
+    """A short foot could have the same pages looked at for hours."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["owl", "cat"] * 90}), path)
+    with path.open("rb") as raw:
+        (group,) = parquet_sizes.row_groups(raw)
+        monkeypatch.setattr(parquet_sizes, "row_groups", lambda file: [group] * 1_000)
+
+        with pytest.raises(ValueError, match="pages that share their data"):
+            check_sizes(raw)
+
+
 def test_rows_that_share_a_long_string_are_read_one_by_one(tmp_path, monkeypatch):
     monkeypatch.setattr(read_arrow, "_MOST_DECODED", 1 << 20)
     monkeypatch.setattr(read_arrow, "BLOCK_BYTES", 1 << 20)

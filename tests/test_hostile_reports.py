@@ -1,0 +1,136 @@
+"""Pages about a corpus whose words, names and labels are markup: all of it is shown, none is read.
+
+A page of hostile strings must have the elements and attributes that one of harmless strings has.
+"""
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from clumped_mixtures import draw_clumps, mixture_of, write_mixture
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.pruning import PruningOptions
+from sparsetopics.corpora.tokenizer import TokenizerOptions
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.evaluation.candidates import run_candidate
+from sparsetopics.evaluation.mixture_subjects import mixture_subject
+from sparsetopics.evaluation.report import Report, render_page
+from sparsetopics.evaluation.topic_subjects import run_subject
+from sparsetopics.mixture_runs import load_mixture_run
+from sparsetopics.model import TopicModel
+from sparsetopics.runs import load_run, save_run
+
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<img/src=x/onerror=alert(1)>",
+    "\"'><svg/onload=alert(1)>",
+    "'onmouseover='alert(1)",
+    "javascript:alert(1)",
+    "]]>--><!--<b>",
+    "</style></svg></title></textarea>",
+    "a\u2028b\u2029c",
+    "{{7*7}}{%raw%}",
+    "&lt;&#60;&amp",
+    "\\u003c/script\\u003e",
+    "\x00\x1b[31m\ufffe",
+)
+HARMLESS = tuple(f"word{letter}" for letter in "abcdefghijkl")
+
+
+class Structure(HTMLParser):
+    """Elements with the names of their attributes, what is inside scripts, and what is shown."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.elements, self.scripts, self.shown, self.addresses = [], [], [], []
+        self._is_script = False
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, tuple(sorted(name for name, _ in attributes))))
+        self.addresses += [value for name, value in attributes if name in ("href", "src")]
+        self._is_script = tag in ("script", "style")
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        self.elements.append((f"/{tag}", ()))
+        self._is_script = False
+
+    def handle_comment(self, data):
+        self.elements.append(("comment", ()))
+
+    def handle_data(self, data):
+        if self._is_script and self.scripts:
+            self.scripts[-1] += data
+        else:
+            self.shown.append(data)
+
+
+def topics_page(strings, folder):
+    """A topic model of the strings as words, with documents that are called by them, too."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(strings, 30)) for _ in strings]
+    table = pa.table({"id": list(strings), "label": list(strings), "text": [*texts]})
+    corpus = Corpus.from_table(
+        table, tokenizer=TokenizerOptions("[^ ]+", lowercase=False), pruning=PruningOptions()
+    )
+    assert set(corpus.vocabulary.words) == set(strings)
+    topics = rng.gamma(1.0, 1.0, (4, len(strings))) + 0.1
+    model = TopicModel("lda", topics, np.full(4, 0.5), 0.1)
+    settings = {
+        "corpus": {"n_documents": 12, "path": f"x/{strings[0].replace('/', '-')}"},
+        "options": {"start": strings[1], "moves": {"names": list(strings[:3])}},
+        "seed": 7,
+    }
+    folder.mkdir()
+    save_run(folder, model, corpus.vocabulary, settings, [{"lap": 1, "elbo_per_token": -3.0}])
+    subject = run_subject(run_candidate(load_run(folder)), corpus)
+    subject = replace(subject, path=strings[2].replace("/", "-"))
+    return render_page(Report("Topic model", [subject], strings[3], strings[4], strings[5]))
+
+
+def mixture_page(strings, folder):
+    """A mixture of items, their names, labels and columns the strings."""
+    clumps = draw_clumps(0)
+    write_mixture(folder, mixture_of(clumps, "gaussian"))
+    names = [strings[n % len(strings)] for n in range(len(clumps.values))]
+    corpus = VectorCorpus.from_array(clumps.values, names, names)
+    corpus = replace(corpus, columns=tuple(strings[:3]))
+    subject = mixture_subject(load_mixture_run(folder), corpus)
+    return render_page(Report("Mixture", [subject], "", strings[4], strings[5]))
+
+
+@pytest.mark.parametrize("make", [topics_page, mixture_page])
+def test_hostile_strings_add_no_element_and_no_attribute(make, tmp_path):
+    page = make(HOSTILE, tmp_path / "hostile")
+    found, wanted = Structure(page), Structure(make(HARMLESS, tmp_path / "harmless"))
+
+    assert found.elements == wanted.elements
+    assert [address[:1] for address in found.addresses] == [
+        address[:1] for address in wanted.addresses
+    ]
+    assert {name for _, names in found.elements for name in names if name.startswith("on")} == set()
+    assert found.scripts[1:] == wanted.scripts[1:]  # but for the data
+
+
+def test_the_data_of_the_script_are_the_strings(tmp_path):
+    data = Structure(topics_page(HOSTILE, tmp_path / "hostile")).scripts[0]
+
+    assert not set(data) & set("<>&\u2028\u2029")
+    for run in json.loads(data)["runs"]:
+        assert set(run["words"]) <= set(HOSTILE)
+
+
+def test_all_of_it_is_shown(tmp_path):
+    page = topics_page(HOSTILE, tmp_path / "hostile")
+
+    shown = "".join(Structure(page).shown)
+    for string in HOSTILE[:-1]:
+        assert string in shown
+    assert "49" not in {piece.strip() for piece in shown.split()}
