@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -26,6 +27,10 @@ class StoredShard:
         self._sha256 = sha256
         self._verified = False
         self._lock = Lock()  # so that one thread of many does the comparing
+
+    def __reduce__(self) -> tuple[Callable[[Path, str], StoredShard], tuple[Path, str]]:
+        """Another process compares its checksum once, however many row groups it is sent."""
+        return _stored_shard, (self.path, self._sha256)
 
     def columns(self, row_group: int, names: list[str]) -> pa.Table:
         """Columns of a row group; CorpusFormatError if the file is not as it was written."""
@@ -51,6 +56,11 @@ class StoredShard:
         with self.path.open("rb") as raw:
             check_sizes(raw)
         self._verified = True
+
+
+@lru_cache(maxsize=1_000)
+def _stored_shard(path: Path, sha256: str) -> StoredShard:
+    return StoredShard(path, sha256)
 
 
 class ShardLayout(NamedTuple, Generic[Group]):

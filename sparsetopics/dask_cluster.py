@@ -29,7 +29,7 @@ NO_WORKER_SECONDS = 0.2  # between two looks whether there is a worker
 SETTINGS = {"distributed.admin.large-graph-warning-threshold": "64 GB"}  # a model is no graph
 RETRIES = 3  # of a task that fails for another reason, such as a shared disk that lags behind
 AHEAD = 3  # tasks for each worker that are handed out before the first result is taken
-PATIENCE = 2.0  # seconds before workers are looked after for the first time, and at most, as long
+PATIENCE = 5.0  # seconds before workers are looked after for the first time, and at most, as long
 MOST_PATIENCE = 300.0  # tasks and the way back of their results may take
 
 Item = TypeVar("Item")
@@ -45,6 +45,7 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
     """
     try:
         import dask
+        import threadpoolctl  # noqa: F401 - of the same extra
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise OptionError(
@@ -64,7 +65,7 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
             threads_per_worker=1,
             memory_limit=0,  # who trains knows how much the collection takes
             dashboard_address=":0",  # any port, so that none is taken
-            silence_logs=logging.ERROR,
+            silence_logs=logging.CRITICAL,  # what Dask mends itself
         ) as local,
         Client(local, set_as_default=False, direct_to_workers=True) as client,
     ):
@@ -97,6 +98,7 @@ class Cluster:
     def __init__(self, client: Any) -> None:
         self._client = client
         self._name = uuid4().hex
+        self._blas_threads = blas_threads()
         self._n_tasks = 0
 
     def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
@@ -104,20 +106,25 @@ class Cluster:
 
         Raises what it raises, and ClusterError if the scheduler is lost.
         """
-        return self._ordered(function, items, ())
+        return self._ordered(function, items, [str(item) for item in items], ())
 
     def spread(
         self, function: Callable[[Item, Value], Result], items: Iterable[Item], value: Value
     ) -> Iterator[Result]:
         """An ``executors.Spread``. The scheduler keeps ``value``: who loses it gets it again."""
         shared = self._client.submit(_same, value, key=self._new_key(), retries=RETRIES)
-        return self._ordered(function, list(items), (shared,))
+        listed = list(items)
+        return self._ordered(function, listed, [str(n) for n in range(len(listed))], (shared,))
 
     def _ordered(
-        self, function: Callable[..., Result], items: Sequence[Any], shared: tuple[Any, ...]
+        self,
+        function: Callable[..., Result],
+        items: Sequence[Any],
+        names: Sequence[str],
+        shared: tuple[Any, ...],
     ) -> Iterator[Result]:
         addresses = self._addresses()
-        places = placed([str(item) for item in items], sorted(addresses))
+        places = placed(names, sorted(addresses))
         waiting: deque[_Task] = deque()
         for item, place in zip(items, places, strict=True):
             waiting.append(self._submit(function, item, shared, addresses[place]))
@@ -170,6 +177,8 @@ class Cluster:
         self, function: Callable[..., Any], item: Any, shared: tuple[Any, ...], address: str
     ) -> _Task:
         future = self._client.submit(
+            _as_in_driver,
+            self._blas_threads,
             function,
             item,
             *shared,
@@ -189,6 +198,22 @@ class Cluster:
         while not (workers := self._client.scheduler_info(n_workers=-1)["workers"]):
             time.sleep(NO_WORKER_SECONDS)
         return {str(worker["name"]): address for address, worker in workers.items()}
+
+
+def blas_threads() -> int:
+    """With which products of matrices are made in this process: they round by that."""
+    from threadpoolctl import threadpool_info
+
+    counts = (each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+    return max(counts, default=1)
+
+
+def _as_in_driver(n_threads: int, function: Callable[..., Result], *given: Any) -> Result:
+    """In a worker: what the driver would get."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(n_threads, user_api="blas")
+    return function(*given)
 
 
 def _same(value: Value) -> Value:

@@ -10,14 +10,19 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 pytest.importorskip("distributed")
 
 import dask
 from distributed import Client, LocalCluster
+from threadpoolctl import threadpool_limits
 
 from sparsetopics import dask_cluster, dask_steps, run_keeper, training
+from sparsetopics.cli.main import main
+from sparsetopics.corpora import shards, vector_shards
 from sparsetopics.dask_cluster import placed
 from sparsetopics.errors import ClusterError, OptionError, RunError
 from sparsetopics.learners.memoized import MemoizedLearner
@@ -27,6 +32,7 @@ from sparsetopics.run_plans import RunPlan
 from sparsetopics.statistics import Statistics
 from sparsetopics.trained_runs import train_run
 from sparsetopics.training_folder import TrainingFolder
+from vectors_on_disk import ingested
 from worker_kills import MOMENTS_OF_WORKERS, Kills, name_of
 from worlds_on_disk import WORLDS, write_corpora
 
@@ -47,7 +53,11 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory):
-    return write_corpora(tmp_path_factory.mktemp("corpora"))
+    """In several row groups each."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shards, "DOCS_PER_ROW_GROUP", 50)
+        patch.setattr(vector_shards, "ROW_GROUP_BYTES", 100 * 12)
+        return write_corpora(tmp_path_factory.mktemp("corpora"))
 
 
 @pytest.fixture
@@ -80,7 +90,7 @@ MOVES = {  # that the worlds are there for
 }
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", [world for world in WORLDS if world != "wide"])
 def test_serial_threads_and_dask_give_the_same_bits(plan_of, tmp_path, world):
     train_run(plan_of(world, executor="serial", out=tmp_path / "serial"))
     train_run(plan_of(world, executor="threads", workers=2, out=tmp_path / "threads"))
@@ -103,6 +113,48 @@ def test_streamed_batches_and_spilled_memos_give_the_same_bits(plan_of, tmp_path
 
     assert files_of(tmp_path / "run") == files_of(tmp_path / "serial")
     assert small_memo.n_files > 0
+
+
+def test_products_of_matrices_round_as_in_the_driver(cluster, tmp_path):
+    """Those of workers have one thread of BLAS, those of most other processes have more."""
+    values = np.random.default_rng(0).normal(size=(2_000, 64))
+    np.save(tmp_path / "values.npy", values + 3.0 * (np.arange(2_000) % 5)[:, None])
+    ingested([tmp_path / "values.npy"], tmp_path / "wide")
+    plan = RunPlan(tmp_path / "wide", tmp_path / "serial", WORLDS["wide"], 2)
+    address = cluster.scheduler_address
+
+    with threadpool_limits(2, user_api="blas"):
+        train_run(plan)
+        train_run(replace(plan, out=tmp_path / "dask", executor="dask", scheduler=address))
+
+    assert files_of(tmp_path / "dask") == files_of(tmp_path / "serial")
+
+
+READ_OUT = {  # kinds of runs, with the corpora that they are of
+    "lda": "documents",
+    "words": "documents",
+    "merging": "vectors",
+}
+
+
+@pytest.mark.parametrize(("world", "kind"), READ_OUT.items())
+def test_infer_and_evaluate_say_the_same(plan_of, corpora, tmp_path, cluster, world, kind):
+    plan = plan_of(world, executor="serial")
+    train_run(replace(plan, options=replace(plan.options, laps=2)))
+    run, corpus = str(plan.out), str(corpora / kind)
+    there = ("--executor", "dask", "--scheduler", cluster.scheduler_address)
+
+    said = []
+    for place in ((), there):
+        out = str(tmp_path / f"shares-{len(said)}.parquet")
+        inferred = CliRunner().invoke(main, ["infer", run, corpus, "--out", out, *place])
+        assert inferred.exit_code == 0, inferred.output
+        scored = CliRunner().invoke(main, ["evaluate", run, corpus, "--json", *place])
+        assert scored.exit_code == 0, scored.output
+        said.append((pq.read_table(out), scored.stdout))
+
+    assert said[0][0].num_rows in (120, 300)
+    assert said[0] == said[1]
 
 
 # --- workers that are killed ----------------------------------------------------------------------

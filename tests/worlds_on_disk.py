@@ -21,6 +21,7 @@ WORLDS = {
     "hdp": TrainingOptions(12, 9, model="hdp", batches_per_round=2),
     "gaussian": TrainingOptions(1, 8, local=MEAN_FIELD, model="dp-mixture", batches_per_round=2),
     "merging": TrainingOptions(9, 5, local=MEAN_FIELD, model="dp-mixture", batches_per_round=2),
+    "wide": TrainingOptions(6, 2, local=MEAN_FIELD, model="mixture", batches_per_round=2),
     "words": TrainingOptions(
         3, 4, local=MEAN_FIELD, model="mixture", likelihood="multinomial", batches_per_round=2
     ),
