@@ -42,6 +42,7 @@ STEPS = {
         "infer @hdp @documents --out @proportions.parquet",
         "infer @kinds @documents --out @kinds.parquet",
         "infer @gaussian @vectors --out @gaussian.parquet",
+        "infer @points @vectors --out @points.parquet",
         "evaluate @hdp @lda @documents",
         "evaluate @gaussian @vectors",
     ),

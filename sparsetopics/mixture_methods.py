@@ -67,8 +67,8 @@ def predict(self: MixtureEstimator, X: Any) -> IntArray:
 def predict_proba(self: MixtureEstimator, X: Any) -> FloatArray:
     """Probability of each component for each item, (n_items, n_components_); rows add up to one.
 
-    A row depends on its own item alone, but for the rounding of single precision where covariances
-    are full. A document without words gets the weights. Raises what ``predict`` raises.
+    Deterministic: a row depends on its own item alone. A document without words gets the weights.
+    Raises what ``predict`` raises.
     """
     rows = _known_rows(self, X)
     found = [self.model_.responsibilities(values) for values in _values(rows)]

@@ -16,6 +16,7 @@ from sparsetopics.likelihoods.multinomial import Categoricals
 from sparsetopics.likelihoods.normals import Normals, mixture_log_densities
 from sparsetopics.likelihoods.scorers import Scorer
 from sparsetopics.options import LikelihoodName, ModelName
+from sparsetopics.steady_scorers import steady
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +63,8 @@ class MixtureModel:
         return self.estimates.probabilities
 
     def responsibilities(self, values: Any) -> FloatArray:
-        """Of each component for each item, dense (n_items, n_topics)."""
+        """Of each component for each item, dense (n_items, n_topics); a row depends on its own
+        item alone."""
         shares = np.empty((len(values), self.n_topics))
         for low in range(0, len(values), BLOCK_ITEMS):
             block = slice(low, low + BLOCK_ITEMS)
@@ -79,7 +81,7 @@ class MixtureModel:
     @cached_property
     def _expected(self) -> Scorer:
         """E[log p(x | component)], made ready once for all batches."""
-        return self.likelihood.prepare(self.likelihood.components_of(self.posterior))
+        return steady(self.likelihood.prepare(self.likelihood.components_of(self.posterior)))
 
     @cached_property
     def _plugged_in(self) -> Scorer:

@@ -72,7 +72,8 @@ def test_responsibilities_are_those_of_the_posterior_not_of_its_mean(folder_of, 
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
 
     expected = shares / shares.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(model.responsibilities(CLUMPS.values), expected, rtol=1e-6)
+    found = model.responsibilities(CLUMPS.values)  # single precision, in another order of sums
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
     np.testing.assert_array_equal(np.round(moments.counts, 9), [60, 60, 60, 60])
 
 
