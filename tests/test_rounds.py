@@ -1,0 +1,120 @@
+"""Rounds of several batches: the same parameters for all of them, then one update."""
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bars import ten_bars
+from sparsetopics.allocations.lda import LDAAllocation
+from sparsetopics.batches import DocumentBatch
+from sparsetopics.errors import OptionError
+from sparsetopics.executors import SerialExecutor
+from sparsetopics.learners.learner import Visit, cut_rounds
+from sparsetopics.learners.stochastic import StochasticLearner
+from sparsetopics.likelihoods.words import Words
+from sparsetopics.local_step import Globals, StepsHere
+from sparsetopics.options import LocalOptions, StepSizes, TrainingOptions, Workplace
+from sparsetopics.run_plans import RunPlan
+from sparsetopics.statistics import Statistics
+from sparsetopics.training import train
+from sparsetopics.word_counts import WordCounts
+
+MEAN_FIELD = LocalOptions("mean-field", restarts=0)
+
+
+class WatchingSteps:
+    """Remembers what the parameters were for each batch of every round."""
+
+    def __init__(self, source, local):
+        self.steps = StepsHere(source, local, SerialExecutor())
+        self.rounds = []
+
+    def fit_all(self, batch_ids, current):
+        self.rounds.append([])
+        for fitted in self.steps.fit_all(batch_ids, current):
+            self.rounds[-1].append(current.components.table.copy())
+            yield fitted
+
+
+@pytest.mark.parametrize("local", [LocalOptions(), MEAN_FIELD])
+@pytest.mark.parametrize("learner", ["memoized", "stochastic"])
+def test_all_batches_of_a_round_see_the_same_topics(learner, local, tmp_path):
+    source = ten_bars(np.random.default_rng(0), 60, 50).source(5)
+    options = TrainingOptions(4, 3, learner, local, batches_per_round=2)
+    steps, rng = WatchingSteps(source, options.local_step), np.random.default_rng(0)
+
+    train(source, options, tmp_path, SerialExecutor(), rng, steps=steps)
+
+    rounds = steps.rounds
+    is_whole = learner == "memoized" and local is MEAN_FIELD  # its first lap
+    assert [len(tables) for tables in rounds] == ([5] if is_whole else [2, 2, 1]) + [2, 2, 1] * 2
+    for tables in rounds:
+        for table in tables[1:]:
+            np.testing.assert_array_equal(table, tables[0])
+    for before, after in pairwise(rounds):
+        assert not np.array_equal(before[0], after[0])
+
+
+def test_a_stochastic_round_is_a_step_with_all_its_documents():
+    source = ten_bars(np.random.default_rng(1), 60, 50).source(3)
+    counts = WordCounts(np.random.default_rng(2).gamma(1.0, 1.0, (source.n_words, 4)))
+    batches = [source.read(n) for n in range(2)]
+    together = DocumentBatch.joined(batches)
+    learner = StochasticLearner(source.n_docs, StepSizes(), 2)
+    current = globals_of(counts)
+    start = learner.init(Statistics(counts, current.allocation.zero_terms()))
+
+    one, _ = learner.step(start, [visit(batch, current) for batch in batches], current)
+    other, _ = learner.step(start, [visit(together, current)], current)
+
+    assert one.n_steps == other.n_steps == 1
+    np.testing.assert_allclose(one.components.table, other.components.table, rtol=1e-6)
+    for mine, theirs in zip(one.terms, other.terms, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-6)
+
+
+def globals_of(counts):
+    return Globals(counts, LDAAllocation.symmetric(4, 0.5), Words(len(counts.table), 0.1))
+
+
+def visit(batch, current):
+    found = current.allocation.fit(batch, current, MEAN_FIELD, SerialExecutor())
+    return Visit(0, found.summary, batch, found.responsibilities)
+
+
+@pytest.mark.parametrize(("n", "size"), [(7, 1), (7, 3), (6, 3), (2, 5)])
+def test_rounds_hold_every_batch_in_order(n, size):
+    order = np.random.default_rng(n).permutation(n)
+
+    cut = cut_rounds(order, size)
+
+    np.testing.assert_array_equal(np.concatenate(cut), order)
+    assert [len(each) for each in cut[:-1]] == [size] * (len(cut) - 1)
+    assert 1 <= len(cut[-1]) <= size
+
+
+PLAN = {"corpus": Path("corpus"), "out": Path("run")}
+GROWING = TrainingOptions(1, learner="accelerated", local=MEAN_FIELD, model="dp-mixture")
+REFUSED = {
+    "round: found 0, wanted at least 1 batch": lambda: TrainingOptions(4, batches_per_round=0),
+    "round: found 2 batches with the full learner": lambda: TrainingOptions(
+        4, learner="full", batches_per_round=2
+    ),
+    "scheduler: found tcp://host:1 with --executor threads, wanted --executor dask": (
+        lambda: Workplace(scheduler="tcp://host:1")
+    ),
+    "workers: found 2 with --executor serial, wanted 1": lambda: Workplace("serial", 2),
+    "workers: found 0, wanted at least 1": lambda: Workplace(workers=0),
+    "executor: found spark, wanted one of serial, threads, dask": lambda: Workplace("spark"),
+    "executor: found dask with the accelerated learner, wanted threads": (
+        lambda: RunPlan(options=GROWING, executor="dask", **PLAN).workplace
+    ),
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_what_does_not_go_together_is_refused(message):
+    with pytest.raises(OptionError, match=f"^{message}"):
+        REFUSED[message]()
