@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+import struct
 import weakref
 import zipfile
 import zlib
@@ -176,7 +177,10 @@ def zip_errors(where: str) -> Iterator[None]:
     SourceError."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+    except (
+        *(zipfile.BadZipFile, zlib.error, NotImplementedError),
+        *(UnicodeDecodeError, struct.error, OverflowError),  # of names and sizes that are damaged
+    ) as error:
         raise SourceError(
             where,
             found=f"damaged or unreadable zip data ({error})",

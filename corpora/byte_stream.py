@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -38,7 +39,7 @@ def reading(path: Place) -> Iterator[None]:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _damaged(path, "gzip" if path.suffix == ".gz" else "zip", error) from error
-    except (zipfile.BadZipFile, NotImplementedError) as error:
+    except (zipfile.BadZipFile, NotImplementedError, struct.error) as error:
         raise _damaged(path, "zip", error) from error
     except OSError as error:
         if path.suffix == ".zst" and error.errno is None:  # by Arrow, not by the system

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -41,8 +43,9 @@ def read_topic_matrix(
         found = read(path)
         matrix = np.asarray(found.weights, dtype=np.float64)
     except (
-        OSError, ValueError, TypeError, EOFError, KeyError, zipfile.BadZipFile, pa.ArrowException
-    ) as error:  # fmt: skip
+        *(OSError, ValueError, TypeError, EOFError, KeyError, OverflowError, pa.ArrowException),
+        *(zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError),
+    ) as error:
         reason = getattr(error, "strerror", None) or (str(error).splitlines() or ["nothing"])[0]
         hint = f"It belongs under the key {NPZ_KEY!r}." if path.suffix == ".npz" else ""
         raise RunError(str(path), found=reason, wanted="a topic-word matrix", hint=hint) from error

@@ -10,6 +10,7 @@ whose checksums tell damage.
 from __future__ import annotations
 
 import json
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -105,7 +106,10 @@ def read_checkpoint(path: Path, memo: Memo) -> Any:
                 raise TypeError("no JSON object")
             check_version(path, tree)
             return decode(tree["value"], ArchivedArrays(file), memo)
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+    except (
+        *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
+        *(NotImplementedError, struct.error),
+    ) as error:
         raise _damaged(path, error) from error
     except (
         *(ValueError, TypeError, KeyError, IndexError, AttributeError, StopIteration),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -135,7 +136,10 @@ class OnDisk:
         try:
             with zipfile.ZipFile(self.path) as file:
                 return dict(ArchivedArrays(file))
-        except (OSError, EOFError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
+        except (
+            *(OSError, EOFError, ValueError, NotImplementedError),
+            *(zipfile.BadZipFile, struct.error),
+        ) as error:
             found = f"damage ({error})"
             raise RunError(str(self.path), found=found, wanted="what training wrote") from error
 

@@ -122,6 +122,17 @@ def test_odd_names_of_members(name, tmp_path):
         assert "b.txt" in documents_of(Corpus.open(tmp_path / "corpus"))
 
 
+def test_a_name_that_is_not_the_utf8_that_is_promised(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a.txt": "owl"})
+    data = bytearray(path.read_bytes())
+    head = data.rindex(b"PK\x01\x02")
+    data[head + 9] |= 8  # the flag of UTF-8
+    data[data.rindex(b"a.txt")] = 0xFF
+    path.write_bytes(data)
+
+    refused(path, tmp_path, "damaged or unreadable zip data")
+
+
 def test_links_in_an_archive_are_not_followed_nor_read(tmp_path):
     path = zipped(tmp_path / "a.zip", {"a.txt": "owl"})
     link = zipfile.ZipInfo("b.txt")
@@ -289,6 +300,15 @@ def test_an_array_whose_head_lies_asks_for_no_memory(shape):
 
     assert tracemalloc.get_traced_memory()[1] < 32 << 20
     tracemalloc.stop()
+
+
+def test_a_head_of_brackets_takes_no_time(tmp_path):
+    """numpy looks for what Python 2 wrote, which took it seconds; it is not asked."""
+    head = (b"{'descr': '<f8', 'shape': (4, 3)" + b"(" * 300 + b"\\\n" * 4_000)[:9_000]
+    data = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head
+
+    with pytest.raises(ValueError, match="damaged header"):
+        read_npy(io.BytesIO(data))
 
 
 @pytest.mark.parametrize(
