@@ -26,6 +26,7 @@ from sparsetopics.corpora.remote import RemoteFile, is_url
 from sparsetopics.corpora.sources import SourceFile
 from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.errors import OutputError
+from sparsetopics.small_files import parse_json, read_small
 from sparsetopics.staging import held_lock, publish_folder, put_in_place, refused
 
 _JOB_FILE, _TOKENIZER_FILE, _LOCK_FILE = "job.json", "tokenizer.json", "lock"
@@ -57,7 +58,10 @@ class Workplace(NamedTuple):
 
     def kept_tokenizer(self) -> TokenizerOptions | None:
         settings = self.read(_TOKENIZER_FILE)
-        return None if settings is None else TokenizerOptions.from_settings(settings)
+        try:
+            return None if settings is None else TokenizerOptions.from_settings(settings)
+        except (TypeError, ValueError) as error:
+            raise self._damaged(_TOKENIZER_FILE, error) from error
 
     def write(self, name: str, record: Mapping[str, Any]) -> None:
         scratch = self.folder / f"{name}.part"
@@ -66,7 +70,23 @@ class Workplace(NamedTuple):
 
     def read(self, name: str) -> dict[str, Any] | None:
         path = self.folder / name
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+        if not path.exists():
+            return None
+        try:
+            record = parse_json(read_small(path))
+            if not isinstance(record, dict):
+                raise ValueError("no JSON object")
+        except ValueError as error:
+            raise self._damaged(name, error) from error
+        return record
+
+    def _damaged(self, name: str, error: Exception) -> OutputError:
+        return OutputError(
+            str(self.folder / name),
+            found=f"damage ({error})",
+            wanted="what an ingest wrote",
+            hint=f"Remove {self.folder} to start anew.",
+        )
 
 
 def job_of(
@@ -158,7 +178,7 @@ def _take_over(
 ) -> None:
     """Clear what an earlier process left, unless this is the job to go on with."""
     left = place.read(_JOB_FILE)
-    former = None if left is None else Job(**left)
+    former = None if left is None or set(left) != set(Job._fields) else Job(**left)
     if former is not None and former == job:
         say(f"{out}: going on with an ingest that was interrupted.")
         return

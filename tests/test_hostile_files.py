@@ -26,7 +26,7 @@ from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import CorpusFormatError, RunError, SourceError
+from sparsetopics.errors import CorpusFormatError, OutputError, RunError, SourceError
 from sparsetopics.evaluation.topic_matrix import read_topic_matrix
 from sparsetopics.evaluation.weight_files import READERS
 from sparsetopics.loading import load
@@ -408,3 +408,21 @@ def test_safetensors_heads_that_lie(head, run_folder):
         load(run_folder)
 
     assert len(str(caught.value).splitlines()) == 1
+
+
+LEFT = ("", "{", "[" * 100_000, "[]", "1" * 5_000, '{"command": 1}', '{"a": {}, "b": []}', "\ud800")
+
+
+@pytest.mark.parametrize("text", LEFT)
+def test_what_an_interrupted_ingest_left_may_be_damaged(text, tmp_path):
+    (tmp_path / "a.txt").write_text("owl")
+    left = tmp_path / ".corpus.ingest"
+    left.mkdir()
+    (left / "job.json").write_bytes(text.encode(errors="surrogatepass"))
+
+    try:
+        ingest([tmp_path / "a.txt"], tmp_path / "corpus")
+    except OutputError as error:
+        assert "job.json: found damage" in str(error)  # noqa: PT017  either way is right
+    else:
+        assert documents_of(Corpus.open(tmp_path / "corpus")) == {"a.txt": {"owl": 1}}
