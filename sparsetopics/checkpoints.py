@@ -64,7 +64,7 @@ from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.small_files import parse_json
 from sparsetopics.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.training import LapInfo, Progress
-from sparsetopics.word_counts import WordCounts
+from sparsetopics.word_counts import StartedCounts, WordCounts
 
 FORMAT_VERSION = 1
 TREE = "progress.json"
@@ -73,7 +73,7 @@ KINDS: Mapping[str, type[Any]] = {
     for kind in (
         *(Progress, LapInfo, Prior, Globals, MoverRecord, Rival, Course, GrowerRecord, NodeRecord),
         *(MemoizedState, KeptBatch, FullState, StochasticState, GradientState, Ascent, GrownState),
-        *(Statistics, WordCounts, DocumentCounts, Moments, DocumentTerms, ItemTerms),
+        *(Statistics, WordCounts, StartedCounts, DocumentCounts, Moments, DocumentTerms, ItemTerms),
         *(DocumentLengths, Responsibilities, TopicChange, Patch, Ledger, Failure),
         *(LDAAllocation, HDPAllocation, Sticks, ItemAllocation, NestedAllocation),
         *(DPMixture, DPModes, FiniteMixture),

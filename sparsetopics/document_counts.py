@@ -69,6 +69,9 @@ class DocumentCounts(NamedTuple):
     def plus(self, other: DocumentCounts) -> DocumentCounts:
         return DocumentCounts(*map(operator.add, self, other))
 
+    def with_rest(self, start: DocumentCounts, share: float) -> DocumentCounts:
+        return self.plus(start.scaled(share))
+
     def scaled(self, factor: float) -> DocumentCounts:
         """As if every document were there ``factor`` times."""
         return DocumentCounts(factor * self.counts, factor * self.table)

@@ -20,7 +20,7 @@ from sparsetopics.local_step import Globals, LocalInfo, LocalResult
 from sparsetopics.options import LocalOptions, LocalUpdate
 from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.statistics import TERMS_BY_TOPIC, DocumentTerms, Summary
-from sparsetopics.word_counts import WordCounts, cut_rows, number_rows
+from sparsetopics.word_counts import StartedCounts, WordCounts, cut_rows, number_rows
 
 BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
 CHUNK_ENTRIES = 8_000_000  # responsibilities held at once: pairs × slots
@@ -120,7 +120,7 @@ def _fit_chunk(
 ) -> tuple[Responsibilities, IntArray]:
     """Responsibilities, and the fields of LocalInfo as an array."""
     n_slots = options.n_slots(current.components.n_topics)
-    rows = number_rows(batch, len(current.components.table))
+    rows = number_rows(batch, current.components.n_words)
     weights = _word_weights(rows.words, current, options.update, executor)
     first_topics = choose_first_topics(weights, n_slots, executor)
     counts = batch.word_counts.astype(np.float64)
@@ -147,13 +147,13 @@ def _word_weights(
     word_ids: Rows, current: Globals, update: LocalUpdate, executor: Executor
 ) -> Float32Array:
     components, likelihood = current.components, current.likelihood
-    assert isinstance(components, WordCounts), "documents have words"
+    assert isinstance(components, WordCounts | StartedCounts), "documents have words"
     assert isinstance(likelihood, Words), "documents have words"
     weights = np.empty((len(word_ids), components.n_topics), np.float32)
     sizes = components.sizes
 
     def fill(part: slice) -> None:
-        rows = components.table[word_ids[part]]
+        rows = components.rows(word_ids[part])
         weights[part] = likelihood.weights(rows, sizes, update)
 
     executor.map(fill, cut_rows(len(word_ids)))

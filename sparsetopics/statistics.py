@@ -43,6 +43,10 @@ class Components(Protocol):
 
     def plus(self, other: Self) -> Self: ...
 
+    def with_rest(self, start: Self, share: float) -> Any:
+        """These and ``share`` of a start, to fit a batch with; they may share memory with these."""
+        ...
+
     def add(self, batch: Any, scale: float = 1.0) -> None: ...
 
     def take_out(self, batch: Any) -> None:

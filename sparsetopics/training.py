@@ -127,6 +127,7 @@ def train(
         begin, prior = begin_training(source, options, rng, start)
         learner = _learner(source, options, prior, memo, executor)
         state, course = learner.init(begin), []
+        del begin  # its tables are large
     else:
         prior, state, course = kept.prior, kept.learner, list(kept.course)
         learner = _learner(source, options, prior, memo, executor)

@@ -46,6 +46,10 @@ class WordCounts(NamedTuple):
         return cls(np.zeros((n_words, n_topics)))
 
     @property
+    def n_words(self) -> int:
+        return len(self.table)
+
+    @property
     def n_topics(self) -> int:
         return int(self.table.shape[1])
 
@@ -67,6 +71,13 @@ class WordCounts(NamedTuple):
 
     def plus(self, other: WordCounts) -> WordCounts:
         return WordCounts(self.table + other.table)
+
+    def with_rest(self, start: WordCounts, share: float) -> StartedCounts:
+        return StartedCounts(self, start, share)
+
+    def rows(self, words: Rows) -> FloatArray:
+        """The counts of some words, (n_rows, n_topics)."""
+        return self.table[words]
 
     def add(self, batch: SparseCounts, scale: float = 1.0) -> None:
         """Put a batch in, ``scale`` times, in place."""
@@ -92,6 +103,46 @@ class WordCounts(NamedTuple):
     def restored(self, arrays: Mapping[str, Any]) -> SparseCounts:
         """A batch's counts from its arrays by name."""
         return SparseCounts(**arrays)
+
+
+class StartedCounts(NamedTuple):
+    """Of the data seen so far, and for the rest a start.
+
+    Rows are added up when a batch asks for its own: both tables as a whole would take longer than
+    the batch where words are many.
+    """
+
+    seen: WordCounts
+    start: WordCounts
+    share: float  # of the start
+
+    @property
+    def table(self) -> FloatArray:
+        """All rows, (n_words, n_topics)."""
+        return self.seen.table + self.share * self.start.table
+
+    @property
+    def n_words(self) -> int:
+        return self.seen.n_words
+
+    @property
+    def n_topics(self) -> int:
+        return self.seen.n_topics
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Tokens of each topic, (n_topics,)."""
+        return self.seen.sizes + self.share * self.start.sizes
+
+    def rows(self, words: Rows) -> FloatArray:
+        """The counts of some words, (n_rows, n_topics)."""
+        return self.seen.rows(words) + self.share * self.start.rows(words)
+
+    def sum_batch(
+        self, batch: DocumentBatch, found: Responsibilities, executor: Executor
+    ) -> SparseCounts:
+        """The counts of a batch for as many words and topics."""
+        return self.seen.sum_batch(batch, found, executor)
 
 
 class BatchRows(NamedTuple):

@@ -182,14 +182,17 @@ def test_the_start_stands_for_documents_not_seen_so_far(tmp_path, visits):
     start = start * (n_tokens / start.sum())
     learner = memoized(tmp_path, False)
     state = learner.init(start_of(start))
-    np.testing.assert_allclose(learner.components(state).table, start)
+    every_word = np.arange(N_WORDS)
+    np.testing.assert_allclose(learner.components(state).rows(every_word), start)
     for batch_id in range(N_BATCHES):
-        current = make_globals(learner.components(state).table)
+        current = make_globals(learner.components(state).rows(every_word))
         state, _ = learner.step(state, [visits[batch_id][0]], current)
 
-        found = learner.components(state).table
+        components = learner.components(state)
+        found = components.rows(every_word)
         unseen = 1 - state.total.terms.n_tokens / n_tokens
         np.testing.assert_allclose(found, state.total.components.table + unseen * start, atol=1e-9)
+        np.testing.assert_allclose(components.sizes, found.sum(axis=0))
         assert found.sum() == pytest.approx(n_tokens, rel=1e-6)
 
     state = learner.end_lap(state)

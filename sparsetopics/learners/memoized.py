@@ -79,7 +79,7 @@ class MemoizedLearner:
     batches_per_round: int = 1
 
     def init(self, start: Statistics) -> MemoizedState:
-        return MemoizedState(start.components, start.zeros_like(), {})
+        return MemoizedState(start.components.copy(), start.zeros_like(), {})
 
     def rounds(
         self, state: MemoizedState, n_batches: int, rng: np.random.Generator
@@ -152,11 +152,15 @@ class MemoizedLearner:
 
         A step changes counts in place; the later batches of its round must not see that.
         """
+        is_first = state.start is not None
         components: Components = state.total.components
+        if self.batches_per_round > 1 or (is_first and self.whole_first_lap):
+            components = components.copy()
         if state.start is None:
-            return components if self.batches_per_round == 1 else components.copy()
+            return components
         unseen = max(0.0, 1.0 - state.total.terms.n_tokens / float(state.start.sizes.sum()))
-        return components.plus(state.start.scaled(unseen))
+        rest: Components = components.with_rest(state.start, unseen)
+        return rest
 
     def terms(self, state: MemoizedState) -> Any | None:
         return None if state.start is not None else state.total.terms

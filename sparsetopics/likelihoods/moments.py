@@ -78,6 +78,9 @@ class Moments(NamedTuple):
     def minus(self, other: Moments) -> Moments:
         return self._with(map(operator.sub, self[:3], other[:3]))
 
+    def with_rest(self, start: Moments, share: float) -> Moments:
+        return self.plus(start.scaled(share))
+
     def scaled(self, factor: float) -> Moments:
         """As if every item were there ``factor`` times."""
         return self._with(factor * values for values in self[:3])
