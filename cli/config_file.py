@@ -70,7 +70,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         found = error.strerror or str(error)
         raise OptionError(str(path), found=found, wanted="a readable TOML file") from error
-    except ValueError as error:  # of TOML and of UTF-8
+    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of brackets without end
         hint = "Strings stand in quotes: key = 'value'."
         found = f"damaged TOML ({error})"
         raise OptionError(str(path), found=found, wanted="key = value", hint=hint) from error
@@ -82,7 +82,7 @@ def _check_value(where: str, value: Any, option: click.Option, ctx: click.Contex
         raise OptionError(where, found=_shown(value), wanted=wanted)
     try:
         option.type.convert(value, option, ctx)
-    except click.BadParameter as error:
+    except (click.BadParameter, OverflowError) as error:
         choices = list(option.type.choices) if isinstance(option.type, click.Choice) else []
         hint = _nearest(str(value), choices)
         raise OptionError(where, found=repr(value), wanted=wanted, hint=hint) from error

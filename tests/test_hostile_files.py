@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from pathlib import Path
 
+import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,13 +21,15 @@ import pytest
 
 from collections_on_disk import documents_of
 from sparsetopics import small_files
+from sparsetopics.cli.config_file import read_config
+from sparsetopics.cli.train import command as train_command
 from sparsetopics.corpora import archives, parquet_sizes, read_arrow, read_images
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import CorpusFormatError, OutputError, RunError, SourceError
+from sparsetopics.errors import CorpusFormatError, OptionError, OutputError, RunError, SourceError
 from sparsetopics.evaluation.topic_matrix import read_topic_matrix
 from sparsetopics.evaluation.weight_files import READERS
 from sparsetopics.loading import load
@@ -426,3 +429,11 @@ def test_what_an_interrupted_ingest_left_may_be_damaged(text, tmp_path):
         assert "job.json: found damage" in str(error)  # noqa: PT017  either way is right
     else:
         assert documents_of(Corpus.open(tmp_path / "corpus")) == {"a.txt": {"owl": 1}}
+
+
+@pytest.mark.parametrize("text", ["alpha = 1" + "0" * 400, "topics = " + "[" * 3_000, "alpha = ["])
+def test_options_that_break_parsers(text, tmp_path):
+    (tmp_path / "a.toml").write_text(text)
+
+    with pytest.raises(OptionError, match=r"a\.toml"):
+        read_config(tmp_path / "a.toml", click.Context(train_command, info_name="train"))
