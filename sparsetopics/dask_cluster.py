@@ -13,6 +13,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
@@ -21,7 +22,10 @@ from sparsetopics.errors import ClusterError, OptionError
 from sparsetopics.options import Workplace
 
 CONNECT_SECONDS = 10
-LOCAL_SETTINGS = {  # of a cluster that is started here
+LOCAL_SETTINGS: dict[str, Any] = {  # of a cluster that is started here
+    # Dask would also have memory given back at once, which took a quarter of a worker's time.
+    "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
+    "distributed.worker.profile.enabled": False,
     "distributed.scheduler.allowed-failures": 1000,  # workers that may die over one task
     "distributed.deploy.lost-worker-timeout": "1 hour",  # until which a busy machine restarts one
 }
@@ -210,10 +214,15 @@ def blas_threads() -> int:
 
 def _as_in_driver(n_threads: int, function: Callable[..., Result], *given: Any) -> Result:
     """In a worker: what the driver would get."""
+    _limit_blas(n_threads)
+    return function(*given)
+
+
+@lru_cache(maxsize=1)
+def _limit_blas(n_threads: int) -> None:
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(n_threads, user_api="blas")
-    return function(*given)
 
 
 def _same(value: Value) -> Value:
