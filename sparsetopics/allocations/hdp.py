@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
 from sparsetopics.allocations import documents, sticks
@@ -146,6 +145,8 @@ class HDPAllocation:
 
     def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> HDPAllocation:
         """With γ = K / −Σ_k E[log(1 − u_k)] and α at their optimum, one after the other."""
+        from scipy.optimize import minimize_scalar  # what never optimises need not wait for it
+
         _, left = sticks.expected_logs(self.sticks)
         gamma = float(np.clip(-len(left) / left.sum(), *CONCENTRATION_RANGE))
         shares = sticks.concentrations_with_tail(self.sticks) / self.sticks.doc_concentration

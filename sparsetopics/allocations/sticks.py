@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit, logit, psi
 
 from sparsetopics import _stick_kernels
@@ -97,6 +96,8 @@ def objective(sticks: Sticks, terms: WeightTerms) -> tuple[float, FloatArray, Fl
 
 def optimized(start: Sticks, terms: WeightTerms, iterations: int = ITERATIONS) -> Sticks:
     """(ρ, ω) at a maximum of ``objective`` by L-BFGS from ``start``; never worse than it."""
+    from scipy.optimize import minimize  # what never optimises need not wait for it
+
     n_topics = len(start.means)
     scale = 1.0 / max(terms.n_docs, 1.0)
 
