@@ -1,0 +1,115 @@
+"""Does a run that is killed again and again end with the bytes of one that never was?
+
+    python benchmarks/kills.py CORPUS --times 50
+
+Trains an HDP without interruption, then again, killing the process (SIGKILL) at random moments and
+resuming each time; when that run is done its files are compared, all but those that hold times, and
+the next begins, until there have been so many kills. A kill may come before there is anything to
+resume: then training begins anew.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+PROGRAM = [sys.executable, "-m", "sparsetopics.cli"]
+TIMES = ("seconds",)  # entries of the trace that no two runs share
+
+
+class Course(NamedTuple):
+    """One run with its kills."""
+
+    n_kills: int
+    n_laps_lost: int  # committed laps that were gone after a kill
+
+
+def command(corpus: Path, run: Path, laps: int) -> list[str]:
+    """Train, or go on."""
+    if (run / "state").exists() or (run / "model.json").exists():
+        return [*PROGRAM, "resume", str(run), "--quiet"]
+    return [
+        *PROGRAM, "train", str(corpus), "--out", str(run), "--topics", "40", "--laps", str(laps),
+        "--quiet",
+    ]  # fmt: skip
+
+
+def committed(run: Path) -> int:
+    """Laps that are in the trace, which is written after the checkpoint."""
+    trace = run / "trace.jsonl"
+    return len(trace.read_text().splitlines()) if trace.exists() else 0
+
+
+def contents(run: Path) -> dict[str, Any]:
+    """All files by name, times left out."""
+    found: dict[str, Any] = {}
+    for path in sorted(run.rglob("*")):
+        if path.is_file():
+            name = str(path.relative_to(run))
+            found[name] = _untimed(path) if path.suffix == ".jsonl" else path.read_bytes()
+    return found
+
+
+def _untimed(path: Path) -> list[dict[str, Any]]:
+    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    return [{key: value for key, value in entry.items() if key not in TIMES} for entry in entries]
+
+
+def killed_run(corpus: Path, run: Path, laps: int, longest: float, rng: random.Random) -> Course:
+    """Killed after at most ``longest`` seconds of each process, until it is done."""
+    n_kills = lost = 0
+    while True:
+        before = committed(run)
+        process = subprocess.Popen(command(corpus, run, laps), stdout=subprocess.DEVNULL)
+        try:
+            if process.wait(timeout=rng.uniform(0.0, longest)):
+                raise click.ClickException(f"a process ended with status {process.returncode}")
+            return Course(n_kills, lost)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        n_kills += 1
+        lost += max(0, before - committed(run))
+
+
+@click.command()
+@click.argument("corpus", type=click.Path(exists=True, path_type=Path))
+@click.option("--times", default=50, help="Kills, at least.")
+@click.option("--laps", default=12)
+@click.option("--seed", default=0)
+def main(corpus: Path, times: int, laps: int, seed: int) -> None:
+    """Print a line for each run, and what differs."""
+    rng, n_kills = random.Random(seed), 0
+    with tempfile.TemporaryDirectory() as scratch:
+        whole = Path(scratch) / "whole"
+        began = time.perf_counter()
+        subprocess.run(command(corpus, whole, laps), check=True, stdout=subprocess.DEVNULL)
+        seconds = time.perf_counter() - began
+        wanted = contents(whole)
+        while n_kills < times:
+            run = Path(scratch) / "killed"
+            course = killed_run(corpus, run, laps, 1.2 * seconds, rng)
+            n_kills += course.n_kills
+            found = contents(run)
+            differing = sorted(
+                name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name)
+            )
+            strangers = sorted(path.name for path in Path(scratch).iterdir())
+            click.echo(
+                f"{n_kills:>4} kills; laps lost {course.n_laps_lost}; files that differ: "
+                f"{', '.join(differing) or 'none'}; beside the run: {', '.join(strangers)}"
+            )
+            subprocess.run(["rm", "-r", str(run)], check=True)
+
+
+if __name__ == "__main__":
+    main()
