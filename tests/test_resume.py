@@ -19,7 +19,7 @@ from clumped_mixtures import draw_clumps
 from collections_on_disk import write_jsonl
 from sparsetopics import trained_runs
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.errors import OutputError, RunError
+from sparsetopics.errors import OutputError, RunError, SparsetopicsError
 from sparsetopics.options import (
     GradientOptions,
     LocalOptions,
@@ -511,6 +511,32 @@ def test_another_corpus_is_refused(interrupted, corpora, tmp_path):
     with pytest.raises(RunError, match=r"corpus: found other data"):
         resume_run(run)
     assert (run / "state" / "checkpoint.npz").exists()
+
+
+def test_a_shard_that_is_gone_is_told_and_loses_nothing(interrupted, corpora, tmp_path):
+    corpus = shutil.copytree(corpora / "documents", tmp_path / "corpus")
+    run = interrupted(corpus=corpus)
+    before = {file.name: file.read_bytes() for file in (run / "state").iterdir() if file.is_file()}
+    shard = corpus / "shard-00000.parquet"
+    shard.rename(tmp_path / "elsewhere")
+
+    with pytest.raises(SparsetopicsError, match=r"shard-00000.parquet: found no such file"):
+        resume_run(run)
+
+    after = {file.name: file.read_bytes() for file in (run / "state").iterdir() if file.is_file()}
+    assert after == before
+    (tmp_path / "elsewhere").rename(shard)
+    resume_run(run)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")
+def test_a_folder_that_cannot_be_written_is_told(plan_of, tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(OutputError, match="Permission denied"):
+            train_run(plan_of("lda memoized"))
+    finally:
+        tmp_path.chmod(0o700)
 
 
 def test_the_time_decides_how_often_laps_are_kept(monkeypatch, plan_of, tmp_path):
