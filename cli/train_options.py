@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast, get_args
 import click
 
 from sparsetopics.cli.option_groups import option_group
+from sparsetopics.cli.workplace_options import WORKPLACE_OPTIONS
 from sparsetopics.errors import OptionError
 from sparsetopics.options import (
     DEFAULT_CRITERION,
@@ -330,24 +331,7 @@ course_options = option_group(
             show_default=True,
             help="Same seed, same bytes.",
         ),
-        click.option(
-            "--workers",
-            type=int,
-            default=1,
-            show_default=True,
-            help="Threads, and processes that dask starts; never changes the result.",
-        ),
-        click.option(
-            "--executor",
-            type=click.Choice(get_args(ExecutorName)),
-            default="threads",
-            show_default=True,
-            help="Who makes the local steps: this process, or a Dask cluster, that of --scheduler "
-            "or one of --workers processes. Never changes the result.",
-        ),
-        click.option(
-            "--scheduler", metavar="ADDRESS", help="Of a Dask cluster, such as tcp://host:8786."
-        ),
+        *WORKPLACE_OPTIONS,
         click.option(
             "--heldout", type=click.Path(path_type=Path), help="Score this corpus after every lap."
         ),

@@ -11,8 +11,6 @@ import click
 from sparsetopics.cli.option_groups import option_group
 from sparsetopics.options import ExecutorName, Workplace
 
-HELP = "This process works alone, or a Dask cluster, that of --scheduler or one of --workers"
-
 
 @dataclass(frozen=True)
 class WorkplaceChoices:
@@ -32,26 +30,24 @@ class WorkplaceChoices:
         return path.absolute() if self.executor == "dask" else path
 
 
-workplace_options = option_group(
-    "where",
-    WorkplaceChoices,
-    [
-        click.option(
-            "--workers",
-            type=click.IntRange(min=1),
-            default=1,
-            show_default=True,
-            help="Threads, or processes that dask starts; never changes the result.",
-        ),
-        click.option(
-            "--executor",
-            type=click.Choice(get_args(ExecutorName)),
-            default="threads",
-            show_default=True,
-            help=f"{HELP} processes.",
-        ),
-        click.option(
-            "--scheduler", metavar="ADDRESS", help="Of a Dask cluster, such as tcp://host:8786."
-        ),
-    ],
-)
+WORKPLACE_OPTIONS = [
+    click.option(
+        "--workers",
+        type=int,
+        default=1,
+        show_default=True,
+        help="Threads, or processes that dask starts; never changes the result.",
+    ),
+    click.option(
+        "--executor",
+        type=click.Choice(get_args(ExecutorName)),
+        default="threads",
+        show_default=True,
+        help="This process works alone, or a Dask cluster does most, that of --scheduler or one of "
+        "--workers processes; never changes the result.",
+    ),
+    click.option(
+        "--scheduler", metavar="ADDRESS", help="Of a Dask cluster, such as tcp://host:8786."
+    ),
+]
+workplace_options = option_group("where", WorkplaceChoices, WORKPLACE_OPTIONS)

@@ -8,32 +8,18 @@ exactly, and so do sums of them: no mass is lost in counts, in merges or in taki
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numba
 import numpy as np
 
-from sparsetopics._kernel_types import Float32Array, TopicIds
+from sparsetopics._kernel_types import Float32Array, TopicIds, inner
 from sparsetopics.batches import FloatArray, IntArray, WordCounts, WordIds
 
 GRID = 2.0**24  # shares are multiples of one part in so many
 FEW_SLOTS = 16  # up to here the largest weights are kept sorted; more are selected
 
 Weights = FloatArray | Float32Array
-
-_INNER: Any = {
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
-Kernel = TypeVar("Kernel", bound=Callable[..., object])
-
-
-def _inner(kernel: Kernel) -> Kernel:
-    """Compile a function that only other kernels call."""
-    return cast(Kernel, numba.njit(**_INNER)(kernel))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -90,7 +76,7 @@ def add_word_logs(
                 row[k] += count * logs[k]
 
 
-@_inner
+@inner
 def _largest_of_few(weights: Weights, n_slots: int, scratch: Weights) -> Any:
     """The ``n_slots``-th largest weight; the larger ones are kept sorted in ``scratch``."""
     for k in range(weights.shape[0]):
@@ -105,7 +91,7 @@ def _largest_of_few(weights: Weights, n_slots: int, scratch: Weights) -> Any:
     return scratch[n_slots - 1]
 
 
-@_inner
+@inner
 def _largest_of_many(weights: Weights, n_slots: int, scratch: Weights) -> Any:
     """The ``n_slots``-th largest weight, by quickselect in ``scratch`` (Hoare 1961): O(K)."""
     scratch[:] = weights
@@ -131,7 +117,7 @@ def _largest_of_many(weights: Weights, n_slots: int, scratch: Weights) -> Any:
     return scratch[target]
 
 
-@_inner
+@inner
 def _choose(weights: Weights, scratch: Weights, topics: TopicIds) -> None:
     """Fill ``topics`` with those of the largest weights, rising; ties go to the lower topic."""
     n_topics, n_slots = weights.shape[0], topics.shape[0]
@@ -156,7 +142,7 @@ def _choose(weights: Weights, scratch: Weights, topics: TopicIds) -> None:
                 return
 
 
-@_inner
+@inner
 def _share_out(weights: Weights, topics: TopicIds, shares: Float32Array) -> float:
     """Fill ``shares`` with the softmax of the chosen weights; return the log of their sum."""
     n_slots = topics.shape[0]
@@ -200,7 +186,7 @@ def share_items(
         _add_entropies(topics[n], shares[n], entropies)
 
 
-@_inner
+@inner
 def _add_entropies(topics: TopicIds, shares: Float32Array, entropies: FloatArray) -> None:
     for i in range(topics.shape[0]):
         share = np.float64(shares[i])
