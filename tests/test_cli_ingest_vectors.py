@@ -136,7 +136,7 @@ def test_validate_and_split(digits, tmp_path):
         (("SOURCE", "--vocabulary", "x"), "--vocabulary: found an option for documents"),
         (("SOURCE", "--no-lowercase"), "--lowercase: found an option for documents"),
         (("SOURCE", "--patches", "8"), "patches: found an option for image"),
-        (("SOURCE", "--format", "npy"), "magic string"),
+        (("SOURCE", "--format", "npy"), "wanted a whole .npy array"),
         (("SOURCE", "--format", "xml"), "matrix-market, uci, npy, npz, image"),
         (("SOURCE", "--kind", "documents"), "found extension '.npz', wanted .txt"),
         (("SOURCE", "--kind", "vectors", "--format", "jsonl"), "wanted one of npy, npz"),

@@ -30,6 +30,7 @@ THINGS = {  # that a page does not make itself
         "weights.txt": "mallet.txt",
     },
     "docs/which-model.md": DOCUMENTS,
+    "docs/how-to/clusters.md": {"train": "corpus"},
     "docs/how-to/denoise.md": IMAGES,
     "docs/how-to/evaluate.md": DOCUMENTS | RUNS,
     "docs/how-to/export.md": DOCUMENTS | RUNS | {"factors.npy": "factors.npy"},
@@ -42,7 +43,12 @@ THINGS = {  # that a page does not make itself
     "docs/how-to/reports.md": DOCUMENTS | RUNS,
     "docs/how-to/train.md": DOCUMENTS | DIGITS | IMAGES,
 }
-WITHOUT_COMMANDS = {"docs/api.md", "docs/mathematics.md", "docs/how-to/json.md"}
+WITHOUT_COMMANDS = {
+    "docs/api.md",
+    "docs/how-to/json.md",
+    "docs/mathematics.md",
+    "docs/scaling.md",
+}
 
 
 def blocks(page):
