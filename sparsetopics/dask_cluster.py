@@ -13,7 +13,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
@@ -62,23 +62,37 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
         with dask.config.set(SETTINGS), _connected(Client, place.scheduler) as client:
             yield Cluster(client)
         return
+    local_cluster = partial(
+        LocalCluster,
+        n_workers=place.workers,
+        threads_per_worker=1,
+        memory_limit=0,  # who trains knows how much the collection takes
+        dashboard_address=":0",  # any port, so that none is taken
+        silence_logs=logging.CRITICAL,  # what Dask mends itself
+    )
     with (
         dask.config.set(SETTINGS | LOCAL_SETTINGS),
-        LocalCluster(
-            n_workers=place.workers,
-            threads_per_worker=1,
-            memory_limit=0,  # who trains knows how much the collection takes
-            dashboard_address=":0",  # any port, so that none is taken
-            silence_logs=logging.CRITICAL,  # what Dask mends itself
-        ) as local,
-        Client(local, set_as_default=False, direct_to_workers=True) as client,
+        _started(local_cluster) as local,
+        _started(partial(Client, local, set_as_default=False, direct_to_workers=True)) as client,
     ):
         yield Cluster(client)
 
 
-def _connected(connect: Any, address: str) -> Any:
+def _started(start: Callable[[], Any]) -> Any:
+    """What ``start`` gives.
+
+    Dask asserts that a thread of its own runs within ten seconds; where the machine stood still
+    for as long, it does not, and does the next time.
+    """
+    for _ in range(RETRIES):
+        with suppress(AssertionError):
+            return start()
+    return start()
+
+
+def _connected(client: Any, address: str) -> Any:
     try:
-        return connect(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        return _started(partial(client, address, timeout=CONNECT_SECONDS, set_as_default=False))
     except (OSError, ValueError) as error:
         raise ClusterError(
             address,

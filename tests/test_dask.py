@@ -307,6 +307,22 @@ def test_no_address_is_told_in_one_line(plan_of, address):
         train_run(plan_of("lda", scheduler=address))
 
 
+def test_a_machine_that_stood_still_is_no_failure(plan_of, tmp_path, monkeypatch):
+    starts = []
+
+    class SlowClient(Client):
+        def __init__(self, *given, **named):
+            starts.append(given)
+            assert len(starts) > 2  # as Dask says of its thread
+            super().__init__(*given, **named)
+
+    monkeypatch.setattr("distributed.Client", SlowClient)
+
+    train_run(plan_of("lda"))
+
+    assert len(starts) == 3
+
+
 def test_without_dask_the_extra_is_named(plan_of, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
 
