@@ -8,7 +8,7 @@ import struct
 import weakref
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -24,16 +24,36 @@ MOST_UNPACKED = 1 << 30  # bytes that a packed file may become whatever its size
 LARGEST_RATIO = 250  # of unpacked to packed bytes beyond that; text has 3 to 20
 
 
+class Archive:
+    """A zip archive, open for as long as a member is known; another process that is told of one
+    opens it again when it reads."""
+
+    def __init__(self, place: Path | RemoteFile) -> None:
+        self.place = place
+        self._opened: zipfile.ZipFile | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., Archive], tuple[Path | RemoteFile]]:
+        place = self.place.absolute() if isinstance(self.place, Path) else self.place
+        return Archive, (place,)
+
+    @property
+    def file(self) -> zipfile.ZipFile:
+        """Raises SourceError if it cannot be opened."""
+        if self._opened is None:
+            with zip_errors(str(self.place)):
+                self._opened = _opened(self.place)
+        return self._opened
+
+
 @dataclass(frozen=True, eq=False)
 class ZipMember:
     """A file in an archive, with those methods of ``pathlib.Path`` that reading needs."""
 
-    archive: zipfile.ZipFile  # open for as long as a member is known
-    archive_name: str  # for messages
+    archive: Archive
     inside: PurePosixPath
 
     def __str__(self) -> str:
-        return f"{self.archive_name}/{self.inside}"
+        return f"{self.archive.place}/{self.inside}"
 
     @property
     def name(self) -> str:
@@ -49,26 +69,30 @@ class ZipMember:
 
     @property
     def n_bytes(self) -> int:
-        return self.archive.getinfo(str(self.inside)).file_size
+        return self.info.file_size
+
+    @property
+    def info(self) -> zipfile.ZipInfo:
+        """What the archive says of it."""
+        return self.archive.file.getinfo(str(self.inside))
 
     @property
     def packed_share(self) -> float:
         """Bytes in the archive for each of its bytes."""
-        info = self.archive.getinfo(str(self.inside))
-        return info.compress_size / max(info.file_size, 1)
+        return self.info.compress_size / max(self.info.file_size, 1)
 
     def open(self, mode: Literal["rb"]) -> IO[bytes]:
         """Its bytes; a piece read is a piece unpacked."""
-        return self.archive.open(str(self.inside))
+        return self.archive.file.open(str(self.inside))
 
     def is_file(self) -> bool:
-        return str(self.inside) in self.archive.NameToInfo
+        return str(self.inside) in self.archive.file.NameToInfo
 
     def with_name(self, name: str) -> ZipMember:
-        return ZipMember(self.archive, self.archive_name, self.inside.with_name(name))
+        return ZipMember(self.archive, self.inside.with_name(name))
 
     def has_sibling(self, prefix: str) -> bool:
-        paths = map(PurePosixPath, self.archive.namelist())
+        paths = map(PurePosixPath, self.archive.file.namelist())
         return any(p.parent == self.inside.parent and p.name.startswith(prefix) for p in paths)
 
 
@@ -79,14 +103,12 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
     Raises SourceError if it is damaged or encrypted, if a name points out of it, or if its
     members claim more data than it has.
     """
+    archive = Archive(path)
     with zip_errors(str(path)):
-        if isinstance(path, Path):
-            n_bytes, archive = path.stat().st_size, zipfile.ZipFile(path)
-        else:
-            n_bytes, archive = path.n_bytes, _remote_archive(path)
-    for info in archive.infolist():
+        n_bytes = path.stat().st_size if isinstance(path, Path) else path.n_bytes
+    for info in archive.file.infolist():
         _check_name(info, str(path))
-    infos = [info for info in archive.infolist() if not info.is_dir() and not _is_link(info)]
+    infos = [info for info in archive.file.infolist() if not info.is_dir() and not _is_link(info)]
     for info in infos:
         _check_member(info, str(path))
     n_packed = sum(info.compress_size for info in infos)
@@ -98,12 +120,14 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
         )
     check_unpacked(sum(info.file_size for info in infos), n_bytes, str(path))
     names = sorted({info.filename for info in infos})
-    members = [ZipMember(archive, str(path), PurePosixPath(name)) for name in names]
+    members = [ZipMember(archive, PurePosixPath(name)) for name in names]
     return [member for member in members if not _is_hidden(member.inside)]
 
 
-def _remote_archive(path: RemoteFile) -> zipfile.ZipFile:
-    """Read in place where the service can, else from a copy on disk."""
+def _opened(path: Path | RemoteFile) -> zipfile.ZipFile:
+    """Read in place, but of a service that cannot do that from a copy on disk."""
+    if isinstance(path, Path):
+        return zipfile.ZipFile(path)
     stream = path.open("rb")
     if not stream.seekable():
         copy = TemporaryFile()  # noqa: SIM115  closed with the archive

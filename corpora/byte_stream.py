@@ -27,7 +27,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class LineBlock(NamedTuple):
     """Whole lines, valid UTF-8, the last one ended by a line break too."""
 
-    path: Place
+    source: str  # the file, for errors
     first_line: int  # number of the first line in the file, from 1
     data: bytes
 
@@ -108,7 +108,7 @@ def line_blocks(path: Place, encoding_errors: str) -> Iterator[LineBlock]:
             data = data.removeprefix(BYTE_ORDER_MARK)
         data = checked_utf8(data, path, first_line, encoding_errors)
         if data:
-            yield LineBlock(path, first_line, data)
+            yield LineBlock(str(path), first_line, data)
         first_line += data.count(b"\n")
 
 

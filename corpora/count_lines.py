@@ -83,7 +83,7 @@ def parse(block: LineBlock, layout: LineLayout) -> Pairs:
         return _parse_each(block, layout)
     columns = {name: table[name].to_numpy() for name in layout.columns}
     lines = np.arange(block.first_line, block.first_line + len(table))
-    return _pairs(columns, lines, block.path)
+    return _pairs(columns, lines, block.source)
 
 
 def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
@@ -100,7 +100,7 @@ def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
             many = {2: "two", 3: "three"}[len(kinds)]
             numbers = "numbers" if layout.is_real else "whole numbers"
             raise SourceError(
-                f"{block.path}, line {number}",
+                f"{block.source}, line {number}",
                 found=repr(line.decode())[:60],
                 wanted=f"{many} {numbers}: {', '.join(layout.columns)}",
             ) from error
@@ -112,24 +112,24 @@ def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
         }
     except OverflowError as error:
         raise SourceError(
-            str(block.path), found="a number of more than 64 bits", wanted="smaller numbers"
+            block.source, found="a number of more than 64 bits", wanted="smaller numbers"
         ) from error
-    return _pairs(columns, np.array(lines, np.int64), block.path)
+    return _pairs(columns, np.array(lines, np.int64), block.source)
 
 
-def _pairs(columns: Mapping[str, NDArray[Any]], lines: IntArray, path: Place) -> Pairs:
+def _pairs(columns: Mapping[str, NDArray[Any]], lines: IntArray, source: str) -> Pairs:
     counts = columns.get("count", np.ones(len(lines), np.int64))
     if counts.dtype == np.float64:
-        counts = _whole(counts, lines, path)
+        counts = _whole(counts, lines, source)
     return Pairs(np.column_stack([columns["document"], columns["word"], counts]), lines)
 
 
-def _whole(counts: FloatArray, lines: IntArray, path: Place) -> NDArray[np.int64]:
+def _whole(counts: FloatArray, lines: IntArray, source: str) -> NDArray[np.int64]:
     bad = ~(np.abs(counts) <= _LARGEST_EXACT) | (counts != np.floor(counts))
     if bad.any():
         row = int(np.argmax(bad))
         raise SourceError(
-            f"{path}, line {lines[row]}",
+            f"{source}, line {lines[row]}",
             found=f"{counts[row]}",
             wanted="a whole count",
             hint="Weights such as tf-idf are no counts.",

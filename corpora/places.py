@@ -12,6 +12,11 @@ from sparsetopics.corpora.remote import RemoteFile
 Place: TypeAlias = Path | RemoteFile | ZipMember
 
 
+def absolute(place: Place) -> Place:
+    """The same for processes with a working directory of their own."""
+    return place.absolute() if isinstance(place, Path) else place
+
+
 def n_bytes_of(place: Place) -> int:
     """As it is stored: packed, if its name says so. Raises OSError if it is gone."""
     return place.stat().st_size if isinstance(place, Path) else place.n_bytes

@@ -67,8 +67,13 @@ def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterato
                 header = _read_header(stream, where)
                 for first, rows in _row_blocks(stream, header, where):
                     length = len(rows)
-                    named = (item_ids.slice(first, length), labels.slice(first, length))
+                    named = (_part(item_ids, first, length), _part(labels, first, length))
                     yield partial(_decode, rows, where, first, *named)
+
+
+def _part(names: pa.StringArray, first: int, length: int) -> pa.StringArray:
+    """A copy: a slice would drag all of them along to another process."""
+    return pa.concat_arrays([names.slice(first, length)])
 
 
 def _decode(

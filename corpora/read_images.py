@@ -44,7 +44,7 @@ def read_images(
     for file in files:
         grey = read_grey(file.path)
         if options.patches is None:
-            yield partial(_whole, file, grey)
+            yield partial(_whole, str(file.path), file.name, grey)
         else:
             yield from _patch_blocks(file, grey, options.patches, options.stride)
 
@@ -123,9 +123,9 @@ def _grey(image: Image, where: str) -> Vectors:
     return np.asarray(image.convert("L"), dtype=np.float32) / np.float32(255)
 
 
-def _whole(file: SourceFile, grey: Vectors) -> VectorBlock:
-    names = pa.array([file.name], pa.string())
-    return VectorBlock(str(file.path), names, _labels(file, 1), grey.reshape(1, -1), None)
+def _whole(source: str, name: str, grey: Vectors) -> VectorBlock:
+    names = pa.array([name], pa.string())
+    return VectorBlock(source, names, _labels(name, 1), grey.reshape(1, -1), None)
 
 
 def _patch_blocks(
@@ -144,22 +144,24 @@ def _patch_blocks(
     n_rows = max(1, BLOCK_BYTES // (n_across * side * side * grey.itemsize))
     tops = np.arange(0, height - side + 1, stride)
     for start in range(0, len(tops), n_rows):
-        yield partial(_patches, file, grey, side, stride, tops[start : start + n_rows])
+        some = tops[start : start + n_rows]
+        strip = grey[some[0] : some[-1] + side]  # all that a process has to be told of the image
+        yield partial(_patches, str(file.path), file.name, strip, side, stride, some)
 
 
 def _patches(
-    file: SourceFile, grey: Vectors, side: int, stride: int, tops: np.ndarray[Any, Any]
+    source: str, name: str, strip: Vectors, side: int, stride: int, tops: np.ndarray[Any, Any]
 ) -> VectorBlock:
-    windows = sliding_window_view(grey, (side, side))[tops, ::stride]
+    windows = sliding_window_view(strip, (side, side))[tops - tops[0], ::stride]
     n_across = windows.shape[1]
     values = windows.reshape(-1, side * side)
     values = values - values.mean(axis=1, keepdims=True)
     rows = pa.array(np.repeat(tops, n_across)).cast(pa.string())
     lefts = pa.array(np.tile(np.arange(n_across) * stride, len(tops))).cast(pa.string())
-    names = pc.binary_join_element_wise(file.name, rows, lefts, ":")
-    return VectorBlock(str(file.path), names, _labels(file, len(values)), values, None)
+    names = pc.binary_join_element_wise(name, rows, lefts, ":")
+    return VectorBlock(source, names, _labels(name, len(values)), values, None)
 
 
-def _labels(file: SourceFile, n_items: int) -> pa.StringArray:
-    folder = file.name.rpartition("/")[0]
+def _labels(name: str, n_items: int) -> pa.StringArray:
+    folder = name.rpartition("/")[0]
     return pa.array([folder or None] * n_items, pa.string())

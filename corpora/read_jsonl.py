@@ -90,7 +90,7 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
     rows = []
     for number, line in enumerate(block.data.split(b"\n"), start=block.first_line):
         if line.strip():
-            rows.append(_decode_line(line, f"{block.path}, line {number}", options))
+            rows.append(_decode_line(line, f"{block.source}, line {number}", options))
     columns = zip(*rows, strict=True) if rows else ((), (), ())
     return TextBlock(*(pa.array(column, pa.string()) for column in columns))
 

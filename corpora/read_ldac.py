@@ -45,7 +45,7 @@ def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:
     if matched.end() < len(block.data):
         bad = block.data.count(b"\n", 0, matched.end())
         raise SourceError(
-            f"{block.path}, line {block.first_line + bad}",
+            f"{block.source}, line {block.first_line + bad}",
             found=repr(block.data[matched.end() :].split(b"\n", 1)[0].decode())[:60],
             wanted="a number of words, then as many word:count pairs of whole numbers",
         )
@@ -88,7 +88,7 @@ def _check_numbers(
     if wrong.any():
         line = int(np.argmax(wrong))
         raise SourceError(
-            f"{block.path}, line {block.first_line + line}",
+            f"{block.source}, line {block.first_line + line}",
             found=f"{n_pairs[line]} word:count pairs",
             wanted=f"{promised[line]}, as the line begins with",
             hint="The file may be cut off.",
@@ -107,7 +107,7 @@ def _check_pairs(
             pair = int(np.argmax(bad))
             line = int(np.searchsorted(indptr, pair, side="right")) - 1
             raise SourceError(
-                f"{block.path}, line {block.first_line + line}",
+                f"{block.source}, line {block.first_line + line}",
                 found=f"{values[pair]}",
                 wanted=wanted,
             )

@@ -89,7 +89,7 @@ def _open(path: Place) -> tuple[Head, Iterator[LineBlock]]:
             if field is None:
                 field = _field(line.rstrip(), path)
             elif line.strip() and not line.startswith(b"%"):
-                rest = LineBlock(path, number + 1, block.data[start:])
+                rest = LineBlock(block.source, number + 1, block.data[start:])
                 return _head(field, line, path, number), chain([rest] if rest.data else [], blocks)
     raise SourceError(
         f"{path}, line {number}",

@@ -9,18 +9,21 @@ import pyarrow as pa
 
 from sparsetopics.corpora.blocks import PendingBlock, TextBlock
 from sparsetopics.corpora.byte_stream import BLOCK_BYTES, LineBlock, line_blocks, read_utf8, reading
-from sparsetopics.corpora.places import n_bytes_of
+from sparsetopics.corpora.places import absolute, n_bytes_of
 from sparsetopics.corpora.sources import ReadOptions, SourceFile
 
 _MOST_FILES = 4_096  # in one block
 
 
 def read_text(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
-    """Each file a document: its name is the id, the folder it lies in the label."""
+    """Each file a document: its name is the id, the folder it lies in the label.
+
+    Who decodes a block opens its files, since most of the time with many small ones goes there.
+    """
     together: list[SourceFile] = []
     n_bytes = 0
     for file in files:
-        together.append(file)
+        together.append(file._replace(path=absolute(file.path)))
         with reading(file.path):
             n_bytes += n_bytes_of(file.path)
         if n_bytes >= BLOCK_BYTES or len(together) == _MOST_FILES:

@@ -61,7 +61,7 @@ def find_vocabulary(docword: Place) -> Place:
 
 def _open(path: Place) -> tuple[Size, Iterator[Pairs]]:
     blocks = line_blocks(path, "strict")
-    first = next(blocks, LineBlock(path, 1, b""))
+    first = next(blocks, LineBlock(str(path), 1, b""))
     *lines, rest = first.data.split(b"\n", _N_HEADER_LINES)
     if len(lines) < _N_HEADER_LINES:
         raise SourceError(
@@ -70,7 +70,7 @@ def _open(path: Place) -> tuple[Size, Iterator[Pairs]]:
             wanted="three header lines: numbers of documents, words and pairs",
         )
     size = Size(*(_header_number(line, path, n) for n, line in enumerate(lines, start=1)))
-    remaining = chain([LineBlock(path, _N_HEADER_LINES + 1, rest)] if rest else [], blocks)
+    remaining = chain([LineBlock(str(path), _N_HEADER_LINES + 1, rest)] if rest else [], blocks)
     return size, (parse(block, _LAYOUT) for block in remaining)
 
 

@@ -117,8 +117,7 @@ def _stamp(place: Place) -> str:
         stat = place.stat()
         return f"{stat.st_size} {stat.st_mtime_ns}"
     assert not isinstance(place, RemoteFile)  # the caller has looked
-    info = place.archive.getinfo(str(place.inside))
-    return f"{info.file_size} {info.CRC}"
+    return f"{place.info.file_size} {place.info.CRC}"
 
 
 def _stamp_of_module(function: str) -> str:
