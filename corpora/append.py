@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +16,14 @@ from sparsetopics.corpora.formats import find_collection
 from sparsetopics.corpora.ingest import (
     IngestOptions,
     IngestSummary,
-    Progress,
+    OnProgress,
+    Reading,
     encoded_blocks,
     settle_tokenizer,
     write_shards,
 )
 from sparsetopics.corpora.manifest import FILE_NAME, ShardEntry
+from sparsetopics.corpora.ordered_map import open_ordered_map
 from sparsetopics.corpora.pruning import PruningOptions
 from sparsetopics.corpora.sources import names_of
 from sparsetopics.corpora.tokenizer import TokenizerOptions
@@ -40,7 +42,7 @@ def append(
     sources: Iterable[str | Path],
     corpus: str | Path,
     options: IngestOptions | None = None,
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
 ) -> AppendSummary:
     """Add the documents of files, folders and patterns to a corpus, under its vocabulary.
 
@@ -55,13 +57,12 @@ def append(
     manifest = Manifest.load(folder)
     vocabulary = Corpus.open(folder).vocabulary
     collection = find_collection(sources, options.format)
-    tokenizer = settle_tokenizer(collection, options, vocabulary, on_progress)
-    _check_tokenizer(tokenizer, manifest, names_of(collection.files))
     first_number = manifest.sizes.n_docs + manifest.n_skipped
-    with _scratch_in(folder) as scratch:
-        blocks = encoded_blocks(
-            collection, options, tokenizer, vocabulary, on_progress, first_number=first_number
-        )
+    with open_ordered_map(options.workplace) as ordered_map, _scratch_in(folder) as scratch:
+        reading = Reading(collection, options, ordered_map, on_progress)
+        tokenizer = settle_tokenizer(reading, vocabulary)
+        _check_tokenizer(tokenizer, manifest, names_of(collection.files))
+        blocks = encoded_blocks(reading, tokenizer, vocabulary, first_number=first_number)
         written = write_shards(scratch, blocks, on_progress)
         shards = _renumbered(scratch, written.shards, len(manifest.shards))
         longer = replace(

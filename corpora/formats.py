@@ -47,7 +47,6 @@ FORMATS = {
     "matrix-market": Format(read_matrix_market, (".mtx", ".mm"), counted=True),
     UCI: Format(read_uci, (), counted=True),  # told by the name docword.NAME.txt
 }
-_BY_SUFFIX = {suffix: name for name, entry in FORMATS.items() for suffix in entry.suffixes}
 
 
 class Collection(NamedTuple):
@@ -64,7 +63,7 @@ def find_collection(sources: Iterable[str | Path], format_name: str | None) -> C
     OptionError if ``format_name`` is unknown.
     """
     extensions = (
-        f"{', '.join(_BY_SUFFIX)} (or these with .gz or .zst, or in a .zip) or docword.NAME.txt"
+        f"{', '.join(_by_suffix())} (or these with .gz or .zst, or in a .zip) or docword.NAME.txt"
     )
     table = FormatTable(FORMATS, format_of, extensions)
     files, name = find_of_one_format(sources, format_name, table)
@@ -77,4 +76,9 @@ def format_of(path: Place) -> str | None:
         return UCI
     if path.name.startswith("vocab.") and has_sibling(path, "docword."):
         return None
-    return _BY_SUFFIX.get(bare_suffix(path))
+    return _by_suffix().get(bare_suffix(path))
+
+
+def _by_suffix() -> dict[str, str]:
+    """Names of formats."""
+    return {suffix: name for name, entry in FORMATS.items() for suffix in entry.suffixes}

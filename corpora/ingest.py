@@ -16,7 +16,7 @@ from sparsetopics.corpora.document_manifest import Manifest, Sizes, write_manife
 from sparsetopics.corpora.encoding import EncodedBlock, encode
 from sparsetopics.corpora.formats import Collection, find_collection
 from sparsetopics.corpora.manifest import ShardEntry
-from sparsetopics.corpora.ordered_map import ordered_map
+from sparsetopics.corpora.ordered_map import OrderedMap, map_here, open_ordered_map
 from sparsetopics.corpora.phrases import PhraseOptions, learn_phrases
 from sparsetopics.corpora.pruning import PruningOptions, prune
 from sparsetopics.corpora.shards import ShardWriter
@@ -28,12 +28,13 @@ from sparsetopics.corpora.tokenizer import (
     options_for,
     tokens_of,
 )
-from sparsetopics.corpora.tokenizer_functions import load_tokenizer
+from sparsetopics.corpora.tokenizer_functions import load_tokenizer, where_function_is_same
 from sparsetopics.corpora.tokens import Tokens
-from sparsetopics.corpora.unfinished import Job, Workplace, job_of, workplace
+from sparsetopics.corpora.unfinished import Job, WorkFolder, job_of, work_folder
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.corpora.word_tally import WordTally
 from sparsetopics.errors import OptionError, SourceError
+from sparsetopics.options import ExecutorName, Workplace
 from sparsetopics.staging import check_output
 
 
@@ -44,7 +45,7 @@ class IngestOptions:
     ``vocabulary`` names a corpus or run folder whose words are used as they are; then nothing is
     pruned, and tokeniser settings are taken from there unless given. ``phrases`` are learned in a
     pass of its own over the sources and become tokeniser settings; stop words do too where tokens
-    are joined. The result does not depend on ``workers``.
+    are joined. The result does not depend on ``workers``, ``executor`` and ``scheduler``.
     """
 
     format: str | None = None  # by extension if None
@@ -55,10 +56,16 @@ class IngestOptions:
     vocabulary: Path | None = None
     workers: int = 1
     overwrite: bool = False
+    executor: ExecutorName = "threads"
+    scheduler: str | None = None  # of a Dask cluster
+
+    @property
+    def workplace(self) -> Workplace:
+        """Where the documents are counted."""
+        return Workplace(self.executor, self.workers, self.scheduler)
 
     def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise OptionError("workers", found=f"{self.workers}", wanted="1 or more")
+        _ = self.workplace  # which refuses what cannot be
         if self.vocabulary is not None and self.pruning != PruningOptions():
             raise OptionError(
                 "vocabulary",
@@ -111,11 +118,23 @@ class Progress(NamedTuple):
         return f"{self.stage}: {self.n_documents:,} documents"
 
 
+OnProgress = Callable[[Progress], None]
+
+
+class Reading(NamedTuple):
+    """What a pass over the documents of all files needs."""
+
+    collection: Collection
+    options: IngestOptions
+    ordered_map: OrderedMap  # of where they are cut and counted
+    on_progress: OnProgress
+
+
 def ingest(
     sources: Iterable[str | Path],
     out: str | Path,
     options: IngestOptions | None = None,
-    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> IngestSummary:
     """Make the corpus folder ``out`` of files, folders and glob patterns.
@@ -124,26 +143,30 @@ def ingest(
     been read when the process is stopped is kept beside ``out``, and the same call goes on from
     there, to the same bytes; counts, files behind URLs and text under a given vocabulary start
     anew. ``say`` is told of either. Raises SourceError for input that cannot be read, OutputError
-    if ``out`` cannot be written, or if an ingest of something else was stopped there; after an
-    error nothing is left behind.
+    if ``out`` cannot be written, or if an ingest of something else was stopped there; after these
+    nothing is left behind. A cluster that is lost raises ClusterError and counts as a stop.
     """
     options = options or IngestOptions()
     sources, out = list(sources), Path(out)
     check_output(out, overwrite=options.overwrite)
     collection = find_collection(sources, options.format)
     job = _job(sources, collection, options)
-    with workplace(out, job, overwrite=options.overwrite, say=say) as place:
+    with (
+        open_ordered_map(options.workplace) as ordered_map,
+        work_folder(out, job, overwrite=options.overwrite, say=say) as place,
+    ):
+        reading = Reading(collection, options, ordered_map, on_progress)
         given = None if options.vocabulary is None else Vocabulary.load(options.vocabulary)
-        tokenizer = _settled_once(place, collection, options, given, on_progress)
+        tokenizer = _settled_once(place, reading, given)
         if given is None:
             spool = Spool(place.spool)
-            counted = _spooled_blocks(spool, collection, options, tokenizer, on_progress)
+            counted = _spooled_blocks(spool, reading, tokenizer)
             vocabulary = _learn_vocabulary(counted, collection, options.pruning)
-            encoded = _encoded(spool.blocks(), vocabulary, options.workers)
+            encoded = _encoded(spool.blocks(), vocabulary, options)
             encoded = (block._replace(n_unknown_tokens=0) for block in encoded)  # but pruned
         else:
             vocabulary = given
-            encoded = encoded_blocks(collection, options, tokenizer, vocabulary, on_progress)
+            encoded = encoded_blocks(reading, tokenizer, vocabulary)
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
         written = write_shards(place.corpus, encoded, on_progress)
@@ -159,58 +182,49 @@ def _job(
         return None
     if options.tokenizer is not None and options.tokenizer.function is not None:
         load_tokenizer(options.tokenizer.function)
-    neither = {"workers", "overwrite"}  # does the corpus depend on
+    neither = {"workers", "executor", "scheduler", "overwrite"}  # does the corpus depend on
     said = {name: value for name, value in asdict(options).items() if name not in neither}
     return job_of(sources, said, collection.files)
 
 
 def _settled_once(
-    place: Workplace,
-    collection: Collection,
-    options: IngestOptions,
-    given: Vocabulary | None,
-    on_progress: Callable[[Progress], None],
+    place: WorkFolder, reading: Reading, given: Vocabulary | None
 ) -> TokenizerOptions | None:
     """The settings; phrases are learned only if a former process has not done it."""
-    if options.phrases is None:
-        return settle_tokenizer(collection, options, given, on_progress)
+    if reading.options.phrases is None:
+        return settle_tokenizer(reading, given)
     tokenizer = place.kept_tokenizer()
     if tokenizer is None:
-        tokenizer = settle_tokenizer(collection, options, given, on_progress)
+        tokenizer = settle_tokenizer(reading, given)
         assert tokenizer is not None  # phrases of counts have been refused
         place.keep_tokenizer(tokenizer)
     return tokenizer
 
 
 def encoded_blocks(
-    collection: Collection,
-    options: IngestOptions,
+    reading: Reading,
     tokenizer: TokenizerOptions | None,
     vocabulary: Vocabulary,
-    on_progress: Callable[[Progress], None],
     *,
     first_number: int = 0,
 ) -> Iterator[EncodedBlock]:
     """The documents of all files under the words of a vocabulary; those without an id are numbered
     from ``first_number``."""
-    counted = _counted_blocks(collection, options, tokenizer, on_progress, first_number)
-    return _encoded(counted, vocabulary, options.workers)
+    counted = _counted_blocks(reading, tokenizer, first_number)
+    return _encoded(counted, vocabulary, reading.options)
 
 
 def _encoded(
-    blocks: Iterable[CountedBlock], vocabulary: Vocabulary, n_workers: int
+    blocks: Iterable[CountedBlock], vocabulary: Vocabulary, options: IngestOptions
 ) -> Iterator[EncodedBlock]:
+    """In this process: it takes no longer than to send a block."""
     words = pa.array(vocabulary.words, pa.string())
-    return ordered_map(partial(encode, words=words), blocks, n_workers)
+    return map_here(options.workplace)(partial(encode, words=words), blocks)
 
 
-def settle_tokenizer(
-    collection: Collection,
-    options: IngestOptions,
-    given: Vocabulary | None,
-    on_progress: Callable[[Progress], None],
-) -> TokenizerOptions | None:
+def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:
     """The settings, with the phrases learned if they are wanted; None for counts."""
+    collection, options = reading.collection, reading.options
     if collection.format.counted:
         if options.phrases is not None or options.tokenizer is not None:
             raise OptionError(
@@ -225,24 +239,24 @@ def settle_tokenizer(
     if given is None and (options.phrases is not None or tokenizer.ngrams > 1):
         tokenizer = tokenizer.before_joining(options.pruning.stop_words)
     if options.phrases is not None:
-        blocks = _tokens(collection, options, tokenizer, on_progress)
+        blocks = _tokens(reading, tokenizer)
         tokenizer = replace(tokenizer, phrases=learn_phrases(blocks, options.phrases))
     return tokenizer
 
 
-def _tokens(
-    collection: Collection,
-    options: IngestOptions,
-    tokenizer: TokenizerOptions,
-    on_progress: Callable[[Progress], None],
-) -> Iterator[Tokens]:
+def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:
     """The tokens of all files in order."""
-    pending = collection.format.read(collection.files, options.read)
+    cut = where_function_is_same(partial(_cut, tokenizer=tokenizer), tokenizer.function)
     n_documents = 0
-    for tokens in ordered_map(partial(_cut, tokenizer=tokenizer), pending, options.workers):
+    for tokens in reading.ordered_map(cut, _pending(reading)):
         n_documents += len(tokens.indptr) - 1
-        on_progress(Progress("finding phrases", n_documents))
+        reading.on_progress(Progress("finding phrases", n_documents))
         yield tokens
+
+
+def _pending(reading: Reading) -> Iterator[PendingBlock]:
+    collection = reading.collection
+    return collection.format.read(collection.files, reading.options.read)
 
 
 def _cut(pending: PendingBlock, tokenizer: TokenizerOptions) -> Tokens:
@@ -252,27 +266,21 @@ def _cut(pending: PendingBlock, tokenizer: TokenizerOptions) -> Tokens:
 
 
 def _spooled_blocks(
-    spool: Spool,
-    collection: Collection,
-    options: IngestOptions,
-    tokenizer: TokenizerOptions | None,
-    on_progress: Callable[[Progress], None],
+    spool: Spool, reading: Reading, tokenizer: TokenizerOptions | None
 ) -> Iterator[CountedBlock]:
     """All documents, those first that a former process has put by; the others are put by now."""
+    on_progress = reading.on_progress
     n_documents = 0
     for block in spool.recovered():
         n_documents += len(block.doc_ids)
         on_progress(Progress("reading", n_documents))
         yield block
-    counted = _counted_blocks(
-        collection,
-        options,
-        tokenizer,
-        lambda told: on_progress(told._replace(n_documents=n_documents + told.n_documents)),
-        n_documents,
-        n_blocks_done=spool.n_blocks,
+    rest = reading._replace(
+        on_progress=lambda told: on_progress(
+            told._replace(n_documents=n_documents + told.n_documents)
+        )
     )
-    for block in counted:
+    for block in _counted_blocks(rest, tokenizer, n_documents, n_blocks_done=spool.n_blocks):
         spool.append(block)
         yield block
 
@@ -291,23 +299,22 @@ def _learn_vocabulary(
 
 
 def _counted_blocks(
-    collection: Collection,
-    options: IngestOptions,
+    reading: Reading,
     tokenizer: TokenizerOptions | None,
-    on_progress: Callable[[Progress], None],
     first_number: int = 0,
     *,
     n_blocks_done: int = 0,
 ) -> Iterator[CountedBlock]:
     """The documents of all files in order, counted, each with an id; all but the first blocks,
     which are read over without a look at what they hold."""
-    pending = collection.format.read(collection.files, options.read)
-    pending = islice(pending, n_blocks_done, None)
+    function = None if tokenizer is None else tokenizer.function
+    count = where_function_is_same(partial(_count, tokenizer=tokenizer), function)
+    pending = islice(_pending(reading), n_blocks_done, None)
     n_documents = 0
-    for block in ordered_map(partial(_count, tokenizer=tokenizer), pending, options.workers):
+    for block in reading.ordered_map(count, pending):
         doc_ids = with_running_numbers(block.doc_ids, first_number + n_documents)
         n_documents += len(doc_ids)
-        on_progress(Progress("reading", n_documents))
+        reading.on_progress(Progress("reading", n_documents))
         yield block._replace(doc_ids=doc_ids)
 
 

@@ -12,19 +12,20 @@ import numpy as np
 
 from sparsetopics.corpora.blocks import with_running_numbers
 from sparsetopics.corpora.manifest import FileEntry
-from sparsetopics.corpora.ordered_map import ordered_map
+from sparsetopics.corpora.ordered_map import OrderedMap, open_ordered_map
 from sparsetopics.corpora.patch_basis import NAME as PATCH_BASIS
 from sparsetopics.corpora.patch_basis import patch_projection
 from sparsetopics.corpora.projection import FILE_NAME as PROJECTION_FILE
 from sparsetopics.corpora.projection import PcaOptions, Projection, fit_projection, sample_rows
 from sparsetopics.corpora.sources import names_of
-from sparsetopics.corpora.unfinished import workplace
+from sparsetopics.corpora.unfinished import work_folder
 from sparsetopics.corpora.vector_blocks import PendingVectors, VectorBlock, VectorReadOptions
 from sparsetopics.corpora.vector_formats import IMAGE, VectorCollection, find_vectors
 from sparsetopics.corpora.vector_manifest import VectorManifest
 from sparsetopics.corpora.vector_shards import VectorRows, table_of, vector_writer
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.errors import OptionError, SourceError
+from sparsetopics.options import ExecutorName, Workplace
 from sparsetopics.staging import check_output
 
 
@@ -35,7 +36,7 @@ class VectorOptions:
     Patches, which have lost their mean, become coordinates in ``patch_basis``, and ``pca`` is
     fitted on these. ``projection`` names a corpus of vectors whose projection is used as it is;
     columns and patches are then those of that corpus, unless given. The result does not depend on
-    ``workers``.
+    ``workers``, ``executor`` and ``scheduler``.
     """
 
     format: str | None = None  # by extension if None
@@ -44,10 +45,16 @@ class VectorOptions:
     projection: Path | None = None
     workers: int = 1
     overwrite: bool = False
+    executor: ExecutorName = "threads"
+    scheduler: str | None = None  # of a Dask cluster
+
+    @property
+    def workplace(self) -> Workplace:
+        """Where the items are decoded."""
+        return Workplace(self.executor, self.workers, self.scheduler)
 
     def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise OptionError("workers", found=f"{self.workers}", wanted="1 or more")
+        _ = self.workplace  # which refuses what cannot be
         if self.pca is not None and self.projection is not None:
             raise OptionError("projection", found="a projection and pca", wanted="one or the other")
 
@@ -76,6 +83,15 @@ _OF_PROJECTIONS = ("basis", "pca")  # entries of ``made`` that say what a projec
 OnProgress = Callable[[VectorProgress], None]
 
 
+class _Reading(NamedTuple):
+    """What a pass over the items of all files needs."""
+
+    collection: VectorCollection
+    options: VectorReadOptions
+    ordered_map: OrderedMap  # of where they are decoded
+    on_progress: OnProgress
+
+
 class _Projected(NamedTuple):
     """A projection and what it adds to the manifest's ``made``."""
 
@@ -99,13 +115,16 @@ def ingest_vectors(
     """
     options = options or VectorOptions()
     check_output(Path(out), overwrite=options.overwrite)
-    with workplace(Path(out), None, overwrite=options.overwrite, say=say) as place:
+    with (
+        open_ordered_map(options.workplace) as ordered_map,
+        work_folder(Path(out), None, overwrite=options.overwrite, say=say) as place,
+    ):
         given = None if options.projection is None else VectorCorpus.open(options.projection)
         read = options.read if given is None else _like(given, options.read)
         collection = find_vectors(sources, options.format, read)
-        projected = _projection(collection, read, options, given, on_progress)
-        blocks = _blocks(collection, read, options.workers, "writing", on_progress)
-        return _write_corpus(place.corpus, blocks, collection, read, projected)
+        reading = _Reading(collection, read, ordered_map, on_progress)
+        projected = _projection(reading, options.pca, given)
+        return _write_corpus(place.corpus, reading, projected)
 
 
 def _like(given: VectorCorpus, read: VectorReadOptions) -> VectorReadOptions:
@@ -125,11 +144,7 @@ def _like(given: VectorCorpus, read: VectorReadOptions) -> VectorReadOptions:
 
 
 def _projection(
-    collection: VectorCollection,
-    read: VectorReadOptions,
-    options: VectorOptions,
-    given: VectorCorpus | None,
-    on_progress: OnProgress,
+    reading: _Reading, pca: PcaOptions | None, given: VectorCorpus | None
 ) -> _Projected | None:
     """The one that is given, that of patches, one fitted to the items, or the last two in a row;
     None if none is wanted.
@@ -138,30 +153,25 @@ def _projection(
         assert given.projection is not None  # _like has looked
         made = {name: given.made[name] for name in _OF_PROJECTIONS if name in given.made}
         return _Projected(given.projection, made)
-    basis = None if read.patches is None else patch_projection(read.patches)
-    if options.pca is not None:
-        blocks = _blocks(collection, read, options.workers, "fitting", on_progress)
-        return _fitted(collection, blocks, options.pca, basis)
+    patches = reading.options.patches
+    basis = None if patches is None else patch_projection(patches)
+    if pca is not None:
+        return _fitted(reading, pca, basis)
     return None if basis is None else _Projected(basis, {"basis": PATCH_BASIS})
 
 
-def _fitted(
-    collection: VectorCollection,
-    blocks: Iterator[VectorBlock],
-    options: PcaOptions,
-    basis: Projection | None,
-) -> _Projected:
+def _fitted(reading: _Reading, options: PcaOptions, basis: Projection | None) -> _Projected:
     """A PCA of a sample of the items, or of their coordinates in ``basis``."""
     columns: list[tuple[str, ...] | None] = []
 
     def values() -> Iterator[Any]:
-        for block in blocks:
+        for block in _blocks(reading, "fitting"):
             columns[:] = [block.columns]
             yield block.values if basis is None else basis(block.values)
 
     sample = sample_rows(values(), np.random.default_rng(options.seed))
     if not len(sample):
-        raise _no_items(collection)
+        raise _no_items(reading.collection)
     projection, explained = fit_projection(sample, options, columns[0])
     made = {
         "n_components": projection.n_columns,
@@ -173,24 +183,18 @@ def _fitted(
     return _Projected(projection if basis is None else projection.after(basis), {"pca": made})
 
 
-def _blocks(
-    collection: VectorCollection,
-    read: VectorReadOptions,
-    n_workers: int,
-    stage: str,
-    on_progress: OnProgress,
-) -> Iterator[VectorBlock]:
+def _blocks(reading: _Reading, stage: str) -> Iterator[VectorBlock]:
     """The items of all files in order, each with an id, all of the same columns."""
     n_items = 0
     first: VectorBlock | None = None
-    for block in ordered_map(_decode, collection.read(read), n_workers):
+    for block in reading.ordered_map(_decode, reading.collection.read(reading.options)):
         if not len(block.values):
             continue
         first = first or block
         _check_alike(first, block)
         item_ids = with_running_numbers(block.item_ids, n_items)
         n_items += len(item_ids)
-        on_progress(VectorProgress(stage, n_items))
+        reading.on_progress(VectorProgress(stage, n_items))
         yield block._replace(item_ids=item_ids)
 
 
@@ -214,21 +218,16 @@ def _check_alike(first: VectorBlock, block: VectorBlock) -> None:
         )
 
 
-def _write_corpus(
-    folder: Path,
-    blocks: Iterator[VectorBlock],
-    collection: VectorCollection,
-    read: VectorReadOptions,
-    projected: _Projected | None,
-) -> VectorSummary:
+def _write_corpus(folder: Path, reading: _Reading, projected: _Projected | None) -> VectorSummary:
     """Shards, projection and, last, the manifest."""
+    blocks = _blocks(reading, "writing")
     first = next(blocks, None)
     if first is None:
-        raise _no_items(collection)
+        raise _no_items(reading.collection)
     columns = first.columns
     n_columns = first.values.shape[1]
     entry = None
-    made = _made(collection.format_name, read)
+    made = _made(reading.collection.format_name, reading.options)
     if projected is not None:
         _check_inputs(first, projected.apply)
         projected.apply.save(folder)

@@ -1,28 +1,73 @@
-"""Work spread over threads, results in the order of the items."""
+"""Work on what a reader hands out, results in its order: in this process, or by Dask workers."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from sparsetopics.options import Workplace
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def ordered_map(
-    function: Callable[[Item], Result], items: Iterable[Item], n_workers: int
-) -> Iterator[Result]:
-    """``map`` over threads that takes at most ``n_workers + 1`` items ahead of the results.
+class OrderedMap(Protocol):
+    """``map`` of a pure function that works on a few items ahead of the results, but not on more:
+    items may be large, and many. Where other processes work, items and results go there and back.
+    """
+
+    def __call__(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[Result]: ...
+
+
+def one_by_one(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """``map`` itself."""
+    return map(function, items)
+
+
+@dataclass(frozen=True, slots=True)
+class OverThreads:
+    """At most ``n_workers + 1`` items are taken ahead of the results.
 
     Threads, not processes: Arrow, numpy, zlib and the kernels release the interpreter lock.
     """
-    waiting: deque[Future[Result]] = deque()
-    with ThreadPoolExecutor(n_workers) as pool:
-        for item in items:
-            waiting.append(pool.submit(function, item))
-            if len(waiting) > n_workers:
+
+    n_workers: int
+
+    def __call__(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[Result]:
+        waiting: deque[Future[Result]] = deque()
+        with ThreadPoolExecutor(self.n_workers) as pool:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > self.n_workers:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+
+
+def map_here(place: Workplace) -> OrderedMap:
+    """In this process, whatever the workers of ``place`` do: where they had little to do for what
+    would have to travel."""
+    return one_by_one if place.executor == "serial" else OverThreads(place.workers)
+
+
+@contextmanager
+def open_ordered_map(place: Workplace) -> Iterator[OrderedMap]:
+    """Over the workers of a cluster, if ``place`` has one.
+
+    Raises OptionError if Dask is not installed, ClusterError if no scheduler answers.
+    """
+    if place.executor != "dask":
+        yield map_here(place)
+        return
+    from sparsetopics.dask_cluster import open_cluster
+
+    with open_cluster(place) as cluster:
+        yield cluster.stream

@@ -25,11 +25,12 @@ from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.remote import RemoteFile, is_url
 from sparsetopics.corpora.sources import SourceFile
 from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.errors import OutputError
+from sparsetopics.errors import ClusterError, OutputError
 from sparsetopics.small_files import parse_json, read_small
 from sparsetopics.staging import held_lock, publish_folder, put_in_place, refused
 
 _JOB_FILE, _TOKENIZER_FILE, _LOCK_FILE = "job.json", "tokenizer.json", "lock"
+_WAY_ON = "What was read is kept; the same command goes on."
 
 
 class Job(NamedTuple):
@@ -39,7 +40,7 @@ class Job(NamedTuple):
     files: str  # the files found, with their sizes and times
 
 
-class Workplace(NamedTuple):
+class WorkFolder(NamedTuple):
     """The folder in which a corpus is made."""
 
     folder: Path
@@ -52,6 +53,11 @@ class Workplace(NamedTuple):
     @property
     def spool(self) -> Path:
         return self.folder / "spool"
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether anything that was counted is here."""
+        return any(self.spool.glob("*.arrow"))
 
     def keep_tokenizer(self, tokenizer: TokenizerOptions) -> None:
         self.write(_TOKENIZER_FILE, tokenizer.settings())
@@ -131,17 +137,18 @@ def _as_json(value: object) -> Any:
 
 
 @contextmanager
-def workplace(
+def work_folder(
     out: Path, job: Job | None, *, overwrite: bool, say: Callable[[str], None]
-) -> Iterator[Workplace]:
+) -> Iterator[WorkFolder]:
     """Yield where to make the corpus, which becomes ``out`` if the block succeeds.
 
-    With a ``job``, what is in it stays if the process is stopped, and is there again when the same
-    job comes back; without one, and after an error, all of it goes. ``say`` is told what becomes
-    of what an earlier process left. Raises OutputError if another process is at work there, if
-    another job left something and ``overwrite`` is false, or if the disk refuses.
+    With a ``job``, what is in it stays if the process is stopped or its cluster is lost, and is
+    there again when the same job comes back; without one, and after an error, all of it goes.
+    ``say`` is told what becomes of what an earlier process left. Raises OutputError if another
+    process is at work there, if another job left something and ``overwrite`` is false, or if the
+    disk refuses.
     """
-    place = Workplace(out.with_name(f".{out.name}.ingest"))
+    place = WorkFolder(out.with_name(f".{out.name}.ingest"))
     is_kept = False
     try:
         was_there = place.folder.exists()
@@ -161,9 +168,13 @@ def workplace(
                 yield place
                 publish_folder(place.corpus, out)
             except KeyboardInterrupt as stop:
-                is_kept = job is not None and any(place.spool.glob("*.arrow"))
-                way_on = "What was read is kept; the same command goes on."
-                stop.args = (f"interrupted. {way_on if is_kept else 'Nothing was written.'}",)
+                is_kept = job is not None and place.has_blocks
+                stop.args = (f"interrupted. {_WAY_ON if is_kept else 'Nothing was written.'}",)
+                raise
+            except ClusterError:
+                is_kept = job is not None and place.has_blocks
+                if is_kept:
+                    say(f"{out}: {_WAY_ON}")
                 raise
             finally:
                 if not is_kept:
@@ -173,7 +184,7 @@ def workplace(
 
 
 def _take_over(
-    place: Workplace, out: Path, job: Job | None, *, overwrite: bool, say: Callable[[str], None]
+    place: WorkFolder, out: Path, job: Job | None, *, overwrite: bool, say: Callable[[str], None]
 ) -> None:
     """Clear what an earlier process left, unless this is the job to go on with."""
     left = place.read(_JOB_FILE)
@@ -199,7 +210,7 @@ def _take_over(
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _prepare(place: Workplace, job: Job | None) -> None:
+def _prepare(place: WorkFolder, job: Job | None) -> None:
     shutil.rmtree(place.corpus, ignore_errors=True)
     place.corpus.mkdir()
     place.spool.mkdir(exist_ok=True)

@@ -56,7 +56,6 @@ VECTOR_FORMATS = {
         frozenset({"patches", "stride"}),
     ),
 }
-_BY_SUFFIX = {suffix: name for name, entry in VECTOR_FORMATS.items() for suffix in entry.suffixes}
 
 
 class VectorCollection(NamedTuple):
@@ -78,7 +77,7 @@ def find_vectors(
     Raises SourceError if a source is missing, of no known format or of another than the first;
     OptionError for an unknown format, or an option that it does not know.
     """
-    extensions = f"{', '.join(_BY_SUFFIX)} (or these with .gz or .zst)"
+    extensions = f"{', '.join(_by_suffix())} (or these with .gz or .zst)"
     table = FormatTable(VECTOR_FORMATS, format_of, extensions)
     collection = VectorCollection(*find_of_one_format(sources, format_name, table))
     for option in fields(options):
@@ -95,7 +94,12 @@ def find_vectors(
 
 def format_of(path: Place) -> str | None:
     """The format of vectors that a file name means; None for another."""
-    return _BY_SUFFIX.get(bare_suffix(path))
+    return _by_suffix().get(bare_suffix(path))
+
+
+def _by_suffix() -> dict[str, str]:
+    """Names of formats."""
+    return {suffix: name for name, entry in VECTOR_FORMATS.items() for suffix in entry.suffixes}
 
 
 def kind_of_sources(

@@ -32,7 +32,8 @@ LOCAL_SETTINGS: dict[str, Any] = {  # of a cluster that is started here
 NO_WORKER_SECONDS = 0.2  # between two looks whether there is a worker
 SETTINGS = {"distributed.admin.large-graph-warning-threshold": "64 GB"}  # a model is no graph
 RETRIES = 3  # of a task that fails for another reason, such as a shared disk that lags behind
-AHEAD = 3  # tasks for each worker that are handed out before the first result is taken
+AHEAD = 3  # tasks for each thread that are handed out before the first result is taken
+AHEAD_WITH_DATA = 2  # where they hold what is worked on
 PATIENCE = 5.0  # seconds before workers are looked after for the first time, and at most, as long
 MOST_PATIENCE = 300.0  # tasks and the way back of their results may take
 
@@ -110,6 +111,17 @@ class _Task(NamedTuple):
     future: Any
 
 
+class _Worker(NamedTuple):
+    """One that is there."""
+
+    address: str
+    n_threads: int
+
+
+#: Where to send the next task, given those that are waited for, and how many threads there are.
+_Choose = Callable[[Iterable[_Task]], tuple[str, int]]
+
+
 class Cluster:
     """Workers of a Dask cluster."""
 
@@ -124,7 +136,7 @@ class Cluster:
 
         Raises what it raises, and ClusterError if the scheduler is lost.
         """
-        return self._ordered(function, items, [str(item) for item in items], ())
+        return self._ordered(function, items, (), self._by_name([str(item) for item in items]))
 
     def spread(
         self, function: Callable[[Item, Value], Result], items: Iterable[Item], value: Value
@@ -132,24 +144,44 @@ class Cluster:
         """An ``executors.Spread``. The scheduler keeps ``value``: who loses it gets it again."""
         shared = self._client.submit(_same, value, key=self._new_key(), retries=RETRIES)
         listed = list(items)
-        return self._ordered(function, listed, [str(n) for n in range(len(listed))], (shared,))
+        choose = self._by_name([str(n) for n in range(len(listed))])
+        return self._ordered(function, listed, (shared,), choose)
+
+    def stream(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+        """A ``corpora.ordered_map.OrderedMap``. What is handed out stays here too until its result
+        is there, so that it can be handed out again: ``AHEAD_WITH_DATA`` items for each thread."""
+        return self._ordered(function, items, (), self._least_busy, AHEAD_WITH_DATA)
 
     def _ordered(
         self,
         function: Callable[..., Result],
-        items: Sequence[Any],
-        names: Sequence[str],
+        items: Iterable[Any],
         shared: tuple[Any, ...],
+        choose: _Choose,
+        n_ahead: int = AHEAD,
     ) -> Iterator[Result]:
-        addresses = self._addresses()
-        places = placed(names, sorted(addresses))
         waiting: deque[_Task] = deque()
-        for item, place in zip(items, places, strict=True):
-            waiting.append(self._submit(function, item, shared, addresses[place]))
-            if len(waiting) > AHEAD * len(addresses):
+        for item in items:
+            address, n_threads = choose(waiting)
+            waiting.append(self._submit(function, item, shared, address))
+            while len(waiting) > n_ahead * n_threads:
                 yield self._first(function, shared, waiting)
         while waiting:
             yield self._first(function, shared, waiting)
+
+    def _by_name(self, names: Sequence[str]) -> _Choose:
+        """To each task in turn the worker for its name."""
+        workers = self._workers()
+        n_threads = sum(worker.n_threads for worker in workers.values())
+        places = iter(placed(names, sorted(workers)))
+        return lambda _: (workers[next(places)].address, n_threads)
+
+    def _least_busy(self, waiting: Iterable[_Task]) -> tuple[str, int]:
+        """Of the workers that are there now: a stream may take hours, in which they come and go."""
+        workers = self._workers().values()
+        n_tasks = Counter(task.address for task in waiting)
+        chosen = min(workers, key=lambda worker: n_tasks[worker.address] / worker.n_threads)
+        return chosen.address, sum(worker.n_threads for worker in workers)
 
     def tell_all(self, function: Callable[[], None]) -> None:
         """Run ``function`` in every worker that is there and soon done with it."""
@@ -185,7 +217,7 @@ class Cluster:
         If others are there they have it already. But if for a moment there were none, Dask waits
         for the very worker that is gone.
         """
-        addresses = sorted(self._addresses().values())
+        addresses = sorted(worker.address for worker in self._workers().values())
         for index, task in enumerate(waiting):
             if task.address not in addresses:
                 place = addresses[index % len(addresses)]
@@ -211,11 +243,14 @@ class Cluster:
         self._n_tasks += 1
         return f"sparsetopics-{self._name}-{self._n_tasks}"
 
-    def _addresses(self) -> dict[str, str]:
-        """Of the workers, by their names, which outlive a restart; waits until there is one."""
+    def _workers(self) -> dict[str, _Worker]:
+        """By their names, which outlive a restart; waits until there is one."""
         while not (workers := self._client.scheduler_info(n_workers=-1)["workers"]):
             time.sleep(NO_WORKER_SECONDS)
-        return {str(worker["name"]): address for address, worker in workers.items()}
+        return {
+            str(worker["name"]): _Worker(address, worker["nthreads"])
+            for address, worker in workers.items()
+        }
 
 
 def blas_threads() -> int:

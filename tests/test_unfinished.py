@@ -103,7 +103,7 @@ ingest.ingest([{source!r}], {out!r}, options)
 @pytest.mark.parametrize(
     ("owner", "name", "survives", "n_kept"),
     [
-        ("unfinished.Workplace", "keep_tokenizer", 0, 0),
+        ("unfinished.WorkFolder", "keep_tokenizer", 0, 0),
         ("spool.os", "replace", 3, 2),  # after that of the job
         ("shards.ShardWriter", "append", 1, None),
         ("unfinished", "publish_folder", 0, None),
