@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
+from sparsetopics.kinds import LIKELIHOODS
 from sparsetopics.options import LikelihoodName
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ HEADS = {  # of the tables: keys of --json and decimals
 @click.option("--sparsity", type=int, help="Of every model, as for train.")
 @click.option(
     "--likelihood",
-    type=click.Choice(get_args(LikelihoodName)),
+    type=click.Choice(list(LIKELIHOODS)),
     help="Of mixtures, as for train. Default: multinomial for documents, gaussian for vectors.",
 )
 @click.option("--every-lap", is_flag=True, help="Score after every lap too, for the page's curves.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,8 +13,10 @@ import click
 from sparsetopics.cli.ingest_documents import DocumentChoices, document_options
 from sparsetopics.cli.ingest_progress import showing_progress
 from sparsetopics.cli.ingest_vectors import VectorChoices, vector_options
-from sparsetopics.cli.option_groups import given_options
+from sparsetopics.cli.option_groups import given_options, option_group
+from sparsetopics.cli.workplace_options import EXECUTOR_OPTIONS, WORKERS_HELP
 from sparsetopics.errors import OptionError
+from sparsetopics.options import ExecutorName, Workplace
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.ingest import IngestOptions, IngestSummary
@@ -26,13 +29,47 @@ _DOCUMENTS, _VECTORS = "documents", "vectors"
 _CHOICES = {_DOCUMENTS: DocumentChoices, _VECTORS: VectorChoices}
 
 
+@dataclass(frozen=True)
+class _WhereChoices:
+    """What the user said of where work is done."""
+
+    workers: int | None
+    executor: ExecutorName
+    scheduler: str | None
+
+    @property
+    def place(self) -> Workplace:
+        """The same, checked; raises OptionError."""
+        return Workplace(self.executor, self._n_workers, self.scheduler)
+
+    @property
+    def _n_workers(self) -> int:
+        if self.workers is not None:
+            return self.workers
+        return 1 if self.executor == "serial" else min(_MOST_WORKERS, os.cpu_count() or 1)
+
+
+_where_options = option_group(
+    "where",
+    _WhereChoices,
+    [
+        click.option(
+            "--workers",
+            type=int,
+            help=f"{WORKERS_HELP} Default: one a core, at most {_MOST_WORKERS}.",
+        ),
+        *EXECUTOR_OPTIONS,
+    ],
+)
+
+
 class _Common(NamedTuple):
     """What is said of both kinds."""
 
     format_name: str | None
     id_field: str | None
     label_field: str | None
-    workers: int
+    place: Workplace
     overwrite: bool
 
 
@@ -67,7 +104,7 @@ class _Common(NamedTuple):
 @click.option("--label-field", help="Field that holds a label. Default: label if there is one.")
 @document_options
 @vector_options
-@click.option("--workers", type=int, help=f"Threads. Default: one a core, at most {_MOST_WORKERS}.")
+@_where_options
 @click.option("--overwrite", is_flag=True, help="Replace the corpus if it exists.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -82,7 +119,7 @@ def command(
     label_field: str | None,
     documents: DocumentChoices,
     vectors: VectorChoices,
-    workers: int | None,
+    where: _WhereChoices,
     overwrite: bool,
     quiet: bool,
     as_json: bool,
@@ -105,8 +142,7 @@ def command(
     """
     if (out is None) == (extended is None):
         raise click.UsageError("Say one of --out and --append.", ctx)
-    n_workers = _default_workers() if workers is None else workers
-    common = _Common(format_name, id_field, label_field, n_workers, overwrite)
+    common = _Common(format_name, id_field, label_field, where.place, overwrite)
     is_of_vectors = _checked_kind(ctx, sources, format_name, kind) == _VECTORS
     if out is None:
         assert extended is not None  # one of them is there
@@ -210,8 +246,10 @@ def _document_options(common: _Common, chosen: DocumentChoices) -> IngestOptions
         phrases=chosen.phrase_options(),
         pruning=chosen.pruning_options(),
         vocabulary=chosen.vocabulary,
-        workers=common.workers,
+        workers=common.place.workers,
         overwrite=common.overwrite,
+        executor=common.place.executor,
+        scheduler=common.place.scheduler,
     )
 
 
@@ -231,10 +269,8 @@ def _vector_options(common: _Common, chosen: VectorChoices) -> VectorOptions:
         ),
         pca=chosen.pca_options(),
         projection=chosen.projection,
-        workers=common.workers,
+        workers=common.place.workers,
         overwrite=common.overwrite,
+        executor=common.place.executor,
+        scheduler=common.place.scheduler,
     )
-
-
-def _default_workers() -> int:
-    return min(_MOST_WORKERS, os.cpu_count() or 1)

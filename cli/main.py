@@ -16,7 +16,7 @@ import click
 from sparsetopics.cli.numba_cache import choose_cache_folder
 from sparsetopics.errors import SparsetopicsError
 
-SUMMARIES = {  # here, so that --help need not import the commands
+COMMANDS = {  # modules beside this one; what they do is said here, so that --help imports none
     "quickstart": "The whole way once, on news stories that come with gensim.",
     "ingest": "Files, folders or URLs -> a corpus of documents or vectors.",
     "corpus": "Look at, check, divide or export a corpus.",
@@ -31,7 +31,6 @@ SUMMARIES = {  # here, so that --help need not import the commands
     "compare": "Train several models alike and set their scores side by side.",
     "warmup": "Compile all kernels, so that later commands start at once.",
 }
-COMMANDS = {name: f"sparsetopics.cli.{name}" for name in SUMMARIES}
 VERBOSE = "sparsetopics.verbose"
 INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 TERMINATED = 143  # 128 + SIGTERM
@@ -65,13 +64,14 @@ class LazyCommands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(list(SUMMARIES.items()))
+            formatter.write_dl(list(COMMANDS.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         if cmd_name not in self.commands:
-            command = cast(click.Command, importlib.import_module(COMMANDS[cmd_name]).command)
+            module = importlib.import_module(f"sparsetopics.cli.{cmd_name}")
+            command = cast(click.Command, module.command)
             for each in (command, *getattr(command, "commands", {}).values()):
                 each.params.append(_verbose_option())
             self.add_command(command, cmd_name)

@@ -11,6 +11,7 @@ import click
 from sparsetopics.cli.option_groups import option_group
 from sparsetopics.cli.workplace_options import WORKPLACE_OPTIONS
 from sparsetopics.errors import OptionError
+from sparsetopics.kinds import LEARNERS, LIKELIHOODS
 from sparsetopics.options import (
     DEFAULT_CRITERION,
     DEFAULT_DOC_CONCENTRATION,
@@ -198,13 +199,13 @@ model_options = option_group(
         ),
         click.option(
             "--likelihood",
-            type=click.Choice(get_args(LikelihoodName)),
+            type=click.Choice(list(LIKELIHOODS)),
             help="Of a mixture's components: multinomial for documents, the others for vectors. "
             f"Default: {DEFAULT_LIKELIHOOD}.",
         ),
         click.option(
             "--learner",
-            type=click.Choice(get_args(LearnerName)),
+            type=click.Choice(list(LEARNERS)),
             default="memoized",
             show_default=True,
             help="How batches update the topics. accelerated: a dp-mixture of vectors grows from "

@@ -30,14 +30,8 @@ class WorkplaceChoices:
         return path.absolute() if self.executor == "dask" else path
 
 
-WORKPLACE_OPTIONS = [
-    click.option(
-        "--workers",
-        type=int,
-        default=1,
-        show_default=True,
-        help="Threads, or processes that dask starts; never changes the result.",
-    ),
+WORKERS_HELP = "Threads, or processes that dask starts; never changes the result."
+EXECUTOR_OPTIONS = [
     click.option(
         "--executor",
         type=click.Choice(get_args(ExecutorName)),
@@ -49,5 +43,9 @@ WORKPLACE_OPTIONS = [
     click.option(
         "--scheduler", metavar="ADDRESS", help="Of a Dask cluster, such as tcp://host:8786."
     ),
+]
+WORKPLACE_OPTIONS = [
+    click.option("--workers", type=int, default=1, show_default=True, help=WORKERS_HELP),
+    *EXECUTOR_OPTIONS,
 ]
 workplace_options = option_group("where", WorkplaceChoices, WORKPLACE_OPTIONS)

@@ -1,12 +1,9 @@
 """Training by Dask workers: the same bits as without them, whichever of them die."""
 
 import json
-import os
 import pickle
-import signal
 import socket
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -33,7 +30,7 @@ from sparsetopics.statistics import Statistics
 from sparsetopics.trained_runs import train_run
 from sparsetopics.training_folder import TrainingFolder
 from vectors_on_disk import ingested
-from worker_kills import MOMENTS_OF_WORKERS, Kills, name_of
+from worker_kills import MOMENTS_OF_WORKERS, Killer, Kills, name_of
 from worlds_on_disk import WORLDS, write_corpora
 
 N_BATCHES = 5
@@ -199,49 +196,6 @@ def test_workers_may_die_whatever_they_do(plan_of, tmp_path, kills, small_memo, 
 
     assert list(kills.iterdir()) == []  # all have died
     assert files_of(tmp_path / "run") == files_of(tmp_path / "serial")
-
-
-class Killer:
-    """Kills a worker once before, once during and once after a function of the driver."""
-
-    def __init__(self, cluster):
-        self.cluster = cluster
-        self.deaths = []
-        self.killed = set()
-
-    def strike(self, moment):
-        if moment in self.deaths:
-            return
-        self.deaths.append(moment)
-        while not (alive := self.alive()):
-            time.sleep(0.05)
-        self.killed.add(alive[0])
-        os.kill(alive[0], signal.SIGKILL)
-
-    def alive(self):
-        pids = [nanny.pid for nanny in self.cluster.workers.values()]
-        return [pid for pid in pids if pid is not None and pid not in self.killed]
-
-    def around(self, patch, target, name, within=None):
-        """``within`` is the inner function, with its place, where the middle is."""
-        outer = getattr(target, name)
-
-        def call(*args, **kwargs):
-            self.strike("before")
-            result = outer(*args, **kwargs)
-            self.strike("after")
-            return result
-
-        patch.setattr(target, name, call)
-        if within is not None:
-            inner = getattr(*within)
-
-            def half(*args, **kwargs):
-                result = inner(*args, **kwargs)
-                self.strike("during")
-                return result
-
-            patch.setattr(*within, half)
 
 
 STAGES_OF_THE_DRIVER = {

@@ -6,6 +6,7 @@ its mark, is killed: once for each mark, whoever comes first.
 
 import os
 import signal
+import time
 from functools import wraps
 from pathlib import Path
 
@@ -88,3 +89,46 @@ class DyingExecutor(SerialExecutor):
         found = [task(item) for item in items[:1]]
         self.kills.reach("local step", "during")
         return found + [task(item) for item in items[1:]]
+
+
+class Killer:
+    """Kills a worker once before, once during and once after a function of the driver."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.deaths = []
+        self.killed = set()
+
+    def strike(self, moment):
+        if moment in self.deaths:
+            return
+        self.deaths.append(moment)
+        while not (alive := self.alive()):
+            time.sleep(0.05)
+        self.killed.add(alive[0])
+        os.kill(alive[0], signal.SIGKILL)
+
+    def alive(self):
+        pids = [nanny.pid for nanny in self.cluster.workers.values()]
+        return [pid for pid in pids if pid is not None and pid not in self.killed]
+
+    def around(self, patch, target, name, within=None):
+        """``within`` is the inner function, with its place, where the middle is."""
+        outer = getattr(target, name)
+
+        def call(*args, **kwargs):
+            self.strike("before")
+            result = outer(*args, **kwargs)
+            self.strike("after")
+            return result
+
+        patch.setattr(target, name, call)
+        if within is not None:
+            inner = getattr(*within)
+
+            def half(*args, **kwargs):
+                result = inner(*args, **kwargs)
+                self.strike("during")
+                return result
+
+            patch.setattr(*within, half)
