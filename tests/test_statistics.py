@@ -152,6 +152,26 @@ def test_scaled_terms_are_those_of_as_many_documents(seed, factor):
         np.testing.assert_allclose(found, factor * np.asarray(expected))
 
 
+def test_no_documents_add_nothing():
+    terms = random_terms(np.random.default_rng(5))
+
+    for found, expected in zip(added(DocumentTerms.zeros(N_TOPICS), terms), terms, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("new_topics", [[2, -1, 0, 3], [-1, 1, -1, 0], [4, 3, -1, 0]])
+def test_topics_take_their_sums_to_new_numbers_or_are_left_out(new_topics):
+    terms = random_terms(np.random.default_rng(6))
+    expected = np.zeros((5, 5))
+    for old, new in enumerate(new_topics):
+        if new != -1:
+            expected[:, new] = terms.by_topic[:, old]
+
+    found = terms.renumbered(np.array(new_topics), 5)
+
+    np.testing.assert_array_equal(found.by_topic, expected)
+
+
 def test_the_tail_is_a_topic_that_no_document_uses():
     terms = random_terms(np.random.default_rng(4))
 
