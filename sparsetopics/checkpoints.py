@@ -3,12 +3,13 @@
 What flows through training is made of NamedTuples and frozen dataclasses of arrays, numbers, names
 and more of the same. They are written as they are and read back bit by bit: numbers with their
 types, arrays with the order of their axes in memory, on which the rounding of sums depends. Only
-the kinds listed here are made when a file is read. The file is a zip archive without compression,
-whose checksums tell damage.
+the kinds listed here, registered likelihoods and the states of registered learners are made when a
+file is read. The file is a zip archive without compression, whose checksums tell damage.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import struct
 import zipfile
@@ -31,19 +32,11 @@ from sparsetopics.assignments import Patch, TopicChange
 from sparsetopics.document_counts import DocumentCounts
 from sparsetopics.errors import RunError
 from sparsetopics.item_step import ItemTerms
+from sparsetopics.kinds import LEARNERS, LIKELIHOODS, things_of
 from sparsetopics.laps import Prior
-from sparsetopics.learners.accelerated import GrownState
-from sparsetopics.learners.full import FullState
-from sparsetopics.learners.gradient import Ascent, GradientState
 from sparsetopics.learners.memoized import KeptBatch, MemoizedState
-from sparsetopics.learners.stochastic import StochasticState
-from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
-from sparsetopics.likelihoods.gaussian import Gaussian
-from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.likelihoods.moments import Moments
-from sparsetopics.likelihoods.multinomial import Multinomial
 from sparsetopics.likelihoods.words import Words
-from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from sparsetopics.local_step import Globals
 from sparsetopics.memo import InMemory, Memo, OnDisk
 from sparsetopics.model import Sticks
@@ -72,12 +65,11 @@ KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
         *(Progress, LapInfo, Prior, Globals, MoverRecord, Rival, Course, GrowerRecord, NodeRecord),
-        *(MemoizedState, KeptBatch, FullState, StochasticState, GradientState, Ascent, GrownState),
+        *(MemoizedState, KeptBatch, Words),
         *(Statistics, WordCounts, StartedCounts, DocumentCounts, Moments, DocumentTerms, ItemTerms),
         *(DocumentLengths, Responsibilities, TopicChange, Patch, Ledger, Failure),
         *(LDAAllocation, HDPAllocation, Sticks, ItemAllocation, NestedAllocation),
         *(DPMixture, DPModes, FiniteMixture),
-        *(Words, Multinomial, Gaussian, DiagonalGaussian, IsotropicGaussian, ZeroMeanGaussian),
         *(TrainingOptions, LocalOptions, TopicPrior, StepSizes, MoveOptions, GradientOptions),
     )
 }
@@ -163,12 +155,24 @@ def encode(value: Any, arrays: Arrays, name: str = "value") -> Any:
                 for key, each in value.items()
             ]
         }
-    if KINDS.get(type(value).__name__) is type(value):
-        parts = {key: encode(each, arrays, f"{name}.{key}") for key, each in _fields(value)}
-        return {"kind": type(value).__name__, "fields": parts}
     if type(value) is tuple:
         return {"tuple": [encode(each, arrays, f"{name}.{i}") for i, each in enumerate(value)]}
+    if _kind_of(type(value).__name__) is type(value):
+        parts = {key: encode(each, arrays, f"{name}.{key}") for key, each in _fields(value)}
+        return {"kind": type(value).__name__, "fields": parts}
     raise TypeError(f"{name}: cannot write a {type(value).__name__}")
+
+
+def _kind_of(name: str) -> type[Any] | None:
+    """The class that a name stands for in a file, if it may be made."""
+    return KINDS[name] if name in KINDS else _registered().get(name)
+
+
+def _registered() -> dict[str, type[Any]]:
+    """The classes of likelihoods, and those of learners' states."""
+    learners = (importlib.import_module(kind.where) for kind in LEARNERS.values())
+    states = (state for learner in learners for state in learner.STATES)
+    return {kind.__name__: kind for kind in (*things_of(LIKELIHOODS).values(), *states)}
 
 
 def _plain(key: Any) -> str:
@@ -205,7 +209,9 @@ def _read_number(tree: Any) -> Any:
 
 
 def _read_kind(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> Any:
-    kind, parts = KINDS[tree["kind"]], tree["fields"]
+    kind, parts = _kind_of(tree["kind"]), tree["fields"]
+    if kind is None:
+        raise KeyError(tree["kind"])
     known = [field.name for field in fields(kind)] if is_dataclass(kind) else kind._fields
     if list(parts) != list(known):
         raise TypeError(f"{tree['kind']} has other fields")

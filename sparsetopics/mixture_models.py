@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -10,39 +11,31 @@ from sparsetopics.allocations.items import ItemAllocation
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
 from sparsetopics.allocations.modes import DPModes
 from sparsetopics.allocations.nested import NestedAllocation
-from sparsetopics.batches import IntArray, ItemSource, Vectors
-from sparsetopics.errors import OptionError, ShapeError
+from sparsetopics.batches import IntArray, ItemSource
+from sparsetopics.errors import OptionError
 from sparsetopics.item_starts import components_of, sample_items
+from sparsetopics.kinds import DOCUMENT_LIKELIHOODS, VECTOR_LIKELIHOODS, things_of
 from sparsetopics.laps import Prior
-from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
-from sparsetopics.likelihoods.gaussian import Gaussian
-from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.likelihoods.likelihood import ItemLikelihood
-from sparsetopics.likelihoods.multinomial import Multinomial
-from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from sparsetopics.local_step import Globals
 from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.options import LikelihoodName, TrainingOptions
+from sparsetopics.options import TrainingOptions
 from sparsetopics.statistics import Statistics
 
 PRIOR_ITEMS = 100_000  # at most, that the prior is made from
 SEED_ITEMS = 2_000  # that seeds are chosen among, or
 ITEMS_PER_SEED = 10  # if that is more
 KMEANS_ROUNDS = 10  # of points: under spheres at modes, sharing out to seeds is k-means
-NARROWEST, WIDEST = 1e-30, 1e38  # column: scaled by its width an item must stay within float32
 
-LIKELIHOODS: dict[LikelihoodName, type[Any]] = {  # of vectors, priors from the data
-    "zero-mean-gaussian": ZeroMeanGaussian,
-    "gaussian": Gaussian,
-    "diagonal-gaussian": DiagonalGaussian,
-    "isotropic-gaussian": IsotropicGaussian,
-}
+LIKELIHOODS: Mapping[str, type[Any]] = things_of(VECTOR_LIKELIHOODS)
+OF_DOCUMENTS: Mapping[str, type[Any]] = things_of(DOCUMENT_LIKELIHOODS)
 
 
 def begin_mixture(
-    source: ItemSource, options: TrainingOptions, rng: np.random.Generator
+    source: ItemSource, options: TrainingOptions, rng: np.random.Generator, start: None = None
 ) -> tuple[Statistics, Prior]:
     """The prior, and components made from seeds in a sample of the items."""
+    assert start is None, "a mixture does not go on from a model"
     sample = sample_items(source, PRIOR_ITEMS, rng)
     likelihood = _likelihood_of(sample, source, options)
     if options.n_topics > len(sample):
@@ -62,7 +55,7 @@ def begin_mixture(
     n_rounds = KMEANS_ROUNDS if options.at_modes else 1
     components = components_of(values, seeds, likelihood, n_rounds)
     components = components.scaled(source.n_docs / components.counts.sum())
-    if options.learner == "accelerated":
+    if options.grows:
         components = components.joined([components, components.zeros_like()])  # and a tail
         nested = NestedAllocation(components.counts, options.prior.gamma)
         return Statistics(components, nested.zero_terms()), Prior(nested, likelihood)
@@ -95,42 +88,14 @@ def _likelihood_of(
     sample: Any, source: ItemSource, options: TrainingOptions
 ) -> ItemLikelihood[Any]:
     """The prior; ShapeError for vectors that it cannot be made from."""
-    if options.counts_words:
-        return Multinomial(source.n_columns, options.prior.word_concentration)
-    if options.likelihood_name == "isotropic-gaussian":  # few items and constant columns will do
-        return IsotropicGaussian.from_data(sample, options.variance, at_modes=options.at_modes)
-    if source.n_docs < source.n_columns:
-        raise ShapeError(
-            "items",
-            found=f"{source.n_docs:,} of them in {source.n_columns:,} columns",
-            wanted="at least as many items as columns",
-        )
-    _check_columns(sample)
-    likelihood: ItemLikelihood[Any] = LIKELIHOODS[options.likelihood_name].from_data(sample)
-    return likelihood
+    kinds = OF_DOCUMENTS if options.counts_words else LIKELIHOODS
+    prior: ItemLikelihood[Any] = kinds[options.likelihood_name].for_training(
+        sample, source, options
+    )
+    return prior
 
 
 def _filled_up(seeds: IntArray, n_seeds: int, n_items: int) -> IntArray:
     """As many seeds as wanted, though fewer items differ: the rest start with items like others."""
     spare = np.setdiff1d(np.arange(n_items), seeds)
     return np.concatenate([seeds, spare[: n_seeds - len(seeds)]])
-
-
-def _check_columns(sample: Vectors) -> None:
-    constant = np.flatnonzero(sample.min(axis=0) == sample.max(axis=0))
-    if len(constant):
-        raise ShapeError(
-            f"column {constant[0]}",
-            found=f"{sample[0, constant[0]]:g} in every item",
-            wanted="numbers that differ",
-            hint="Leave out constant columns.",
-        )
-    widths = sample.max(axis=0).astype(np.float64) - sample.min(axis=0)
-    odd = np.flatnonzero((widths < NARROWEST) | (widths > WIDEST))
-    if len(odd):
-        raise ShapeError(
-            f"column {odd[0]}",
-            found=f"numbers that differ by {widths[odd[0]]:g} at most",
-            wanted=f"by {NARROWEST:g} to {WIDEST:g}",
-            hint="Scale the column.",
-        )

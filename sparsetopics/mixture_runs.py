@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from math import inf
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
 from sparsetopics.allocations.modes import DPModes
+from sparsetopics.array_formats import COMPONENTS, N_WORDS, ArrayFormat, StoredAs
 from sparsetopics.batches import FloatArray
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import OptionError, RunError, ShapeError
-from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian, NormalGammaPosterior
-from sparsetopics.likelihoods.gaussian import Gaussian, NormalWishartPosterior
-from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian, NormalPosterior
-from sparsetopics.likelihoods.multinomial import DirichletPosterior, Multinomial
-from sparsetopics.likelihoods.zero_mean_gaussian import WishartPosterior, ZeroMeanGaussian
+from sparsetopics.kinds import DOCUMENT_LIKELIHOODS, LIKELIHOODS, Registered, things_of
 from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.options import MIXTURES, LikelihoodName
+from sparsetopics.options import MIXTURES
 from sparsetopics.run_files import (
     ARRAYS_FILE,
     SETTINGS_FILE,
     TRACE_FILE,
-    ArrayFormat,
     check_entries,
     check_numbers,
     load_arrays,
@@ -37,83 +32,14 @@ from sparsetopics.run_files import (
 from sparsetopics.runs import check_folder, check_same_words, load_vocabulary
 
 SETTING_TYPES = {"n_topics": int, "n_columns": int, "likelihood": str, "corpus": dict}
-N_WORDS = "n_words"
 WORD_SETTING_TYPES = {N_WORDS: int, "vocabulary_fingerprint": str}  # of documents
 AT_MODES = "at_modes"  # a setting of runs whose parameters are points; others do without
 PRIOR = "prior_"  # before the names of the prior's own arrays and numbers
 
-_COMPONENTS, _COLUMNS = ("n_topics",), ("n_columns",)
-_VECTORS, _MATRIX = ("n_topics", "n_columns"), ("n_columns", "n_columns")
-_MATRICES = ("n_topics", "n_columns", "n_columns")
-_FLOAT32 = float(np.finfo(np.float32).max)
-_MEANS = ArrayFormat(_VECTORS, _FLOAT32, -_FLOAT32)
-_MEAN = ArrayFormat(_COLUMNS, _FLOAT32, -_FLOAT32)
-_COUNTS = ArrayFormat(_COMPONENTS, lower=-np.finfo(float).tiny)
+_COUNTS = ArrayFormat(COMPONENTS, lower=-np.finfo(float).tiny)
 
-
-class MixtureFormat(NamedTuple):
-    """How the components of one likelihood lie in a run folder."""
-
-    likelihood: type[Any]
-    posterior: type[Any]
-    arrays: Mapping[str, ArrayFormat]  # of model.safetensors
-    numbers: tuple[str, ...]  # of model.json
-
-
-MIXTURE_FORMATS: dict[LikelihoodName, MixtureFormat] = {
-    "zero-mean-gaussian": MixtureFormat(
-        ZeroMeanGaussian,
-        WishartPosterior,
-        {
-            "degrees_of_freedom": ArrayFormat(_COMPONENTS),
-            "scale_matrices": ArrayFormat(_MATRICES, lower=-inf),
-            "prior_scale_matrix": ArrayFormat(_MATRIX, lower=-inf),
-        },
-        ("prior_degrees_of_freedom",),
-    ),
-    "gaussian": MixtureFormat(
-        Gaussian,
-        NormalWishartPosterior,
-        {
-            "degrees_of_freedom": ArrayFormat(_COMPONENTS),
-            "scale_matrices": ArrayFormat(_MATRICES, lower=-inf),
-            "means": _MEANS,
-            "mean_precisions": ArrayFormat(_COMPONENTS),
-            "prior_scale_matrix": ArrayFormat(_MATRIX, lower=-inf),
-            "prior_mean": _MEAN,
-        },
-        ("prior_degrees_of_freedom", "prior_mean_precision"),
-    ),
-    "multinomial": MixtureFormat(
-        Multinomial,
-        DirichletPosterior,
-        {"topic_word_posterior": ArrayFormat(("n_topics", N_WORDS))},
-        ("prior_word_concentration",),
-    ),
-    "isotropic-gaussian": MixtureFormat(
-        IsotropicGaussian,
-        NormalPosterior,
-        {
-            "means": _MEANS,
-            "mean_precisions": ArrayFormat(_COMPONENTS),
-            "prior_mean": _MEAN,
-        },
-        ("prior_variance", "prior_mean_precision"),
-    ),
-    "diagonal-gaussian": MixtureFormat(
-        DiagonalGaussian,
-        NormalGammaPosterior,
-        {
-            "shapes": ArrayFormat(_COMPONENTS),
-            "rates": ArrayFormat(_VECTORS),
-            "means": _MEANS,
-            "mean_precisions": ArrayFormat(_COMPONENTS),
-            "prior_rates": ArrayFormat(_COLUMNS),
-            "prior_mean": _MEAN,
-        },
-        ("prior_shape", "prior_mean_precision"),
-    ),
-}
+CLASSES: Mapping[str, type[Any]] = things_of(LIKELIHOODS)
+MIXTURE_FORMATS: Mapping[str, StoredAs] = Registered(CLASSES, lambda likelihood: likelihood.stored)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,21 +123,22 @@ def load_mixture_run(path: Path) -> MixtureRun:
     check_folder(path)
     settings = load_settings(path / SETTINGS_FILE, MIXTURES)
     check_entries(path / SETTINGS_FILE, settings, SETTING_TYPES)
-    kind = MIXTURE_FORMATS.get(settings["likelihood"])
-    if kind is None:
+    name = settings["likelihood"]
+    if name not in MIXTURE_FORMATS:
         wanted = f"one of {', '.join(MIXTURE_FORMATS)}"
-        found = f"likelihood {settings['likelihood']!r}"
+        found = f"likelihood {name!r}"
         raise RunError(str(path / SETTINGS_FILE), found=found, wanted=wanted)
-    check_numbers(path / SETTINGS_FILE, settings, ("top_concentration", *kind.numbers))
+    stored = MIXTURE_FORMATS[name]
+    check_numbers(path / SETTINGS_FILE, settings, ("top_concentration", *stored.numbers))
     if AT_MODES in settings:
         check_entries(path / SETTINGS_FILE, settings, {AT_MODES: bool})
     vocabulary = None
-    if kind.likelihood is Multinomial:
+    if name in DOCUMENT_LIKELIHOODS:
         check_entries(path / SETTINGS_FILE, settings, WORD_SETTING_TYPES)
         vocabulary = load_vocabulary(path, settings)
-    formats = {"component_counts": _COUNTS, **kind.arrays}
+    formats = {"component_counts": _COUNTS, **stored.arrays}
     arrays = load_arrays(path / ARRAYS_FILE, formats, settings)
-    model = _model(path, kind, arrays, settings)
+    model = _model(path, arrays, settings)
     return MixtureRun(path, model, settings, load_trace(path / TRACE_FILE), vocabulary)
 
 
@@ -223,12 +150,10 @@ def _prior_of(likelihood: Any) -> tuple[dict[str, FloatArray], dict[str, float]]
 
 
 def _model(
-    path: Path,
-    kind: MixtureFormat,
-    arrays: Mapping[str, FloatArray],
-    settings: Mapping[str, Any],
+    path: Path, arrays: Mapping[str, FloatArray], settings: Mapping[str, Any]
 ) -> MixtureModel:
-    own = {field.name: PRIOR + field.name for field in fields(kind.likelihood)}
+    kind = CLASSES[settings["likelihood"]]
+    own = {field.name: PRIOR + field.name for field in fields(kind)}
     if N_WORDS in own:
         own[N_WORDS] = N_WORDS
     at_modes = settings.get(AT_MODES, False)
@@ -239,14 +164,15 @@ def _model(
     mixture: type[DPMixture | FiniteMixture] = FiniteMixture
     if settings["model"] == "dp-mixture":
         mixture = DPModes if at_modes else DPMixture
+    posterior = kind.stored.posterior
     try:
-        likelihood = kind.likelihood(**values)
+        likelihood = kind(**values)
         model = MixtureModel(
             settings["model"],
             settings["likelihood"],
             likelihood,
             mixture(arrays["component_counts"], settings["top_concentration"]),
-            kind.posterior(**{name: arrays[name] for name in kind.posterior._fields}),
+            posterior(**{name: arrays[name] for name in posterior._fields}),
         )
         _check_items(path, likelihood.components_of(model.posterior).counts)
         _ = model.estimates.scorer()  # whether the matrices are what they must be

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from sparsetopics.errors import OptionError
+from sparsetopics.kinds import (
+    DOCUMENT_LIKELIHOODS,
+    LEARNERS,
+    LIKELIHOODS,
+    LearnerKind,
+    move_options,
+)
 
 ModelName = Literal["lda", "hdp", "dp-mixture", "mixture"]
-LikelihoodName = Literal[
-    "zero-mean-gaussian", "gaussian", "diagonal-gaussian", "isotropic-gaussian", "multinomial"
-]
+LikelihoodName = str  # of ``kinds``, as names of learners and moves are
 LocalUpdate = Literal["mean-field", "collapsed"]
-LearnerName = Literal["memoized", "stochastic", "full", "accelerated", "alternating", "gradient"]
+LearnerName = str
 GradientName = Literal["plain", "momentum", "fisher"]
 StartName = Literal["random", "distant"]
-MoveName = Literal["merge", "delete", "birth", "regroup"]
+MoveName = str
 Criterion = Literal["bound", "collapsed"]
 ExecutorName = Literal["serial", "threads", "dask"]
 
@@ -32,8 +38,8 @@ GROWTH_LAPS = 1000  # of the accelerated learner: one for each component
 DEFAULT_TREE_TOLERANCE = 0.0005
 MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
 WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # that learn their number of topics
-POINT_LEARNERS: tuple[LearnerName, ...] = ("alternating", "gradient")  # of single values
-ONE_ROUND: tuple[LearnerName, ...] = ("full", "alternating", "accelerated")  # of all batches
+POINT_LEARNERS = tuple(name for name, kind in LEARNERS.items() if kind.at_modes)
+ONE_ROUND = tuple(name for name, kind in LEARNERS.items() if kind.takes_all)
 DEFAULT_LIKELIHOOD: LikelihoodName = "gaussian"
 DEFAULT_DOC_CONCENTRATION = 0.5  # total over the topics
 DEFAULT_WORD_CONCENTRATION = 0.1  # of each word
@@ -42,7 +48,7 @@ DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
 DEFAULT_CRITERION: Criterion = "collapsed"  # finds more topics, and better ones held out
 
 
-def _check_name(option: str, found: str, names: tuple[str, ...]) -> None:
+def _check_name(option: str, found: str, names: Collection[str]) -> None:
     if found not in names:
         _refuse(option, found, f"one of {', '.join(names)}")
 
@@ -169,7 +175,7 @@ class MoveOptions:
 
     def __post_init__(self) -> None:
         for name in self.names:
-            _check_name("moves", name, get_args(MoveName))
+            _check_name("moves", name, move_options())
         if len(set(self.names)) < len(self.names):
             _refuse("moves", ",".join(self.names), "each move once")
         if self.criterion is None:
@@ -210,13 +216,13 @@ class TrainingOptions:
     @property
     def n_laps(self) -> int:
         """Laps at most."""
-        default = GROWTH_LAPS if self.learner == "accelerated" else DEFAULT_LAPS[self.model]
+        default = GROWTH_LAPS if self.grows else DEFAULT_LAPS[self.model]
         return default if self.laps is None else self.laps
 
     @property
     def active_moves(self) -> MoveOptions:
         """The moves that are made, by default or on request."""
-        makes_moves = self.model in WITH_MOVES and self.learner == "memoized"
+        makes_moves = self.model in WITH_MOVES and self.learner_kind.makes_moves
         moves = self.moves or MoveOptions(DEFAULT_MOVES if makes_moves else ())
         if not moves.names or moves.criterion is not None:
             return moves
@@ -238,7 +244,16 @@ class TrainingOptions:
     @property
     def at_modes(self) -> bool:
         """Whether parameters are points, not posteriors, and every item has one component."""
-        return self.learner in POINT_LEARNERS
+        return self.learner_kind.at_modes
+
+    @property
+    def grows(self) -> bool:
+        """Whether a mixture grows from one component, on a tree of its items."""
+        return self.learner_kind.grows
+
+    @property
+    def learner_kind(self) -> LearnerKind:
+        return LEARNERS[self.learner]
 
     @property
     def local_step(self) -> LocalOptions:
@@ -248,7 +263,7 @@ class TrainingOptions:
     @property
     def counts_words(self) -> bool:
         """Whether the data are documents."""
-        return not self.is_mixture or self.likelihood_name == "multinomial"
+        return not self.is_mixture or self.likelihood_name in DOCUMENT_LIKELIHOODS
 
     @property
     def likelihood_name(self) -> LikelihoodName:
@@ -257,7 +272,7 @@ class TrainingOptions:
 
     def __post_init__(self) -> None:
         _check_name("model", self.model, get_args(ModelName))
-        _check_name("learner", self.learner, get_args(LearnerName))
+        _check_name("learner", self.learner, LEARNERS)
         if self.start is not None:
             _check_name("start", self.start, get_args(StartName))
         if self.n_topics < 1:
@@ -270,10 +285,10 @@ class TrainingOptions:
         self._check_growth()
         self._check_points()
         self._check_round()
-        if self.learn_hyperparameters and self.learner == "stochastic":
+        if self.learn_hyperparameters and not self.learner_kind.knows_all:
             _refuse(
                 "learn-hyperparameters",
-                "the stochastic learner",
+                f"the {self.learner} learner",
                 "the memoized or full learner",
                 "Learning concentrations needs statistics of the whole collection.",
             )
@@ -284,7 +299,7 @@ class TrainingOptions:
                 _refuse("likelihood", f"{self.likelihood} with {self.model}", "a mixture",
                         "Topics are over words.")  # fmt: skip
             return
-        _check_name("likelihood", self.likelihood_name, get_args(LikelihoodName))
+        _check_name("likelihood", self.likelihood_name, LIKELIHOODS)
         if self.local.update != "mean-field":
             _refuse("local update", f"{self.local.update} with a mixture", "mean-field",
                     "Documents alone have topics of their own.")  # fmt: skip
@@ -299,7 +314,7 @@ class TrainingOptions:
 
     def _check_sparsity(self) -> None:
         sparsity = self.local.sparsity
-        if self.learner == "accelerated":
+        if self.grows:
             return
         if sparsity is None or self.active_moves.names:  # moves change the number of topics
             return
@@ -308,16 +323,16 @@ class TrainingOptions:
 
     def _check_growth(self) -> None:
         tolerance = self.tree_tolerance
-        if self.learner != "accelerated":
+        if not self.grows:
             if tolerance is not None:
                 _refuse("tree-tolerance", f"the {self.learner} learner", "the accelerated learner")
             return
         if self.model != "dp-mixture" or self.counts_words:
-            kind = "multinomial items" if self.model == "dp-mixture" else self.model
-            _refuse("learner", f"accelerated with {kind}", "a dp-mixture of vectors",
+            kind = f"{self.likelihood_name} items" if self.model == "dp-mixture" else self.model
+            _refuse("learner", f"{self.learner} with {kind}", "a dp-mixture of vectors",
                     "It groups vectors that lie close together.")  # fmt: skip
         if self.n_topics != 1:
-            _refuse("topics", f"{self.n_topics} with the accelerated learner", "1",
+            _refuse("topics", f"{self.n_topics} with the {self.learner} learner", "1",
                     "It grows from one component.")  # fmt: skip
         if tolerance is not None and not 0 <= tolerance < float("inf"):
             _refuse("tree-tolerance", tolerance, "0 or more nats")
@@ -326,9 +341,9 @@ class TrainingOptions:
         if self.gradient is not None and self.learner != "gradient":
             _refuse("gradient", f"{self.gradient.rule} with the {self.learner} learner",
                     "the gradient learner")  # fmt: skip
-        is_isotropic = self.is_mixture and self.likelihood_name == "isotropic-gaussian"
+        may_be_points = self.is_mixture and LIKELIHOODS[self.likelihood_name].at_modes
         if self.variance is not None:
-            if not is_isotropic:
+            if not may_be_points:
                 kind = self.likelihood_name if self.is_mixture else self.model
                 _refuse("variance", f"{self.variance:g} with {kind}", "isotropic-gaussian",
                         "Others learn their variances.")  # fmt: skip
@@ -336,7 +351,7 @@ class TrainingOptions:
                 _refuse("variance", self.variance, "a positive number")
         if not self.at_modes:
             return
-        if self.model != "dp-mixture" or not is_isotropic:
+        if self.model != "dp-mixture" or not may_be_points:
             kind = self.likelihood_name if self.model == "dp-mixture" else self.model
             _refuse("learner", f"{self.learner} with {kind}",
                     "a dp-mixture with isotropic-gaussian")  # fmt: skip
@@ -350,7 +365,7 @@ class TrainingOptions:
     def _check_round(self) -> None:
         if self.batches_per_round < 1:
             _refuse("round", self.batches_per_round, "at least 1 batch")
-        if self.batches_per_round > 1 and self.learner in ONE_ROUND:
+        if self.batches_per_round > 1 and self.learner_kind.takes_all:
             _refuse("round", f"{self.batches_per_round} batches with the {self.learner} learner",
                     "the memoized, stochastic or gradient learner",
                     "All batches are one round of it.")  # fmt: skip
@@ -361,15 +376,18 @@ class TrainingOptions:
         if not self.active_moves.names:
             return
         names = ",".join(self.active_moves.names)
-        if self.model == "lda" and names != "regroup":
-            _refuse("moves", f"{names} with LDA", "regroup", "LDA keeps its number of topics.")
-        if self.model in WITH_MOVES and "regroup" in self.active_moves.names:
-            _refuse("moves", f"regroup with {self.model}", ", ".join(DEFAULT_MOVES),
-                    "Regrouping keeps the number of topics.")  # fmt: skip
+        keeping = [name for name, keeps_number in move_options().items() if keeps_number]
+        kept = [name for name in self.active_moves.names if name in keeping]
+        if self.model == "lda" and len(kept) < len(self.active_moves.names):
+            wanted = ", ".join(keeping)
+            _refuse("moves", f"{names} with LDA", wanted, "LDA keeps its number of topics.")
+        if self.model in WITH_MOVES and kept:
+            _refuse("moves", f"{kept[0]} with {self.model}", ", ".join(DEFAULT_MOVES),
+                    "It keeps the number of topics.")  # fmt: skip
         if self.model == "mixture":
             _refuse("moves", "a finite mixture", "dp-mixture",
                     "A finite mixture keeps its number of components.")  # fmt: skip
-        if self.learner != "memoized":
+        if not self.learner_kind.makes_moves:
             _refuse(
                 "moves",
                 f"the {self.learner} learner",

@@ -6,14 +6,15 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
-from math import inf, isfinite
+from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
+from sparsetopics.array_formats import ArrayFormat
 from sparsetopics.batches import FloatArray
 from sparsetopics.errors import RunError
 from sparsetopics.small_files import parse_json, read_small
@@ -38,22 +39,6 @@ TRACE_SIZES = (
 STATE_FOLDER = "state"  # of a run that is being trained (``training_folder``)
 PLAN_FILE = "plan.json"
 LIBRARIES = ("sparsetopics", "numpy", "scipy", "numba", "pyarrow")
-
-
-class ArrayFormat(NamedTuple):
-    """What one array holds: float64 numbers between ``lower`` and ``upper``, ends excluded."""
-
-    axes: tuple[str, ...]  # entries of model.json that say how long each is
-    upper: float = inf
-    lower: float = 0.0
-
-    @property
-    def values(self) -> str:
-        if self.lower <= -1.0:
-            return "finite numbers"
-        if self.lower < 0.0:
-            return "finite numbers of 0 or more"
-        return "finite positive numbers" if self.upper == inf else f"numbers in (0, {self.upper:g})"
 
 
 def write_run(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from sparsetopics.array_formats import ArrayFormat
 from sparsetopics.batches import FloatArray
 from sparsetopics.model import Sticks, TopicModel
 from sparsetopics.options import ModelName
-from sparsetopics.run_files import ArrayFormat
 
 Arrays = Mapping[str, FloatArray]
 Settings = Mapping[str, Any]  # what model.json holds

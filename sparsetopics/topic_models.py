@@ -51,7 +51,7 @@ def _allocation(source: BatchSource, options: TrainingOptions) -> Allocation:
     return HDPAllocation.even(options.n_topics, source.n_docs, options.prior.gamma, alpha)
 
 
-def make_topic_model(current: Globals) -> TopicModel:
+def make_topic_model(current: Globals, options: TrainingOptions) -> TopicModel:
     """The posterior as a model, topics in falling order of weight (ties in their own order)."""
     likelihood = current.likelihood
     assert isinstance(likelihood, Words), "topics have words"
@@ -61,7 +61,7 @@ def make_topic_model(current: Globals) -> TopicModel:
     assert isinstance(allocation, DocumentAllocation), "topics are shared by documents"
     sticks = allocation.sticks if isinstance(allocation, HDPAllocation) else None
     return TopicModel(
-        "lda" if sticks is None else "hdp",
+        options.model,
         posterior,
         allocation.doc_concentration,
         likelihood.word_concentration,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,32 +12,25 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from sparsetopics.batches import BatchSource, ItemSource, Source, VectorSource
+from sparsetopics.batches import Source, VectorSource
 from sparsetopics.bounds import elbo
 from sparsetopics.executors import Executor
 from sparsetopics.growth.begin import outer_nodes, tree_tolerance
 from sparsetopics.growth.grower import Grower
+from sparsetopics.kinds import LEARNERS, MODELS, MOVES, imported
 from sparsetopics.laps import Laps, LapTally, OnDocuments, Prior
-from sparsetopics.learners.accelerated import AcceleratedLearner
-from sparsetopics.learners.full import FullLearner
-from sparsetopics.learners.gradient import GradientLearner
-from sparsetopics.learners.learner import Learner
-from sparsetopics.learners.memoized import MemoizedLearner
-from sparsetopics.learners.stochastic import StochasticLearner
-from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.learners.learner import Learner, LearnerModule, Setting
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.local_step import Globals, LocalSteps
 from sparsetopics.memo import Memo
 from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.mixture_models import begin_mixture, make_mixture_model
 from sparsetopics.model import TopicModel
 from sparsetopics.mover_records import Record, recorded, restore
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.mover import Moved, Mover
 from sparsetopics.moves.standing import MoveTally
-from sparsetopics.options import GradientOptions, TrainingOptions
+from sparsetopics.options import TrainingOptions
 from sparsetopics.statistics import Statistics
-from sparsetopics.topic_models import begin_topics, make_topic_model
 
 
 class LapInfo(NamedTuple):
@@ -67,6 +61,9 @@ class LapInfo(NamedTuple):
 
 
 Model = TopicModel | MixtureModel
+Start = TopicModel | None  # to go on from
+Begin = Callable[[Any, TrainingOptions, np.random.Generator, Start], tuple[Statistics, Prior]]
+Finish = Callable[[Globals, TrainingOptions], Model]
 AfterLap = Callable[[LapInfo, Callable[[], Model]], None]
 QUIET_LAPS = 3
 QUIET_GAIN = 1e-3  # nats per token
@@ -110,7 +107,7 @@ def train(
     rng: np.random.Generator,
     *,
     hooks: Hooks = Hooks(),  # noqa: B008 - immutable
-    start: TopicModel | None = None,
+    start: Start = None,
     keeper: Keeper | None = None,
     steps: LocalSteps | None = None,
 ) -> Model:
@@ -131,7 +128,7 @@ def train(
     else:
         prior, state, course = kept.prior, kept.learner, list(kept.course)
         learner = _learner(source, options, prior, memo, executor)
-    if options.learner == "accelerated":
+    if options.grows:
         source = outer_nodes(cast(VectorSource, source), _no_items(prior), options)
     laps = Laps(source, learner, options.local_step, executor, hooks.on_documents, steps)
     mover = _mover(laps, options, prior)
@@ -183,22 +180,22 @@ def has_settled(course: list[LapInfo]) -> bool:
 
 
 def begin_training(
-    source: Source, options: TrainingOptions, rng: np.random.Generator, start: TopicModel | None
+    source: Source, options: TrainingOptions, rng: np.random.Generator, start: Start
 ) -> tuple[Statistics, Prior]:
     """Components that stand for data not seen so far, and the prior."""
-    if options.is_mixture:
-        return begin_mixture(cast(ItemSource, source), options, rng)
-    return begin_topics(cast(BatchSource, source), options, rng, start)
+    begin: Begin = imported(MODELS[options.model].begin)
+    return begin(source, options, rng, start)
 
 
 def make_model(current: Globals, options: TrainingOptions) -> Model:
     """The posterior as a model, topics in falling order of weight."""
-    return make_mixture_model(current, options) if options.is_mixture else make_topic_model(current)
+    finish: Finish = imported(MODELS[options.model].finish)
+    return finish(current, options)
 
 
 def _mover(laps: Laps, options: TrainingOptions, prior: Prior) -> Mover | Grower | None:
     """What changes the number of topics after a lap."""
-    if options.learner == "accelerated":
+    if options.grows:
         n_columns = _no_items(prior).n_columns
         return Grower(laps, tree_tolerance(laps.source.n_docs, n_columns, options))
     if not options.active_moves.names:
@@ -214,27 +211,8 @@ def _no_items(prior: Prior) -> Moments:
 def _learner(
     source: Source, options: TrainingOptions, prior: Prior, memo: Memo, executor: Executor
 ) -> Learner[Any]:
-    keep_better = options.keeps_better
-    if options.learner in ("full", "alternating"):  # that differ in what they start with
-        return FullLearner(keep_better)
-    if options.learner == "gradient":
-        spheres = cast(IsotropicGaussian, prior.likelihood)
-        given = options.gradient or GradientOptions()
-        return GradientLearner(
-            spheres, options.prior.gamma, source.n_docs, given, options.batches_per_round
-        )
-    if options.learner == "stochastic":
-        return StochasticLearner(source.n_docs, options.step_sizes, options.batches_per_round)
-    if options.learner == "accelerated":
-        return AcceleratedLearner()
-    return MemoizedLearner(
-        memo,
-        executor,
-        keep_better,
-        whole_first_lap=keep_better,
-        keep_assignments=bool(options.active_moves.names),
-        batches_per_round=options.batches_per_round,
-    )
+    module = cast(LearnerModule, importlib.import_module(LEARNERS[options.learner].where))
+    return module.make(Setting(source, options, prior.likelihood, memo, executor))
 
 
 def _report(
@@ -246,11 +224,10 @@ def _report(
     moved: Moved,
     source: Source,
 ) -> LapInfo:
-    none = MoveTally(0, 0)
-    merges, deletes, births, culls, regroups, reorders = (
-        moved.tallies.get(name, none)
-        for name in ("merge", "delete", "birth", "cull", "regroup", "reorder")
+    merges, deletes, births, regroups = (
+        _tally(moved, name) for name in ("merges", "deletes", "births", "regroups")
     )
+    reordered = moved.tallies.get("reorder")
     return LapInfo(
         lap=lap,
         seconds=seconds,
@@ -264,14 +241,24 @@ def _report(
         local_iterations_per_document=tally.local.iterations / source.n_docs,
         merges_proposed=merges.proposed,
         merges_accepted=merges.accepted,
-        deletes_proposed=deletes.proposed + culls.proposed,
-        deletes_accepted=deletes.accepted + culls.accepted,
+        deletes_proposed=deletes.proposed,
+        deletes_accepted=deletes.accepted,
         births_proposed=births.proposed,
         births_accepted=births.accepted,
         regroups_proposed=regroups.proposed,
         regroups_accepted=regroups.accepted,
-        reorders_accepted=reorders.accepted,
+        reorders_accepted=0 if reordered is None else reordered.accepted,
         doc_concentration=current.allocation.total_concentration,
         word_concentration=current.likelihood.word_concentration,
         top_concentration=current.allocation.top_concentration,
     )
+
+
+def _tally(moved: Moved, counted: str) -> MoveTally:
+    """Of all moves that the trace counts as one kind."""
+    own = [
+        tally
+        for name, tally in moved.tallies.items()
+        if name in MOVES and MOVES[name].counted == counted
+    ]
+    return MoveTally(sum(each.proposed for each in own), sum(each.accepted for each in own))

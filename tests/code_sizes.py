@@ -32,7 +32,7 @@ class Size(NamedTuple):
 class Spread(NamedTuple):
     """What many sizes come to."""
 
-    count: int
+    n_sizes: int
     median: float
     p95: float  # 95 % have as many lines at most
     largest: list[Size]  # falling
@@ -100,7 +100,7 @@ def _print_table() -> None:
     for what, sizes in (("files", file_sizes(paths)), ("function bodies", body_sizes(paths))):
         spread = Spread.of(sizes)
         most = spread.largest[0].n_lines
-        print(f"{what:<20}{spread.count:>7}{spread.median:>8g}{spread.p95:>7g}{most:>9}")
+        print(f"{what:<20}{spread.n_sizes:>7}{spread.median:>8g}{spread.p95:>7g}{most:>9}")
         for size in spread.largest:
             print(f"    {size.n_lines:>4}  {size.name}")
 

@@ -54,4 +54,4 @@ def test_the_spread_names_the_largest_first():
     spread = Spread.of([Size("a", 1), Size("b", 9), Size("c", 3)])
 
     assert [size.name for size in spread.largest] == ["b", "c", "a"]
-    assert (spread.count, spread.median) == (3, 3)
+    assert (spread.n_sizes, spread.median) == (3, 3)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetopics.batches import IntArray
-from sparsetopics.learners.learner import StepInfo, Visit
+from sparsetopics.learners.learner import Setting, StepInfo, Visit
 from sparsetopics.local_step import Globals
 from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.statistics import Components, Statistics
@@ -58,6 +58,13 @@ class AcceleratedLearner:
 
     def statistics(self, state: GrownState) -> Statistics:
         return state.total
+
+
+STATES = (GrownState,)
+
+
+def make(setting: Setting) -> AcceleratedLearner:
+    return AcceleratedLearner()
 
 
 def tied(components: Any) -> Components:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsetopics.batches import IntArray
 from sparsetopics.bounds import elbo
-from sparsetopics.learners.learner import StepInfo, Visit
+from sparsetopics.learners.learner import Setting, StepInfo, Visit
 from sparsetopics.local_step import Globals
 from sparsetopics.statistics import Components, Statistics
 
@@ -60,3 +60,10 @@ class FullLearner:
 
     def statistics(self, state: FullState) -> Statistics:
         return state.total
+
+
+STATES = (FullState,)
+
+
+def make(setting: Setting) -> FullLearner:
+    return FullLearner(setting.options.keeps_better)

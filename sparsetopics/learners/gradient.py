@@ -21,14 +21,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from sparsetopics.allocations.modes import log_weights_of, sticks_of
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.item_step import ItemTerms
-from sparsetopics.learners.learner import StepInfo, Visit, cut_rounds
+from sparsetopics.learners.learner import Setting, StepInfo, Visit, cut_rounds
 from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.local_step import Globals
@@ -151,6 +151,20 @@ class GradientLearner:
 
     def statistics(self, state: GradientState) -> Statistics:
         return state.lap
+
+
+STATES = (GradientState, Ascent)
+
+
+def make(setting: Setting) -> GradientLearner:
+    options = setting.options
+    return GradientLearner(
+        cast(IsotropicGaussian, setting.likelihood),
+        options.prior.gamma,
+        setting.source.n_docs,
+        options.gradient or GradientOptions(),
+        options.batches_per_round,
+    )
 
 
 def moved(points: Ascent, step: Ascent) -> Ascent:

@@ -7,8 +7,12 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sparsetopics.batches import IntArray
+from sparsetopics.batches import IntArray, Source
+from sparsetopics.executors import Executor
+from sparsetopics.likelihoods.likelihood import Likelihood
 from sparsetopics.local_step import Globals
+from sparsetopics.memo import Memo
+from sparsetopics.options import TrainingOptions
 from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.statistics import Components, Statistics, Summary
 
@@ -31,6 +35,16 @@ class StepInfo(NamedTuple):
 
 
 State = TypeVar("State")
+
+
+class Setting(NamedTuple):
+    """What a learner is made for and from."""
+
+    source: Source
+    options: TrainingOptions
+    likelihood: Likelihood
+    memo: Memo
+    executor: Executor
 
 
 def cut_rounds(order: IntArray, batches_per_round: int) -> list[IntArray]:
@@ -70,3 +84,11 @@ class Learner(Protocol[State]):
         ...
 
     def statistics(self, state: State) -> Statistics: ...
+
+
+class LearnerModule(Protocol):
+    """What a module has that ``kinds.LEARNERS`` names."""
+
+    STATES: tuple[type[Any], ...]  # classes of its states, for checkpoints
+
+    def make(self, setting: Setting) -> Learner[Any]: ...

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetopics.batches import IntArray
-from sparsetopics.learners.learner import StepInfo, Visit, cut_rounds
+from sparsetopics.learners.learner import Setting, StepInfo, Visit, cut_rounds
 from sparsetopics.local_step import Globals
 from sparsetopics.options import StepSizes
 from sparsetopics.statistics import Components, Statistics, added, scaled
@@ -80,3 +80,11 @@ class StochasticLearner:
 
     def statistics(self, state: StochasticState) -> Statistics:
         return state.lap
+
+
+STATES = (StochasticState,)
+
+
+def make(setting: Setting) -> StochasticLearner:
+    options = setting.options
+    return StochasticLearner(setting.source.n_docs, options.step_sizes, options.batches_per_round)

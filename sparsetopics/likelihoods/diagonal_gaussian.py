@@ -12,7 +12,16 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics.batches import FloatArray, IntArray, Vectors
+from sparsetopics.array_formats import (
+    COLUMNS,
+    COMPONENTS,
+    MEAN,
+    MEANS,
+    VECTORS,
+    ArrayFormat,
+    StoredAs,
+)
+from sparsetopics.batches import FloatArray, IntArray, ItemSource, Vectors
 from sparsetopics.errors import OptionError
 from sparsetopics.likelihoods import priors
 from sparsetopics.likelihoods.moments import Moments
@@ -21,6 +30,7 @@ from sparsetopics.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.likelihoods.scorers import DiagonalScorer, diagonal_scorer
 from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
 from sparsetopics.likelihoods.vectors import elbo_items, merge_gains
+from sparsetopics.options import TrainingOptions
 
 
 class NormalGammaPosterior(NamedTuple):
@@ -40,6 +50,19 @@ class DiagonalGaussian:
     rates: FloatArray  # (n_columns,)  b
     mean: FloatArray  # (n_columns,)  m, taken as float32 has it
     mean_precision: float  # κ
+
+    stored = StoredAs(
+        NormalGammaPosterior,
+        {
+            "shapes": ArrayFormat(COMPONENTS),
+            "rates": ArrayFormat(VECTORS),
+            "means": MEANS,
+            "mean_precisions": ArrayFormat(COMPONENTS),
+            "prior_rates": ArrayFormat(COLUMNS),
+            "prior_mean": MEAN,
+        },
+        ("prior_shape", "prior_mean_precision"),
+    )
 
     def __post_init__(self) -> None:
         if not self.shape > 1.0:
@@ -66,6 +89,12 @@ class DiagonalGaussian:
         mean = values.mean(axis=0, dtype=np.float64)
         variances = np.diagonal(priors.spread_of(values, mean, diagonal=True))
         return cls(shape, (shape - 1.0) * scale * variances, mean, mean_precision)
+
+    @classmethod
+    def for_training(cls, sample: Vectors, source: ItemSource, options: TrainingOptions) -> Self:
+        """That of ``from_data``; ShapeError for vectors that it cannot be made from."""
+        priors.check_sample(sample, source.n_docs)
+        return cls.from_data(sample)
 
     @property
     def n_columns(self) -> int:

@@ -12,7 +12,16 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray, IntArray, Vectors
+from sparsetopics.array_formats import (
+    COMPONENTS,
+    MATRICES,
+    MATRIX,
+    MEAN,
+    MEANS,
+    ArrayFormat,
+    StoredAs,
+)
+from sparsetopics.batches import FloatArray, IntArray, ItemSource, Vectors
 from sparsetopics.likelihoods import priors, wishart
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.likelihoods.natural_parameters import NaturalParameters
@@ -20,6 +29,7 @@ from sparsetopics.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.likelihoods.scorers import TriangularScorer, triangular_scorer
 from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
 from sparsetopics.likelihoods.vectors import elbo_items, merge_gains
+from sparsetopics.options import TrainingOptions
 
 
 class NormalWishartPosterior(NamedTuple):
@@ -43,6 +53,19 @@ class Gaussian:
     mean: FloatArray  # (n_columns,)  m, taken as float32 has it
     mean_precision: float  # κ
 
+    stored = StoredAs(
+        NormalWishartPosterior,
+        {
+            "degrees_of_freedom": ArrayFormat(COMPONENTS),
+            "scale_matrices": ArrayFormat(MATRICES, lower=-np.inf),
+            "means": MEANS,
+            "mean_precisions": ArrayFormat(COMPONENTS),
+            "prior_scale_matrix": ArrayFormat(MATRIX, lower=-np.inf),
+            "prior_mean": MEAN,
+        },
+        ("prior_degrees_of_freedom", "prior_mean_precision"),
+    )
+
     def __post_init__(self) -> None:
         priors.check_wishart(self.degrees_of_freedom, self.scale_matrix)
         priors.check_mean(self.mean, self.mean_precision, self.n_columns)
@@ -65,6 +88,12 @@ class Gaussian:
         mean = values.mean(axis=0, dtype=np.float64)
         spread = priors.spread_of(values, mean, diagonal)
         return cls(dof, (dof - n_columns - 1.0) * scale * spread, mean, mean_precision)
+
+    @classmethod
+    def for_training(cls, sample: Vectors, source: ItemSource, options: TrainingOptions) -> Self:
+        """That of ``from_data``; ShapeError for vectors that it cannot be made from."""
+        priors.check_sample(sample, source.n_docs)
+        return cls.from_data(sample)
 
     @property
     def n_columns(self) -> int:

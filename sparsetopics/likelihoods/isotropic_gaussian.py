@@ -13,7 +13,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray, IntArray, Vectors
+from sparsetopics.array_formats import COMPONENTS, MEAN, MEANS, ArrayFormat, StoredAs
+from sparsetopics.batches import FloatArray, IntArray, ItemSource, Vectors
 from sparsetopics.errors import OptionError
 from sparsetopics.likelihoods import priors
 from sparsetopics.likelihoods.moments import Moments
@@ -22,6 +23,7 @@ from sparsetopics.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.likelihoods.scorers import SphereScorer
 from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
 from sparsetopics.likelihoods.vectors import elbo_items, merge_gains
+from sparsetopics.options import TrainingOptions
 
 SPREAD_ITEMS = 2_000  # about as many tell the default variance
 
@@ -41,6 +43,12 @@ class IsotropicGaussian:
     mean: FloatArray  # (n_columns,)  m, taken as float32 has it
     mean_precision: float  # λ, in items
     at_modes: bool = False  # means are points
+
+    stored = StoredAs(
+        NormalPosterior,
+        {"means": MEANS, "mean_precisions": ArrayFormat(COMPONENTS), "prior_mean": MEAN},
+        ("prior_variance", "prior_mean_precision"),
+    )
 
     def __post_init__(self) -> None:
         if not 0.0 < self.variance < np.inf:
@@ -68,6 +76,11 @@ class IsotropicGaussian:
         elif variance is None:
             variance = float(values.var(axis=0, dtype=np.float64).mean())
         return cls(variance, mean, mean_precision, at_modes)
+
+    @classmethod
+    def for_training(cls, sample: Vectors, source: ItemSource, options: TrainingOptions) -> Self:
+        """That of ``from_data``; few items and constant columns will do."""
+        return cls.from_data(sample, options.variance, at_modes=options.at_modes)
 
     @property
     def n_columns(self) -> int:

@@ -6,8 +6,10 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.array_formats import StoredAs
+from sparsetopics.batches import FloatArray, IntArray, ItemSource
 from sparsetopics.likelihoods.scorers import Scorer
+from sparsetopics.options import TrainingOptions
 from sparsetopics.statistics import Components
 
 Posterior = TypeVar("Posterior")
@@ -56,6 +58,16 @@ class Estimates(Protocol):
 
 class ItemLikelihood(Likelihood, Protocol[Posterior]):
     """One of items: vectors, or documents that are of one component each."""
+
+    @property
+    def stored(self) -> StoredAs:
+        """The same for all of the class."""
+        ...
+
+    @classmethod
+    def for_training(cls, sample: Any, source: ItemSource, options: TrainingOptions) -> Self:
+        """The prior that training begins with; ``sample`` has items of the source."""
+        ...
 
     @property
     def n_columns(self) -> int:

@@ -15,9 +15,11 @@ from scipy.special import psi
 
 from sparsetopics import _item_kernels
 from sparsetopics._kernel_types import Float32Array
-from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.array_formats import N_WORDS, ArrayFormat, StoredAs
+from sparsetopics.batches import DocumentBatch, FloatArray, IntArray, ItemSource
 from sparsetopics.document_counts import DocumentCounts, SparseDocumentCounts
 from sparsetopics.likelihoods import words
+from sparsetopics.options import TrainingOptions
 from sparsetopics.starts import background_of, distant_rows, mixed_counts, rows_of
 
 # Of a component's start that its document makes. Log densities of whole documents lie far apart:
@@ -61,6 +63,19 @@ class Multinomial:
 
     n_words: int
     word_concentration: float  # η
+
+    stored = StoredAs(
+        DirichletPosterior,
+        {"topic_word_posterior": ArrayFormat(("n_topics", N_WORDS))},
+        ("prior_word_concentration",),
+    )
+
+    @classmethod
+    def for_training(
+        cls, sample: DocumentBatch, source: ItemSource, options: TrainingOptions
+    ) -> Self:
+        """As the options say, whatever the documents."""
+        return cls(source.n_columns, options.prior.word_concentration)
 
     @property
     def n_columns(self) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sparsetopics.batches import FloatArray, Vectors
-from sparsetopics.errors import OptionError
+from sparsetopics.errors import OptionError, ShapeError
 from sparsetopics.likelihoods import wishart
+
+NARROWEST, WIDEST = 1e-30, 1e38  # column: scaled by its width an item must stay within float32
 
 
 def check_wishart(degrees_of_freedom: float, scale_matrix: FloatArray) -> None:
@@ -52,3 +54,35 @@ def spread_of(values: Vectors, centre: FloatArray, diagonal: bool) -> FloatArray
             wanted="values that differ", hint="Leave constant columns out.",
         )  # fmt: skip
     return np.diag(variances) if diagonal else deviations.T @ deviations / len(values)
+
+
+def check_sample(sample: Vectors, n_items: int) -> None:
+    """ShapeError unless ``n_items`` vectors, of which these are some, can tell of covariances."""
+    n_columns = sample.shape[1]
+    if n_items < n_columns:
+        raise ShapeError(
+            "items",
+            found=f"{n_items:,} of them in {n_columns:,} columns",
+            wanted="at least as many items as columns",
+        )
+    _check_columns(sample)
+
+
+def _check_columns(sample: Vectors) -> None:
+    constant = np.flatnonzero(sample.min(axis=0) == sample.max(axis=0))
+    if len(constant):
+        raise ShapeError(
+            f"column {constant[0]}",
+            found=f"{sample[0, constant[0]]:g} in every item",
+            wanted="numbers that differ",
+            hint="Leave out constant columns.",
+        )
+    widths = sample.max(axis=0).astype(np.float64) - sample.min(axis=0)
+    odd = np.flatnonzero((widths < NARROWEST) | (widths > WIDEST))
+    if len(odd):
+        raise ShapeError(
+            f"column {odd[0]}",
+            found=f"numbers that differ by {widths[odd[0]]:g} at most",
+            wanted=f"by {NARROWEST:g} to {WIDEST:g}",
+            hint="Scale the column.",
+        )

@@ -10,7 +10,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray, IntArray, Vectors
+from sparsetopics.array_formats import COMPONENTS, MATRICES, MATRIX, ArrayFormat, StoredAs
+from sparsetopics.batches import FloatArray, IntArray, ItemSource, Vectors
 from sparsetopics.likelihoods import priors, wishart
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.likelihoods.natural_parameters import NaturalParameters
@@ -18,6 +19,7 @@ from sparsetopics.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.likelihoods.scorers import TriangularScorer, triangular_scorer
 from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
 from sparsetopics.likelihoods.vectors import elbo_items, merge_gains
+from sparsetopics.options import TrainingOptions
 
 
 class WishartPosterior(NamedTuple):
@@ -33,6 +35,16 @@ class ZeroMeanGaussian:
 
     degrees_of_freedom: float  # ν
     scale_matrix: FloatArray  # (n_columns, n_columns)  B
+
+    stored = StoredAs(
+        WishartPosterior,
+        {
+            "degrees_of_freedom": ArrayFormat(COMPONENTS),
+            "scale_matrices": ArrayFormat(MATRICES, lower=-np.inf),
+            "prior_scale_matrix": ArrayFormat(MATRIX, lower=-np.inf),
+        },
+        ("prior_degrees_of_freedom",),
+    )
 
     def __post_init__(self) -> None:
         priors.check_wishart(self.degrees_of_freedom, self.scale_matrix)
@@ -53,6 +65,12 @@ class ZeroMeanGaussian:
         dof = n_columns + 2.0 if degrees_of_freedom is None else degrees_of_freedom
         spread = priors.spread_of(values, np.zeros(n_columns), diagonal)
         return cls(dof, (dof - n_columns - 1.0) * scale * spread)
+
+    @classmethod
+    def for_training(cls, sample: Vectors, source: ItemSource, options: TrainingOptions) -> Self:
+        """That of ``from_data``; ShapeError for vectors that it cannot be made from."""
+        priors.check_sample(sample, source.n_docs)
+        return cls.from_data(sample)
 
     @property
     def n_columns(self) -> int:

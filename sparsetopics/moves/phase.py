@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from sparsetopics.moves import birth, cull, regroup
+from sparsetopics.kinds import RIVALS, things_of
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.reorder import reorder_topics
 from sparsetopics.moves.rival import Candidate, Rival, advanced, entered
@@ -13,16 +13,11 @@ from sparsetopics.moves.standing import MoveTally, Standing, Tools, refreshed
 from sparsetopics.moves.trimming import make_move, may_trim, trim_topics
 from sparsetopics.moves.verify import verify_move
 
+FEWER = "cull"  # tried next where merges or deletes were right
 SETTLED_SHARE = 0.95  # of the topics before merges and deletes must be left to try others
 
 Plan = Callable[[Standing, Tools], Candidate | None]
-PLANS: Mapping[str, Plan] = {
-    birth.NAME: birth.plan_birth,
-    cull.NAME: cull.plan_cull,
-    regroup.NAME: regroup.plan_regroup,
-}
-OPTION_OF = {birth.NAME: "birth", cull.NAME: "delete", regroup.NAME: "regroup"}  # culls delete many
-MOST_REFUSALS = {birth.NAME: 1, cull.NAME: len(cull.SHARES), regroup.NAME: 1}
+PLANS: Mapping[str, Plan] = things_of(RIVALS)
 
 
 class Phase(NamedTuple):
@@ -47,7 +42,7 @@ def make_moves(
     standing, tallies = trim_topics(standing, names, tools)
     if rival is None and standing.n_topics >= SETTLED_SHARE * n_before:
         if standing.n_topics < n_before:
-            standing = standing._replace(ledger=standing.ledger.preferring(cull.NAME))
+            standing = standing._replace(ledger=standing.ledger.preferring(FEWER))
         standing, rival = _challenged(standing, names, tools)
     standing, rival, verdict = _advanced(standing, rival, tools)
     standing, reordered = make_move("reorder", reorder_topics, standing, tools)
@@ -81,9 +76,13 @@ def _advanced(standing: Standing, rival: Rival | None, tools: Tools) -> Phase:
 
 def is_exhausted(ledger: Ledger, names: tuple[str, ...]) -> bool:
     """Whether every kind of rival has been refused since the topics were last replaced."""
-    return all(
-        ledger.n_refusals(kind) >= MOST_REFUSALS[kind] for kind in PLANS if OPTION_OF[kind] in names
-    )
+    return not any(_may_challenge(kind, ledger, names) for kind in PLANS)
+
+
+def _may_challenge(kind: str, ledger: Ledger, names: tuple[str, ...]) -> bool:
+    """Whether rivals of a kind are asked for and not yet refused too often."""
+    rival = RIVALS[kind]
+    return (rival.option or kind) in names and ledger.n_refusals(kind) < rival.most_refusals
 
 
 def _challenged(
@@ -92,7 +91,7 @@ def _challenged(
     """Enter a rival of the kind that was last right, or of the other if that was refused."""
     ledger = standing.ledger
     for kind, plan in sorted(PLANS.items(), key=lambda item: item[0] != ledger.preferred):
-        if OPTION_OF[kind] not in names or ledger.n_refusals(kind) >= MOST_REFUSALS[kind]:
+        if not _may_challenge(kind, ledger, names):
             continue
         candidate = plan(standing, tools)
         if candidate is None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from sparsetopics.moves.delete import delete_topics
-from sparsetopics.moves.merge import merge_topics
+from sparsetopics.kinds import TRIMS, things_of
 from sparsetopics.moves.standing import MoveTally, Standing, Tools
 from sparsetopics.moves.verify import verify_move
+from sparsetopics.options import DEFAULT_MOVES
 
 Move = Callable[[Standing, Tools], tuple[Standing, MoveTally]]
-MOVES: Mapping[str, Move] = {"merge": merge_topics, "delete": delete_topics}
+MOVES: Mapping[str, Move] = things_of(TRIMS)
 
 
 def trim_topics(
@@ -40,8 +40,8 @@ def may_trim(standing: Standing, names: Collection[str]) -> bool:
 
 
 def trim_whole(standing: Standing, tools: Tools) -> Standing:
-    """What all moves of this kind leave."""
-    return trim_topics(standing, MOVES, tools)[0]
+    """What the usual moves leave, whichever were asked for."""
+    return trim_topics(standing, DEFAULT_MOVES, tools)[0]
 
 
 def make_move(

@@ -1,0 +1,135 @@
+"""What there is to choose from: a line for each model, likelihood, learner and move.
+
+Here stands what options must know of it before any work. The rest is where the line says, and is
+imported when it is asked for: options and ``--help`` do without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class ModelKind(NamedTuple):
+    """How training of one kind of model begins, and what it ends with."""
+
+    begin: str  # module:function, ``training.Begin``
+    finish: str  # module:function, ``training.Finish``
+
+
+class LikelihoodKind(NamedTuple):
+    """One of items."""
+
+    where: str  # module:class with the methods of ``likelihoods.likelihood.ItemLikelihood``
+    at_modes: bool = False  # its parameters may be points, and its variance given
+
+
+class LearnerKind(NamedTuple):
+    """An algorithm that makes parameters of summaries."""
+
+    where: str  # module with ``make`` and ``STATES``, as ``learners.learner.LearnerModule``
+    takes_all: bool = False  # all batches are one round of it
+    at_modes: bool = False  # of points, and of items with one component each
+    grows: bool = False  # from one component, on a kd-tree
+    makes_moves: bool = False  # it keeps what every batch contributes
+    knows_all: bool = True  # has statistics of the whole collection, to learn concentrations from
+
+
+class MoveKind(NamedTuple):
+    """What changes topics after a lap."""
+
+    where: str  # module:function
+    counted: Literal["merges", "deletes", "births", "regroups"]  # what it is to the trace
+    option: str | None = None  # of ``--moves`` that asks for it; None: its own name
+    keeps_number: bool = False  # of topics: for LDA, which does not learn it
+    most_refusals: int = 1  # of a rival, after which it is not tried on the same topics
+
+
+_TOPICS = ModelKind(
+    "sparsetopics.topic_models:begin_topics", "sparsetopics.topic_models:make_topic_model"
+)
+_MIXTURE = ModelKind(
+    "sparsetopics.mixture_models:begin_mixture", "sparsetopics.mixture_models:make_mixture_model"
+)
+MODELS: dict[str, ModelKind] = {
+    "lda": _TOPICS,
+    "hdp": _TOPICS,
+    "dp-mixture": _MIXTURE,
+    "mixture": _MIXTURE,
+}
+
+VECTOR_LIKELIHOODS: dict[str, LikelihoodKind] = {
+    "zero-mean-gaussian": LikelihoodKind(
+        "sparsetopics.likelihoods.zero_mean_gaussian:ZeroMeanGaussian"
+    ),
+    "gaussian": LikelihoodKind("sparsetopics.likelihoods.gaussian:Gaussian"),
+    "diagonal-gaussian": LikelihoodKind(
+        "sparsetopics.likelihoods.diagonal_gaussian:DiagonalGaussian"
+    ),
+    "isotropic-gaussian": LikelihoodKind(
+        "sparsetopics.likelihoods.isotropic_gaussian:IsotropicGaussian", at_modes=True
+    ),
+}
+DOCUMENT_LIKELIHOODS: dict[str, LikelihoodKind] = {
+    "multinomial": LikelihoodKind("sparsetopics.likelihoods.multinomial:Multinomial"),
+}
+LIKELIHOODS: Mapping[str, LikelihoodKind] = ChainMap(DOCUMENT_LIKELIHOODS, VECTOR_LIKELIHOODS)
+
+LEARNERS: dict[str, LearnerKind] = {
+    "memoized": LearnerKind("sparsetopics.learners.memoizing", makes_moves=True),
+    "stochastic": LearnerKind("sparsetopics.learners.stochastic", knows_all=False),
+    "full": LearnerKind("sparsetopics.learners.full", takes_all=True),
+    "accelerated": LearnerKind("sparsetopics.learners.accelerated", takes_all=True, grows=True),
+    # Differs from full in what it starts with.
+    "alternating": LearnerKind("sparsetopics.learners.full", takes_all=True, at_modes=True),
+    "gradient": LearnerKind("sparsetopics.learners.gradient", at_modes=True),
+}
+
+TRIMS: dict[str, MoveKind] = {  # ``moves.trimming.Move``, made in this order
+    "merge": MoveKind("sparsetopics.moves.merge:merge_topics", "merges"),
+    "delete": MoveKind("sparsetopics.moves.delete:delete_topics", "deletes"),
+}
+RIVALS: dict[str, MoveKind] = {  # ``moves.phase.Plan``, one at a time
+    "birth": MoveKind("sparsetopics.moves.birth:plan_birth", "births"),
+    "cull": MoveKind(  # as often as ``cull.SHARES`` has shares to try
+        "sparsetopics.moves.cull:plan_cull", "deletes", option="delete", most_refusals=3
+    ),
+    "regroup": MoveKind("sparsetopics.moves.regroup:plan_regroup", "regroups", keeps_number=True),
+}
+MOVES: Mapping[str, MoveKind] = ChainMap(RIVALS, TRIMS)
+
+
+def move_options() -> dict[str, bool]:
+    """The names that ``--moves`` takes, each with whether the number of topics stays."""
+    return {kind.option or name: kind.keeps_number for name, kind in MOVES.items()}
+
+
+def imported(where: str) -> Any:
+    """What ``module:name`` means."""
+    module, _, name = where.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+class Registered(Mapping[str, T]):
+    """A registry as what is made of its lines, whenever that is asked for."""
+
+    def __init__(self, registry: Mapping[str, Any], make: Callable[[Any], T]) -> None:
+        self._registry, self._make = registry, make
+
+    def __getitem__(self, name: str) -> T:
+        return self._make(self._registry[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._registry)
+
+    def __len__(self) -> int:
+        return len(self._registry)
+
+
+def things_of(registry: Mapping[str, Any]) -> Registered[Any]:
+    """What the lines of a registry mean, by name."""
+    return Registered(registry, lambda kind: imported(kind.where))

@@ -1,0 +1,19 @@
+"""A command as someone would add it."""
+
+import click
+
+from sparsetopics.errors import OptionError
+
+
+@click.command()
+@click.argument("name")
+def command(name: str) -> None:
+    """Greet NAME.
+
+    \b
+    Example:
+        sparsetopics toy world
+    """
+    if not name.isalpha():
+        raise OptionError("name", found=repr(name), wanted="letters")
+    click.echo(f"Hello, {name}.")

@@ -1,0 +1,66 @@
+"""A learner as someone would add it: all batches, then half of the way to what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetopics.batches import IntArray
+from sparsetopics.learners.learner import Setting, StepInfo, Visit
+from sparsetopics.local_step import Globals
+from sparsetopics.statistics import Components, Statistics
+
+SHARE = 0.5  # of the way
+
+
+class HalfwayState(NamedTuple):
+    """All that survives between two steps."""
+
+    components: Components
+    total: Statistics
+    n_steps: int
+
+
+@dataclass(frozen=True, slots=True)
+class HalfwayLearner:
+    """All batches a step."""
+
+    def init(self, start: Statistics) -> HalfwayState:
+        return HalfwayState(start.components, start.zeros_like(), 0)
+
+    def rounds(
+        self, state: HalfwayState, n_batches: int, rng: np.random.Generator
+    ) -> list[IntArray]:
+        return [np.arange(n_batches)]
+
+    def step(
+        self, state: HalfwayState, visits: Iterable[Visit], current: Globals
+    ) -> tuple[HalfwayState, StepInfo]:
+        total = Statistics.sum((visit.summary for visit in visits), state.total.zeros_like())
+        components = state.components.scaled(1.0 - SHARE).plus(total.components.scaled(SHARE))
+        return HalfwayState(components, total, state.n_steps + 1), StepInfo(step_size=SHARE)
+
+    def start_lap(self, state: HalfwayState) -> HalfwayState:
+        return state
+
+    def end_lap(self, state: HalfwayState) -> HalfwayState:
+        return state
+
+    def components(self, state: HalfwayState) -> Components:
+        return state.components
+
+    def terms(self, state: HalfwayState) -> Any | None:
+        return state.total.terms if state.n_steps else None
+
+    def statistics(self, state: HalfwayState) -> Statistics:
+        return state.total
+
+
+STATES = (HalfwayState,)
+
+
+def make(setting: Setting) -> HalfwayLearner:
+    return HalfwayLearner()

@@ -1,0 +1,127 @@
+"""A likelihood as someone would add it: counts x_d ~ Poisson(λ_kd), λ_kd ~ Gamma(c m_d, c).
+
+q(λ_kd) = Gamma(c m_d + Σ r x_d, c + N_k). What all components share, Σ log x!, is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.special import gammaln, psi
+
+from sparsetopics.array_formats import COLUMNS, COMPONENTS, VECTORS, ArrayFormat, StoredAs
+from sparsetopics.batches import FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.likelihoods.moments import Moments
+from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
+from sparsetopics.likelihoods.vectors import merge_gains
+from sparsetopics.options import TrainingOptions
+
+
+class GammaPosterior(NamedTuple):
+    """q(λ_kd) = Gamma(shape, rate)."""
+
+    shapes: FloatArray  # (n_topics, n_columns)
+    rates: FloatArray  # (n_topics,)
+
+
+class PoissonScorer(NamedTuple):
+    """Σ_d x_d log_rate_kd − total_k."""
+
+    log_rates: FloatArray  # (n_topics, n_columns)
+    totals: FloatArray  # (n_topics,)
+
+    def log_densities(self, values: Vectors) -> FloatArray:
+        logs: FloatArray = np.einsum("nd,kd->nk", values.astype(np.float64), self.log_rates)
+        return logs - self.totals
+
+
+class Rates(NamedTuple):
+    """Components with plain rates."""
+
+    rates: FloatArray  # (n_topics, n_columns)
+
+    def scorer(self) -> PoissonScorer:
+        return PoissonScorer(np.log(self.rates), self.rates.sum(axis=1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Poisson:
+    """The Gamma prior."""
+
+    mean: FloatArray  # (n_columns,)  m
+    strength: float  # c, in items
+
+    stored = StoredAs(
+        GammaPosterior,
+        {
+            "shapes": ArrayFormat(VECTORS),
+            "rates": ArrayFormat(COMPONENTS),
+            "prior_mean": ArrayFormat(COLUMNS),
+        },
+        ("prior_strength",),
+    )
+
+    @classmethod
+    def for_training(cls, sample: Vectors, source: ItemSource, options: TrainingOptions) -> Self:
+        return cls(sample.mean(axis=0, dtype=np.float64), 0.1)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.mean)
+
+    @property
+    def word_concentration(self) -> None:
+        return None
+
+    def zeros(self, n_topics: int) -> Moments:
+        return Moments.zeros_diagonal(n_topics, np.zeros(self.n_columns))
+
+    def posterior(self, moments: Moments) -> GammaPosterior:
+        return GammaPosterior(
+            self.strength * self.mean + moments.sums, self.strength + moments.counts
+        )
+
+    def components_of(self, posterior: GammaPosterior) -> Moments:
+        sums = posterior.shapes - self.strength * self.mean
+        origin = np.zeros(self.n_columns)
+        return Moments(posterior.rates - self.strength, sums, np.zeros_like(sums), origin)
+
+    def log_evidence(self, moments: Moments) -> FloatArray:
+        """Σ_d [log Γ(a_kd) − log Γ(a_d) + a_d log c − a_kd log(c + N_k)], (n_topics,)."""
+        shapes, rates = self.posterior(moments)
+        before = self.strength * self.mean
+        by_column = gammaln(shapes) - gammaln(before) + before * np.log(self.strength)
+        evidence: FloatArray = by_column.sum(axis=1) - shapes.sum(axis=1) * np.log(rates)
+        return evidence
+
+    def elbo(self, components: Moments, posterior: Moments) -> float:
+        rest = components.minus(posterior)
+        return float(self.log_evidence(posterior).sum()) + self.expected_log_evidence(
+            rest, posterior
+        )
+
+    def expected_log_evidence(self, batch: Moments, posterior: Moments) -> float:
+        log_rates, totals = self.prepare(posterior)
+        return float((batch.sums * log_rates).sum() - (batch.counts * totals).sum())
+
+    def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
+        return merge_gains(self, components, pairs)
+
+    def distant_seeds(self, values: Vectors, n_seeds: int, rng: np.random.Generator) -> IntArray:
+        return distant_items(values, self, n_seeds, rng)
+
+    def alone(self, values: Vectors, seeds: IntArray) -> Moments:
+        return moments_of_each(values[seeds], self)
+
+    def learned(self, components: Moments) -> Self:
+        return self
+
+    def prepare(self, moments: Moments) -> PoissonScorer:
+        shapes, rates = self.posterior(moments)
+        log_rates = psi(shapes) - np.log(rates)[:, None]
+        return PoissonScorer(log_rates, shapes.sum(axis=1) / rates)
+
+    def point_estimates(self, posterior: GammaPosterior) -> Rates:
+        return Rates(posterior.shapes / posterior.rates[:, None])

@@ -1,0 +1,40 @@
+"""Moves as someone would add them: the smallest topic goes; neighbours change places."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsetopics.assignments import TopicChange
+from sparsetopics.moves.rival import Candidate, Course
+from sparsetopics.moves.standing import MoveTally, Standing, Tools, committed
+
+
+def plan_drop(standing: Standing, tools: Tools) -> Candidate | None:
+    """A rival: the collection without its smallest topic."""
+    n_topics = standing.n_topics
+    if n_topics == 1:
+        return None
+    kept = np.delete(np.arange(n_topics), np.argmin(standing.sizes))
+    course = Course(1, n_topics - 1, trimmed_from=1, judged_from=1)
+    components = standing.evidence.take(kept).components
+    return Candidate(components, standing.allocation.restricted(kept), course)
+
+
+def swap_neighbours(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]:
+    """Two topics of which the second is the larger in the other order, if that raises the score."""
+    n_topics, order = standing.n_topics, np.arange(standing.n_topics)
+    rising = np.flatnonzero(np.diff(standing.sizes) > 0.0)
+    if len(rising) == 0:
+        return standing, MoveTally(0, 0)
+    order[rising[0] : rising[0] + 2] = order[rising[0] : rising[0] + 2][::-1]
+    terms = {
+        batch_id: kept.terms.renumbered(order, n_topics)
+        for batch_id, kept in standing.state.per_batch.items()
+    }
+    allocation = standing.allocation.reordered(order)
+    allocation = allocation.updated(standing.terms.renumbered(order, n_topics))
+    evidence, reference = standing.evidence.take(order), standing.reference[order]
+    change = TopicChange(order, {}, n_topics)
+    swapped = committed(standing, change, terms, allocation, reference, evidence)
+    is_better = swapped.score > standing.score
+    return (swapped if is_better else standing), MoveTally(1, int(is_better))

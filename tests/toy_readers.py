@@ -1,0 +1,50 @@
+"""Readers as someone would add them: texts between bars, and rows of digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from sparsetopics.corpora.blocks import PendingBlock, TextBlock
+from sparsetopics.corpora.byte_stream import read_utf8
+from sparsetopics.corpora.sources import ReadOptions, SourceFile
+from sparsetopics.corpora.vector_blocks import (
+    PendingVectors,
+    VectorBlock,
+    VectorReadOptions,
+    finite_vectors,
+)
+
+
+def read_barred(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+    """Documents between bars; no ids and no labels."""
+    for file in files:
+        yield partial(_decode_barred, file, options.encoding_errors)
+
+
+def _decode_barred(file: SourceFile, encoding_errors: str) -> TextBlock:
+    texts = read_utf8(file.path, encoding_errors).strip().split("|")
+    nothing = pa.nulls(len(texts), pa.string())
+    return TextBlock(nothing, nothing, pa.array(texts, pa.string()))
+
+
+def read_digits(
+    files: Sequence[SourceFile], options: VectorReadOptions
+) -> Iterator[PendingVectors]:
+    """Each line an item, each digit a number; no ids and no labels."""
+    for file in files:
+        yield partial(_decode_digits, file)
+
+
+def _decode_digits(file: SourceFile) -> VectorBlock:
+    rows = np.array([[int(digit) for digit in line] for line in _lines(file)])
+    nothing = pa.nulls(len(rows), pa.string())
+    values = finite_vectors(rows, str(file.path), 0)
+    return VectorBlock(str(file.path), nothing, nothing, values, None)
+
+
+def _lines(file: SourceFile) -> list[str]:
+    return read_utf8(file.path, "strict").split()
