@@ -1,0 +1,65 @@
+"""The names in ARCHITECTURE.md's walk, and in its table of places, are there."""
+
+import importlib
+import re
+from functools import reduce
+from pathlib import Path
+
+import pytest
+
+from code_sizes import FOLDERS, ROOT, source_files
+
+PAGE = ROOT / "ARCHITECTURE.md"
+if not PAGE.exists():
+    pytest.skip("needs ARCHITECTURE.md", allow_module_level=True)
+SECTIONS = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+NAMED = ("The walk", "Places to add things")
+NAME = re.compile(r"`([A-Za-z_]\w*(?:\.\w+)+)`")  # module.name or module.class.name
+NO_NAMES = (".py", ".json", ".md")
+
+
+def modules_called(name):
+    """``package.module`` of every file of that name: two folders may have one."""
+    for path in source_files():
+        if path.stem == name:
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            yield ".".join(parts if parts[0] == FOLDERS[0] else (FOLDERS[0], *parts))
+
+
+def is_there(name):
+    module, *attributes = name.removeprefix("cli.").split(".")
+    for found in modules_called(module):
+        try:
+            reduce(getattr, attributes, importlib.import_module(found))
+        except AttributeError:
+            continue
+        return True
+    return False
+
+
+def names_of(section):
+    (text,) = (each for each in SECTIONS if each.startswith(section))
+    return sorted({name for name in NAME.findall(text) if not name.endswith(NO_NAMES)})
+
+
+@pytest.mark.parametrize("section", NAMED)
+def test_every_name_is_there(section):
+    names = names_of(section)
+
+    assert len(names) > 10
+    assert [name for name in names if not is_there(name)] == []
+
+
+def test_a_name_that_is_not_there_is_noticed():
+    assert is_there("laps.Laps.run")
+    assert not is_there("laps.Laps.walk")
+    assert not is_there("footsteps.walk")
+
+
+def test_every_folder_of_the_places_is_there():
+    (places,) = (each for each in SECTIONS if each.startswith("Places"))
+    folders = re.findall(r"`(\w+)/`", places)
+
+    assert len(folders) >= 6
+    for folder in folders:
+        assert any((ROOT / home / folder).is_dir() for home in (Path(), FOLDERS[0])), folder
