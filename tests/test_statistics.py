@@ -90,6 +90,26 @@ def test_what_is_taken_out_leaves_nothing_below_zero(seed):
         assert each.table.min() >= 0.0
 
 
+def test_a_start_stands_for_the_rest_of_the_collection():
+    rng = np.random.default_rng(4)
+    seen, start = rng.random((2, N_WORDS, N_TOPICS))
+    expected, words = seen + 0.3 * start, np.array([5, 0], np.uint32)
+
+    found = WordCounts(seen).with_rest(WordCounts(start), 0.3)
+
+    np.testing.assert_array_equal(found.table, expected)
+    np.testing.assert_array_equal(found.rows(words), expected[words])
+    np.testing.assert_allclose(found.sizes, expected.sum(axis=0))
+    assert (found.n_words, found.n_topics) == (N_WORDS, N_TOPICS)
+
+
+def test_sizes_count_tokens_of_words_that_are_left_out():
+    table, elsewhere = np.random.default_rng(5).random((3, N_TOPICS)), np.arange(4.0)
+
+    for found in (WordCounts(table, elsewhere), WordCounts(table, elsewhere).copy()):
+        np.testing.assert_allclose(found.sizes, table.sum(axis=0) + elsewhere)
+
+
 def test_words_of_entries():
     counts, dense = random_counts(np.random.default_rng(3))
 
