@@ -26,6 +26,8 @@ LOCAL_SETTINGS: dict[str, Any] = {  # of a cluster that is started here
     # Dask would also have memory given back at once, which took a quarter of a worker's time.
     "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
     "distributed.worker.profile.enabled": False,
+    # Ctrl-C in a terminal is for the driver, which ends the workers.
+    "distributed.worker.preload": ["import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"],
     "distributed.scheduler.allowed-failures": 1000,  # workers that may die over one task
     "distributed.deploy.lost-worker-timeout": "1 hour",  # until which a busy machine restarts one
 }

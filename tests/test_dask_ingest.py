@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import sys
 import zipfile
 from pathlib import Path
@@ -284,6 +285,14 @@ def test_a_cluster_that_is_lost_costs_nothing_that_was_read(sources, tmp_path, t
     ingest([source], out, say=said.append)
     assert "going on" in said[1]
     assert files_of(out) == files_of(tmp_path / "whole")
+
+
+def test_ctrl_c_in_a_terminal_is_for_the_driver(there):
+    """Workers belong to the same group of processes, and would each show a traceback."""
+    with open_cluster(Workplace(**there)) as workers:
+        (handler,) = workers.map(signal.getsignal, [signal.SIGINT])
+
+    assert handler == signal.SIG_IGN
 
 
 # --- the user's function --------------------------------------------------------------------------

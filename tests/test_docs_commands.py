@@ -30,7 +30,7 @@ THINGS = {  # that a page does not make itself
         "weights.txt": "mallet.txt",
     },
     "docs/which-model.md": DOCUMENTS,
-    "docs/how-to/clusters.md": {"train": "corpus"},
+    "docs/how-to/clusters.md": {"train": "corpus", "stories": "stories"},
     "docs/how-to/denoise.md": IMAGES,
     "docs/how-to/evaluate.md": DOCUMENTS | RUNS,
     "docs/how-to/export.md": DOCUMENTS | RUNS | {"factors.npy": "factors.npy"},
