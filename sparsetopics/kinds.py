@@ -25,6 +25,7 @@ class LikelihoodKind(NamedTuple):
     """One of items."""
 
     where: str  # module:class with the methods of ``likelihoods.likelihood.ItemLikelihood``
+    grows: bool = False  # it has ``vectors.VectorLikelihood``'s means over nodes of a tree
     at_modes: bool = False  # its parameters may be points, and its variance given
 
 
@@ -64,14 +65,14 @@ MODELS: dict[str, ModelKind] = {
 
 VECTOR_LIKELIHOODS: dict[str, LikelihoodKind] = {
     "zero-mean-gaussian": LikelihoodKind(
-        "sparsetopics.likelihoods.zero_mean_gaussian:ZeroMeanGaussian"
+        "sparsetopics.likelihoods.zero_mean_gaussian:ZeroMeanGaussian", grows=True
     ),
-    "gaussian": LikelihoodKind("sparsetopics.likelihoods.gaussian:Gaussian"),
+    "gaussian": LikelihoodKind("sparsetopics.likelihoods.gaussian:Gaussian", grows=True),
     "diagonal-gaussian": LikelihoodKind(
-        "sparsetopics.likelihoods.diagonal_gaussian:DiagonalGaussian"
+        "sparsetopics.likelihoods.diagonal_gaussian:DiagonalGaussian", grows=True
     ),
     "isotropic-gaussian": LikelihoodKind(
-        "sparsetopics.likelihoods.isotropic_gaussian:IsotropicGaussian", at_modes=True
+        "sparsetopics.likelihoods.isotropic_gaussian:IsotropicGaussian", grows=True, at_modes=True
     ),
 }
 DOCUMENT_LIKELIHOODS: dict[str, LikelihoodKind] = {

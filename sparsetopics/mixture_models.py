@@ -19,7 +19,7 @@ from sparsetopics.laps import Prior
 from sparsetopics.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.local_step import Globals
 from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.options import TrainingOptions
+from sparsetopics.options import ModelName, TrainingOptions
 from sparsetopics.statistics import Statistics
 
 PRIOR_ITEMS = 100_000  # at most, that the prior is made from
@@ -59,11 +59,16 @@ def begin_mixture(
         components = components.joined([components, components.zeros_like()])  # and a tail
         nested = NestedAllocation(components.counts, options.prior.gamma)
         return Statistics(components, nested.zero_terms()), Prior(nested, likelihood)
-    kind: type[DPMixture | FiniteMixture] = FiniteMixture
-    if options.model == "dp-mixture":
-        kind = DPModes if options.at_modes else DPMixture
+    kind = sharing_of(options.model, at_modes=options.at_modes)
     allocation = ItemAllocation(kind(components.counts, options.prior.gamma))
     return Statistics(components, allocation.zero_terms()), Prior(allocation, likelihood)
+
+
+def sharing_of(model: ModelName, *, at_modes: bool) -> type[DPMixture | FiniteMixture]:
+    """How the components of a kind of mixture share items."""
+    if model == "mixture":
+        return FiniteMixture
+    return DPModes if at_modes else DPMixture
 
 
 def make_mixture_model(current: Globals, options: TrainingOptions) -> MixtureModel:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
 from sparsetopics.allocations.modes import DPModes
 from sparsetopics.array_formats import COMPONENTS, N_WORDS, ArrayFormat, StoredAs
 from sparsetopics.batches import FloatArray
@@ -17,6 +16,7 @@ from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import OptionError, RunError, ShapeError
 from sparsetopics.kinds import DOCUMENT_LIKELIHOODS, LIKELIHOODS, Registered, things_of
 from sparsetopics.mixture_model import MixtureModel
+from sparsetopics.mixture_models import sharing_of
 from sparsetopics.options import MIXTURES
 from sparsetopics.run_files import (
     ARRAYS_FILE,
@@ -161,9 +161,7 @@ def _model(
         own[AT_MODES] = AT_MODES
     known = {AT_MODES: at_modes, **settings, **arrays}
     values = {name: known[full] for name, full in own.items()}
-    mixture: type[DPMixture | FiniteMixture] = FiniteMixture
-    if settings["model"] == "dp-mixture":
-        mixture = DPModes if at_modes else DPMixture
+    mixture = sharing_of(settings["model"], at_modes=at_modes)
     posterior = kind.stored.posterior
     try:
         likelihood = kind(**values)

@@ -331,6 +331,10 @@ class TrainingOptions:
             kind = f"{self.likelihood_name} items" if self.model == "dp-mixture" else self.model
             _refuse("learner", f"{self.learner} with {kind}", "a dp-mixture of vectors",
                     "It groups vectors that lie close together.")  # fmt: skip
+        growing = [name for name, kind in LIKELIHOODS.items() if kind.grows]
+        if self.likelihood_name not in growing:
+            found = f"{self.learner} with {self.likelihood_name}"
+            _refuse("learner", found, f"one of {', '.join(growing)}")
         if self.n_topics != 1:
             _refuse("topics", f"{self.n_topics} with the {self.learner} learner", "1",
                     "It grows from one component.")  # fmt: skip

@@ -22,6 +22,7 @@ from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.errors import OptionError, SourceError
 from sparsetopics.exports.targets import CORPUS_TARGETS, RUN_TARGETS, corpus_writer, run_writer
 from sparsetopics.kinds import LearnerKind, LikelihoodKind, MoveKind
+from sparsetopics.likelihoods.normals import mixture_log_densities
 from sparsetopics.mixture_runs import load_mixture_run
 from sparsetopics.moves import cull
 from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
@@ -29,6 +30,7 @@ from sparsetopics.resumed_runs import resume_run
 from sparsetopics.run_plans import RunPlan
 from sparsetopics.runs import load_run
 from sparsetopics.trained_runs import train_run
+from toy_likelihood import Rates
 from vectors_on_disk import ingested, values_of
 from worlds_on_disk import write_corpora
 
@@ -79,6 +81,26 @@ def test_a_likelihood_is_a_file_and_a_line(monkeypatch, tmp_path, corpora, seed)
     bounds = [entry["elbo_per_token"] for entry in run.trace]
     assert np.all(np.diff(bounds) > -1e-9), bounds
     assert arrays_of(part) == arrays_of(whole)
+
+
+@pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
+def test_an_added_likelihood_goes_with_what_is_there(monkeypatch, tmp_path, corpora, learner):
+    toy = LikelihoodKind("toy_likelihood:Poisson")
+    monkeypatch.setitem(kinds.VECTOR_LIKELIHOODS, "poisson", toy)
+    moves = MoveOptions(verify=True) if learner == "memoized" else None
+    options = TrainingOptions(
+        6, 9, learner, local=MEAN_FIELD, model="dp-mixture", likelihood="poisson", moves=moves
+    )
+
+    run = load_mixture_run(trained(corpora / "counts", tmp_path / "run", options))
+
+    values = values_of(VectorCorpus.open(corpora / "counts"))
+    true = mixture_log_densities(Rates(RATES).scorer(), np.full(3, 1 / 3), values)
+    assert run.model.log_densities(values).mean() > true.mean() - 0.05
+    with pytest.raises(OptionError, match="accelerated with poisson, wanted one of zero-mean-ga"):
+        replace(options, n_topics=1, learner="accelerated", moves=None)
+    with pytest.raises(OptionError, match="found alternating with poisson, wanted a dp-mixture"):
+        replace(options, learner="alternating", moves=None)
 
 
 def test_a_learner_is_a_file_and_a_line(monkeypatch, tmp_path, corpora):
