@@ -11,7 +11,14 @@ from sparse_worlds import make_world
 from sparsetopics.assignments import Assignments
 from sparsetopics.moves import birth, word_evidence
 from sparsetopics.moves.birth import plan_birth
-from sparsetopics.moves.families import SEED_SHARE, Sampling, words_of_topic
+from sparsetopics.moves.families import (
+    FEWEST_SEEDS,
+    SEED_SHARE,
+    Sampling,
+    divide_words,
+    words_of_topic,
+)
+from sparsetopics.moves.sample import doc_topics
 
 
 def planned(standing, tools, seed=0):
@@ -88,6 +95,25 @@ def test_topics_of_too_few_documents_are_not_split(tmp_path, monkeypatch):
     assert planned(standing, tools) is None
 
 
+@pytest.mark.parametrize(("n_missing", "n_children"), [(0, 4), (1, 1)])
+def test_a_topic_has_children_if_there_are_documents_enough_for_each(n_missing, n_children):
+    n_docs = 4 * FEWEST_SEEDS - n_missing
+    world = make_world(0, lengths=(3,) * n_docs, n_topics=1)
+    sample = {0: Assignments(world.batch, world.sparse)}
+
+    families = divide_words(np.ones((world.n_words, 2)), sample, 4, np.random.default_rng(0))
+
+    np.testing.assert_array_equal(families.parents, [0] * n_children + [1])
+
+
+def test_one_topic_is_split_even_if_fewer_may_be_born_than_it_has_children(tmp_path):
+    standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
+
+    families = birth.split_topics(standing, 4, 1, tools.rng)
+
+    assert sorted(np.bincount(families.parents)) == [1, 1, 4]
+
+
 def test_a_rival_of_more_topics_is_wanted(tmp_path):
     standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
 
@@ -133,3 +159,21 @@ def test_only_documents_that_use_a_topic_are_sampled(tmp_path, monkeypatch):
             for _, (batch, found) in standing.assignments()
         )
         assert users > 0
+
+
+def test_every_batch_gives_to_a_sample_what_has_tokens_enough(tmp_path, monkeypatch):
+    """Of one topic the counts are whole: some documents have just as many as are wanted."""
+    source = WORLDS["simulated"]()
+    standing, _ = grown(tmp_path, source, 1)
+    entries = [doc_topics(each, 1) for _, each in standing.assignments()]
+    fewest = float(max(each.counts.max() for each in entries))
+    n_longest = sum(int((each.counts == fewest).sum()) for each in entries)
+    sizes = {}
+    for n_documents, tokens in ((4, 1.0), (1_000, fewest), (1_000, fewest + 1.0)):
+        monkeypatch.setattr(word_evidence, "SAMPLING", Sampling(n_documents, tokens))
+        sample = birth._sample(standing, np.array([0]), np.random.default_rng(0))
+        sizes[n_documents, tokens] = {
+            topic: each.documents.n_docs for topic, each in sample.items()
+        }
+
+    assert list(sizes.values()) == [{0: source.n_batches}, {0: n_longest}, {}]

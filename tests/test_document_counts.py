@@ -96,6 +96,11 @@ def test_topics_are_taken_joined_and_scaled():
     np.testing.assert_array_equal(joined.counts, joined.sizes)
     np.testing.assert_array_equal(doubled.table, counts.scaled(2.0).table)
     np.testing.assert_array_equal(doubled.counts, 2.0 * counts.counts)
+    np.testing.assert_array_equal(counts.scaled(2.0).counts, 2.0 * counts.counts)
+    with_rest = counts.with_rest(doubled, 0.25)
+    np.testing.assert_array_equal(with_rest.table, 1.5 * counts.table)
+    np.testing.assert_array_equal(with_rest.counts, 1.5 * counts.counts)
+    np.testing.assert_array_equal(counts.features, np.sqrt(counts.table.T.astype(np.float32)))
     assert joined.n_topics == 3
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dense_responsibilities import dense_of
-from sparse_worlds import worlds
+from sparse_worlds import make_world, worlds
 from sparsetopics import document_step, word_counts
 from sparsetopics._summary_kernels import (
     add_topic_terms,
@@ -133,6 +133,17 @@ def test_sums_by_word_conserve_mass(world):
         assert (np.diff(topics[lo:hi].astype(int)) > 0).all()
     add_sparse_rows(rows.words, starts, topics, values, -2.0, dense)
     assert not dense.any()
+
+
+def test_there_may_be_more_topics_than_words():
+    world = make_world(0, lengths=(2, 3, 3), n_words=3, n_topics=40)
+
+    found = sum_words(world.batch, world.sparse, (3, 40), SerialExecutor())
+
+    dense = np.zeros((3, 40))
+    add_sparse_rows(*found, 1.0, dense)
+    expected = plain_sum_by_word(world.batch.word_ids, world.counts, world.dense, 3)
+    np.testing.assert_allclose(dense, expected, rtol=1e-6)
 
 
 @given(world=worlds)
