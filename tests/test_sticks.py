@@ -233,6 +233,16 @@ def test_at_first_all_topics_and_the_tail_weigh_the_same(n_topics):
     assert allocation.tail == pytest.approx(0.5 / (n_topics + 1))
 
 
+def test_weights_that_leave_nothing_leave_the_smallest_tail_there_is():
+    like = Sticks(np.zeros(0), np.zeros(0), 1.0, 0.5)
+
+    found = sticks.reweighted(np.array([0.25, 0.75, 0.0]), np.ones(3), like)
+
+    np.testing.assert_allclose(found.means, [0.25, 1.0, 0.0], atol=2 * sticks.SMALLEST)
+    assert (found.means > 0.0).all()
+    assert (found.means < 1.0).all()
+
+
 @given(seed=SEEDS, n_topics=st.integers(2, 8))
 def test_moves_of_weights_lose_none(seed, n_topics):
     rng = np.random.default_rng(seed)

@@ -147,7 +147,7 @@ class HDPAllocation:
         """With γ = K / −Σ_k E[log(1 − u_k)] and α at their optimum, one after the other."""
         from scipy.optimize import minimize_scalar  # what never optimises need not wait for it
 
-        _, left = sticks.expected_logs(self.sticks)
+        left = sticks.expected_logs_left(self.sticks)
         gamma = float(np.clip(-len(left) / left.sum(), *CONCENTRATION_RANGE))
         shares = sticks.concentrations_with_tail(self.sticks) / self.sticks.doc_concentration
         with_tail = terms.with_tail()

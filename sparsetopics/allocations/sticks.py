@@ -52,12 +52,11 @@ def reweighted(weights: FloatArray, concentrations: FloatArray, like: Sticks) ->
     return like._replace(means=means, concentrations=concentrations)
 
 
-def expected_logs(sticks: Sticks) -> tuple[FloatArray, FloatArray]:
-    """E[log u_k] and E[log(1 − u_k)], (n_topics,) each."""
+def expected_logs_left(sticks: Sticks) -> FloatArray:
+    """E[log(1 − u_k)], (n_topics,)."""
     total = psi(sticks.concentrations)
-    taken = psi(sticks.means * sticks.concentrations) - total
-    left = psi((1.0 - sticks.means) * sticks.concentrations) - total
-    return taken, left
+    left: FloatArray = psi((1.0 - sticks.means) * sticks.concentrations) - total
+    return left
 
 
 def elbo_sticks(sticks: Sticks, n_docs: float) -> float:

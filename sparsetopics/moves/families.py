@@ -55,7 +55,6 @@ def words_of_topic(assignments: Assignments, topic: int) -> DocumentBatch:
     entries = np.flatnonzero(found.topics == topic)
     pairs = np.searchsorted(found.starts, entries, side="right") - 1
     counts = (found.shares[entries] * batch.word_counts[pairs]).astype(np.float32)
-    kept = counts > 0.0
-    indptr = np.searchsorted(pairs[kept], batch.indptr).astype(np.int64)
-    own = DocumentBatch(indptr, batch.word_ids[pairs[kept]], counts[kept])
+    indptr = np.searchsorted(pairs, batch.indptr).astype(np.int64)
+    own = DocumentBatch(indptr, batch.word_ids[pairs], counts)
     return own.take(np.flatnonzero(np.diff(indptr) > 0))
