@@ -238,6 +238,27 @@ def test_where_merges_find_a_little_a_cull_is_tried_first(scene, monkeypatch):
     assert scene.phase() == ["merge", "delete", "plan cull", "lap of cull", "reorder"]
 
 
+@pytest.mark.parametrize(("last_lap", "begun"), [(2, False), (3, True)])
+def test_no_rival_is_begun_that_could_not_be_judged(scene, last_lap, begun):
+    """The verdict is due at the end of its fourth lap."""
+    scene.tools = scene.tools._replace(last_lap=last_lap)
+
+    made = scene.phase()
+
+    assert scene.standing.ledger.lap == 0
+    assert ("lap of birth" in made) == begun
+    assert (scene.rival is not None) == begun
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_rival_that_is_adopted_is_verified_if_asked(scene, monkeypatch, verify):
+    monkeypatch.setattr(phase, "verify_move", lambda name, *given: scene.made.append("verify"))
+    scene.tools = scene.tools._replace(verify=verify)
+    scene.outcomes += [True]
+
+    assert ("verify" in scene.phase(("birth",))) == verify
+
+
 def test_the_kind_that_was_right_is_tried_again(scene):
     scene.outcomes += [False, True, None]
 

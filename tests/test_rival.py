@@ -5,6 +5,7 @@ import pytest
 
 from moved_collections import WORLDS, assert_sound, bytes_of, grown, next_lap
 from sparsetopics.memo import Memo
+from sparsetopics.moves import rival as rivals
 from sparsetopics.moves import trimming
 from sparsetopics.moves.birth import plan_birth
 from sparsetopics.moves.cull import plan_cull
@@ -102,6 +103,7 @@ def scripted(monkeypatch, folder, own, others, maturing_laps=1, wanted=True):
             break
         assert verdict.standing is standing
         assert verdict.rival.n_laps == n_laps
+        assert not verdict.replaced
         rival = verdict.rival
     return n_laps, verdict
 
@@ -158,6 +160,23 @@ def test_topics_form_before_they_are_judged(tmp_path, monkeypatch, maturing_laps
 
     assert n_laps == maturing_laps + 1
     assert verdict.replaced
+
+
+def test_topics_form_before_they_are_trimmed(tmp_path, monkeypatch):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 5)
+    course = Course(1, None, trimmed_from=3, judged_from=9)
+    rival = entered(standing, "cull", plan_cull(standing, tools)._replace(course=course), tools)
+    made = []
+    monkeypatch.setattr(rivals, "trim_whole", lambda grown, tools: made.append("trim") or grown)
+    for lap in range(1, 6):
+        made.append(lap)
+        rival = advanced(standing, rival, tools).rival
+
+    assert made == [1, 2, 3, "trim", 4, "trim", 5, "trim"]
+
+
+def test_a_course_allows_its_fewest_and_its_most():
+    assert [n for n in range(9) if Course(3, 5, 1, 1).allows(n)] == [3, 4, 5]
 
 
 def test_a_rival_that_is_no_longer_what_was_meant_is_given_up(tmp_path, monkeypatch):
