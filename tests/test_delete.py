@@ -155,15 +155,45 @@ def test_a_topic_that_is_needed_stays_and_is_left_alone_for_some_laps(tmp_path):
     assert delete.plan(after).targets.tolist() == [int(np.argmax(standing.sizes))]
 
 
-def test_refusals_end_the_trials_of_a_lap(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("share", "n_tried"), [(0.0, 1), (1.5, 2)])
+def test_refusals_end_the_trials_of_a_lap(tmp_path, monkeypatch, share, n_tried):
+    """A topic's documents have no more than all tokens, half of which may be refused again."""
     monkeypatch.setattr(delete, "LARGEST_TARGET", 1.0)
-    monkeypatch.setattr(delete, "REFUSED_SHARE", 0.0)
+    monkeypatch.setattr(delete, "REFUSED_SHARE", share)
     standing, tools = grown(tmp_path, WORLDS["simulated"](), 3, laps=6)
 
     after, tally = delete_topics(standing, tools)
 
-    assert tally == (1, 0)
-    assert len(after.ledger.failures) == 1
+    assert tally == (n_tried, 0)
+    assert len(after.ledger.failures) == n_tried
+
+
+def test_where_no_topic_may_go_nothing_is_done(tmp_path):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 1)
+
+    after, tally = delete_topics(standing, tools)
+
+    assert after is standing
+    assert tally == (0, 0)
+
+
+@pytest.mark.usefixtures("without_limits")
+def test_at_the_same_score_only_topics_go_that_no_document_uses(tmp_path, monkeypatch):
+    source = as_source(simulate(np.random.default_rng(0), n_docs=10, n_tokens=15), 30, 2)
+    standing, tools = grown(tmp_path, source, 24, laps=4)
+    n_empty = int((standing.sizes[delete.plan(standing).targets] == 0.0).sum())
+    refit = delete.refit_without
+
+    def tied(trial, *others, **options):
+        return refit(trial, *others, **options)._replace(score=trial.score)
+
+    monkeypatch.setattr(delete, "refit_without", tied)
+
+    after, tally = delete_topics(standing, tools)
+
+    assert tally == (delete.FEWEST_TARGETS, n_empty)
+    assert after.n_topics == 24 - n_empty
+    assert 0 < n_empty < delete.FEWEST_TARGETS
 
 
 def test_topics_that_no_document_uses_are_deleted(tmp_path):
