@@ -78,7 +78,6 @@ def _neighbours(*likenesses: FloatArray) -> IntArray:
         np.fill_diagonal(likeness, -np.inf)
         nearest = np.argsort(-likeness, axis=1, kind="stable")[:, :NEIGHBOURS]
         near[np.arange(n_topics)[:, None], nearest] = True
-    np.fill_diagonal(near, False)
     pairs: IntArray = np.argwhere(np.triu(near | near.T, 1))
     return pairs
 
