@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.special import gammaln, psi
 
 from reference_lda import log_beta
-from sparse_worlds import worlds
+from sparse_worlds import make_world, worlds
 from sparsetopics._pair_kernels import (
     add_assignment_pair_gains,
     add_document_pair_gains,
@@ -20,6 +20,8 @@ from sparsetopics._pair_kernels import (
 )
 from sparsetopics._special_kernels import log_gamma
 from sparsetopics._summary_kernels import doc_topic_counts
+from sparsetopics.allocations.pair_gains import document_pair_gains
+from sparsetopics.assignments import Assignments
 from sparsetopics.likelihoods.words import evidence_by_topic
 
 counts_of_words = st.builds(
@@ -139,6 +141,39 @@ def test_document_gains_equal_those_of_all_pairs(world):
     scale = max(1.0, np.abs(gains).max())
     assert_gains(gains / scale, lambda a, b: expected(a, b) / scale)
     assert_gains(shared, lambda a, b: ((mass[:, a] > 0) & (mass[:, b] > 0)).sum())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gains_of_a_collection_are_those_of_its_parts(seed):
+    """Exact where documents use both topics, to first order in α where they use one of them."""
+    world = make_world(seed, lengths=(5, 0, 2, 1, 1, 4), n_topics=5)
+    parts = np.array_split(np.arange(world.batch.n_docs), 2)
+    whole = Assignments(world.batch, world.sparse)
+    n_docs, prior = world.batch.n_docs, np.append(world.prior, 0.2)  # nobody uses the last topic
+    mass = np.pad(world.doc_topic_counts(), ((0, 0), (0, 1)))
+    dense = np.pad(world.dense, ((0, 0), (0, 1)))
+
+    gains, together = document_pair_gains(map(whole.take, parts), float(n_docs), prior)
+
+    for a, b in itertools.combinations(range(6), 2):
+        expected = entropy_of(world, merged(dense, a, b)) - entropy_of(world, dense)
+        expected += n_docs * np.log((prior[a] + prior[b]) / (prior[a] * prior[b]))
+        n_both = 0
+        for first, second in mass[:, [a, b]]:
+            theta, other = first + prior[a], second + prior[b]
+            if first > 0 and second > 0:
+                n_both += 1
+                expected += gammaln(theta + other) - gammaln(theta) - gammaln(other)
+            elif first > 0:
+                expected += prior[b] * psi(theta) - gammaln(prior[b])
+            elif second > 0:
+                expected += prior[a] * psi(other) - gammaln(prior[a])
+            else:
+                expected += gammaln(prior[a] + prior[b]) - gammaln(prior[a]) - gammaln(prior[b])
+        assert gains[a, b] == pytest.approx(expected, rel=1e-6, abs=1e-6), (a, b)
+        users = np.maximum((mass[:, [a, b]] > 0).sum(axis=0), 1)
+        cosine = n_both / np.sqrt(users.prod())
+        assert together[a, b] == together[b, a] == pytest.approx(cosine, rel=1e-12)
 
 
 @given(world=worlds)
