@@ -147,6 +147,19 @@ def test_documents_taken_out_leave_nothing(world):
         np.testing.assert_allclose(array, 0.0, atol=1e-7 * (1.0 + world.counts.sum()))
 
 
+def test_topics_are_taken_and_put_into_their_places():
+    world = make_world(1)
+    spread = Spread.zeros(world.n_words, world.n_topics)
+    spread.add(assignments_in(world), world.prior)
+    before, places = spread.copy(), np.array([3, 0])
+
+    spread.put(places, before.take(np.array([1, 4])))
+
+    for found, expected in zip(spread, before, strict=True):
+        np.testing.assert_array_equal(found[..., places], expected[..., [1, 4]])
+        np.testing.assert_array_equal(found[..., [1, 2, 4]], expected[..., [1, 2, 4]])
+
+
 @pytest.mark.parametrize("share", [1e-17, 1e-30, 1e-44])
 def test_tiny_shares_are_no_harm(share):
     """Float32 shares of dense or mean-field steps go down to 1e-45."""

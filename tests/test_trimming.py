@@ -5,7 +5,7 @@ import pytest
 from moved_collections import WORLDS, grown
 from sparsetopics.moves import trimming
 from sparsetopics.moves.standing import MoveTally
-from sparsetopics.moves.trimming import trim_topics
+from sparsetopics.moves.trimming import may_trim, trim_topics, trim_whole
 
 
 @pytest.fixture
@@ -61,3 +61,22 @@ def test_moves_are_verified_on_request(tmp_path, monkeypatch):
     trim_topics(standing, ("merge",), tools)
     with pytest.raises(AssertionError, match="merge"):
         trim_topics(standing, ("merge",), tools._replace(verify=True))
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [(("merge",), False), (("delete",), True), (("merge", "delete"), True), (("birth",), False)],
+)
+def test_it_is_time_while_a_move_that_is_named_does_not_pause(tmp_path, names, expected):
+    standing, _ = grown(tmp_path, WORLDS["simulated"](), 5)
+    paused = standing._replace(ledger=standing.ledger.refused("merge", 5))
+
+    assert may_trim(paused, names) == expected
+
+
+def test_what_all_moves_leave_is_a_collection(tmp_path, monkeypatch):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 5)
+    other = standing._replace(reference=2.0 * standing.reference)
+    monkeypatch.setattr(trimming, "MOVES", {"delete": lambda *given: (other, MoveTally(1, 1))})
+
+    assert trim_whole(standing, tools).reference is other.reference
