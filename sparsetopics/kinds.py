@@ -81,7 +81,7 @@ DOCUMENT_LIKELIHOODS: dict[str, LikelihoodKind] = {
 LIKELIHOODS: Mapping[str, LikelihoodKind] = ChainMap(DOCUMENT_LIKELIHOODS, VECTOR_LIKELIHOODS)
 
 LEARNERS: dict[str, LearnerKind] = {
-    "memoized": LearnerKind("sparsetopics.learners.memoizing", makes_moves=True),
+    "memoized": LearnerKind("sparsetopics.learners.memoized", makes_moves=True),
     "stochastic": LearnerKind("sparsetopics.learners.stochastic", knows_all=False),
     "full": LearnerKind("sparsetopics.learners.full", takes_all=True),
     "accelerated": LearnerKind("sparsetopics.learners.accelerated", takes_all=True, grows=True),

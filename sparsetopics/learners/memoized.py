@@ -16,7 +16,7 @@ from sparsetopics.assignments import Assignments, TopicChange
 from sparsetopics.batches import IntArray
 from sparsetopics.bounds import batch_bound
 from sparsetopics.executors import Executor
-from sparsetopics.learners.learner import StepInfo, Visit, cut_rounds
+from sparsetopics.learners.learner import Setting, StepInfo, Visit, cut_rounds
 from sparsetopics.local_step import Globals
 from sparsetopics.memo import Memo, StoredArrays
 from sparsetopics.statistics import Components, Statistics, Summary
@@ -189,3 +189,18 @@ def assignments_of(state: MemoizedState, batch_id: int) -> Assignments:
     kept = state.per_batch[batch_id]
     found = Assignments.from_arrays(kept.stored.load(), kept.documents)
     return found.changed(state.changes[kept.n_changes :], batch_id)
+
+
+STATES = (MemoizedState, KeptBatch)
+
+
+def make(setting: Setting) -> MemoizedLearner:
+    options = setting.options
+    return MemoizedLearner(
+        setting.memo,
+        setting.executor,
+        options.keeps_better,
+        whole_first_lap=options.keeps_better,
+        keep_assignments=bool(options.active_moves.names),
+        batches_per_round=options.batches_per_round,
+    )
