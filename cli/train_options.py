@@ -27,6 +27,7 @@ from sparsetopics.options import (
     GROWTH_LAPS,
     MIXTURES,
     POINT_LEARNERS,
+    RESIDENT_PAIRS,
     Criterion,
     ExecutorName,
     GradientName,
@@ -339,7 +340,7 @@ course_options = option_group(
         click.option(
             "--resident-pairs",
             type=click.IntRange(min=0),
-            default=32_000_000,
+            default=RESIDENT_PAIRS,
             show_default=True,
             help="A corpus with more document-word pairs than this is streamed from disk.",
         ),

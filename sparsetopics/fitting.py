@@ -12,19 +12,15 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sparsetopics.batches import Source
 from sparsetopics.callbacks import OnLap
-from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.vector_batching import plan_vector_batches
-from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.document_items import DocumentItemSource
 from sparsetopics.errors import OptionError
 from sparsetopics.estimator_inputs import Rows, first_rows, remember_columns
 from sparsetopics.executors import open_executor
 from sparsetopics.laps import Prior
 from sparsetopics.options import LearnerName, TrainingOptions
+from sparsetopics.run_sources import source_of
 from sparsetopics.statistics import Statistics
 from sparsetopics.training import Hooks, LapInfo, Model, train
 
@@ -85,7 +81,7 @@ def fit(self: E, X: Any, y: object = None, *, on_lap: OnLap | None = None) -> E:
 
     hooks = Hooks(keep, on_end=lambda statistics, prior: ends.append((statistics, prior)))
     rng = np.random.default_rng(self.random_state)
-    source = divided(rows, self.n_batches, options, rng)
+    source = source_of(rows.corpus, options, self.n_batches, rng)
     with (
         tempfile.TemporaryDirectory(prefix="sparsetopics-") as scratch,
         open_executor(self.n_jobs) as executor,
@@ -110,16 +106,6 @@ def checked_options(self: Estimator) -> TrainingOptions:
             hint="Of documents there are MultinomialMixture and DPMultinomialMixture.",
         )
     return options
-
-
-def divided(
-    rows: Rows, n_batches: int | None, options: TrainingOptions, rng: np.random.Generator
-) -> Source:
-    """The rows in batches, as the kind of model reads them."""
-    if isinstance(rows.corpus, VectorCorpus):
-        return plan_vector_batches(rows.corpus, n_batches, rng)
-    source = plan_batches(rows.corpus, n_batches, rng)
-    return DocumentItemSource(source) if options.is_mixture else source
 
 
 def facts_of(rows: Rows) -> dict[str, Any]:

@@ -34,6 +34,7 @@ DEFAULT_START: StartName = "distant"  # ahead of random documents under both upd
 # All but LDA stop when they have settled.
 DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
 DEFAULT_TOPICS: dict[ModelName, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
+RESIDENT_PAIRS = 32_000_000  # of documents and words: a corpus of more is read from disk
 GROWTH_LAPS = 1000  # of the accelerated learner: one for each component
 DEFAULT_TREE_TOLERANCE = 0.0005
 MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")

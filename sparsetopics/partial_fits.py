@@ -30,6 +30,7 @@ from sparsetopics.learners.stochastic import StochasticLearner
 from sparsetopics.local_step import Globals
 from sparsetopics.memo import Memo
 from sparsetopics.options import TrainingOptions
+from sparsetopics.run_sources import source_of
 from sparsetopics.statistics import DocumentLengths, Statistics, scaled
 from sparsetopics.training import Model, begin_training, make_model
 
@@ -53,7 +54,7 @@ def partial_fit(self: E, X: Any, y: object = None) -> E:
     if not len(rows.corpus.row_groups):  # documents without words
         return self
     rng = np.random.default_rng(self.random_state)
-    source = fitting.divided(rows, 1, options, rng)
+    source = source_of(rows.corpus, options, 1, rng)
     before = _begin(source, options, rng) if is_first else _learned(self)
     with (
         tempfile.TemporaryDirectory(prefix="sparsetopics-") as scratch,

@@ -12,7 +12,7 @@ from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.manifest import file_sha256
 from sparsetopics.errors import OptionError, RunError
 from sparsetopics.memo import Memo
-from sparsetopics.options import ExecutorName, TrainingOptions, Workplace
+from sparsetopics.options import RESIDENT_PAIRS, ExecutorName, TrainingOptions, Workplace
 from sparsetopics.run_files import ARRAYS_FILE, check_entries
 
 
@@ -24,7 +24,7 @@ class RunPlan:
     out: Path
     options: TrainingOptions
     n_batches: int | None = None
-    resident_pairs: int = 32_000_000
+    resident_pairs: int = RESIDENT_PAIRS
     seed: int = 0
     workers: int = 1
     executor: ExecutorName = "threads"

@@ -10,14 +10,27 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.document_items import DocumentItemSource
+from sparsetopics.options import RESIDENT_PAIRS, TrainingOptions
 from sparsetopics.run_plans import RunPlan
 
 
 def divided(plan: RunPlan, rng: np.random.Generator) -> Source:
     """The data of ``plan`` as its kind of model reads them; a new ``rng`` of its seed is wanted."""
     path, options = plan.at(plan.corpus), plan.options
-    if not options.counts_words:
-        return plan_vector_batches(VectorCorpus.open(path), plan.n_batches, rng)
-    corpus = Corpus.open(path)
-    source = plan_batches(corpus, plan.n_batches, rng, resident_pairs=plan.resident_pairs)
+    corpus = Corpus.open(path) if options.counts_words else VectorCorpus.open(path)
+    return source_of(corpus, options, plan.n_batches, rng, resident_pairs=plan.resident_pairs)
+
+
+def source_of(
+    corpus: Corpus | VectorCorpus,
+    options: TrainingOptions,
+    n_batches: int | None,
+    rng: np.random.Generator,
+    *,
+    resident_pairs: int = RESIDENT_PAIRS,
+) -> Source:
+    """The corpus in batches, as the kind of model reads them; OptionError for too many batches."""
+    if isinstance(corpus, VectorCorpus):
+        return plan_vector_batches(corpus, n_batches, rng)
+    source = plan_batches(corpus, n_batches, rng, resident_pairs=resident_pairs)
     return DocumentItemSource(source) if options.is_mixture else source
