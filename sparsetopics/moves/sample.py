@@ -66,10 +66,10 @@ def doc_topics(assignments: Assignments, n_topics: int) -> DocTopics:
 
 
 def gather(standing: Standing, wanted: Mapping[int, IntArray]) -> Sample:
-    """Fetch documents, given by batch and position."""
+    """Fetch documents: positions in every batch, of which there may be none."""
     parts, batch_ids, positions = [], [], []
     for batch_id, assignments in standing.assignments():
-        chosen = wanted.get(batch_id, np.zeros(0, np.int64))
+        chosen = wanted[batch_id]
         parts.append(assignments.take(chosen))
         batch_ids.append(np.full(len(chosen), batch_id))
         positions.append(chosen)

@@ -91,9 +91,13 @@ def all_mutants(source: str) -> list[Mutant]:
     spared = list(_spared(ast.parse(source)))
     found: dict[str, Mutant] = {}
     for operator in operators:
-        places = [p for node in ast_nodes(tree) for p in operator.mutation_positions(node)]
-        for occurrence, (start, _) in enumerate(places):
-            if any(first <= start < last for first, last in spared):
+        places = [
+            (start, node.parent is not None and node.parent.type == "parameters")  # a lone *
+            for node in ast_nodes(tree)
+            for start, _ in operator.mutation_positions(node)
+        ]
+        for occurrence, (start, is_separator) in enumerate(places):
+            if is_separator or any(first <= start < last for first, last in spared):
                 continue
             mutated = MutationVisitor.mutate_code(source, operator, occurrence)
             if mutated is not None and mutated != source:
