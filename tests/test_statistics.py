@@ -103,6 +103,14 @@ def test_a_start_stands_for_the_rest_of_the_collection():
     assert (found.n_words, found.n_topics) == (N_WORDS, N_TOPICS)
 
 
+def test_dense_counts_are_scaled_and_added():
+    left, right = np.random.default_rng(9).random((2, N_WORDS, N_TOPICS))
+
+    np.testing.assert_array_equal(WordCounts(left).scaled(3.0).table, 3.0 * left)
+    np.testing.assert_array_equal(WordCounts(left).plus(WordCounts(right)).table, left + right)
+    np.testing.assert_array_equal(WordCounts(left).zeros_like().table, np.zeros_like(left))
+
+
 def test_sizes_count_tokens_of_words_that_are_left_out():
     table, elsewhere = np.random.default_rng(5).random((3, N_TOPICS)), np.arange(4.0)
 
