@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
@@ -34,13 +34,13 @@ from sparsetopics.options import (
     GradientOptions,
     LearnerName,
     LikelihoodName,
-    LocalOptions,
     LocalUpdate,
     ModelName,
     MoveName,
     StartName,
     TopicPrior,
     TrainingOptions,
+    default_local,
 )
 
 if TYPE_CHECKING:
@@ -85,18 +85,18 @@ class ModelChoices:
         """The same, checked; raises OptionError."""
         from sparsetopics.trained_runs import move_options
 
-        is_mixture = self.model in MIXTURES
-        if is_mixture:
+        if self.model in MIXTURES:
             self._refuse_what_mixtures_lack()
+        local = default_local(self.model, self.sparsity)
         usual = DEFAULT_TRUNCATION if self.learner in POINT_LEARNERS else DEFAULT_TOPICS[self.model]
         return TrainingOptions(
             n_topics=usual if self.topics is None else self.topics,
             laps=self.laps,
             learner=self.learner,
-            local=LocalOptions(
-                self.local_update or ("mean-field" if is_mixture else "collapsed"),
-                self.sparsity,
-                restarts=self.restarts or 0 if is_mixture else self.restarts,
+            local=replace(
+                local,
+                update=self.local_update or local.update,
+                restarts=local.restarts if self.restarts is None else self.restarts,
                 minimum_mass=self.minimum_mass,
             ),
             prior=TopicPrior(

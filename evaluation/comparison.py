@@ -28,9 +28,9 @@ from sparsetopics.options import (
     DEFAULT_TOPICS,
     MIXTURES,
     LikelihoodName,
-    LocalOptions,
     ModelName,
     TrainingOptions,
+    default_local,
 )
 from sparsetopics.run_plans import RunPlan
 from sparsetopics.runs import check_same_words, load_run, refuse_run
@@ -187,11 +187,10 @@ def _options(
     return TrainingOptions(
         n_topics=DEFAULT_TOPICS[spec.model] if spec.n_topics is None else spec.n_topics,
         laps=plan.laps,
-        local=LocalOptions("mean-field" if is_mixture else "collapsed", plan.sparsity,
-                           restarts=0 if is_mixture else None),
+        local=default_local(spec.model, plan.sparsity),
         model=spec.model,
         likelihood=likelihood if is_mixture else None,
-    )  # fmt: skip
+    )
 
 
 def _check_heldout(plan: ComparisonPlan, corpus: Corpus | VectorCorpus) -> None:

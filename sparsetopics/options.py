@@ -107,6 +107,13 @@ class LocalOptions:
         return min(DEFAULT_SPARSITY if self.sparsity is None else self.sparsity, n_topics)
 
 
+def default_local(model: ModelName, sparsity: int | None = None) -> LocalOptions:
+    """The local step of a model of which nothing else is said; that of an item is exact."""
+    if model in MIXTURES:
+        return LocalOptions("mean-field", sparsity, restarts=0)
+    return LocalOptions(sparsity=sparsity)
+
+
 @dataclass(frozen=True, slots=True)
 class TopicPrior:
     """Concentrations of a topic model before any is learned."""

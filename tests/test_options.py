@@ -1,17 +1,21 @@
 """Options are checked once, and what is refused is refused in one line."""
 
 import math
+from typing import get_args
 
 import pytest
 
 from sparsetopics.errors import OptionError
 from sparsetopics.executors import open_executor
 from sparsetopics.options import (
+    MIXTURES,
     LocalOptions,
+    ModelName,
     MoveOptions,
     StepSizes,
     TopicPrior,
     TrainingOptions,
+    default_local,
 )
 
 MEAN_FIELD = LocalOptions("mean-field")
@@ -148,6 +152,15 @@ def test_restarts_are_on_for_mean_field_alone():
     assert LocalOptions("mean-field", restarts=0).n_restarts == 0
     assert LocalOptions("collapsed").n_restarts == LocalOptions("collapsed", restarts=0).n_restarts
     assert LocalOptions("collapsed").n_restarts == 0
+
+
+@pytest.mark.parametrize("model", get_args(ModelName))
+def test_the_default_local_step_of_a_model_is_one_that_it_takes(model):
+    local = default_local(model, 2)
+
+    assert TrainingOptions(3, model=model, local=local).local.sparsity == 2
+    assert local.update == ("mean-field" if model in MIXTURES else "collapsed")
+    assert local.n_restarts == 0
 
 
 def test_a_given_start_wins_over_the_default():
