@@ -19,12 +19,10 @@ from sparsetopics.errors import OptionError
 from sparsetopics.estimator_inputs import Rows, first_rows, remember_columns
 from sparsetopics.executors import open_executor
 from sparsetopics.laps import Prior
-from sparsetopics.options import LearnerName, TrainingOptions
+from sparsetopics.options import TrainingOptions
 from sparsetopics.run_sources import source_of
 from sparsetopics.statistics import Statistics
 from sparsetopics.training import Hooks, LapInfo, Model, train
-
-KEPT: tuple[LearnerName, ...] = ("memoized", "stochastic", "full")  # whose statistics others take
 
 
 class Learned(NamedTuple):
@@ -88,7 +86,7 @@ def fit(self: E, X: Any, y: object = None, *, on_lap: OnLap | None = None) -> E:
     ):
         model = train(source, options, Path(scratch), executor, rng, hooks=hooks)
     self._learned = None
-    if options.learner in KEPT:
+    if options.learner_kind.passes_on:
         self._learned = Learned(*ends[0], n_steps=len(trace) * source.n_batches)
     remember_columns(self, rows)
     show(self, model, trace, facts_of(rows), vocabulary_of(rows))

@@ -38,6 +38,8 @@ class LearnerKind(NamedTuple):
     grows: bool = False  # from one component, on a kd-tree
     makes_moves: bool = False  # it keeps what every batch contributes
     knows_all: bool = True  # has statistics of the whole collection, to learn concentrations from
+    passes_on: bool = False  # the learners that take more go on from its statistics
+    takes_more: str | None = None  # module:function, ``partial_fits.TakesMore``; None: it cannot
 
 
 class MoveKind(NamedTuple):
@@ -81,9 +83,19 @@ DOCUMENT_LIKELIHOODS: dict[str, LikelihoodKind] = {
 LIKELIHOODS: Mapping[str, LikelihoodKind] = ChainMap(DOCUMENT_LIKELIHOODS, VECTOR_LIKELIHOODS)
 
 LEARNERS: dict[str, LearnerKind] = {
-    "memoized": LearnerKind("sparsetopics.learners.memoized", makes_moves=True),
-    "stochastic": LearnerKind("sparsetopics.learners.stochastic", knows_all=False),
-    "full": LearnerKind("sparsetopics.learners.full", takes_all=True),
+    "memoized": LearnerKind(
+        "sparsetopics.learners.memoized",
+        makes_moves=True,
+        passes_on=True,
+        takes_more="sparsetopics.partial_fits:added",
+    ),
+    "stochastic": LearnerKind(
+        "sparsetopics.learners.stochastic",
+        knows_all=False,
+        passes_on=True,
+        takes_more="sparsetopics.partial_fits:stepped",
+    ),
+    "full": LearnerKind("sparsetopics.learners.full", takes_all=True, passes_on=True),
     "accelerated": LearnerKind("sparsetopics.learners.accelerated", takes_all=True, grows=True),
     # Differs from full in what it starts with.
     "alternating": LearnerKind("sparsetopics.learners.full", takes_all=True, at_modes=True),

@@ -8,7 +8,7 @@ collection of as many as were seen. The number of topics stays: moves need all d
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +22,8 @@ from sparsetopics.bounds import elbo
 from sparsetopics.errors import OptionError
 from sparsetopics.estimator_inputs import Rows, first_rows, more_rows, remember_columns
 from sparsetopics.executors import Executor, open_executor
-from sparsetopics.fitting import KEPT, Learned
+from sparsetopics.fitting import Learned
+from sparsetopics.kinds import LEARNERS, imported
 from sparsetopics.laps import Prior
 from sparsetopics.learners.learner import Visit
 from sparsetopics.learners.memoized import MemoizedLearner, MemoizedState
@@ -36,6 +37,8 @@ from sparsetopics.training import Model, begin_training, make_model
 
 VISITS = 5  # of each new document, by the memoized learner
 E = TypeVar("E", bound=fitting.Estimator)
+# What was learned before with what new data add to it.
+TakesMore = Callable[[Learned, Source, TrainingOptions, Executor, Memo], Learned]
 
 
 def partial_fit(self: E, X: Any, y: object = None) -> E:
@@ -49,7 +52,7 @@ def partial_fit(self: E, X: Any, y: object = None) -> E:
     """
     options = fitting.checked_options(self)
     is_first = not hasattr(self, "model_")
-    _check(options)
+    take_more = _taking_more(options)
     rows = first_rows(self, X) if is_first else more_rows(self, X)
     if not len(rows.corpus.row_groups):  # documents without words
         return self
@@ -60,8 +63,7 @@ def partial_fit(self: E, X: Any, y: object = None) -> E:
         tempfile.TemporaryDirectory(prefix="sparsetopics-") as scratch,
         open_executor(self.n_jobs) as executor,
     ):
-        learn = _added if options.learner == "memoized" else _stepped
-        self._learned = learn(before, source, options, executor, Memo(Path(scratch)))
+        self._learned = take_more(before, source, options, executor, Memo(Path(scratch)))
     if is_first:
         remember_columns(self, rows)
         self.trace_, self._facts = [], {}
@@ -78,24 +80,30 @@ def _show(self: fitting.Estimator, learned: Learned, rows: Rows, options: Traini
     fitting.show(self, model, [*self.trace_, {"lap": laps} | entry], facts, vocabulary)
 
 
-def _check(options: TrainingOptions) -> None:
-    if options.learner not in ("memoized", "stochastic"):
+def _taking_more(options: TrainingOptions) -> TakesMore:
+    """What the learner does with more data; OptionError if it can do nothing."""
+    where = options.learner_kind.takes_more
+    if where is None:
+        able = [name for name, kind in LEARNERS.items() if kind.takes_more is not None]
         raise OptionError(
             "learner",
             found=f"{options.learner} in partial_fit",
-            wanted="memoized or stochastic",
+            wanted=" or ".join(able),
             hint="The others visit all data in every lap.",
         )
+    take_more: TakesMore = imported(where)
+    return take_more
 
 
 def _learned(self: fitting.Estimator) -> Learned:
     found = getattr(self, "_learned", None)
     if isinstance(found, Learned):
         return found
+    able = [name for name, kind in LEARNERS.items() if kind.passes_on]
     raise OptionError(
         type(self).__name__,
         found="no statistics to go on from",
-        wanted=f"an estimator that was fitted here by one of the learners {', '.join(KEPT)}",
+        wanted=f"an estimator that was fitted here by one of the learners {', '.join(able)}",
         hint="Run folders hold none; a pickle does.",
     )
 
@@ -105,7 +113,7 @@ def _begin(source: Source, options: TrainingOptions, rng: np.random.Generator) -
     return Learned(start, prior, n_steps=0, is_start=True)
 
 
-def _added(
+def added(
     before: Learned, source: Source, options: TrainingOptions, executor: Executor, memo: Memo
 ) -> Learned:
     """The total with the summaries of new data, which are visited several times."""
@@ -125,7 +133,7 @@ def _added(
     return Learned(state.total, _with_lengths(prior, source), before.n_steps)
 
 
-def _stepped(
+def stepped(
     before: Learned, source: Source, options: TrainingOptions, executor: Executor, memo: Memo
 ) -> Learned:
     """One step for each batch, after what was learned has grown to the collection's new size."""
@@ -165,12 +173,12 @@ def _with_lengths(prior: Prior, source: Source) -> Prior:
 
 
 def _model_of(learned: Learned, options: TrainingOptions) -> tuple[Model, dict[str, Any]]:
-    """The model, and what the trace says of it; the ELBO is that of all data seen, memoized."""
+    """The model, and what the trace says of it; the ELBO needs the statistics of all data seen."""
     statistics, prior, *_ = learned
     current = prior.with_components(statistics.components)
     model = make_model(current, options)
     entry: dict[str, Any] = {"n_topics": model.n_topics, "n_docs": round(statistics.terms.n_docs)}
-    if options.learner == "memoized":
+    if options.learner_kind.knows_all:
         entry["elbo_per_token"] = elbo(statistics, current) / statistics.terms.n_tokens
     return model, entry
 

@@ -41,10 +41,10 @@ class RunPlan:
     @property
     def workplace(self) -> Workplace:
         """Where training is done; OptionError where it cannot be."""
-        if self.executor == "dask" and self.options.learner == "accelerated":
+        if self.executor == "dask" and self.options.grows:
             raise OptionError(
                 "executor",
-                found="dask with the accelerated learner",
+                found=f"dask with the {self.options.learner} learner",
                 wanted="threads",
                 hint="Its only batch is a tree.",
             )

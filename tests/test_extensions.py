@@ -204,6 +204,7 @@ def test_every_line_leads_somewhere():
         module = kinds.imported(f"{kind.where}:make"), kinds.imported(f"{kind.where}:STATES")
         assert callable(module[0])
         assert module[1]
+        assert kind.takes_more is None or callable(kinds.imported(kind.takes_more))
     assert all(run_writer(target) for target in RUN_TARGETS)
     assert all(corpus_writer(target) for target in CORPUS_TARGETS)
     assert kinds.RIVALS["cull"].most_refusals == len(cull.SHARES)
