@@ -11,7 +11,7 @@ import click
 from sparsetopics.cli.option_groups import option_group
 from sparsetopics.cli.workplace_options import WORKPLACE_OPTIONS
 from sparsetopics.errors import OptionError
-from sparsetopics.kinds import LEARNERS, LIKELIHOODS
+from sparsetopics.kinds import DOCUMENT_LIKELIHOODS, LEARNERS, LIKELIHOODS
 from sparsetopics.options import (
     DEFAULT_CRITERION,
     DEFAULT_DOC_CONCENTRATION,
@@ -117,7 +117,7 @@ class ModelChoices:
 
     def _refuse_what_mixtures_lack(self) -> None:
         given = {"alpha": self.alpha, "minimum-mass": self.minimum_mass}
-        if self.likelihood != "multinomial":
+        if self.likelihood not in DOCUMENT_LIKELIHOODS:
             given["eta"] = self.eta
         for name, value in given.items():
             if value is not None:

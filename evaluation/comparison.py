@@ -23,8 +23,10 @@ from sparsetopics.evaluation.report import Panel, Report, Setting, score_facts, 
 from sparsetopics.evaluation.report_subject import Subject
 from sparsetopics.evaluation.scorecard import Scorecard, score_candidate
 from sparsetopics.evaluation.topic_subjects import scored_subject
+from sparsetopics.kinds import DOCUMENT_LIKELIHOODS
 from sparsetopics.mixture_runs import load_mixture_run
 from sparsetopics.options import (
+    DEFAULT_DOCUMENT_LIKELIHOOD,
     DEFAULT_TOPICS,
     MIXTURES,
     LikelihoodName,
@@ -177,12 +179,12 @@ def _options(
             found=f"{spec.model}, and vectors in {plan.corpus}",
             wanted=" or ".join(MIXTURES),
         )
-    likelihood = plan.likelihood or ("multinomial" if of_words else None)
-    if is_mixture and (likelihood == "multinomial") != of_words:
+    likelihood = plan.likelihood or (DEFAULT_DOCUMENT_LIKELIHOOD if of_words else None)
+    if is_mixture and (likelihood in DOCUMENT_LIKELIHOODS) != of_words:
         raise OptionError(
             "likelihood",
             found=f"{likelihood}, and {'documents' if of_words else 'vectors'} in {plan.corpus}",
-            wanted="multinomial for documents, another for vectors",
+            wanted=f"{' or '.join(DOCUMENT_LIKELIHOODS)} for documents, another for vectors",
         )
     return TrainingOptions(
         n_topics=DEFAULT_TOPICS[spec.model] if spec.n_topics is None else spec.n_topics,

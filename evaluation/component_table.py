@@ -10,6 +10,7 @@ import numpy as np
 from sparsetopics.batches import FloatArray
 from sparsetopics.evaluation.component_pictures import Picture, component_pictures
 from sparsetopics.evaluation.examples import Example
+from sparsetopics.kinds import LIKELIHOODS
 from sparsetopics.likelihoods.normals import Normals
 from sparsetopics.mixture_runs import MixtureRun
 
@@ -48,7 +49,8 @@ def component_table(
     n_rows = min(model.n_topics, MOST_COMPONENTS)
     own_examples = [()] * n_rows if examples is None else examples[:n_rows]
     pictures = component_pictures(run, own_examples)
-    columns = _distinctive(model.normals, model.weights, names)
+    has_means = LIKELIHOODS[model.likelihood_name].has_means
+    columns = _distinctive(model.normals, model.weights, names) if has_means else [[]] * n_rows
     return [
         ComponentRow(
             k,
@@ -56,7 +58,7 @@ def component_table(
             float(model.weights[k] / model.weights[0]),
             float(model.mixture.counts[k]),
             pictures[k],
-            columns[k] if model.likelihood_name != "zero-mean-gaussian" else [],
+            columns[k],
             own_examples[k],
         )
         for k in range(n_rows)

@@ -11,6 +11,7 @@ from sparsetopics.batches import DocumentBatch, FloatArray
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.inference import topic_proportions
+from sparsetopics.kinds import LIKELIHOODS
 from sparsetopics.mixture_model import MixtureModel
 
 MOST_ROWS = 20_000  # documents or items that are looked at
@@ -90,7 +91,7 @@ def example_items(
     """
     scorer = model.estimates.scorer()
     log_weights = np.log(np.maximum(model.weights, np.finfo(float).tiny))
-    by_density = words is None and model.likelihood_name != "zero-mean-gaussian"
+    by_density = LIKELIHOODS[model.likelihood_name].has_means
 
     def closeness(batch: Any) -> FloatArray:
         densities = scorer.log_densities(batch.values).astype(np.float64)

@@ -27,6 +27,7 @@ class LikelihoodKind(NamedTuple):
     where: str  # module:class with the methods of ``likelihoods.likelihood.ItemLikelihood``
     grows: bool = False  # it has ``vectors.VectorLikelihood``'s means over nodes of a tree
     at_modes: bool = False  # its parameters may be points, and its variance given
+    has_means: bool = True  # its components are densest at their means, which tell them apart
 
 
 class LearnerKind(NamedTuple):
@@ -67,7 +68,7 @@ MODELS: dict[str, ModelKind] = {
 
 VECTOR_LIKELIHOODS: dict[str, LikelihoodKind] = {
     "zero-mean-gaussian": LikelihoodKind(
-        "sparsetopics.likelihoods.zero_mean_gaussian:ZeroMeanGaussian", grows=True
+        "sparsetopics.likelihoods.zero_mean_gaussian:ZeroMeanGaussian", grows=True, has_means=False
     ),
     "gaussian": LikelihoodKind("sparsetopics.likelihoods.gaussian:Gaussian", grows=True),
     "diagonal-gaussian": LikelihoodKind(
@@ -78,7 +79,9 @@ VECTOR_LIKELIHOODS: dict[str, LikelihoodKind] = {
     ),
 }
 DOCUMENT_LIKELIHOODS: dict[str, LikelihoodKind] = {
-    "multinomial": LikelihoodKind("sparsetopics.likelihoods.multinomial:Multinomial"),
+    "multinomial": LikelihoodKind(
+        "sparsetopics.likelihoods.multinomial:Multinomial", has_means=False
+    ),
 }
 LIKELIHOODS: Mapping[str, LikelihoodKind] = ChainMap(DOCUMENT_LIKELIHOODS, VECTOR_LIKELIHOODS)
 

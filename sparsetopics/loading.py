@@ -13,12 +13,24 @@ from sparsetopics.mixture_estimators import DPGaussianMixture, GaussianMixture
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.mixture_runs import load_mixture_run
 from sparsetopics.model import TopicModel
+from sparsetopics.options import ModelName
 from sparsetopics.runs import load_run
 from sparsetopics.stored_models import is_mixture_run
 
 AnyEstimator = (
     LDA | HDP | GaussianMixture | DPGaussianMixture | MultinomialMixture | DPMultinomialMixture
 )
+# Of each kind of model.
+OF_WORDS: Mapping[ModelName, type[AnyEstimator]] = {
+    "lda": LDA,
+    "hdp": HDP,
+    "mixture": MultinomialMixture,
+    "dp-mixture": DPMultinomialMixture,
+}
+OF_VECTORS: Mapping[ModelName, type[AnyEstimator]] = {
+    "mixture": GaussianMixture,
+    "dp-mixture": DPGaussianMixture,
+}
 # Where the options of a run have the arguments of constructors.
 OPTION_PATHS: Mapping[str, tuple[str, ...]] = {
     "n_components": ("n_topics",),
@@ -50,7 +62,8 @@ def load(path: str | Path) -> AnyEstimator:
     """
     folder = Path(path)
     run = load_mixture_run(folder) if is_mixture_run(folder) else load_run(folder)
-    estimator = _unfitted(run.model)
+    classes = OF_VECTORS if run.vocabulary is None else OF_WORDS
+    estimator = classes[run.model.name]()
     estimator.set_params(**_arguments(run.model, run.settings, estimator.get_params()))
     estimator.n_features_in_ = _width(run.model)
     trace, facts = [dict(entry) for entry in run.trace], run.settings["corpus"]
@@ -60,15 +73,6 @@ def load(path: str | Path) -> AnyEstimator:
 
 def _width(model: TopicModel | MixtureModel) -> int:
     return model.n_words if isinstance(model, TopicModel) else model.n_columns
-
-
-def _unfitted(model: TopicModel | MixtureModel) -> AnyEstimator:
-    if isinstance(model, TopicModel):
-        return LDA() if model.sticks is None else HDP()
-    is_finite = model.name == "mixture"
-    if model.likelihood_name == "multinomial":
-        return MultinomialMixture() if is_finite else DPMultinomialMixture()
-    return GaussianMixture() if is_finite else DPGaussianMixture()
 
 
 def _arguments(

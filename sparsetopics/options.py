@@ -42,6 +42,7 @@ WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # that learn their nu
 POINT_LEARNERS = tuple(name for name, kind in LEARNERS.items() if kind.at_modes)
 ONE_ROUND = tuple(name for name, kind in LEARNERS.items() if kind.takes_all)
 DEFAULT_LIKELIHOOD: LikelihoodName = "gaussian"
+DEFAULT_DOCUMENT_LIKELIHOOD: LikelihoodName = "multinomial"  # where data are known to have words
 DEFAULT_DOC_CONCENTRATION = 0.5  # total over the topics
 DEFAULT_WORD_CONCENTRATION = 0.1  # of each word
 DEFAULT_TOP_CONCENTRATION = 10.0
