@@ -12,6 +12,8 @@ from sparsetopics.cli.workplace_options import WorkplaceChoices, workplace_optio
 
 if TYPE_CHECKING:
     from sparsetopics.executors import Spread
+    from sparsetopics.mixture_runs import MixtureRun
+    from sparsetopics.runs import Run
 
 
 @click.command()
@@ -38,20 +40,22 @@ def command(
         sparsetopics infer run corpus --out proportions.parquet
     """
     from sparsetopics.executors import open_spread
+    from sparsetopics.mixture_runs import MixtureRun
     from sparsetopics.runs import refuse_run
     from sparsetopics.staging import check_output
-    from sparsetopics.stored_models import is_mixture_run
+    from sparsetopics.stored_models import load_any_run
 
     place = where.place
     check_output(out, overwrite=overwrite)
     refuse_run(corpus)
     corpus = where.seen_from_there(corpus)
     with open_spread(place) as spread:
-        if is_mixture_run(run):
-            n_rows, counted = _items(run, corpus, out, overwrite, spread)
+        trained = load_any_run(run)
+        if isinstance(trained, MixtureRun):
+            n_rows, counted = _items(trained, corpus, out, overwrite, spread)
             what = "responsibilities"
         else:
-            n_rows = _documents(run, corpus, out, overwrite, place.threads, spread)
+            n_rows = _documents(trained, corpus, out, overwrite, place.threads, spread)
             counted, what = "documents", "topic proportions"
     if as_json:
         click.echo(json.dumps({f"n_{counted}": n_rows, "path": str(out)}))
@@ -60,13 +64,11 @@ def command(
 
 
 def _documents(
-    run: Path, corpus: Path, out: Path, overwrite: bool, workers: int, spread: Spread
+    trained: Run, corpus: Path, out: Path, overwrite: bool, workers: int, spread: Spread
 ) -> int:
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.evaluation.proportions import write_proportions
-    from sparsetopics.runs import load_run
 
-    trained = load_run(run)
     documents = Corpus.open(corpus)
     trained.check_vocabulary(documents.vocabulary, str(corpus))
     return write_proportions(
@@ -74,7 +76,9 @@ def _documents(
     )
 
 
-def _items(run: Path, corpus: Path, out: Path, overwrite: bool, spread: Spread) -> tuple[int, str]:
+def _items(
+    trained: MixtureRun, corpus: Path, out: Path, overwrite: bool, spread: Spread
+) -> tuple[int, str]:
     """How many there were, and what they are called."""
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.vectors import VectorCorpus
@@ -82,9 +86,7 @@ def _items(run: Path, corpus: Path, out: Path, overwrite: bool, spread: Spread) 
         write_document_responsibilities,
         write_responsibilities,
     )
-    from sparsetopics.mixture_runs import load_mixture_run
 
-    trained = load_mixture_run(run)
     model = trained.model
     if trained.vocabulary is not None:
         documents = Corpus.open(corpus)

@@ -29,16 +29,14 @@ def command(run: Path, n_words: int, as_json: bool) -> None:
         sparsetopics topics run --words 15
     """
     from sparsetopics.evaluation.topic_table import topic_table
-    from sparsetopics.mixture_runs import load_mixture_run
-    from sparsetopics.runs import load_run
-    from sparsetopics.stored_models import is_mixture_run
+    from sparsetopics.mixture_runs import MixtureRun
+    from sparsetopics.stored_models import load_any_run
 
-    if is_mixture_run(run):
-        mixture = load_mixture_run(run)
-        vocabulary = mixture.words  # first: a mixture of vectors has none
-        topic_word, weights = mixture.model.word_probabilities, mixture.model.weights
+    trained = load_any_run(run)
+    if isinstance(trained, MixtureRun):
+        vocabulary = trained.words  # first: a mixture of vectors has none
+        topic_word, weights = trained.model.word_probabilities, trained.model.weights
     else:
-        trained = load_run(run)
         vocabulary = trained.vocabulary
         topic_word, weights = trained.model.topic_word_mean, trained.model.topic_weights
     rows = topic_table(topic_word, weights, vocabulary.words, n_words)

@@ -14,10 +14,10 @@ from sparsetopics.evaluation.mixture_subjects import mixture_subject
 from sparsetopics.evaluation.report import Report, write_page
 from sparsetopics.evaluation.report_subject import Subject
 from sparsetopics.evaluation.topic_subjects import run_subject
-from sparsetopics.mixture_runs import load_mixture_run
-from sparsetopics.runs import load_run, refuse_run
+from sparsetopics.mixture_runs import MixtureRun
+from sparsetopics.runs import refuse_run
 from sparsetopics.staging import check_output
-from sparsetopics.stored_models import is_mixture_run
+from sparsetopics.stored_models import load_any_run
 
 
 def write_run_report(
@@ -51,19 +51,16 @@ def write_run_report(
 
 
 def _subject(path: Path, corpus: Corpus | VectorCorpus | None, where: str, workers: int) -> Subject:
-    if is_mixture_run(path):
-        mixture = load_mixture_run(path)
+    run = load_any_run(path)
+    if isinstance(corpus, Corpus):
+        run.check_vocabulary(corpus.vocabulary, where)
+    if isinstance(run, MixtureRun):
         if isinstance(corpus, VectorCorpus):
-            mixture.check_columns(corpus.n_columns, corpus.fingerprint, where)
-        elif corpus is not None:
-            mixture.check_vocabulary(corpus.vocabulary, where)
-        return mixture_subject(mixture, corpus)
-    run = load_run(path)
+            run.check_columns(corpus.n_columns, corpus.fingerprint, where)
+        return mixture_subject(run, corpus)
     if isinstance(corpus, VectorCorpus):
         raise OptionError(
             "corpus", found=f"{where}, which holds vectors", wanted="documents",
             hint=f"{path} is a topic model.",
         )  # fmt: skip
-    if corpus is not None:
-        run.check_vocabulary(corpus.vocabulary, where)
     return run_subject(run_candidate(run), corpus, workers=workers)

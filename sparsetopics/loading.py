@@ -11,11 +11,9 @@ from sparsetopics.document_mixture_estimators import DPMultinomialMixture, Multi
 from sparsetopics.estimators import HDP, LDA
 from sparsetopics.mixture_estimators import DPGaussianMixture, GaussianMixture
 from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.mixture_runs import load_mixture_run
 from sparsetopics.model import TopicModel
 from sparsetopics.options import ModelName
-from sparsetopics.runs import load_run
-from sparsetopics.stored_models import is_mixture_run
+from sparsetopics.stored_models import load_any_run
 
 AnyEstimator = (
     LDA | HDP | GaussianMixture | DPGaussianMixture | MultinomialMixture | DPMultinomialMixture
@@ -60,8 +58,7 @@ def load(path: str | Path) -> AnyEstimator:
     Its arguments are those it was trained with. It has all but what ``partial_fit`` needs. Raises
     RunError for a folder that is damaged or no run.
     """
-    folder = Path(path)
-    run = load_mixture_run(folder) if is_mixture_run(folder) else load_run(folder)
+    run = load_any_run(Path(path))
     classes = OF_VECTORS if run.vocabulary is None else OF_WORDS
     estimator = classes[run.model.name]()
     estimator.set_params(**_arguments(run.model, run.settings, estimator.get_params()))

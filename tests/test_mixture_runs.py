@@ -9,9 +9,11 @@ from safetensors.numpy import load_file, save_file
 
 from clumped_mixtures import LIKELIHOOD_NAMES, MODEL_NAMES, draw_clumps, mixture_of, write_mixture
 from sparsetopics.errors import RunError, ShapeError
+from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.mixture_runs import MIXTURE_FORMATS, load_mixture_run
+from sparsetopics.model import TopicModel
 from sparsetopics.runs import load_run
-from sparsetopics.stored_models import is_mixture_run
+from sparsetopics.stored_models import is_mixture_run, load_any_run
 
 CLUMPS = draw_clumps(0)
 ARRAYS = [
@@ -290,6 +292,12 @@ def test_each_kind_of_run_knows_the_other(folder_of, run_folder, hdp_folder, tmp
     assert is_mixture_run(mixture)
     assert not is_mixture_run(run_folder)
     assert not is_mixture_run(hdp_folder)
+    found = [load_any_run(path).model for path in (mixture, run_folder, hdp_folder)]
+    assert [(type(model), model.name) for model in found] == [
+        (MixtureModel, "dp-mixture"),
+        (TopicModel, "lda"),
+        (TopicModel, "hdp"),
+    ]
     expect_damage(run_folder, "model 'lda', wanted one of dp-mixture, mixture")
     expect_damage(hdp_folder, "model 'hdp', wanted one of dp-mixture, mixture")
     with pytest.raises(RunError, match="model 'dp-mixture', wanted one of lda, hdp"):

@@ -9,9 +9,8 @@ from sparsetopics.errors import OptionError
 from sparsetopics.exports.side_files import check_file_output, staged_files
 from sparsetopics.exports.targets import NEED_DOCUMENTS, corpus_writer, run_writer
 from sparsetopics.exports.word_topics import WordTopics
-from sparsetopics.mixture_runs import load_mixture_run
-from sparsetopics.runs import load_run, refuse_run
-from sparsetopics.stored_models import is_mixture_run
+from sparsetopics.runs import refuse_run
+from sparsetopics.stored_models import load_any_run
 
 
 def export_run(
@@ -25,16 +24,13 @@ def export_run(
     check_file_output(out, overwrite=overwrite)
     _check_documents(target, documents)
     writer = run_writer(target)
-    if is_mixture_run(path):
-        mixture = load_mixture_run(path)
-        if mixture.vocabulary is None:
-            _check_vectors(path, target, has_writer=hasattr(writer, "write_normals"))
-            with staged_files(out, overwrite=overwrite) as aside:
-                writer.write_normals(aside, mixture.model)
-            return
-        topics = WordTopics(mixture, _open(documents))
-    else:
-        topics = WordTopics(load_run(path), _open(documents))
+    run = load_any_run(path)
+    if run.vocabulary is None:
+        _check_vectors(path, target, has_writer=hasattr(writer, "write_normals"))
+        with staged_files(out, overwrite=overwrite) as aside:
+            writer.write_normals(aside, run.model)
+        return
+    topics = WordTopics(run, _open(documents))
     if topics.documents is not None:
         topics.run.check_vocabulary(topics.documents.vocabulary, str(documents))
     with staged_files(out, overwrite=overwrite) as aside:
