@@ -116,13 +116,17 @@ def _begin(source: Source, options: TrainingOptions, rng: np.random.Generator) -
 def added(
     before: Learned, source: Source, options: TrainingOptions, executor: Executor, memo: Memo
 ) -> Learned:
-    """The total with the summaries of new data, which are visited several times."""
+    """The total with the summaries of new data, which are visited several times.
+
+    These visits are no laps, which begin a new sum of all batches: those of former data are gone.
+    """
     learner = MemoizedLearner(memo, executor, options.keeps_better, False, keep_assignments=False)
-    state, prior = MemoizedState(None, before.statistics, {}), before.prior
+    prior = before.prior
     if before.is_start:
         state = learner.init(before.statistics)
+    else:  # copied: what was learned before stays, should this fail
+        state = MemoizedState(None, before.statistics.copy(), {})
     for _ in range(VISITS):
-        state = learner.start_lap(state)  # what was learned before stays, should this fail
         for batch_id in range(source.n_batches):
             current = prior.with_components(learner.components(state))
             visit = _visit(source, batch_id, current, options, executor)
