@@ -17,7 +17,7 @@ from sparsetopics import _word_kernels
 from sparsetopics._word_kernels import Rows, TopicIds
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.document_items import DocumentItems
-from sparsetopics.executors import SERIAL, Executor
+from sparsetopics.executors import Executor
 from sparsetopics.responsibilities import Responsibilities
 
 
@@ -95,18 +95,16 @@ class DocumentCounts(NamedTuple):
             moved.table[:, new_topics[topic]] += self.table[:, topic]
         return moved
 
-    def add(
-        self, batch: SparseDocumentCounts, scale: float = 1.0, executor: Executor = SERIAL
-    ) -> None:
+    def add(self, batch: SparseDocumentCounts, scale: float = 1.0) -> None:
         """Put a batch in, ``scale`` times, in place."""
         np.add(self.counts, scale * batch.counts, out=self.counts)
         _word_kernels.add_sparse_rows(
             batch.words, batch.starts, batch.topics, batch.values, scale, self.table
         )
 
-    def take_out(self, batch: SparseDocumentCounts, executor: Executor = SERIAL) -> None:
+    def take_out(self, batch: SparseDocumentCounts) -> None:
         """In place; of counts that are not whole rounding leaves none below zero."""
-        self.add(batch, -1.0, executor)
+        self.add(batch, -1.0)
         for values in self:
             np.maximum(values, 0.0, out=values)
 

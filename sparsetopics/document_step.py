@@ -22,7 +22,7 @@ from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.statistics import TERMS_BY_TOPIC, DocumentTerms, Summary
 from sparsetopics.word_counts import StartedCounts, WordCounts, cut_rows, number_rows
 
-BLOCK_PAIRS = 4_096  # document-word pairs that one worker takes at a time
+BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
 CHUNK_ENTRIES = 8_000_000  # responsibilities held at once: pairs × slots
 RESTART_ITERATIONS = 2
 LARGEST_PRUNED_SHARE = 0.02  # of a document: a topic that holds more stays, however few the tokens

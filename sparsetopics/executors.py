@@ -28,9 +28,6 @@ class SerialExecutor:
         return [task(item) for item in items]
 
 
-SERIAL = SerialExecutor()
-
-
 class ThreadExecutor:
     """Threads of this process; the kernels release the interpreter lock."""
 

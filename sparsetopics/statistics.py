@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sparsetopics.batches import Batch, FloatArray, IntArray
-from sparsetopics.executors import SERIAL, Executor
+from sparsetopics.executors import Executor
 from sparsetopics.responsibilities import Responsibilities
 
 T = TypeVar("T", bound=tuple[Any, ...])
@@ -47,11 +47,9 @@ class Components(Protocol):
         """These and ``share`` of a start, to fit a batch with; they may share memory with these."""
         ...
 
-    def add(self, batch: Any, scale: float = 1.0, executor: Executor = SERIAL) -> None:
-        """What ``sum_batch`` gave; with the same bits for any number of workers."""
-        ...
+    def add(self, batch: Any, scale: float = 1.0) -> None: ...
 
-    def take_out(self, batch: Any, executor: Executor = SERIAL) -> None:
+    def take_out(self, batch: Any) -> None:
         """What was put in; rounding leaves no size below zero."""
         ...
 
@@ -199,18 +197,16 @@ class Statistics(NamedTuple):
         """With components that may be changed in place; terms are never changed so."""
         return Statistics(self.components.copy(), self.terms)
 
-    def exchanged(
-        self, new: Summary, old: Summary | None, executor: Executor = SERIAL
-    ) -> Statistics:
+    def exchanged(self, new: Summary, old: Summary | None) -> Statistics:
         """With ``new`` put in and ``old`` taken out. The components change in place.
 
         A copy of them for each batch would take longer than the batch where words are many.
         """
         terms = added(self.terms, new.terms)
         if old is not None:
-            self.components.take_out(old.components, executor)
+            self.components.take_out(old.components)
             terms = subtracted(terms, old.terms)
-        self.components.add(new.components, executor=executor)
+        self.components.add(new.components)
         return Statistics(self.components, terms)
 
 

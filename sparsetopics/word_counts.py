@@ -10,7 +10,7 @@ import numpy as np
 from sparsetopics import _summary_kernels, _word_kernels
 from sparsetopics._word_kernels import Float32Array, Rows, TopicIds
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.executors import SERIAL, Executor
+from sparsetopics.executors import Executor
 from sparsetopics.responsibilities import Responsibilities
 
 BLOCK_ROWS = 2_048  # words of a batch that one worker takes at a time
@@ -28,11 +28,6 @@ class SparseCounts(NamedTuple):
     def sizes(self) -> FloatArray:
         """Tokens of each topic up to the last that has any, (n_topics at most,)."""
         return np.bincount(self.topics, self.values).astype(np.float64, copy=False)
-
-    def part(self, rows: slice) -> SparseCounts:
-        """Some consecutive rows; entries are shared."""
-        starts = self.starts[rows.start : rows.stop + 1]
-        return self._replace(words=self.words[rows], starts=starts)
 
     @property
     def word_of_entry(self) -> Rows:
@@ -84,28 +79,19 @@ class WordCounts(NamedTuple):
         """The counts of some words, (n_rows, n_topics)."""
         return self.table[words]
 
-    def add(self, batch: SparseCounts, scale: float = 1.0, executor: Executor = SERIAL) -> None:
+    def add(self, batch: SparseCounts, scale: float = 1.0) -> None:
         """Put a batch in, ``scale`` times, in place."""
-
-        def put(part: slice) -> None:
-            _word_kernels.add_sparse_rows(*batch.part(part), scale, self.table)
-
-        executor.map(put, cut_rows(len(batch.words)))
+        _word_kernels.add_sparse_rows(*batch, scale, self.table)
         if self.within is not None:
             more = batch.sizes
             self.within[: len(more)] += scale * more
 
-    def take_out(self, batch: SparseCounts, executor: Executor = SERIAL) -> None:
+    def take_out(self, batch: SparseCounts) -> None:
         """In place; rounding leaves no count below zero."""
-
-        def take(part: slice) -> FloatArray:
-            taken = np.zeros(self.n_topics)
-            _word_kernels.take_sparse_rows(*batch.part(part), self.table, taken)
-            return taken
-
-        for taken in executor.map(take, cut_rows(len(batch.words))):
-            if self.within is not None:
-                np.subtract(self.within, taken, out=self.within)
+        taken = np.zeros(self.n_topics) if self.within is None else np.negative(self.within)
+        _word_kernels.take_sparse_rows(*batch, self.table, taken)
+        if self.within is not None:
+            np.negative(taken, out=self.within)
 
     def sum_batch(
         self, batch: DocumentBatch, found: Responsibilities, executor: Executor

@@ -50,9 +50,9 @@ class Renewed(NamedTuple):
     sum: Statistics
     n_batches: int
 
-    def plus(self, batch: Summary, executor: Executor) -> Renewed:
+    def plus(self, batch: Summary) -> Renewed:
         """With one more. The components change in place."""
-        return Renewed(self.sum.exchanged(batch, None, executor), self.n_batches + 1)
+        return Renewed(self.sum.exchanged(batch, None), self.n_batches + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +95,15 @@ class MemoizedLearner:
         for visit in visits:
             old = self.recall(state, visit.batch_id)
             if old is not None and self._is_better(old, visit.summary, current):
-                kept_old, state = True, self._with_renewed(state, old)
+                kept_old, state = True, _with_renewed(state, old)
                 continue
             former = state.per_batch.get(visit.batch_id)
             kept = self._keep(visit, len(state.changes))
             state = state._replace(
-                total=state.total.exchanged(visit.summary, old, self.executor),
+                total=state.total.exchanged(visit.summary, old),
                 per_batch={**state.per_batch, visit.batch_id: kept},
             )
-            state = self._with_renewed(state, visit.summary)
+            state = _with_renewed(state, visit.summary)
             if former is not None:
                 former.stored.discard()
         return state, StepInfo(kept_old)
@@ -128,11 +128,6 @@ class MemoizedLearner:
         else:
             arrays = Assignments(visit.documents, visit.responsibilities).to_arrays()
         return KeptBatch(self.memo.keep(arrays), documents, visit.summary.terms, n_changes)
-
-    def _with_renewed(self, state: MemoizedState, batch: Summary) -> MemoizedState:
-        if state.renewed is None:
-            return state
-        return state._replace(renewed=state.renewed.plus(batch, self.executor))
 
     def _is_better(self, old: Summary, new: Summary, current: Globals) -> bool:
         return self.keep_better and batch_bound(old, current) > batch_bound(new, current)
@@ -172,6 +167,12 @@ class MemoizedLearner:
 
     def statistics(self, state: MemoizedState) -> Statistics:
         return state.total
+
+
+def _with_renewed(state: MemoizedState, batch: Summary) -> MemoizedState:
+    if state.renewed is None:
+        return state
+    return state._replace(renewed=state.renewed.plus(batch))
 
 
 def _without_seen_changes(state: MemoizedState) -> MemoizedState:

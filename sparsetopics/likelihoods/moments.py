@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsetopics import _item_kernels, _tree_kernels
 from sparsetopics.batches import FloatArray, IntArray, VectorBatch, Vectors
-from sparsetopics.executors import SERIAL, Executor
+from sparsetopics.executors import Executor
 from sparsetopics.kd_tree import NodeSums
 from sparsetopics.likelihoods.natural_parameters import unpacked
 from sparsetopics.node_batches import NodeBatch
@@ -99,12 +99,12 @@ class Moments(NamedTuple):
         """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers add up."""
         return self._with(_renumbered(values, new_topics, n_topics) for values in self[:3])
 
-    def add(self, batch: Moments, scale: float = 1.0, executor: Executor = SERIAL) -> None:
+    def add(self, batch: Moments, scale: float = 1.0) -> None:
         """Put a batch in, ``scale`` times, in place."""
         for values, more in zip(self[:3], batch[:3], strict=True):
             values += scale * more
 
-    def take_out(self, batch: Moments, executor: Executor = SERIAL) -> None:
+    def take_out(self, batch: Moments) -> None:
         """In place, no count below zero. Of ``_item_kernels.share_items`` counts are exact."""
         self.add(batch, -1.0)
         np.maximum(self.counts, 0.0, out=self.counts)
