@@ -45,6 +45,12 @@ def converged(learn, value, given):
     return value
 
 
+def test_weights_of_topics_are_the_mean_proportions():
+    weights = LDAAllocation(np.array([3.0, 1.0])).weights
+
+    np.testing.assert_array_equal(weights, [0.75, 0.25])
+
+
 @pytest.mark.parametrize("exponent", range(-12, 7))
 def test_inverse_digamma_equals_mpmath(exponent):
     for mantissa in (1.0, 3.7):

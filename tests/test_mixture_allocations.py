@@ -110,6 +110,13 @@ def test_finite_weights_add_up_and_a_dp_keeps_a_tail():
     assert tail == pytest.approx((5 / 11) * (5 / 6) * (2 / 6), rel=1e-12)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_even_components_share_the_items(kind):
+    allocation = kind.even(4, 10.0, 2.0)
+
+    np.testing.assert_array_equal(allocation.counts, np.full(4, 2.5))
+
+
 def test_finite_bound_at_no_items_is_zero():
     assert FiniteMixture(np.zeros(4), 2.0).elbo(np.zeros(4), np.zeros(4)) == 0.0
 
