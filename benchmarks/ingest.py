@@ -1,11 +1,14 @@
 """Throughput and memory of ingest beside scikit-learn's CountVectorizer, in one run.
 
     python benchmarks/ingest.py --data FOLDER [--workers 2]
+    python benchmarks/ingest.py --data FOLDER --repeats 3
 
 FOLDER holds JSON lines with a field ``text`` (.jsonl or .jsonl.gz). Each contender runs in a
 process of its own, which reads the files itself; MB are of decoded text. CPU seconds are those of
 all threads. "Whole process" includes its start and, for CountVectorizer, reading the files; the
 ingest call reads, tokenises and writes the corpus, ``fit_transform`` has its texts in memory.
+With ``--repeats`` it is told instead what one thread and ``--workers`` take in a process that has
+its libraries and kernels, in turn.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import argparse
 import gzip
 import json
 import multiprocessing
+import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -95,10 +99,25 @@ def _resident_bytes(tree: psutil.Process) -> int:
         return 0
 
 
+def print_threads(files: list[Path], workers: int, repeats: int, megabytes: float) -> None:
+    """Medians of calls in this process."""
+    calls: dict[int, list[tuple[float, float]]] = {1: [], workers: []}
+    for _ in range(repeats):
+        for n_threads, taken in calls.items():
+            start = time.perf_counter()
+            cpu = run_ingest(files, n_threads)
+            taken.append((time.perf_counter() - start, cpu))
+    print(f"{'threads':>8}{'wall s':>8}{'CPU s':>8}{'MB/CPU s':>10}")
+    for n_threads, taken in calls.items():
+        wall, cpu = map(statistics.median, zip(*taken, strict=True))
+        print(f"{n_threads:>8}{wall:>8.2f}{cpu:>8.2f}{megabytes / cpu:>10.1f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of .jsonl[.gz] files")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--repeats", type=int, help="of calls by threads alone")
     options = parser.parse_args()
     files = sorted([*options.data.glob("*.jsonl"), *options.data.glob("*.jsonl.gz")])
     if not files:
@@ -107,6 +126,9 @@ def main() -> None:
     run_ingest(files[:1], 1)  # compile, so that the kernels come from the cache below
 
     print(f"{options.data}: {megabytes:.1f} MB of text, {options.workers} workers")
+    if options.repeats is not None:
+        print_threads(files, options.workers, options.repeats, megabytes)
+        return
     print(f"{'':<36}{'CPU s':>8}{'MB/CPU s':>10}{'wall s':>8}{'peak MB':>9}")
     ours = measure(run_ingest, files, options.workers)
     theirs = measure(run_count_vectorizer, files, 1)
