@@ -1,5 +1,7 @@
 """Verification notices when statistics and assignments part, and when a score has fallen."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,20 @@ def test_a_phase_verifies_if_asked(tmp_path, monkeypatch, verify):
 
     with pytest.raises(AssertionError, match="merge"):
         make_moves(standing, None, ("merge",), tools)
+
+
+class Before(NamedTuple):
+    """What verification asks of the topics before a move."""
+
+    score: float
+    n_topics: int
+
+
+def test_more_topics_must_raise_the_score(tmp_path):
+    standing, tools = grown(tmp_path, WORLDS["simulated"](), 6)
+    score, fewer = standing.score, standing.n_topics - 1
+
+    verify_move("birth", Before(np.nextafter(score, -np.inf), fewer), standing, tools)
+    verify_move("merge", Before(score, standing.n_topics), standing, tools)
+    with pytest.raises(AssertionError, match=r"birth: score .* before, .* after"):
+        verify_move("birth", Before(score, fewer), standing, tools)
