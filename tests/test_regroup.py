@@ -1,5 +1,7 @@
 """Regrouping: LDA's topics are split and merged back to as many, where that raises the score."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ from moved_collections import (
 from sparsetopics.allocations.lda import LDAAllocation
 from sparsetopics.executors import SerialExecutor
 from sparsetopics.laps import Prior
+from sparsetopics.moves import merge, merging_down
 from sparsetopics.moves.merging_down import merge_down
 from sparsetopics.moves.regroup import plan_regroup
 from sparsetopics.moves.standing import refreshed
@@ -73,6 +76,25 @@ def test_merging_down_ends_at_the_number_and_keeps_the_tokens(tmp_path, criterio
     words = table_of(standing).sum(axis=1)
     np.testing.assert_allclose(table_of(merged).sum(axis=1), words, rtol=1e-5, atol=1e-4)
     assert merged.score == pytest.approx(recomputed_score(merged, tools), rel=1e-10)
+
+
+@pytest.mark.parametrize(("n_topics", "planned"), [(6, [12, 9, 7]), (9, [12, 10]), (10, [12])])
+def test_half_of_what_is_too_much_goes_before_pairs_are_planned_anew(
+    tmp_path, monkeypatch, n_topics, planned
+):
+    """Unless it is a tenth of what is to be left, and one more, or less."""
+    standing, tools = fixed_topics(tmp_path, 12)
+    seen = []
+
+    def plan(standing, least):
+        seen.append(standing.n_topics)
+        return merge.plan(standing, least)
+
+    monkeypatch.setattr(merging_down, "merge", SimpleNamespace(plan=plan))
+
+    merge_down(standing, tools, n_topics)
+
+    assert seen == planned
 
 
 def test_halves_of_one_topic_are_merged_first(tmp_path):
