@@ -173,9 +173,13 @@ def _model(
             posterior(**{name: arrays[name] for name in posterior._fields}),
         )
         _check_items(path, likelihood.components_of(model.posterior).counts)
-        _ = model.estimates.scorer()  # whether the matrices are what they must be
+        with np.errstate(over="raise"):
+            _ = model.estimates.scorer()  # whether the matrices are what they must be
     except OptionError as error:
         raise RunError(str(path / ARRAYS_FILE), found=str(error), wanted="a sound model") from error
+    except FloatingPointError as error:
+        found = "components too narrow for float32"
+        raise RunError(str(path / ARRAYS_FILE), found=found, wanted="a sound model") from error
     return model
 
 

@@ -232,6 +232,13 @@ def test_matrices_that_are_not_positive_definite_are_refused(folder_of, likeliho
 
 
 @pytest.mark.parametrize("likelihood", ["gaussian", "zero-mean-gaussian"])
+def test_components_whose_densities_no_float32_holds_are_refused(folder_of, likelihood):
+    folder = edit_array(folder_of(likelihood), "scale_matrices", lambda array: array * 1e-90)
+
+    expect_damage(folder, "found components too narrow for float32, wanted a sound model")
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "zero-mean-gaussian"])
 @pytest.mark.parametrize("value", [1.0, 4.0])
 def test_degrees_of_freedom_without_an_expected_covariance_are_refused(
     folder_of, likelihood, value
