@@ -75,13 +75,13 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
     )
     with (
         dask.config.set(SETTINGS | LOCAL_SETTINGS),
-        _started(local_cluster) as local,
-        _started(partial(Client, local, set_as_default=False, direct_to_workers=True)) as client,
+        started(local_cluster) as local,
+        started(partial(Client, local, set_as_default=False, direct_to_workers=True)) as client,
     ):
         yield Cluster(client)
 
 
-def _started(start: Callable[[], Any]) -> Any:
+def started(start: Callable[[], Any]) -> Any:
     """What ``start`` gives.
 
     Dask asserts that a thread of its own runs within ten seconds; where the machine stood still
@@ -95,7 +95,7 @@ def _started(start: Callable[[], Any]) -> Any:
 
 def _connected(client: Any, address: str) -> Any:
     try:
-        return _started(partial(client, address, timeout=CONNECT_SECONDS, set_as_default=False))
+        return started(partial(client, address, timeout=CONNECT_SECONDS, set_as_default=False))
     except (OSError, ValueError) as error:
         raise ClusterError(
             address,

@@ -1,6 +1,7 @@
 """Settings and small worlds that several tests share."""
 
 import json
+from functools import partial
 from string import ascii_lowercase
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from example_world import make_world
+from sparsetopics import dask_cluster
 from sparsetopics.allocations.mixtures import FiniteMixture
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.vocabulary import Vocabulary
@@ -32,6 +34,24 @@ def example_world(tmp_path_factory):
     folder = tmp_path_factory.mktemp("examples")
     make_world(folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Two Dask workers, processes of this machine."""
+    dask = pytest.importorskip("dask")
+    local_cluster = partial(
+        pytest.importorskip("distributed").LocalCluster,
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=":0",
+        silence_logs="CRITICAL",
+    )
+    with (
+        dask.config.set(dask_cluster.LOCAL_SETTINGS),
+        dask_cluster.started(local_cluster) as workers,
+    ):
+        yield workers
 
 
 @pytest.fixture

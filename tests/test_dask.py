@@ -13,8 +13,7 @@ from click.testing import CliRunner
 
 pytest.importorskip("distributed")
 
-import dask
-from distributed import Client, LocalCluster
+from distributed import Client
 from threadpoolctl import threadpool_limits
 
 from sparsetopics import dask_cluster, dask_steps, run_keeper, training
@@ -34,18 +33,6 @@ from worker_kills import MOMENTS_OF_WORKERS, Killer, Kills, name_of
 from worlds_on_disk import WORLDS, write_corpora
 
 N_BATCHES = 5
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Two worker processes."""
-    with (
-        dask.config.set(dask_cluster.LOCAL_SETTINGS),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
-        ) as workers,
-    ):
-        yield workers
 
 
 @pytest.fixture(scope="module")

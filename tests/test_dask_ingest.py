@@ -13,8 +13,6 @@ from click.testing import CliRunner
 
 pytest.importorskip("distributed")
 
-import dask
-from distributed import LocalCluster
 
 from collections_on_disk import make_texts, write_jsonl
 from sparsetopics import dask_cluster
@@ -38,18 +36,6 @@ from worker_kills import Killer
 
 TEXTS = make_texts(300)
 BLOCK_BYTES = 3_000  # so that a small collection is many blocks
-
-
-@pytest.fixture(scope="module")
-def cluster():
-    """Two worker processes."""
-    with (
-        dask.config.set(dask_cluster.LOCAL_SETTINGS),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
-        ) as workers,
-    ):
-        yield workers
 
 
 @pytest.fixture
