@@ -40,6 +40,7 @@ from sparsetopics.options import (
     StartName,
     TopicPrior,
     TrainingOptions,
+    chosen_moves,
     default_local,
 )
 
@@ -83,8 +84,6 @@ class ModelChoices:
 
     def training_options(self) -> TrainingOptions:
         """The same, checked; raises OptionError."""
-        from sparsetopics.trained_runs import move_options
-
         if self.model in MIXTURES:
             self._refuse_what_mixtures_lack()
         local = default_local(self.model, self.sparsity)
@@ -107,7 +106,7 @@ class ModelChoices:
             start=cast("StartName | None", None if self.start_run else self.start),
             learn_hyperparameters=self.learn_hyperparameters,
             model=self.model,
-            moves=move_options(self.moves, self.criterion),
+            moves=chosen_moves(self.moves, self.criterion),
             likelihood=self.likelihood,
             tree_tolerance=self.tree_tolerance,
             variance=self.variance,

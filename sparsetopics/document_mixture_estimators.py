@@ -14,14 +14,14 @@ from sparsetopics.options import (
     DEFAULT_TOP_CONCENTRATION,
     DEFAULT_WORD_CONCENTRATION,
     LearnerName,
-    LocalOptions,
     MoveName,
     StartName,
     TopicPrior,
     TrainingOptions,
+    chosen_moves,
+    default_local,
 )
 from sparsetopics.sklearn_protocol import Names
-from sparsetopics.trained_runs import move_options
 
 
 class MultinomialMixture:
@@ -93,7 +93,7 @@ class MultinomialMixture:
             n_topics=self.n_components,
             laps=self.max_iter,
             learner=self.learner,
-            local=LocalOptions("mean-field", self.sparsity, restarts=0),
+            local=default_local("mixture", self.sparsity),
             prior=TopicPrior(
                 word_concentration=self.word_concentration,
                 top_concentration=self.top_concentration,
@@ -171,7 +171,7 @@ class DPMultinomialMixture:
             n_topics=self.n_components,
             laps=self.max_iter,
             learner=self.learner,
-            local=LocalOptions("mean-field", self.sparsity, restarts=0),
+            local=default_local("dp-mixture", self.sparsity),
             prior=TopicPrior(
                 word_concentration=self.word_concentration,
                 top_concentration=self.top_concentration,
@@ -179,5 +179,5 @@ class DPMultinomialMixture:
             start=self.start,
             model="dp-mixture",
             likelihood="multinomial",
-            moves=move_options(None if self.moves is None else tuple(self.moves), None),
+            moves=chosen_moves(self.moves),
         )

@@ -22,9 +22,9 @@ from sparsetopics.options import (
     StartName,
     TopicPrior,
     TrainingOptions,
+    chosen_moves,
 )
 from sparsetopics.sklearn_protocol import Names
-from sparsetopics.trained_runs import move_options
 
 
 class LDA:
@@ -206,5 +206,5 @@ class HDP:
             start=self.start,
             learn_hyperparameters=self.learn_hyperparameters,
             model="hdp",
-            moves=move_options(self.moves, self.criterion),
+            moves=chosen_moves(self.moves, self.criterion),
         )

@@ -15,14 +15,14 @@ from sparsetopics.options import (
     GradientOptions,
     LearnerName,
     LikelihoodName,
-    LocalOptions,
     MoveName,
     StartName,
     TopicPrior,
     TrainingOptions,
+    chosen_moves,
+    default_local,
 )
 from sparsetopics.sklearn_protocol import Names
-from sparsetopics.trained_runs import move_options
 
 
 class GaussianMixture:
@@ -100,7 +100,7 @@ class GaussianMixture:
             n_topics=self.n_components,
             laps=self.max_iter,
             learner=self.learner,
-            local=LocalOptions("mean-field", self.sparsity, restarts=0),
+            local=default_local("mixture", self.sparsity),
             prior=TopicPrior(top_concentration=self.top_concentration),
             start=self.start,
             model="mixture",
@@ -194,13 +194,13 @@ class DPGaussianMixture:
             n_topics=self.n_components,
             laps=self.max_iter,
             learner=self.learner,
-            local=LocalOptions("mean-field", self.sparsity, restarts=0),
+            local=default_local("dp-mixture", self.sparsity),
             prior=TopicPrior(top_concentration=self.top_concentration),
             start=self.start,
             model="dp-mixture",
             likelihood=self.likelihood,
             variance=self.variance,
             gradient=None if self.gradient is None else GradientOptions(self.gradient),
-            moves=move_options(None if self.moves is None else tuple(self.moves), None),
+            moves=chosen_moves(self.moves),
             tree_tolerance=self.tree_tolerance,
         )

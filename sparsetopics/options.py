@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
@@ -192,6 +192,15 @@ class MoveOptions:
         _check_name("criterion", self.criterion, get_args(Criterion))
         if not self.names:
             _refuse("criterion", f"{self.criterion} without moves", "moves that follow it")
+
+
+def chosen_moves(
+    names: Sequence[MoveName] | None, criterion: Criterion | None = None
+) -> MoveOptions | None:
+    """The moves a user asks for; None, the default of model and learner, if nothing is asked."""
+    if names is None and criterion is None:
+        return None
+    return MoveOptions(DEFAULT_MOVES if names is None else tuple(names), criterion)
 
 
 @dataclass(frozen=True, slots=True)

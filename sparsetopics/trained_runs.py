@@ -26,15 +26,7 @@ from sparsetopics.local_step import LocalSteps
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.mixture_runs import save_mixture_run
 from sparsetopics.model import TopicModel
-from sparsetopics.options import (
-    DEFAULT_MOVES,
-    WITH_MOVES,
-    Criterion,
-    MoveName,
-    MoveOptions,
-    StartName,
-    TrainingOptions,
-)
+from sparsetopics.options import WITH_MOVES, StartName, TrainingOptions
 from sparsetopics.run_configs import write_config
 from sparsetopics.run_files import CONFIG_FILE
 from sparsetopics.run_keeper import RunKeeper
@@ -248,15 +240,6 @@ def _heldout_documents(plan: RunPlan, corpus: Corpus) -> Corpus | None:
             hint=f"Ingest the held-out documents with --vocabulary {plan.corpus}.",
         )
     return heldout
-
-
-def move_options(
-    names: Sequence[MoveName] | None, criterion: Criterion | None
-) -> MoveOptions | None:
-    """The moves a user asks for; None, the default of model and learner, if nothing is asked."""
-    if names is None and criterion is None:
-        return None
-    return MoveOptions(DEFAULT_MOVES if names is None else tuple(names), criterion)
 
 
 def option_record(options: TrainingOptions) -> dict[str, Any]:
