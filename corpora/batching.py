@@ -13,6 +13,7 @@ import numpy as np
 from sparsetopics.batches import BatchSource, DocumentBatch, IntArray
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.errors import OptionError
+from sparsetopics.options import RESIDENT_PAIRS
 
 FEWEST_BATCHES = 10
 FEWEST_DOCS = 32  # in a batch of the default division
@@ -25,7 +26,7 @@ def plan_batches(
     n_batches: int | None,
     rng: np.random.Generator,
     *,
-    resident_pairs: int = 32_000_000,
+    resident_pairs: int = RESIDENT_PAIRS,
 ) -> BatchSource:
     """Divide the documents at random into batches of nearly equal size, none empty.
 
@@ -34,15 +35,20 @@ def plan_batches(
     and decoded when a piece of it is read. The division depends on the corpus, ``n_batches`` and
     ``rng`` alone. Raises OptionError if ``n_batches`` is not between 1 and the number of documents.
     """
-    if n_batches is None:
-        n_batches = default_n_batches(corpus.n_docs)
-    if not 1 <= n_batches <= corpus.n_docs:
-        raise OptionError(
-            "batches", found=f"{n_batches}", wanted=f"1 to {corpus.n_docs}, the number of documents"
-        )
+    n_batches = checked_n_batches(n_batches, corpus.n_docs, "documents")
     if corpus.n_pairs <= resident_pairs:
         return _resident(corpus, n_batches, rng)
     return _streamed(corpus, n_batches, rng)
+
+
+def checked_n_batches(n_batches: int | None, n_rows: int, rows: str) -> int:
+    """The number asked for, or the default; OptionError unless every batch gets one of the rows."""
+    if n_batches is None:
+        return default_n_batches(n_rows)
+    if not 1 <= n_batches <= n_rows:
+        wanted = f"1 to {n_rows}, the number of {rows}"
+        raise OptionError("batches", found=f"{n_batches}", wanted=wanted)
+    return n_batches
 
 
 def default_n_batches(n_docs: int) -> int:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsetopics.batches import IntArray, VectorBatch, VectorSource
-from sparsetopics.corpora.batching import HeldRowGroups, Piece, default_n_batches, divided
+from sparsetopics.corpora.batching import HeldRowGroups, Piece, checked_n_batches, divided
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError
+
+RESIDENT_BYTES = 512 << 20  # of values: a corpus of more is read from disk
 
 
 def plan_vector_batches(
@@ -18,7 +19,7 @@ def plan_vector_batches(
     n_batches: int | None,
     rng: np.random.Generator,
     *,
-    resident_bytes: int = 512 << 20,
+    resident_bytes: int = RESIDENT_BYTES,
 ) -> VectorSource:
     """Divide the items at random into batches whose sizes differ by at most one.
 
@@ -28,12 +29,7 @@ def plan_vector_batches(
     division depends on the corpus, ``n_batches`` and ``rng`` alone. Raises OptionError if
     ``n_batches`` is not between 1 and the number of items.
     """
-    if n_batches is None:
-        n_batches = default_n_batches(corpus.n_items)
-    if not 1 <= n_batches <= corpus.n_items:
-        raise OptionError(
-            "batches", found=f"{n_batches}", wanted=f"1 to {corpus.n_items}, the number of items"
-        )
+    n_batches = checked_n_batches(n_batches, corpus.n_items, "items")
     n_bytes = corpus.n_items * corpus.n_columns * np.dtype(np.float32).itemsize
     if n_bytes <= resident_bytes:
         return _resident(corpus, n_batches, rng)
