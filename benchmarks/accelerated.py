@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from sparsetopics import training
 from sparsetopics.batches import VectorBatch, Vectors
 from sparsetopics.executors import SerialExecutor
+from sparsetopics.growth import begin
 from sparsetopics.growth.begin import outer_nodes
 from sparsetopics.options import DEFAULT_TREE_TOLERANCE, LocalOptions, TrainingOptions
 
@@ -108,7 +109,7 @@ def grow(values: Vectors, tolerance: float, seed: int) -> Run:
 
     course: list[training.LapInfo] = []
     hooks = training.Hooks(on_lap=lambda info, model: course.append(info))
-    training.outer_nodes = timed  # type: ignore[assignment]
+    begin.outer_nodes = timed  # type: ignore[assignment]
     began = time.process_time()
     with tempfile.TemporaryDirectory() as scratch:
         model = training.train(

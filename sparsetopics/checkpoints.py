@@ -31,6 +31,7 @@ from sparsetopics.allocations.nested import NestedAllocation
 from sparsetopics.assignments import Patch, TopicChange
 from sparsetopics.document_counts import DocumentCounts
 from sparsetopics.errors import RunError
+from sparsetopics.growth.grower import GrowerRecord
 from sparsetopics.item_step import ItemTerms
 from sparsetopics.kinds import LEARNERS, LIKELIHOODS, things_of
 from sparsetopics.laps import Prior
@@ -40,8 +41,8 @@ from sparsetopics.likelihoods.words import Words
 from sparsetopics.local_step import Globals
 from sparsetopics.memo import InMemory, Memo, OnDisk
 from sparsetopics.model import Sticks
-from sparsetopics.mover_records import GrowerRecord, MoverRecord
 from sparsetopics.moves.ledger import Failure, Ledger
+from sparsetopics.moves.mover import MoverRecord
 from sparsetopics.moves.rival import Course, Rival
 from sparsetopics.node_batches import NodeRecord
 from sparsetopics.npz_arrays import ArchivedArrays, read_member

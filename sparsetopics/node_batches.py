@@ -187,3 +187,9 @@ class LeafSource:
 
     def refine(self, nodes: IntArray, n_levels: int = 1) -> None:
         """There is nothing below."""
+
+    def record(self) -> None:
+        """Items stay what they are."""
+
+    def restore(self, record: NodeRecord) -> None:
+        """There is nothing to take up."""

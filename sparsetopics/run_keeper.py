@@ -11,7 +11,7 @@ from sparsetopics.checkpoints import read_checkpoint, write_checkpoint
 from sparsetopics.errors import RunError
 from sparsetopics.learners.memoized import MemoizedState
 from sparsetopics.memo import Memo
-from sparsetopics.mover_records import MoverRecord
+from sparsetopics.moves.mover import MoverRecord
 from sparsetopics.training import Progress
 from sparsetopics.training_folder import TrainingFolder
 

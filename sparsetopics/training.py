@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from sparsetopics.batches import Source, VectorSource
+from sparsetopics.batches import Source
 from sparsetopics.bounds import elbo
 from sparsetopics.executors import Executor
-from sparsetopics.growth.begin import outer_nodes, tree_tolerance
+from sparsetopics.growth.begin import begin_growth
 from sparsetopics.growth.grower import Grower
 from sparsetopics.kinds import LEARNERS, MODELS, MOVES, imported
 from sparsetopics.laps import Laps, LapTally, OnDocuments, Prior
@@ -25,7 +25,6 @@ from sparsetopics.local_step import Globals, LocalSteps
 from sparsetopics.memo import Memo
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.model import TopicModel
-from sparsetopics.mover_records import Record, recorded, restore
 from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.mover import Moved, Mover
 from sparsetopics.moves.standing import MoveTally
@@ -82,7 +81,7 @@ class Progress(NamedTuple):
 
     learner: Any  # its state
     prior: Prior
-    mover: Record
+    mover: Any  # its record; None where topics stay
     rng: Mapping[str, Any]  # of the bit generator
     course: tuple[LapInfo, ...]  # of all laps so far
 
@@ -128,12 +127,13 @@ def train(
     else:
         prior, state, course = kept.prior, kept.learner, list(kept.course)
         learner = _learner(source, options, prior, memo, executor)
-    if options.grows:
-        source = outer_nodes(cast(VectorSource, source), _no_items(prior), options)
     laps = Laps(source, learner, options.local_step, executor, hooks.on_documents, steps)
     mover = _mover(laps, options, prior)
+    if mover is not None:
+        laps = mover.laps
     if kept is not None:
-        restore(mover, kept.mover)
+        if mover is not None:
+            mover.restore(kept.mover)
         rng.bit_generator.state = kept.rng
     began = time.perf_counter() - (course[-1].seconds if course else 0.0)
     while not _is_over(course, mover, options):
@@ -151,8 +151,9 @@ def train(
         course.append(_report(lap, seconds, bound, current, tally, moved, source))
         hooks.on_lap(course[-1], partial(make_model, current, options))
         if keeper is not None:
+            record = None if mover is None else mover.record()
             rng_state = rng.bit_generator.state
-            keeper.keep(Progress(state, prior, recorded(mover), rng_state, tuple(course)), memo)
+            keeper.keep(Progress(state, prior, record, rng_state, tuple(course)), memo)
     hooks.on_end(Statistics(learner.components(state), learner.terms(state)), prior)
     return make_model(prior.with_components(learner.components(state)), options)
 
@@ -196,16 +197,10 @@ def make_model(current: Globals, options: TrainingOptions) -> Model:
 def _mover(laps: Laps, options: TrainingOptions, prior: Prior) -> Mover | Grower | None:
     """What changes the number of topics after a lap."""
     if options.grows:
-        n_columns = _no_items(prior).n_columns
-        return Grower(laps, tree_tolerance(laps.source.n_docs, n_columns, options))
+        return begin_growth(laps, cast(Moments, prior.likelihood.zeros(1)), options)
     if not options.active_moves.names:
         return None
     return Mover(laps, options.active_moves, Ledger.new(prior.allocation.n_topics), options.n_laps)
-
-
-def _no_items(prior: Prior) -> Moments:
-    """The sums of vectors that there are none of: where they are measured from, and which."""
-    return cast(Moments, prior.likelihood.zeros(1))
 
 
 def _learner(

@@ -1,11 +1,8 @@
 """Records of movers: ledgers and rivals come back as they were."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from moved_collections import WORLDS, grown
-from sparsetopics.mover_records import recorded, restore
 from sparsetopics.moves.birth import plan_birth
 from sparsetopics.moves.cull import plan_cull
 from sparsetopics.moves.mover import Mover
@@ -28,13 +25,6 @@ def test_a_rival_comes_back_as_it_was(tmp_path, kind):
     rival = entered(standing, kind, RIVALS[kind](standing, tools), tools)._replace(n_laps=2)
     before.rival = rival
 
-    restore(after, recorded(before))
+    after.restore(before.record())
 
     assert (after.ledger, after.rival) == (before.ledger, rival)
-
-
-def test_nothing_that_changes_the_number_of_topics_is_nothing_to_record():
-    assert recorded(None) is None
-    restore(None, None)
-    with pytest.raises(TypeError, match="another kind"):
-        restore(SimpleNamespace(), None)

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import cast
+
 import numpy as np
 
 from sparsetopics.batches import Vectors, VectorSource
+from sparsetopics.growth.grower import Grower
 from sparsetopics.growth.outer_source import OuterSource
 from sparsetopics.kd_tree import KdTree
+from sparsetopics.laps import Laps
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.node_batches import LeafSource, NodeSource
 from sparsetopics.options import DEFAULT_TREE_TOLERANCE, TrainingOptions
 
 FIRST_NODES = 256  # outer ones, before anything is known of components
+
+
+def begin_growth(laps: Laps, zero: Moments, options: TrainingOptions) -> Grower:
+    """What grows a mixture by laps over the items of all batches as outer nodes.
+
+    ``zero`` are the sums of no vectors: where they are measured from, and which.
+    """
+    source = cast(VectorSource, laps.source)
+    enough = _tree_tolerance(source, options)
+    return Grower(replace(laps, source=outer_nodes(source, zero, options)), enough)
 
 
 def outer_nodes(source: VectorSource, zero: Moments, options: TrainingOptions) -> OuterSource:
@@ -23,11 +38,11 @@ def outer_nodes(source: VectorSource, zero: Moments, options: TrainingOptions) -
     return NodeSource(tree, FIRST_NODES)
 
 
-def tree_tolerance(n_items: int, n_columns: int, options: TrainingOptions) -> float:
+def _tree_tolerance(source: VectorSource, options: TrainingOptions) -> float:
     """Nats of the whole ELBO that dividing all outer nodes once more may be worth."""
     tolerance = options.tree_tolerance
     per_number = DEFAULT_TREE_TOLERANCE if tolerance is None else tolerance
-    return per_number * n_items * n_columns
+    return per_number * source.n_docs * source.n_columns
 
 
 def _all_items(source: VectorSource) -> Vectors:

@@ -25,6 +25,7 @@ from sparsetopics.learners.accelerated import GrownState
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.moves.mover import Moved
 from sparsetopics.moves.standing import MoveTally
+from sparsetopics.node_batches import NodeRecord
 from sparsetopics.statistics import Statistics
 
 CANDIDATES = 10  # components that are split on trial at once (VDP06)
@@ -45,6 +46,13 @@ class Grown(NamedTuple):
     state: GrownState
     prior: Prior
     score: float
+
+
+class GrowerRecord(NamedTuple):
+    """A grower between two laps, as checkpoints hold it."""
+
+    is_exhausted: bool
+    nodes: NodeRecord | None  # of its tree, if it has one
 
 
 @dataclass(slots=True)
@@ -76,6 +84,16 @@ class Grower:
         self.is_exhausted = True
         before = self._trimmed(before, np.inf, rng, n_levels=LEVELS_BELOW)
         return Moved(before.state, before.prior, {"birth": MoveTally(n_tried, 0)}, None)
+
+    def record(self) -> GrowerRecord:
+        """What to go on from after this lap."""
+        return GrowerRecord(self.is_exhausted, self._source.record())
+
+    def restore(self, record: GrowerRecord) -> None:
+        """Become what was recorded, in place."""
+        self.is_exhausted = record.is_exhausted
+        if record.nodes is not None:
+            self._source.restore(record.nodes)
 
     @property
     def _source(self) -> OuterSource:

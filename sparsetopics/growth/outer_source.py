@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from sparsetopics.batches import IntArray, Source
+from sparsetopics.node_batches import NodeRecord
 
 
 class OuterSource(Source, Protocol):
@@ -26,4 +27,12 @@ class OuterSource(Source, Protocol):
 
     def refine(self, nodes: IntArray, n_levels: int = 1) -> None:
         """Put what is ``n_levels`` below in the place of those of ``nodes`` that are outer ones."""
+        ...
+
+    def record(self) -> NodeRecord | None:
+        """The outer nodes as they are, if they can be others."""
+        ...
+
+    def restore(self, record: NodeRecord) -> None:
+        """Take up where a source of the same items was, from the beginning."""
         ...

@@ -27,6 +27,13 @@ class Moved(NamedTuple):
     score: float | None  # the collapsed criterion in nats, where it was used
 
 
+class MoverRecord(NamedTuple):
+    """A mover between two laps, as checkpoints hold it."""
+
+    ledger: Ledger
+    rival: Rival | None
+
+
 @dataclass(slots=True)
 class Mover:
     """Makes moves after laps and remembers what they need to know of each other."""
@@ -49,6 +56,14 @@ class Mover:
         score = standing.score if is_scored else None
         prior = Prior(standing.allocation, standing.likelihood)
         return Moved(standing.state, prior, phase.tallies, score)
+
+    def record(self) -> MoverRecord:
+        """What to go on from after this lap."""
+        return MoverRecord(self.ledger, self.rival)
+
+    def restore(self, record: MoverRecord) -> None:
+        """Become what was recorded, in place."""
+        self.ledger, self.rival = record
 
     @property
     def criterion(self) -> Criterion:
