@@ -48,7 +48,7 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
         click.echo(json.dumps(record))
         return
     rows = topic_table(
-        trained.model.topic_word_mean, trained.model.topic_weights, trained.vocabulary.words, 8
+        trained.model.topic_word_mean, trained.model.weights, trained.vocabulary.words, 8
     )
     for row in rows:
         click.echo(f"{row.weight:>6.1%}  {' '.join(word for word, _ in row.words)}")

@@ -29,21 +29,15 @@ def command(run: Path, n_words: int, as_json: bool) -> None:
         sparsetopics topics run --words 15
     """
     from sparsetopics.evaluation.topic_table import topic_table
-    from sparsetopics.mixture_runs import MixtureRun
     from sparsetopics.stored_models import load_any_run
 
     trained = load_any_run(run)
-    if isinstance(trained, MixtureRun):
-        vocabulary = trained.words  # first: a mixture of vectors has none
-        topic_word, weights = trained.model.word_probabilities, trained.model.weights
-    else:
-        vocabulary = trained.vocabulary
-        topic_word, weights = trained.model.topic_word_mean, trained.model.topic_weights
-    rows = topic_table(topic_word, weights, vocabulary.words, n_words)
+    words = trained.words.words  # first: a mixture of vectors has none
+    rows = topic_table(trained.model.topic_word_mean, trained.model.weights, words, n_words)
     if as_json:
         click.echo(json.dumps([row._asdict() for row in rows]))
         return
     click.echo("topic  weight  words")
     for row in rows:
-        words = " ".join(word for word, _ in row.words)
-        click.echo(f"{row.topic:>5}  {row.weight:>6.2%}  {words}")
+        best = " ".join(word for word, _ in row.words)
+        click.echo(f"{row.topic:>5}  {row.weight:>6.2%}  {best}")

@@ -28,7 +28,7 @@ def draw(run: Path, out: Path) -> None:
     """The heaviest topics of a run with their words, and how their number came about."""
     trained = load_run(run)
     model, words = trained.model, trained.vocabulary.words
-    rows = topic_table(model.topic_word_mean, model.topic_weights, words, 5)[:N_BARS]
+    rows = topic_table(model.topic_word_mean, model.weights, words, 5)[:N_BARS]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8.0, 3.2), layout="constrained")
         bars, steps = figure.subplots(1, 2, width_ratios=[2, 1])

@@ -110,7 +110,7 @@ def example_items(
             return _Described([], np.asarray(batch.values[row], np.float64))
         alone = np.zeros(model.n_topics)
         alone[topic] = 1.0
-        probabilities = model.word_probabilities
+        probabilities = model.topic_word_mean
         return _Described(leading_words(batch, row, topic, alone, probabilities, words), None)
 
     return _collect(corpus, model.n_topics, closeness, describe)

@@ -71,7 +71,7 @@ def mixture_subject(
         score=None if card is None else _score_line(card),
         topics=topics,
         words=() if words is None else words,
-        topic_map=map_topics(model.word_probabilities) if of_words else None,
+        topic_map=map_topics(model.topic_word_mean) if of_words else None,
         components=components,
         examples_note=examples_note(found, "documents" if of_words else "items"),
     )
@@ -80,7 +80,7 @@ def mixture_subject(
 def _topics(
     run: MixtureRun, corpus: Corpus | VectorCorpus | None, found: Examples | None
 ) -> list[ReportTopic]:
-    probabilities = run.model.word_probabilities
+    probabilities = run.model.topic_word_mean
     unigram = unigram_probabilities(run.words.term_frequency)
     listed = WordTopics(probabilities, run.model.weights, unigram, run.words.words)
     coherence = None

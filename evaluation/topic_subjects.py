@@ -92,7 +92,7 @@ def _subject(
 ) -> Subject:
     run = candidate.run
     trace = () if run is None else run.trace
-    weights = None if run is None else run.model.topic_weights
+    weights = None if run is None else run.model.weights
     listed = WordTopics(candidate.topic_word, weights, candidate.unigram, candidate.words)
     kind = "topic-word matrix" if run is None else run.model.name.upper()
     learned = "number learned" if kind == "HDP" else "number given"

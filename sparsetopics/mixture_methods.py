@@ -51,7 +51,7 @@ def show_documents(self: DocumentMixture, vocabulary: Vocabulary | None) -> None
     """Weights and probabilities of words, posterior means."""
     assert vocabulary is not None, "documents have words"
     self.vocabulary_ = vocabulary
-    self.weights_, self.components_ = self.model_.weights, self.model_.word_probabilities
+    self.weights_, self.components_ = self.model_.weights, self.model_.topic_word_mean
 
 
 def predict(self: MixtureEstimator, X: Any) -> IntArray:

@@ -57,7 +57,13 @@ class MixtureModel:
         return self.estimates
 
     @property
-    def word_probabilities(self) -> FloatArray:
+    def topic_word_posterior(self) -> FloatArray:
+        """λ, (n_topics, n_words), of a mixture of documents."""
+        posterior: FloatArray = self.posterior.topic_word_posterior
+        return posterior
+
+    @property
+    def topic_word_mean(self) -> FloatArray:
         """Posterior mean probability of each word in each component, (n_topics, n_words)."""
         assert isinstance(self.estimates, Categoricals), "of a mixture of documents"
         return self.estimates.probabilities

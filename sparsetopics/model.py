@@ -53,7 +53,7 @@ class TopicModel:
         return mean
 
     @property
-    def topic_weights(self) -> FloatArray:
+    def weights(self) -> FloatArray:
         """Share of the training tokens that each topic explains, (n_topics,), sums to one."""
         counts = self.topic_word_posterior.sum(axis=1) - self.n_words * self.word_concentration
         weights: FloatArray = counts / counts.sum()

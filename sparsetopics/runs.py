@@ -45,6 +45,11 @@ class Run:
     trace: Sequence[Mapping[str, Any]]  # one entry per lap or global update
 
     @property
+    def words(self) -> Vocabulary:
+        """Of the topics; a mixture may have none."""
+        return self.vocabulary
+
+    @property
     def n_training_documents(self) -> int:
         return int(self.settings["corpus"]["n_documents"])
 

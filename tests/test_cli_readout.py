@@ -84,7 +84,7 @@ def test_topics_lists_words_with_probabilities(run_folder, model, vocabulary):
     topics = json.loads(succeed("topics", run_folder, "--words", 3, "--json"))
 
     assert [list(topic) for topic in topics] == [["topic", "weight", "words"]] * 4
-    np.testing.assert_allclose([topic["weight"] for topic in topics], model.topic_weights)
+    np.testing.assert_allclose([topic["weight"] for topic in topics], model.weights)
     best = np.argsort(-model.topic_word_mean[1])[:3]
     assert [word for word, _ in topics[1]["words"]] == [vocabulary.words[word] for word in best]
     np.testing.assert_allclose(
@@ -104,10 +104,10 @@ def test_topics_prints_a_line_for_each_topic(run_folder, vocabulary, model):
 def test_topics_of_an_hdp_show_their_weights(hdp_folder, hdp):
     topics = json.loads(succeed("topics", hdp_folder, "--json"))
 
-    np.testing.assert_allclose([topic["weight"] for topic in topics], hdp.topic_weights)
+    np.testing.assert_allclose([topic["weight"] for topic in topics], hdp.weights)
     assert sum(topic["weight"] for topic in topics) == pytest.approx(1.0)
     line = succeed("topics", hdp_folder).splitlines()[1]
-    assert line.split()[1] == f"{hdp.topic_weights[0]:.2%}"
+    assert line.split()[1] == f"{hdp.weights[0]:.2%}"
 
 
 def test_infer_from_an_hdp_leaves_nothing_to_topics_not_found(hdp_folder, heldout, tmp_path, hdp):

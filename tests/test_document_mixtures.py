@@ -107,7 +107,7 @@ def test_a_document_s_density_is_that_of_the_mixture_at_its_mean():
 
     found = model.log_densities(drawn.batch)
 
-    logs = drawn.counts @ np.log(model.word_probabilities).T
+    logs = drawn.counts @ np.log(model.topic_word_mean).T
     expected = logsumexp(logs, b=model.weights, axis=1)
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 

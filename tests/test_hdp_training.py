@@ -77,8 +77,8 @@ def test_the_model_is_an_hdp_of_all_tokens(fit, source, learner, update):
     assert (weights > 0).all()
     assert weights.sum() < 1
     np.testing.assert_allclose(model.doc_concentration, 0.5 * weights)
-    assert np.all(np.diff(model.topic_weights) <= 0)
-    assert np.corrcoef(weights, model.topic_weights)[0, 1] > 0.8
+    assert np.all(np.diff(model.weights) <= 0)
+    assert np.corrcoef(weights, model.weights)[0, 1] > 0.8
     assert [info.n_topics for info in trace] == [6] * 4
     if learner != "stochastic":
         n_tokens = (model.topic_word_posterior - 0.1).sum()

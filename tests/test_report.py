@@ -82,7 +82,7 @@ def test_one_run_shows_its_numbers_topics_and_settings(card, model):
         "training-news",
         "1,234 outside the training vocabulary",
         "4 with fewer than two known words",
-        f"{model.topic_weights[0]:.2%}",
+        f"{model.weights[0]:.2%}",
         "ELBO per training token",
         "seed 5",
     ):

@@ -93,7 +93,7 @@ def test_a_run_is_shown_with_its_documents(run_folder, corpus, tmp_path, model, 
         "Documents that show it best",
         "all 60 documents of",
         "Which topics are alike",
-        f"{model.topic_weights[0]:.2%}",
+        f"{model.weights[0]:.2%}",
         "<i>",
         "(<u>",
     ):

@@ -31,7 +31,7 @@ def test_a_saved_hdp_comes_back_with_its_sticks(hdp_folder, hdp):
     assert run.model.name == "hdp"
     for found, saved in zip(run.model.sticks, hdp.sticks, strict=True):
         np.testing.assert_array_equal(found, saved)
-    for name in ("topic_word_posterior", "doc_concentration", "topic_weights"):
+    for name in ("topic_word_posterior", "doc_concentration", "weights"):
         np.testing.assert_array_equal(getattr(run.model, name), getattr(hdp, name))
     assert run.model.word_concentration == 0.1
 

@@ -170,8 +170,8 @@ def test_learned_hyperparameters_raise_the_bound(fit, learner):
 def test_topics_come_in_falling_order_of_weight(fit, source, learner):
     model, _ = fit(source, TrainingOptions(6, 3, learner))
 
-    assert np.all(np.diff(model.topic_weights) <= 0)
-    assert model.topic_weights.sum() == pytest.approx(1.0)
+    assert np.all(np.diff(model.weights) <= 0)
+    assert model.weights.sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("learner", ["memoized", "full"])

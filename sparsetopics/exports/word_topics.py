@@ -23,22 +23,17 @@ class WordTopics:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        return self.run.vocabulary if isinstance(self.run, Run) else self.run.words
+        return self.run.words
 
     @property
     def posterior(self) -> FloatArray:
         """λ = η + the expected counts of words, (n_topics, n_words)."""
-        if isinstance(self.run, Run):
-            return self.run.model.topic_word_posterior
-        posterior: FloatArray = self.run.model.posterior.topic_word_posterior
-        return posterior
+        return self.run.model.topic_word_posterior
 
     @cached_property
     def topic_word(self) -> FloatArray:
         """Posterior mean probability of each word in each topic, (n_topics, n_words)."""
-        if isinstance(self.run, Run):
-            return self.run.model.topic_word_mean
-        return self.run.model.word_probabilities
+        return self.run.model.topic_word_mean
 
     @property
     def weights(self) -> FloatArray:
