@@ -15,7 +15,6 @@ from sparsetopics.cli.train_options import (
     course_options,
     model_options,
 )
-from sparsetopics.options import ONE_ROUND
 
 if TYPE_CHECKING:
     from sparsetopics.options import TrainingOptions
@@ -77,7 +76,7 @@ def _tell_of_idle_workers(plan: RunPlan, quiet: bool) -> None:
     """On stderr, where processes are started that would have nothing to do."""
     options = plan.options
     n_batches = options.batches_per_round
-    is_short = options.learner not in ONE_ROUND and n_batches < plan.workers
+    is_short = not options.learner_kind.takes_all and n_batches < plan.workers
     if plan.executor == "dask" and is_short and not quiet:
         click.echo(
             f"--round {n_batches}: no more than {n_batches} of {plan.workers} workers work at a "

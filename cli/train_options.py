@@ -23,10 +23,10 @@ from sparsetopics.options import (
     DEFAULT_TOP_CONCENTRATION,
     DEFAULT_TOPICS,
     DEFAULT_TREE_TOLERANCE,
+    DEFAULT_TRUNCATION,
     DEFAULT_WORD_CONCENTRATION,
     GROWTH_LAPS,
     MIXTURES,
-    POINT_LEARNERS,
     RESIDENT_PAIRS,
     Criterion,
     ExecutorName,
@@ -42,13 +42,13 @@ from sparsetopics.options import (
     TrainingOptions,
     chosen_moves,
     default_local,
+    default_topics,
 )
 
 if TYPE_CHECKING:
     from sparsetopics.run_plans import RunPlan
 
 NO_MOVES = "none"
-DEFAULT_TRUNCATION = 50
 STARTS = get_args(StartName)
 
 
@@ -87,7 +87,7 @@ class ModelChoices:
         if self.model in MIXTURES:
             self._refuse_what_mixtures_lack()
         local = default_local(self.model, self.sparsity)
-        usual = DEFAULT_TRUNCATION if self.learner in POINT_LEARNERS else DEFAULT_TOPICS[self.model]
+        usual = default_topics(self.model, self.learner)
         return TrainingOptions(
             n_topics=usual if self.topics is None else self.topics,
             laps=self.laps,

@@ -12,6 +12,7 @@ from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.options import (
     DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
+    DEFAULT_TOPICS,
     DEFAULT_WORD_CONCENTRATION,
     LearnerName,
     MoveName,
@@ -50,7 +51,7 @@ class MultinomialMixture:
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: int = DEFAULT_TOPICS["mixture"],
         *,
         sparsity: int | None = None,
         learner: LearnerName = "memoized",
@@ -126,7 +127,7 @@ class DPMultinomialMixture:
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: int = DEFAULT_TOPICS["dp-mixture"],
         *,
         sparsity: int | None = None,
         learner: LearnerName = "memoized",

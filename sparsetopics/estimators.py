@@ -13,6 +13,7 @@ from sparsetopics.options import (
     DEFAULT_DOC_CONCENTRATION,
     DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
+    DEFAULT_TOPICS,
     DEFAULT_WORD_CONCENTRATION,
     Criterion,
     LearnerName,
@@ -34,8 +35,12 @@ class LDA:
     ``doc_concentration`` is the total Σ_k α_k, ``word_concentration`` the η of each word;
     ``sparsity`` is L, the topics that a word of a document may use. ``local_update`` "collapsed"
     is CVB0 (Asuncion et al. 2009). ``learner`` "memoized" (Hughes & Sudderth 2013), "stochastic"
-    (Hoffman et al. 2013) or "full". ``max_iter`` are laps, passes over the documents. Options out
-    of range raise OptionError when ``fit`` is called.
+    (Hoffman et al. 2013) or "full". ``max_iter`` are laps, passes over the documents. ``moves``
+    ("regroup",) has the memoized learner split all topics and merge them back to as many, which
+    stays where it raises ``criterion`` (as of ``HDP``); None stands for no moves. ``restarts`` are
+    of a mean-field document; a topic leaves a document in which it has fewer tokens than
+    ``minimum_mass`` and less than 2 %. Options that are out of range or do not go together raise
+    OptionError when ``fit`` is called.
 
     After ``fit``: ``components_`` (n_components_, n_words) is the topic-word posterior λ, topics in
     falling order of weight; ``n_components_`` their number; ``vocabulary_`` the words;
@@ -59,7 +64,7 @@ class LDA:
 
     def __init__(
         self,
-        n_components: int = 100,
+        n_components: int = DEFAULT_TOPICS["lda"],
         *,
         sparsity: int | None = None,
         local_update: LocalUpdate = "collapsed",
@@ -69,8 +74,11 @@ class LDA:
         doc_concentration: float = DEFAULT_DOC_CONCENTRATION,
         word_concentration: float = DEFAULT_WORD_CONCENTRATION,
         learn_hyperparameters: bool = False,
+        moves: Sequence[MoveName] | None = None,
+        criterion: Criterion | None = None,
         start: StartName | None = None,
         restarts: int | None = None,
+        minimum_mass: float | None = None,
         n_jobs: int = 1,
         random_state: int | None = 0,
     ) -> None:
@@ -83,8 +91,11 @@ class LDA:
         self.doc_concentration = doc_concentration
         self.word_concentration = word_concentration
         self.learn_hyperparameters = learn_hyperparameters
+        self.moves = moves
+        self.criterion: Criterion | None = criterion
         self.start: StartName | None = start
         self.restarts = restarts
+        self.minimum_mass = minimum_mass
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -108,11 +119,17 @@ class LDA:
             n_topics=self.n_components,
             laps=self.max_iter,
             learner=self.learner,
-            local=LocalOptions(self.local_update, self.sparsity, restarts=self.restarts),
+            local=LocalOptions(
+                self.local_update,
+                self.sparsity,
+                restarts=self.restarts,
+                minimum_mass=self.minimum_mass,
+            ),
             prior=TopicPrior(self.doc_concentration, self.word_concentration),
             start=self.start,
             learn_hyperparameters=self.learn_hyperparameters,
             model="lda",
+            moves=chosen_moves(self.moves, self.criterion),
         )
 
 
@@ -144,7 +161,7 @@ class HDP:
 
     def __init__(
         self,
-        n_components: int = 100,
+        n_components: int = DEFAULT_TOPICS["hdp"],
         *,
         sparsity: int | None = None,
         local_update: LocalUpdate = "collapsed",
@@ -159,6 +176,7 @@ class HDP:
         criterion: Criterion | None = None,
         start: StartName | None = None,
         restarts: int | None = None,
+        minimum_mass: float | None = None,
         n_jobs: int = 1,
         random_state: int | None = 0,
     ) -> None:
@@ -176,6 +194,7 @@ class HDP:
         self.criterion: Criterion | None = criterion
         self.start: StartName | None = start
         self.restarts = restarts
+        self.minimum_mass = minimum_mass
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -199,7 +218,12 @@ class HDP:
             n_topics=self.n_components,
             laps=self.max_iter,
             learner=self.learner,
-            local=LocalOptions(self.local_update, self.sparsity, restarts=self.restarts),
+            local=LocalOptions(
+                self.local_update,
+                self.sparsity,
+                restarts=self.restarts,
+                minimum_mass=self.minimum_mass,
+            ),
             prior=TopicPrior(
                 self.doc_concentration, self.word_concentration, self.top_concentration
             ),

@@ -43,6 +43,7 @@ OPTION_PATHS: Mapping[str, tuple[str, ...]] = {
     "local_update": ("local", "update"),
     "sparsity": ("local", "sparsity"),
     "restarts": ("local", "restarts"),
+    "minimum_mass": ("local", "minimum_mass"),
     "doc_concentration": ("prior", "doc_concentration"),
     "word_concentration": ("prior", "word_concentration"),
     "top_concentration": ("prior", "top_concentration"),

@@ -11,6 +11,7 @@ from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.options import (
     DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
+    DEFAULT_TOPICS,
     GradientName,
     GradientOptions,
     LearnerName,
@@ -21,6 +22,7 @@ from sparsetopics.options import (
     TrainingOptions,
     chosen_moves,
     default_local,
+    default_topics,
 )
 from sparsetopics.sklearn_protocol import Names
 
@@ -54,7 +56,7 @@ class GaussianMixture:
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: int = DEFAULT_TOPICS["mixture"],
         *,
         likelihood: LikelihoodName = "gaussian",
         variance: float | None = None,
@@ -123,7 +125,8 @@ class DPGaussianMixture:
     ``gradient`` is "plain", "momentum" or "fisher" (the default; Lim 2020). The learner
     "accelerated" grows from one component on a kd-tree (Kurihara, Welling & Vlassis 2006), the
     finer the smaller ``tree_tolerance``, nats per number (0: no tree).
-    ``max_iter`` None stands for 100 laps, or 1,000 components of that learner. All else as in
+    ``n_components`` None stands for one component, or 50 of "alternating" and "gradient";
+    ``max_iter`` None for 100 laps, or 1,000 components of "accelerated". All else as in
     ``GaussianMixture``.
     """
 
@@ -142,7 +145,7 @@ class DPGaussianMixture:
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: int | None = None,
         *,
         likelihood: LikelihoodName = "gaussian",
         variance: float | None = None,
@@ -190,8 +193,9 @@ class DPGaussianMixture:
 
     def training_options(self) -> TrainingOptions:
         """The same options as the command line's; raises OptionError."""
+        usual = default_topics("dp-mixture", self.learner)
         return TrainingOptions(
-            n_topics=self.n_components,
+            n_topics=usual if self.n_components is None else self.n_components,
             laps=self.max_iter,
             learner=self.learner,
             local=default_local("dp-mixture", self.sparsity),

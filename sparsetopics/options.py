@@ -35,12 +35,11 @@ DEFAULT_START: StartName = "distant"  # ahead of random documents under both upd
 DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
 DEFAULT_TOPICS: dict[ModelName, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
 RESIDENT_PAIRS = 32_000_000  # of documents and words: a corpus of more is read from disk
+DEFAULT_TRUNCATION = 50  # components of the learners of points, which empty some
 GROWTH_LAPS = 1000  # of the accelerated learner: one for each component
 DEFAULT_TREE_TOLERANCE = 0.0005
 MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
 WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # that learn their number of topics
-POINT_LEARNERS = tuple(name for name, kind in LEARNERS.items() if kind.at_modes)
-ONE_ROUND = tuple(name for name, kind in LEARNERS.items() if kind.takes_all)
 DEFAULT_LIKELIHOOD: LikelihoodName = "gaussian"
 DEFAULT_DOCUMENT_LIKELIHOOD: LikelihoodName = "multinomial"  # where data are known to have words
 DEFAULT_DOC_CONCENTRATION = 0.5  # total over the topics
@@ -106,6 +105,12 @@ class LocalOptions:
     def n_slots(self, n_topics: int) -> int:
         """Topics that a word type may use at once, among ``n_topics``."""
         return min(DEFAULT_SPARSITY if self.sparsity is None else self.sparsity, n_topics)
+
+
+def default_topics(model: ModelName, learner: LearnerName) -> int:
+    """The number of topics or components where nobody says any."""
+    moves_points = learner in LEARNERS and LEARNERS[learner].at_modes
+    return DEFAULT_TRUNCATION if moves_points else DEFAULT_TOPICS[model]
 
 
 def default_local(model: ModelName, sparsity: int | None = None) -> LocalOptions:

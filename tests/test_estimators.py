@@ -164,6 +164,15 @@ def test_a_saved_hdp_loads_as_an_hdp(tmp_path, counts, fitted_hdp):
     assert (options["model"], options["laps"], options["moves"]["names"]) == ("hdp", 5, [])
 
 
+def test_lda_regroups_its_topics_on_request(counts):
+    model = LDA(5, max_iter=10, moves=["regroup"]).fit(counts)
+
+    assert model.n_components_ == 5
+    assert sum(entry["regroups_proposed"] for entry in model.trace_) > 0
+    plain = LDA(5, max_iter=10).fit(counts)
+    assert sum(entry["regroups_proposed"] for entry in plain.trace_) == 0
+
+
 def test_moves_are_all_unless_some_are_asked_for():
     assert HDP().training_options().active_moves.names == ("merge", "delete", "birth")
     assert HDP(moves=["merge"]).training_options().active_moves.names == ("merge",)
@@ -233,6 +242,11 @@ def test_another_number_of_words_is_refused(counts, fitted):
         ({"n_batches": 81}, "batches: found 81"),
         ({"n_jobs": 0}, "workers: found 0"),
         ({"doc_concentration": 0.0}, "alpha: found 0.0"),
+        ({"minimum_mass": -1.0}, "minimum mass: found -1.0"),
+        ({"moves": ("merge",)}, "moves: found merge with LDA, wanted regroup"),
+        ({"moves": ("regroup",), "learner": "full"}, "moves: found the full learner"),
+        ({"criterion": "bound"}, "with LDA, wanted regroup. LDA keeps its number of topics"),
+        ({"moves": (), "criterion": "bound"}, "criterion: found bound without moves"),
     ],
 )
 def test_options_are_checked_by_fit(counts, options, message):

@@ -1,0 +1,139 @@
+"""What ``train`` can be asked for, estimators can be asked for, and mean the same by it."""
+
+from dataclasses import fields
+
+import pytest
+
+from sparsetopics import (
+    HDP,
+    LDA,
+    DPGaussianMixture,
+    DPMultinomialMixture,
+    GaussianMixture,
+    MultinomialMixture,
+)
+from sparsetopics.cli.train import command
+from sparsetopics.cli.train_options import ModelChoices
+from sparsetopics.trained_runs import option_record
+
+DOCUMENTS = ("--likelihood", "multinomial")
+ESTIMATORS = {
+    LDA: ("--model", "lda"),
+    HDP: ("--model", "hdp"),
+    GaussianMixture: ("--model", "mixture"),
+    DPGaussianMixture: ("--model", "dp-mixture"),
+    MultinomialMixture: ("--model", "mixture", *DOCUMENTS),
+    DPMultinomialMixture: ("--model", "dp-mixture", *DOCUMENTS),
+}
+TOPICS, DP = (LDA, HDP), (DPGaussianMixture, DPMultinomialMixture)
+SPHERES = {"likelihood": "isotropic-gaussian"}
+# Of each option the argument, values of both, and what else has to be said for it.
+ARGUMENTS = {
+    "topics": [("n_components", 7, "7", {})],
+    "likelihood": [("likelihood", "diagonal-gaussian", "diagonal-gaussian", {})],
+    "learner": [("learner", name, name, {}) for name in ("stochastic", "full")],
+    "tree_tolerance": [("tree_tolerance", 0.25, "0.25", {"learner": "accelerated"})],
+    "gradient": [("gradient", "plain", "plain", {"learner": "gradient", **SPHERES})],
+    "variance": [("variance", 2.5, "2.5", SPHERES)],
+    "local_update": [("local_update", "mean-field", "mean-field", {})],
+    "sparsity": [("sparsity", 1, "1", {})],
+    "moves": [("moves", ("merge",), "merge", {}), ("moves", (), "none", {})],
+    "criterion": [("criterion", "bound", "bound", {})],
+    "laps": [("max_iter", 3, "3", {})],
+    "start": [("start", "random", "random", {})],
+    "restarts": [("restarts", 2, "2", {"local_update": "mean-field"})],
+    "minimum_mass": [("minimum_mass", 0.5, "0.5", {})],
+    "alpha": [("doc_concentration", 0.75, "0.75", {})],
+    "gamma": [("top_concentration", 3.0, "3", {})],
+    "eta": [("word_concentration", 0.3, "0.3", {})],
+    "learn_hyperparameters": [("learn_hyperparameters", True, None, {})],
+}
+OF_LDA = {
+    "moves": [("moves", ("regroup",), "regroup", {})],
+    "criterion": [("criterion", "bound", "bound", {"moves": "regroup"})],
+}
+NOT_ARGUMENTS = {
+    "model": "each estimator is a model",
+    "round": "for the workers of a cluster, which estimators do not have",
+}
+ONLY_OF = {  # all others refuse it, or have one value of it
+    "likelihood": (GaussianMixture, DPGaussianMixture),
+    "variance": (GaussianMixture, DPGaussianMixture),
+    "tree_tolerance": (DPGaussianMixture,),
+    "gradient": (DPGaussianMixture,),
+    "local_update": TOPICS,
+    "restarts": TOPICS,
+    "minimum_mass": TOPICS,
+    "alpha": TOPICS,
+    "learn_hyperparameters": TOPICS,
+    "criterion": TOPICS,  # mixtures have the bound alone
+    "moves": (*TOPICS, *DP),
+    "gamma": (HDP, GaussianMixture, MultinomialMixture, *DP),
+    "eta": (*TOPICS, MultinomialMixture, DPMultinomialMixture),
+}
+BESIDE = {"n_batches", "n_jobs", "random_state"}  # --batches, --workers and --seed
+
+
+def record(options):
+    """What a run keeps of them, and γ where nobody said it."""
+    filled = option_record(options)
+    filled["prior"]["top_concentration"] = options.prior.gamma
+    return filled
+
+
+def typed(option, value):
+    name = f"--{option.replace('_', '-')}"
+    return (name,) if value is None else (name, value)
+
+
+def of_the_command_line(estimator, *said):
+    arguments = ["corpus", "--out", "run", *ESTIMATORS[estimator], *said]
+    with command.make_context("train", arguments) as ctx:
+        given = {field.name: ctx.params[field.name] for field in fields(ModelChoices)}
+    return record(ModelChoices(**given).training_options())
+
+
+def cases(estimator):
+    for option, sayings in ARGUMENTS.items():
+        if estimator in ONLY_OF.get(option, ESTIMATORS):
+            own = OF_LDA if estimator is LDA else {}
+            yield from ((option, *saying) for saying in own.get(option, sayings))
+
+
+ALL_CASES = [(kind, *case) for kind in ESTIMATORS for case in cases(kind)]
+OPTIONS = {argument: option for option, sayings in ARGUMENTS.items() for argument, *_ in sayings}
+
+
+def test_every_option_is_an_argument_or_has_a_reason_not_to_be():
+    options = {field.name for field in fields(ModelChoices)}
+
+    assert options == ARGUMENTS.keys() | NOT_ARGUMENTS.keys()
+    for estimator in ESTIMATORS:
+        assert {argument for _, argument, *_ in cases(estimator)} | BESIDE == set(
+            estimator().get_params()
+        )
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_without_arguments_it_is_what_train_does(estimator):
+    assert record(estimator().training_options()) == of_the_command_line(estimator)
+
+
+@pytest.mark.parametrize("learner", ["alternating", "gradient"])
+def test_learners_of_points_begin_with_more_components(learner):
+    options = DPGaussianMixture(learner=learner, **SPHERES).training_options()
+
+    said = ("--learner", learner, "--likelihood", "isotropic-gaussian")
+    assert record(options) == of_the_command_line(DPGaussianMixture, *said)
+    assert options.n_topics == 50
+
+
+@pytest.mark.parametrize(("estimator", "option", "argument", "value", "said", "also"), ALL_CASES)
+def test_an_argument_means_what_the_option_does(estimator, option, argument, value, said, also):
+    others = [word for name, own in also.items() for word in typed(OPTIONS[name], own)]
+    given = {name: (own,) if name == "moves" else own for name, own in also.items()}
+
+    found = record(estimator(**{argument: value}, **given).training_options())
+
+    assert found == of_the_command_line(estimator, *others, *typed(option, said))
+    assert found != record(estimator(**given).training_options())
