@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.allocations.mixtures import MixtureAllocation
 from sparsetopics.batches import FloatArray, IntArray, Vectors
 from sparsetopics.likelihoods.items import BLOCK_ITEMS
 from sparsetopics.likelihoods.likelihood import Estimates, ItemLikelihood
@@ -26,7 +26,7 @@ class MixtureModel:
     name: ModelName
     likelihood_name: LikelihoodName
     likelihood: ItemLikelihood[Any]  # the prior
-    mixture: DPMixture | FiniteMixture
+    mixture: MixtureAllocation
     posterior: Any  # of the likelihood, e.g. WishartPosterior
 
     @property

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import numpy as np
 
 from sparsetopics.allocations.items import ItemAllocation
-from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture, MixtureAllocation
 from sparsetopics.allocations.modes import DPModes
 from sparsetopics.allocations.nested import NestedAllocation
-from sparsetopics.batches import IntArray, ItemSource
+from sparsetopics.batches import FloatArray, IntArray, ItemSource
 from sparsetopics.errors import OptionError
 from sparsetopics.item_starts import components_of, sample_items
 from sparsetopics.kinds import DOCUMENT_LIKELIHOODS, VECTOR_LIKELIHOODS, things_of
@@ -64,7 +64,9 @@ def begin_mixture(
     return Statistics(components, allocation.zero_terms()), Prior(allocation, likelihood)
 
 
-def sharing_of(model: ModelName, *, at_modes: bool) -> type[DPMixture | FiniteMixture]:
+def sharing_of(
+    model: ModelName, *, at_modes: bool
+) -> Callable[[FloatArray, float], MixtureAllocation]:
     """How the components of a kind of mixture share items."""
     if model == "mixture":
         return FiniteMixture

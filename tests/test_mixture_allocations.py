@@ -7,10 +7,13 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 import reference_gaussian
+from sparsetopics.allocations.items import ItemAllocation
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.allocations.modes import DPModes
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = (DPMixture, FiniteMixture)
+ALL = (*KINDS, DPModes)
 
 
 def draw(seed, n_topics):
@@ -73,7 +76,7 @@ def test_an_empty_last_component_adds_exactly_zero_to_a_dp(seed, n_topics):
 @pytest.mark.parametrize("seed", range(5))
 def test_the_global_step_is_the_best_there_is(kind, seed):
     counts, entropies = draw(seed, 4)
-    best = kind.even(4, counts.sum(), 1.3).updated(counts)
+    best = kind(np.full(4, counts.sum() / 4), 1.3).updated(counts)
 
     value = best.elbo(counts, entropies)
 
@@ -110,13 +113,6 @@ def test_finite_weights_add_up_and_a_dp_keeps_a_tail():
     assert tail == pytest.approx((5 / 11) * (5 / 6) * (2 / 6), rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_even_components_share_the_items(kind):
-    allocation = kind.even(4, 10.0, 2.0)
-
-    np.testing.assert_array_equal(allocation.counts, np.full(4, 2.5))
-
-
 def test_finite_bound_at_no_items_is_zero():
     assert FiniteMixture(np.zeros(4), 2.0).elbo(np.zeros(4), np.zeros(4)) == 0.0
 
@@ -130,23 +126,24 @@ def test_finite_bound_equals_the_dirichlet_normalizers():
     np.testing.assert_allclose(bound, entropies.sum() + expected + gammaln(2.0), rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ALL)
 def test_moves_keep_the_items(kind):
-    allocation = kind(np.array([6.0, 1.0, 3.0, 0.0]), 2.0)
+    allocation = ItemAllocation(kind(np.array([6.0, 1.0, 3.0, 0.0]), 2.0))
 
     merged = allocation.merged(kept=0, absorbed=2)
     restricted = allocation.restricted(np.array([1, 2]))
     branched = allocation.branched(np.array([0, 0, 1, 2, 3]))
     reordered = allocation.reordered(np.array([2, 0, 3, 1]))
 
-    np.testing.assert_array_equal(merged.counts, [9.0, 1.0, 0.0])
-    np.testing.assert_array_equal(restricted.counts, [2.5, 7.5])
-    np.testing.assert_array_equal(branched.counts, [3.0, 3.0, 1.0, 3.0, 0.0])
-    np.testing.assert_array_equal(reordered.counts, [3.0, 6.0, 0.0, 1.0])
-    np.testing.assert_array_equal(allocation.restricted(np.array([3])).counts, [10.0])
-    np.testing.assert_array_equal(allocation.counts, [6.0, 1.0, 3.0, 0.0])
+    np.testing.assert_array_equal(merged.mixture.counts, [9.0, 1.0, 0.0])
+    np.testing.assert_array_equal(restricted.mixture.counts, [2.5, 7.5])
+    np.testing.assert_array_equal(branched.mixture.counts, [3.0, 3.0, 1.0, 3.0, 0.0])
+    np.testing.assert_array_equal(reordered.mixture.counts, [3.0, 6.0, 0.0, 1.0])
+    np.testing.assert_array_equal(allocation.restricted(np.array([3])).mixture.counts, [10.0])
+    np.testing.assert_array_equal(allocation.mixture.counts, [6.0, 1.0, 3.0, 0.0])
     assert [a.n_topics for a in (merged, restricted, branched, reordered)] == [3, 2, 5, 4]
-    assert merged.concentration == 2.0
+    assert merged.top_concentration == 2.0
+    assert {type(a.mixture) for a in (merged, restricted, branched, reordered)} == {kind}
 
 
 @given(seed=SEEDS, n_topics=st.integers(2, 8))
@@ -155,7 +152,7 @@ def test_components_by_falling_size_have_the_best_dp_bound(seed, n_topics):
     order = np.argsort(-counts, kind="stable")
 
     before = DPMixture(counts, 1.5)
-    after = before.reordered(order)
+    after = DPMixture(counts[order], 1.5)
 
     gain = after.elbo(after.counts, entropies[order]) - before.elbo(counts, entropies)
     assert gain >= -1e-9

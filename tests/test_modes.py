@@ -58,10 +58,3 @@ def test_no_other_sticks_have_a_higher_bound(counts, gamma, seed):
     best, entropies = DPModes(counts, gamma), np.zeros(len(counts))
 
     assert DPModes(other, gamma).elbo(counts, entropies) <= best.elbo(counts, entropies) + 1e-9
-
-
-def test_it_is_updated_and_reordered_as_what_it_is():
-    found = DPModes(np.array([1.0, 2.0]), 3.0)
-
-    assert isinstance(found.updated(np.array([5.0, 6.0])), DPModes)
-    np.testing.assert_array_equal(found.reordered(np.array([1, 0])).counts, [2.0, 1.0])

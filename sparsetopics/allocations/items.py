@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.allocations.mixtures import MixtureAllocation
 from sparsetopics.allocations.pair_gains import PairGains, item_pair_gains
 from sparsetopics.assignments import Assignments
 from sparsetopics.batches import FloatArray, IntArray, ItemBatch
@@ -22,7 +22,7 @@ from sparsetopics.statistics import DocumentLengths
 class ItemAllocation:
     """The weights of a finite or a Dirichlet process mixture."""
 
-    mixture: DPMixture | FiniteMixture
+    mixture: MixtureAllocation
 
     @property
     def n_topics(self) -> int:
@@ -63,7 +63,7 @@ class ItemAllocation:
         return self.mixture.elbo(terms.counts, terms.assignment_entropy)
 
     def updated(self, terms: ItemTerms) -> ItemAllocation:
-        return ItemAllocation(self.mixture.updated(terms.counts))
+        return self._of(terms.counts)
 
     def learned(self, terms: ItemTerms, lengths: DocumentLengths) -> ItemAllocation:
         """As it is: γ is not learned."""
@@ -75,13 +75,26 @@ class ItemAllocation:
         return item_pair_gains(batches, terms.counts)
 
     def merged(self, kept: int, absorbed: int) -> ItemAllocation:
-        return ItemAllocation(self.mixture.merged(kept, absorbed))
+        """Component ``kept`` takes the items of ``absorbed``, which goes."""
+        counts = self.mixture.counts.copy()
+        counts[kept] += counts[absorbed]
+        return self._of(np.delete(counts, absorbed))
 
     def restricted(self, kept: IntArray) -> ItemAllocation:
-        return ItemAllocation(self.mixture.restricted(kept))
+        """The items of the others are shared out among those that are ``kept``."""
+        counts = self.mixture.counts
+        left = counts[kept]
+        total = left.sum()
+        if total == 0.0:
+            return self._of(np.full(len(kept), counts.sum() / len(kept)))
+        return self._of(left * (counts.sum() / total))
 
     def branched(self, parents: IntArray) -> ItemAllocation:
-        return ItemAllocation(self.mixture.branched(parents))
+        """Children share the items of their parent."""
+        return self._of(self.mixture.counts[parents] / np.bincount(parents)[parents])
 
     def reordered(self, order: IntArray) -> ItemAllocation:
-        return ItemAllocation(self.mixture.reordered(order))
+        return self._of(self.mixture.counts[order])
+
+    def _of(self, counts: FloatArray) -> ItemAllocation:
+        return ItemAllocation(self.mixture.updated(counts))

@@ -12,11 +12,21 @@ from typing import Protocol, Self
 import numpy as np
 from scipy.special import betaln, gammaln, psi
 
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.batches import FloatArray
 
 
 class MixtureAllocation(Protocol):
     """How items share components; every method leaves the object as it is."""
+
+    @property
+    def counts(self) -> FloatArray:
+        """N_k that the weights follow from, (n_topics,)."""
+        ...
+
+    @property
+    def concentration(self) -> float:
+        """γ."""
+        ...
 
     @property
     def n_topics(self) -> int: ...
@@ -36,23 +46,7 @@ class MixtureAllocation(Protocol):
         ...
 
     def updated(self, counts: FloatArray) -> Self:
-        """The global step: the weights at their optimum for N_k, (n_topics,)."""
-        ...
-
-    def merged(self, kept: int, absorbed: int) -> Self:
-        """Component ``kept`` takes the items of ``absorbed``, which goes."""
-        ...
-
-    def restricted(self, kept: IntArray) -> Self:
-        """Some components only; the items of the others are shared out among them."""
-        ...
-
-    def branched(self, parents: IntArray) -> Self:
-        """Children share the items of their parent, ``parents`` (n_children,)."""
-        ...
-
-    def reordered(self, order: IntArray) -> Self:
-        """Component ``order[k]`` becomes component k."""
+        """The global step: the weights at their optimum for N_k, of any number of components."""
         ...
 
 
@@ -66,11 +60,6 @@ class DPMixture:
 
     counts: FloatArray  # (n_topics,)  N_k
     concentration: float  # γ
-
-    @classmethod
-    def even(cls, n_topics: int, n_items: float, concentration: float) -> Self:
-        """All components of the same size."""
-        return cls(np.full(n_topics, n_items / n_topics), concentration)
 
     @property
     def n_topics(self) -> int:
@@ -112,18 +101,6 @@ class DPMixture:
     def updated(self, counts: FloatArray) -> Self:
         return replace(self, counts=counts)
 
-    def merged(self, kept: int, absorbed: int) -> Self:
-        return replace(self, counts=_merged(self.counts, kept, absorbed))
-
-    def restricted(self, kept: IntArray) -> Self:
-        return replace(self, counts=_restricted(self.counts, kept))
-
-    def branched(self, parents: IntArray) -> Self:
-        return replace(self, counts=_branched(self.counts, parents))
-
-    def reordered(self, order: IntArray) -> Self:
-        return replace(self, counts=self.counts[order])
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FiniteMixture:
@@ -131,11 +108,6 @@ class FiniteMixture:
 
     counts: FloatArray  # (n_topics,)  N_k
     concentration: float  # γ, in total
-
-    @classmethod
-    def even(cls, n_topics: int, n_items: float, concentration: float) -> Self:
-        """All components of the same size."""
-        return cls(np.full(n_topics, n_items / n_topics), concentration)
 
     @property
     def n_topics(self) -> int:
@@ -170,18 +142,6 @@ class FiniteMixture:
     def updated(self, counts: FloatArray) -> Self:
         return replace(self, counts=counts)
 
-    def merged(self, kept: int, absorbed: int) -> Self:
-        return replace(self, counts=_merged(self.counts, kept, absorbed))
-
-    def restricted(self, kept: IntArray) -> Self:
-        return replace(self, counts=_restricted(self.counts, kept))
-
-    def branched(self, parents: IntArray) -> Self:
-        return replace(self, counts=_branched(self.counts, parents))
-
-    def reordered(self, order: IntArray) -> Self:
-        return replace(self, counts=self.counts[order])
-
 
 def later(counts: FloatArray) -> FloatArray:
     """N_{>k} = Σ_{l>k} N_l, (n_topics,); summed from the end, so that no rounding is left there."""
@@ -197,23 +157,3 @@ def expected_logs(taken: FloatArray, left: FloatArray) -> tuple[FloatArray, Floa
 
 def _log_beta(concentrations: FloatArray) -> float:
     return float(gammaln(concentrations).sum() - gammaln(concentrations.sum()))
-
-
-def _merged(counts: FloatArray, kept: int, absorbed: int) -> FloatArray:
-    merged = counts.copy()
-    merged[kept] += merged[absorbed]
-    return np.delete(merged, absorbed)
-
-
-def _restricted(counts: FloatArray, kept: IntArray) -> FloatArray:
-    left = counts[kept]
-    total = left.sum()
-    if total == 0.0:
-        return np.full(len(kept), counts.sum() / len(kept))
-    shared: FloatArray = left * (counts.sum() / total)
-    return shared
-
-
-def _branched(counts: FloatArray, parents: IntArray) -> FloatArray:
-    branched: FloatArray = counts[parents] / np.bincount(parents)[parents]
-    return branched

@@ -7,18 +7,25 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import xlogy
 
-from sparsetopics.allocations.mixtures import DPMixture, later
+from sparsetopics.allocations.mixtures import later
 from sparsetopics.batches import FloatArray
 
 NEVER = -1e30  # log weight of a component without items: below all others, and finite
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DPModes(DPMixture):
+class DPModes:
     """v_k = N_k / (N_k + N_{>k} + γ − 1), where Beta(1 + N_k, γ + N_{>k}) is highest; γ ≥ 1.
 
     The product of sticks telescopes: w_k = N_k / (N + γ − 1).
     """
+
+    counts: FloatArray  # (n_topics,)  N_k
+    concentration: float  # γ
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.counts)
 
     @property
     def expected_log_weights(self) -> FloatArray:
@@ -44,6 +51,9 @@ class DPModes(DPMixture):
         rest = np.divide(left, here, out=np.ones(len(left)), where=here > 0.0)  # 1 − v_k
         joint = xlogy(counts, sticks) + xlogy(self._left_of(counts), rest)
         return float((entropies + joint).sum())
+
+    def updated(self, counts: FloatArray) -> DPModes:
+        return DPModes(counts, self.concentration)
 
     def _left_of(self, counts: FloatArray) -> FloatArray:
         """N_{>k} + γ − 1, (n_topics,)."""
