@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import NamedTuple
 
 from sparsetopics.corpora.corpus import Corpus
@@ -28,7 +29,9 @@ from sparsetopics.corpora.pruning import PruningOptions
 from sparsetopics.corpora.sources import names_of
 from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.errors import OptionError, OutputError
-from sparsetopics.staging import staged_file
+from sparsetopics.staging import alone_at, put_in_place
+
+_LOCK_FILE = "lock"
 
 
 class AppendSummary(NamedTuple):
@@ -106,9 +109,17 @@ def _check_tokenizer(tokenizer: TokenizerOptions | None, manifest: Manifest, whe
 
 @contextmanager
 def _scratch_in(folder: Path) -> Iterator[Path]:
+    """A folder beside the shards; whatever a process that was killed has left there goes."""
+    own = folder / ".append"
     try:
-        with TemporaryDirectory(prefix=".append-", dir=folder) as scratch:
-            yield Path(scratch)
+        own.mkdir(exist_ok=True)
+        with alone_at(folder, own / _LOCK_FILE, "appends to it"):
+            for left in own.glob("new-*"):
+                shutil.rmtree(left)
+            try:
+                yield Path(mkdtemp(prefix="new-", dir=own))
+            finally:
+                shutil.rmtree(own, ignore_errors=True)
     except OSError as error:
         raise OutputError(
             str(folder),
@@ -149,11 +160,9 @@ def _commit(
     try:
         for shard in shards:
             moved.append(folder / shard.file.file)
-            with staged_file(moved[-1], overwrite=True) as path:
-                os.rename(scratch / shard.file.file, path)
+            put_in_place(scratch / shard.file.file, moved[-1])
         longer.save(scratch)
-        with staged_file(folder / FILE_NAME, overwrite=True) as path:
-            os.rename(scratch / FILE_NAME, path)
+        put_in_place(scratch / FILE_NAME, folder / FILE_NAME)
     except BaseException:
         if Manifest.load(folder) == before:
             for shard_path in moved:

@@ -27,7 +27,7 @@ from sparsetopics.corpora.sources import SourceFile
 from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.errors import ClusterError, OutputError
 from sparsetopics.small_files import parse_json, read_small
-from sparsetopics.staging import held_lock, publish_folder, put_in_place, refused
+from sparsetopics.staging import alone_at, publish_folder, put_in_place, refused
 
 _JOB_FILE, _TOKENIZER_FILE, _LOCK_FILE = "job.json", "tokenizer.json", "lock"
 _WAY_ON = "What was read is kept; the same command goes on."
@@ -153,14 +153,7 @@ def work_folder(
     try:
         was_there = place.folder.exists()
         place.folder.mkdir(exist_ok=True)
-        with held_lock(place.folder / _LOCK_FILE) as is_ours:
-            if not is_ours:
-                raise OutputError(
-                    str(out),
-                    found="another process that makes it",
-                    wanted="an output of its own",
-                    hint="Wait until it is done, or stop it.",
-                )
+        with alone_at(out, place.folder / _LOCK_FILE, "makes it"):
             if was_there:
                 _take_over(place, out, job, overwrite=overwrite, say=say)
             try:

@@ -107,11 +107,20 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def held_lock(path: Path) -> Iterator[bool]:
-    """Hold the lock of the file ``path``, made if it is not there, and tell whether it is ours; a
-    process that is killed lets go."""
-    with path.open("a+b") as file:
-        yield _taken(file, path)
+def alone_at(output: Path, lock: Path, doing: str) -> Iterator[None]:
+    """Hold the lock of the file ``lock``, made if it is not there; who is killed lets go.
+
+    Raises OutputError, of ``output``, if another process holds it; ``doing`` says what that does.
+    """
+    with lock.open("a+b") as file:
+        if not _taken(file, lock):
+            raise OutputError(
+                str(output),
+                found=f"another process that {doing}",
+                wanted="one at a time",
+                hint="Wait until it is done, or stop it.",
+            )
+        yield
 
 
 def _taken(file: BinaryIO, path: Path) -> bool:

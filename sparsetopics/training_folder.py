@@ -33,7 +33,7 @@ from sparsetopics.run_files import (
     parse_object,
     read_text,
 )
-from sparsetopics.staging import check_output, held_lock, put_in_place, sync, sync_tree
+from sparsetopics.staging import alone_at, check_output, put_in_place, sync, sync_tree
 
 CHECKPOINT_FILE = "checkpoint.npz"
 LOCK_FILE = "lock"
@@ -213,12 +213,5 @@ def _way_on(folder: TrainingFolder) -> str:
 @contextmanager
 def _locked(run: Path) -> Iterator[None]:
     """Keep others from training there; a process that is killed lets go."""
-    with held_lock(run / STATE_FOLDER / LOCK_FILE) as is_ours:
-        if not is_ours:
-            raise OutputError(
-                str(run),
-                found="another process that trains there",
-                wanted="a folder of its own",
-                hint="Wait until it is done, or stop it.",
-            )
+    with alone_at(run, run / STATE_FOLDER / LOCK_FILE, "trains there"):
         yield

@@ -126,7 +126,7 @@ def test_whatever_fails_the_old_corpus_is_intact(place, lines, corpus, monkeypat
     elif place == "shards":
         monkeypatch.setattr(ShardWriter, "append", fail)
     elif place == "first move":
-        monkeypatch.setattr(append_module, "staged_file", fail)
+        monkeypatch.setattr(append_module, "put_in_place", fail)
     else:
         monkeypatch.setattr(Manifest, "save", fail)
 
@@ -156,7 +156,7 @@ append([{source!r}], {corpus!r})
 
 @pytest.mark.parametrize("survives", [1, 2])
 def test_a_process_that_dies_leaves_the_old_corpus(survives, lines, corpus):
-    """Nothing is cleaned up after it: leftovers do not matter, and the next append goes well."""
+    """What it leaves does not matter, and the next append, which goes well, takes it away."""
     before = files_of(corpus)
     program = DYING.format(survives=survives, source=str(lines[1]), corpus=str(corpus))
 
@@ -164,23 +164,38 @@ def test_a_process_that_dies_leaves_the_old_corpus(survives, lines, corpus):
 
     after = {path.name: path.read_bytes() for path in corpus.iterdir() if path.is_file()}
     assert {name: after[name] for name in before} == before
-    assert len(after) > len(before)
+    assert len(after) == len(before) + survives - 1  # shards that nothing knows of
+    assert any(file.is_file() for file in (corpus / ".append").glob("new-*/*"))
     assert validate(corpus) == []
     assert append(lines[1:], corpus).n_added > 0
     assert validate(corpus) == []
+    assert not (corpus / ".append").exists()
 
 
 def test_a_corpus_that_changes_meanwhile_is_left_alone(lines, corpus):
-    other = []
-
-    def interfere(progress):
-        if progress.stage == "writing" and not other:
-            other.append(append(lines[1:], corpus))
+    changed = replace(Manifest.load(corpus), n_skipped=7)
 
     with pytest.raises(OutputError, match="has changed meanwhile"):
-        append(lines, corpus, on_progress=interfere)
+        append(lines, corpus, on_progress=lambda progress: changed.save(corpus))
 
-    assert Corpus.open(corpus).n_docs == other[0].corpus.n_documents
+    assert Manifest.load(corpus) == changed
+    assert validate(corpus) == []
+
+
+def test_two_at_once_are_refused(lines, corpus):
+    refusals = []
+
+    def again(progress):
+        if not refusals:
+            with pytest.raises(OutputError, match="found another process that appends") as told:
+                append(lines[1:], corpus)
+            refusals.append(told)
+
+    n_before = Corpus.open(corpus).n_docs
+    added = append(lines[1:], corpus, on_progress=again).n_added
+
+    assert refusals
+    assert Corpus.open(corpus).n_docs == n_before + added
     assert validate(corpus) == []
 
 
