@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparsetopics.batches import IntArray
-from sparsetopics.corpora.arrow_numbers import numbers_of
+from sparsetopics.corpora.arrow_numbers import arrow_numbers, arrow_strings, numbers_of
 from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.errors import CorpusFormatError
 from sparsetopics.small_files import parse_json
@@ -47,9 +47,9 @@ class Vocabulary:
     def save(self, folder: Path) -> None:
         table = pa.table(
             {
-                "word": pa.array(self.words, pa.string()),
-                "document_frequency": pa.array(self.document_frequency, pa.int64()),
-                "term_frequency": pa.array(self.term_frequency, pa.int64()),
+                "word": arrow_strings(self.words),
+                "document_frequency": arrow_numbers(self.document_frequency),
+                "term_frequency": arrow_numbers(self.term_frequency),
             }
         ).replace_schema_metadata({_TOKENIZER_KEY: json.dumps(self.tokenizer)})
         pq.write_table(table, folder / FILE_NAME, compression="zstd")

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparsetopics.batches import DocumentBatch, FloatArray, VectorBatch
+from sparsetopics.corpora.arrow_numbers import arrow_numbers, arrow_strings
 from sparsetopics.executors import Spread, spread_here
 from sparsetopics.inference import topic_proportions
 from sparsetopics.mixture_model import MixtureModel
@@ -137,8 +138,8 @@ def _write(
         pq.ParquetWriter(scratch, schema, compression="zstd") as writer,
     ):
         for own_names, own in zip(names, shares, strict=True):
-            flat = pa.array(own.astype(np.float32).ravel())
+            flat = arrow_numbers(own.astype(np.float32).ravel())
             rows = pa.FixedSizeListArray.from_arrays(flat, type=kind)
-            writer.write_table(pa.table([pa.array(own_names, pa.string()), rows], schema=schema))
+            writer.write_table(pa.table([arrow_strings(own_names), rows], schema=schema))
             n_rows += len(own)
     return n_rows
