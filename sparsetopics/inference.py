@@ -36,9 +36,9 @@ def topic_proportions(
     weights = np.ascontiguousarray(topic_word.T[rows.words])
     weights /= np.maximum(weights.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     narrow = weights.astype(np.float32)
-    prior = np.ascontiguousarray(doc_concentration, np.float64)
     counts = batch.word_counts.astype(np.float64)
-    indptr = batch.indptr.copy()  # writable, whatever the corpus gave: one numba signature
+    # Writable, whatever the corpus gave and however the model is loaded: one numba signature.
+    prior, indptr = np.array(doc_concentration, np.float64), batch.indptr.copy()
     doc_topic_counts = np.zeros((batch.n_docs, n_topics))
     with open_executor(workers) as executor:
         first_topics = choose_first_topics(narrow, n_topics, executor)

@@ -6,7 +6,7 @@ import pytest
 import reference_lda
 from reference_lda import Visit
 from simulated_documents import batch_of_counts, read_only, simulate
-from sparsetopics import inference
+from sparsetopics import _kernels, inference
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.inference import topic_proportions
 
@@ -43,6 +43,16 @@ def test_equal_to_plain_mean_field(batch, topic_word, alpha):
     found = topic_proportions(batch, topic_word, alpha)
 
     np.testing.assert_allclose(found, posterior / posterior.sum(axis=1, keepdims=True), atol=1e-5)
+
+
+def test_a_model_mapped_from_a_file_compiles_nothing_more(batch, topic_word, alpha):
+    expected = topic_proportions(batch, topic_word, alpha)
+    n_compiled = len(_kernels.infer_block.signatures)
+    read_only(topic_word, alpha)
+
+    np.testing.assert_array_equal(topic_proportions(batch, topic_word, alpha), expected)
+
+    assert len(_kernels.infer_block.signatures) == n_compiled
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

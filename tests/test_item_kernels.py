@@ -15,11 +15,12 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 def share(log_weights, n_slots):
     n_items, n_topics = log_weights.shape
-    log_weights.flags.writeable = False
+    given = log_weights.copy()
     topics = np.full((n_items, n_slots), 99, np.uint32)
     shares = np.full((n_items, n_slots), np.nan, np.float32)
     totals, entropies = np.full(n_items, np.nan), np.zeros(n_topics)
     _item_kernels.share_items(log_weights, topics, shares, totals, entropies)
+    np.testing.assert_array_equal(log_weights, given)
     return topics, shares, totals, entropies
 
 
