@@ -19,6 +19,7 @@ class ModelKind(NamedTuple):
 
     begin: str  # module:function, ``training.Begin``
     finish: str  # module:function, ``training.Finish``
+    estimator: str | None = None  # module:class that a run is loaded as; None: by its likelihood
 
 
 class LikelihoodKind(NamedTuple):
@@ -28,6 +29,7 @@ class LikelihoodKind(NamedTuple):
     grows: bool = False  # it has ``vectors.VectorLikelihood``'s means over nodes of a tree
     at_modes: bool = False  # its parameters may be points, and its variance given
     has_means: bool = True  # its components are densest at their means, which tell them apart
+    estimators: Mapping[str, str] = {}  # of each model, module:class that a run is loaded as
 
 
 class LearnerKind(NamedTuple):
@@ -60,27 +62,46 @@ _MIXTURE = ModelKind(
     "sparsetopics.mixture_models:begin_mixture", "sparsetopics.mixture_models:make_mixture_model"
 )
 MODELS: dict[str, ModelKind] = {
-    "lda": _TOPICS,
-    "hdp": _TOPICS,
+    "lda": _TOPICS._replace(estimator="sparsetopics.estimators:LDA"),
+    "hdp": _TOPICS._replace(estimator="sparsetopics.estimators:HDP"),
     "dp-mixture": _MIXTURE,
     "mixture": _MIXTURE,
 }
 
+_OF_GAUSSIANS = {
+    "mixture": "sparsetopics.mixture_estimators:GaussianMixture",
+    "dp-mixture": "sparsetopics.mixture_estimators:DPGaussianMixture",
+}
 VECTOR_LIKELIHOODS: dict[str, LikelihoodKind] = {
     "zero-mean-gaussian": LikelihoodKind(
-        "sparsetopics.likelihoods.zero_mean_gaussian:ZeroMeanGaussian", grows=True, has_means=False
+        "sparsetopics.likelihoods.zero_mean_gaussian:ZeroMeanGaussian",
+        grows=True,
+        has_means=False,
+        estimators=_OF_GAUSSIANS,
     ),
-    "gaussian": LikelihoodKind("sparsetopics.likelihoods.gaussian:Gaussian", grows=True),
+    "gaussian": LikelihoodKind(
+        "sparsetopics.likelihoods.gaussian:Gaussian", grows=True, estimators=_OF_GAUSSIANS
+    ),
     "diagonal-gaussian": LikelihoodKind(
-        "sparsetopics.likelihoods.diagonal_gaussian:DiagonalGaussian", grows=True
+        "sparsetopics.likelihoods.diagonal_gaussian:DiagonalGaussian",
+        grows=True,
+        estimators=_OF_GAUSSIANS,
     ),
     "isotropic-gaussian": LikelihoodKind(
-        "sparsetopics.likelihoods.isotropic_gaussian:IsotropicGaussian", grows=True, at_modes=True
+        "sparsetopics.likelihoods.isotropic_gaussian:IsotropicGaussian",
+        grows=True,
+        at_modes=True,
+        estimators=_OF_GAUSSIANS,
     ),
 }
 DOCUMENT_LIKELIHOODS: dict[str, LikelihoodKind] = {
     "multinomial": LikelihoodKind(
-        "sparsetopics.likelihoods.multinomial:Multinomial", has_means=False
+        "sparsetopics.likelihoods.multinomial:Multinomial",
+        has_means=False,
+        estimators={
+            "mixture": "sparsetopics.document_mixture_estimators:MultinomialMixture",
+            "dp-mixture": "sparsetopics.document_mixture_estimators:DPMultinomialMixture",
+        },
     ),
 }
 LIKELIHOODS: Mapping[str, LikelihoodKind] = ChainMap(DOCUMENT_LIKELIHOODS, VECTOR_LIKELIHOODS)

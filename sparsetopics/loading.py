@@ -8,27 +8,17 @@ from typing import Any
 
 from sparsetopics import fitting
 from sparsetopics.document_mixture_estimators import DPMultinomialMixture, MultinomialMixture
+from sparsetopics.errors import RunError
 from sparsetopics.estimators import HDP, LDA
+from sparsetopics.kinds import LIKELIHOODS, MODELS, imported
 from sparsetopics.mixture_estimators import DPGaussianMixture, GaussianMixture
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.model import TopicModel
-from sparsetopics.options import ModelName
 from sparsetopics.stored_models import load_any_run
 
 AnyEstimator = (
     LDA | HDP | GaussianMixture | DPGaussianMixture | MultinomialMixture | DPMultinomialMixture
 )
-# Of each kind of model.
-OF_WORDS: Mapping[ModelName, type[AnyEstimator]] = {
-    "lda": LDA,
-    "hdp": HDP,
-    "mixture": MultinomialMixture,
-    "dp-mixture": DPMultinomialMixture,
-}
-OF_VECTORS: Mapping[ModelName, type[AnyEstimator]] = {
-    "mixture": GaussianMixture,
-    "dp-mixture": DPGaussianMixture,
-}
 # Where the options of a run have the arguments of constructors.
 OPTION_PATHS: Mapping[str, tuple[str, ...]] = {
     "n_components": ("n_topics",),
@@ -57,16 +47,30 @@ def load(path: str | Path) -> AnyEstimator:
     """The fitted estimator in a run folder, written by ``save`` or by ``sparsetopics train``.
 
     Its arguments are those it was trained with. It has all but what ``partial_fit`` needs. Raises
-    RunError for a folder that is damaged or no run.
+    RunError for a folder that is damaged or no run, or of a model that has no estimator.
     """
     run = load_any_run(Path(path))
-    classes = OF_VECTORS if run.vocabulary is None else OF_WORDS
-    estimator = classes[run.model.name]()
+    estimator = _class_of(run.model, run.path)()
     estimator.set_params(**_arguments(run.model, run.settings, estimator.get_params()))
     estimator.n_features_in_ = _width(run.model)
     trace, facts = [dict(entry) for entry in run.trace], run.settings["corpus"]
     fitting.show(estimator, run.model, trace, facts, run.vocabulary)
     return estimator
+
+
+def _class_of(model: TopicModel | MixtureModel, path: Path) -> type[AnyEstimator]:
+    where = MODELS[model.name].estimator
+    if isinstance(model, MixtureModel):
+        where = LIKELIHOODS[model.likelihood_name].estimators.get(model.name)
+        if where is None:
+            raise RunError(
+                str(path),
+                found=f"a {model.name} with {model.likelihood_name}, which has no estimator",
+                wanted="another likelihood",
+                hint="The commands read it.",
+            )
+    kind: type[AnyEstimator] = imported(str(where))
+    return kind
 
 
 def _width(model: TopicModel | MixtureModel) -> int:

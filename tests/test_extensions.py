@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import sparsetopics
 import toy_command
 import toy_readers
 from collections_on_disk import documents_of
@@ -19,7 +20,7 @@ from sparsetopics.corpora.formats import FORMATS, Format
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.vector_formats import VECTOR_FORMATS, VectorFormat
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError, SourceError
+from sparsetopics.errors import OptionError, RunError, SourceError
 from sparsetopics.exports.targets import CORPUS_TARGETS, RUN_TARGETS, corpus_writer, run_writer
 from sparsetopics.kinds import LearnerKind, LikelihoodKind, MoveKind
 from sparsetopics.likelihoods.normals import mixture_log_densities
@@ -81,6 +82,8 @@ def test_a_likelihood_is_a_file_and_a_line(monkeypatch, tmp_path, corpora, seed)
     bounds = [entry["elbo_per_token"] for entry in run.trace]
     assert np.all(np.diff(bounds) > -1e-9), bounds
     assert arrays_of(part) == arrays_of(whole)
+    with pytest.raises(RunError, match="a dp-mixture with poisson, which has no estimator"):
+        sparsetopics.load(whole)
 
 
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
@@ -198,6 +201,8 @@ def test_an_export_is_a_file_and_a_line(monkeypatch, tmp_path, corpora):
 
 
 def test_every_line_leads_somewhere():
+    for likelihood in kinds.LIKELIHOODS.values():
+        assert all(callable(kinds.imported(where)) for where in likelihood.estimators.values())
     for registry in (kinds.LIKELIHOODS, kinds.MOVES):
         assert all(callable(kinds.imported(kind.where)) for kind in registry.values())
     for kind in kinds.LEARNERS.values():
