@@ -18,7 +18,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
-from sparsetopics.errors import ClusterError, OptionError
+from sparsetopics.errors import ClusterError, OptionError, SparsetopicsError
 from sparsetopics.options import Workplace
 
 CONNECT_SECONDS = 10
@@ -33,7 +33,9 @@ LOCAL_SETTINGS: dict[str, Any] = {  # of a cluster that is started here
 }
 NO_WORKER_SECONDS = 0.2  # between two looks whether there is a worker
 SETTINGS = {"distributed.admin.large-graph-warning-threshold": "64 GB"}  # a model is no graph
-RETRIES = 3  # of a task that fails for another reason, such as a shared disk that lags behind
+# Of a task that fails for another reason, such as a shared disk that lags behind; what is wrong
+# with data or options is so wherever it is tried.
+RETRIES = 3
 AHEAD = 3  # tasks for each thread that are handed out before the first result is taken
 AHEAD_WITH_DATA = 2  # where they hold what is worked on
 PATIENCE = 5.0  # seconds before workers are looked after for the first time, and at most, as long
@@ -111,6 +113,12 @@ class _Task(NamedTuple):
     item: Any
     address: str  # of the worker that it was meant for
     future: Any
+
+
+class _Refusal(NamedTuple):
+    """What came of a task that would be refused again, wherever it is tried."""
+
+    error: SparsetopicsError
 
 
 class _Worker(NamedTuple):
@@ -203,12 +211,14 @@ class Cluster:
         patience = PATIENCE
         while True:
             try:
-                result: Result = _result(waiting[0].future, patience)
+                result: Result | _Refusal = _result(waiting[0].future, patience)
             except TimeoutError:
                 self._renew(function, shared, waiting)
                 patience = min(2 * patience, MOST_PATIENCE)
             else:
                 waiting.popleft()
+                if isinstance(result, _Refusal):
+                    raise result.error
                 return result
 
     def _renew(
@@ -263,10 +273,20 @@ def blas_threads() -> int:
     return max(counts, default=1)
 
 
-def _as_in_driver(n_threads: int, function: Callable[..., Result], *given: Any) -> Result:
-    """In a worker: what the driver would get."""
+def _as_in_driver(
+    n_threads: int, function: Callable[..., Result], *given: Any
+) -> Result | _Refusal:
+    """In a worker: what the driver would get.
+
+    What a disk has refused may go well the next time, and Dask tries it again.
+    """
     _limit_blas(n_threads)
-    return function(*given)
+    try:
+        return function(*given)
+    except SparsetopicsError as error:
+        if isinstance(error.__cause__, OSError):
+            raise
+        return _Refusal(error)
 
 
 @lru_cache(maxsize=1)

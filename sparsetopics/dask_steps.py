@@ -117,12 +117,13 @@ def _kept_source(job: Job) -> Source:
     manifest = job.plan.at(job.plan.corpus) / MANIFEST
     found = file_sha256(manifest) if manifest.exists() else None
     if found != job.fingerprint:
+        lagging = FileNotFoundError(manifest) if found is None else None  # or there is none
         raise RunError(
             str(manifest.parent),
             found="no corpus" if found is None else "another corpus",
             wanted="in every worker that of training, under the same path",
             hint="Keep corpus and run on a disk that all machines share.",
-        )
+        ) from lagging
     return divided(job.plan, np.random.default_rng(job.plan.seed))
 
 
@@ -150,7 +151,7 @@ def read_globals(folder: Path) -> Globals:
             str(folder.parent),
             found="no such folder in a worker",
             wanted="a run on a disk that all machines share",
-        )
+        ) from FileNotFoundError(folder.parent)
     tree = json.loads((folder / TREE).read_text(encoding="utf-8"))
     arrays = {path.stem: _loaded(path) for path in folder.glob("*.npy")}
     current: Globals = decode(tree, arrays, Memo(folder))

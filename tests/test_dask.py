@@ -19,10 +19,11 @@ from threadpoolctl import threadpool_limits
 from sparsetopics import dask_cluster, dask_steps, run_keeper, training
 from sparsetopics.cli.main import main
 from sparsetopics.corpora import shards, vector_shards
-from sparsetopics.dask_cluster import placed
+from sparsetopics.dask_cluster import RETRIES, open_cluster, placed
 from sparsetopics.errors import ClusterError, OptionError, RunError
 from sparsetopics.learners.memoized import MemoizedLearner
 from sparsetopics.memo import Memo, OnDisk
+from sparsetopics.options import Workplace
 from sparsetopics.resumed_runs import resume_run
 from sparsetopics.run_plans import RunPlan
 from sparsetopics.statistics import Statistics
@@ -280,6 +281,22 @@ def test_a_worker_with_another_corpus_says_so(plan_of, monkeypatch, tmp_path):
         train_run(plan_of("lda"))
 
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(("cause", "n_tries"), [(None, 1), (OSError("stale"), 1 + RETRIES)])
+def test_what_is_refused_is_tried_again_only_where_a_disk_refused(
+    cluster, tmp_path, cause, n_tries
+):
+    def refused(item):
+        with (tmp_path / "tries").open("a") as file:
+            file.write("x")
+        raise OptionError("laps", found="0", wanted="1") from cause
+
+    place = Workplace("dask", scheduler=cluster.scheduler_address)
+    with open_cluster(place) as workers, pytest.raises(OptionError, match="laps: found 0"):
+        list(workers.map(refused, [0]))
+
+    assert len((tmp_path / "tries").read_text()) == n_tries
 
 
 def test_what_an_error_says_survives_the_way_back():
