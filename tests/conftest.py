@@ -1,8 +1,13 @@
 """Settings and small worlds that several tests share."""
 
 import json
+import os
 from functools import partial
 from string import ascii_lowercase
+
+# Before numpy is imported: threads of BLAS wait for each other by spinning, and where two processes
+# test, that takes ten times as long as what they compute.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pytest
