@@ -25,7 +25,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@command.command(short_help="Print how much a corpus holds.")
 @_CORPUS
 @_JSON
 def info(corpus: Path, as_json: bool) -> None:
@@ -45,7 +45,7 @@ def info(corpus: Path, as_json: bool) -> None:
         click.echo(f"{name.removeprefix('n_').replace('_', ' '):<16}{value:>16,}")
 
 
-@command.command()
+@command.command(short_help="Check every file of a corpus.")
 @_CORPUS
 @_JSON
 def validate(corpus: Path, as_json: bool) -> None:
@@ -75,7 +75,7 @@ def validate(corpus: Path, as_json: bool) -> None:
         )
 
 
-@command.command()
+@command.command(short_help="Divide a corpus into two at random.")
 @_CORPUS
 @click.option(
     "--held-out",
@@ -127,7 +127,7 @@ def split(
         click.echo(f"{path[1]}: {said}")
 
 
-@command.command()
+@command.command(short_help="Write word counts for gensim and others.")
 @_CORPUS
 @click.option(
     "--to", "target", type=click.Choice(list(CORPUS_TARGETS)), required=True, help="Format."

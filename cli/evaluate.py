@@ -23,8 +23,19 @@ if TYPE_CHECKING:
     from sparsetopics.executors import Spread
 
 
+def _at_least_one(
+    ctx: click.Context, param: click.Parameter, runs: tuple[Path, ...]
+) -> tuple[Path, ...]:
+    """Of a single path click would say that RUN is missing, where it is HELDOUT."""
+    if not runs:
+        raise click.UsageError("Say a run and, last, the held-out corpus.", ctx)
+    return runs
+
+
 @click.command()
-@click.argument("runs", metavar="RUN...", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument(
+    "runs", metavar="RUN...", type=click.Path(path_type=Path), nargs=-1, callback=_at_least_one
+)
 @click.argument("heldout", type=click.Path(path_type=Path))
 @click.option("--report", type=click.Path(path_type=Path), help="Also write an HTML page.")
 @click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
@@ -79,7 +90,8 @@ def command(
     where: WorkplaceChoices,
     as_json: bool,
 ) -> None:
-    """Score each RUN on the documents of HELDOUT, a corpus ingested with --vocabulary.
+    """Score each RUN on the documents of HELDOUT, a corpus under the words of the training: the
+    other part of a `sparsetopics corpus split`, or ingested with --vocabulary.
 
     Document completion: 80 % of a document's word types are seen, the rest is predicted. Beside
     the score stand the ELBO per token of the training documents after the last lap, and the

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from sparsetopics.cli.help_sections import command_with
 from sparsetopics.cli.ingest_documents import DocumentChoices, document_options
 from sparsetopics.cli.ingest_progress import showing_progress
 from sparsetopics.cli.ingest_vectors import VectorChoices, vector_options
@@ -26,6 +27,20 @@ Sources = tuple[str, ...]
 
 _MOST_WORKERS = 4  # by default: each adds some 150 MB
 _DOCUMENTS, _VECTORS = "documents", "vectors"
+_HELP_SECTIONS = {
+    "Words": (
+        "stop_words", "min_df", "max_df", "max_words", "ngrams", "phrases", "phrase_threshold",
+        "token_pattern", "lowercase", "tokenizer",
+    ),
+    "Sources": (
+        "format_name", "kind", "text_field", "id_field", "label_field", "vocabulary_file",
+        "encoding_errors",
+    ),
+    "Vectors and images": (
+        "columns", "values_field", "patches", "stride", "pca", "whiten", "seed", "projection",
+    ),
+    "Carrying it out": ("workers", "executor", "scheduler"),
+}  # fmt: skip
 _CHOICES = {_DOCUMENTS: DocumentChoices, _VECTORS: VectorChoices}
 
 
@@ -73,7 +88,7 @@ class _Common(NamedTuple):
     overwrite: bool
 
 
-@click.command(name="ingest")
+@click.command(name="ingest", cls=command_with(_HELP_SECTIONS))
 @click.pass_context
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.option("--out", type=click.Path(path_type=Path), help="Corpus folder to make.")

@@ -70,12 +70,24 @@ class DocumentChoices:
     def _stop_words(self) -> frozenset[str]:
         from sparsetopics.corpora.stop_words import english_stop_words, read_stop_words
 
-        lists = [
-            english_stop_words() if choice == "english" else read_stop_words(Path(choice))
-            for choice in self.stop_words
-            if choice != "none"
-        ]
-        return frozenset().union(*lists)
+        words: set[str] = set()
+        for choice in self.stop_words:
+            if choice == "english":
+                words |= english_stop_words()
+            elif choice != "none":
+                _check_stop_word_file(choice)
+                words |= read_stop_words(Path(choice))
+        return frozenset(words)
+
+
+def _check_stop_word_file(choice: str) -> None:
+    if not Path(choice).exists():
+        raise OptionError(
+            "--stop-words",
+            found=f"{choice!r}, which is no file",
+            wanted="english, none or a file of words",
+            hint="No other language has a list of its own here.",
+        )
 
 
 def _share_or_count(

@@ -8,6 +8,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from types import FrameType
 from typing import Any, NoReturn, cast
 
@@ -76,6 +77,14 @@ class LazyCommands(click.Group):
                 each.params.append(_verbose_option())
             self.add_command(command, cmd_name)
         return self.commands[cmd_name]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = [] if args[0] in COMMANDS else get_close_matches(args[0], COMMANDS, n=1)
+        if near and not ctx.resilient_parsing:  # click knows only those that were imported
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         choose_cache_folder()

@@ -21,7 +21,8 @@ import click
 def command(out: Path, overwrite: bool, as_json: bool) -> None:
     """Go the whole way once, without network or data: text, corpus, topics, score, report.
 
-    Uses 300 short news stories that come with gensim. Takes under a minute.
+    Uses 300 short news stories that come with gensim. Takes some ten seconds; the first time a
+    minute or two, as code is compiled for this machine.
 
     \b
     Example:
@@ -58,3 +59,4 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
         f"token (without topics {score.unigram_log_likelihood_per_token:.3f})."
     )
     click.echo(f"Open {made.report} in a browser.")
+    click.echo("For texts of your own, begin with `sparsetopics ingest --help`.")

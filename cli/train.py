@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsetopics.cli.config_file import config_option
+from sparsetopics.cli.help_sections import command_with
 from sparsetopics.cli.train_options import (
+    HELP_SECTIONS,
     CourseChoices,
     ModelChoices,
     course_options,
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from sparsetopics.trained_runs import RunResult
 
 
-@click.command()
+@click.command(cls=command_with(HELP_SECTIONS))
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Run folder to write.")
 @click.option("--overwrite/--no-overwrite", help="Replace the run folder if it exists.")
@@ -46,11 +48,15 @@ def command(
     merge, vanish and are born where that raises the criterion, until neither their number nor the
     bound changes. If training is interrupted, ``sparsetopics resume`` goes on with it.
 
+    A line for each lap tells the seconds since the beginning, the ELBO, which training raises, the
+    criterion, which decides about moves, the held-out score, all three in nats per token or item,
+    and the number K of topics.
+
     \b
     Example:
         sparsetopics train corpus --out run
         sparsetopics train corpus --topics 200 --moves merge,delete --out run
-        sparsetopics train corpus --criterion collapsed --heldout heldout --out run
+        sparsetopics train corpus --heldout heldout --keep-state --out run
         sparsetopics train corpus --model lda --topics 50 --workers 2 --out run
         sparsetopics train corpus --config run/config.toml --seed 1 --out again
         sparsetopics train vectors --model dp-mixture --likelihood zero-mean-gaussian --out run

@@ -50,6 +50,19 @@ if TYPE_CHECKING:
 
 NO_MOVES = "none"
 STARTS = get_args(StartName)
+HELP_SECTIONS = {
+    "Model": (
+        "likelihood", "variance", "moves", "criterion", "alpha", "gamma", "eta",
+        "learn_hyperparameters",
+    ),
+    "Learning": (
+        "learner", "batches", "round", "start", "local_update", "sparsity", "restarts",
+        "minimum_mass", "tree_tolerance", "gradient",
+    ),
+    "Carrying it out": (
+        "executor", "scheduler", "resident_pairs", "checkpoint_every", "keep_state",
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

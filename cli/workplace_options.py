@@ -30,6 +30,13 @@ class WorkplaceChoices:
         return path.absolute() if self.executor == "dask" else path
 
 
+def _with_port(ctx: click.Context, param: click.Parameter, address: str | None) -> str | None:
+    """Dask waits for an address without a port, and then fails with a traceback."""
+    if address is not None and ":" not in address.rpartition("//")[2]:
+        raise click.BadParameter(f"{address!r} has no port; tcp://host:8786 has.", ctx, param)
+    return address
+
+
 WORKERS_HELP = "Threads, or processes that dask starts; never changes the result."
 EXECUTOR_OPTIONS = [
     click.option(
@@ -41,7 +48,10 @@ EXECUTOR_OPTIONS = [
         "--workers processes; never changes the result.",
     ),
     click.option(
-        "--scheduler", metavar="ADDRESS", help="Of a Dask cluster, such as tcp://host:8786."
+        "--scheduler",
+        metavar="ADDRESS",
+        callback=_with_port,
+        help="Of a Dask cluster, such as tcp://host:8786.",
     ),
 ]
 WORKPLACE_OPTIONS = [

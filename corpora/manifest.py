@@ -127,10 +127,13 @@ def _read_content(folder: Path) -> dict[str, Any]:
     try:
         content = parse_json(read_small(path))
     except OSError as error:
+        found = f"no readable {FILE_NAME} ({error.strerror})"
+        if not folder.exists():
+            found = "nothing"
+        elif folder.is_file():
+            found = "a file"
         raise CorpusFormatError(
-            str(folder),
-            found=f"no readable {FILE_NAME} ({error.strerror})",
-            wanted="a corpus folder made by `sparsetopics ingest`",
+            str(folder), found=found, wanted="a corpus folder made by `sparsetopics ingest`"
         ) from error
     except ValueError as error:
         raise CorpusFormatError(

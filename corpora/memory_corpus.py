@@ -70,6 +70,8 @@ def documents_of_texts(
     given: Vocabulary | None,
 ) -> MemoryDocuments:
     """Tokenise, prune and encode; SourceError if nothing is left."""
+    if isinstance(texts, str):  # whose letters would be documents
+        raise SourceError("texts", found="a string", wanted="a list of strings, a document each")
     return documents_of_blocks(_text_blocks(texts), "texts", tokenizer, pruning, given)
 
 

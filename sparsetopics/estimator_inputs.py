@@ -240,6 +240,8 @@ def _dense(X: Any) -> NDArray[Any]:
 def _check_kind(dtype: np.dtype[Any]) -> None:
     if dtype.kind not in "fiub":
         hint = "Complex data not supported." if dtype.kind == "c" else ""
+        if dtype.kind == "U":
+            hint = "Texts become rows of counts by Corpus.from_texts."
         raise ShapeError("X", found=f"type {dtype}", wanted="real numbers", hint=hint)
 
 

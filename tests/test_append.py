@@ -108,7 +108,7 @@ def test_text_for_a_corpus_of_counts_is_refused(lines, tmp_path):
 
 
 def test_no_corpus_to_append_to(lines, tmp_path):
-    with pytest.raises(CorpusFormatError, match=r"no readable manifest\.json"):
+    with pytest.raises(CorpusFormatError, match="gone: found nothing, wanted a corpus folder"):
         append(lines, tmp_path / "gone")
 
 

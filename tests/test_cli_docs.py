@@ -1,9 +1,11 @@
 """Every command explains itself and stands in the README."""
 
+import re
 from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from sparsetopics.cli.main import COMMANDS, main
 
@@ -33,6 +35,21 @@ def test_every_option_has_help(documented):
         for option in command.params:
             if isinstance(option, click.Option):
                 assert option.help, (name, option.name)
+
+
+def test_help_lists_every_option_once(documented):
+    for name, command in documented.items():
+        shown = CliRunner().invoke(main, [*name.split(), "--help"]).stdout
+        for option in command.params:
+            if isinstance(option, click.Option):
+                rows = re.findall(rf"^  (?:-\w, )?{option.opts[-1]}\s", shown, re.MULTILINE)
+                assert len(rows) == 1, (name, option.name)
+
+
+def test_what_commands_of_a_group_do_is_not_cut_short():
+    shown = CliRunner().invoke(main, ["corpus", "--help"]).stdout
+
+    assert "..." not in shown.partition("Commands:")[2]
 
 
 def test_every_command_stands_in_the_readme(documented):

@@ -164,7 +164,7 @@ def test_split_makes_two_corpora(corpus, tmp_path):
     [
         (("gone.jsonl",), "found no such file or folder"),
         (("SOURCE", "--format", "xml"), "wanted one of text, lines, jsonl"),
-        (("SOURCE", "--stop-words", "no-such-list"), "no-such-list: found No such file"),
+        (("SOURCE", "--stop-words", "german"), "found 'german', which is no file, wanted english"),
         (("SOURCE", "--min-df", "500"), "Relax --min-df"),
         (("SOURCE", "--max-df", "1.5"), "max_df: found 1.5"),
         (("SOURCE", "--max-words", "0"), "max_words: found 0"),

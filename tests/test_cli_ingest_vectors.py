@@ -143,7 +143,7 @@ def test_validate_and_split(digits, tmp_path):
         (("SOURCE", "--values-field", "train", "--whiten"), "--whiten: found no --pca"),
         (("SOURCE", "--values-field", "train", "--pca", "0"), "pca: found 0"),
         (("SOURCE", "--values-field", "train", "--pca", "5"), "found 5 components"),
-        (("SOURCE", "--projection", "none"), "none: found no readable manifest.json"),
+        (("SOURCE", "--projection", "none"), "none: found nothing, wanted a corpus"),
         (("SOURCE", "--workers", "0"), "workers: found 0"),
         (("TEXT", "--patches", "8"), "--patches: found an option for vectors where the corpus is"),
         (("TEXT", "--pca", "8"), "--pca: found an option for vectors"),

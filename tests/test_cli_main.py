@@ -91,6 +91,15 @@ def test_usage_errors_exit_with_2(arguments):
     assert CliRunner().invoke(main, arguments).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"), [("quickstar", " Did you mean 'quickstart'?"), ("nonsense", "")]
+)
+def test_a_command_that_is_not_there_gets_the_nearest_name(said, meant):
+    result = CliRunner().invoke(main, [said])
+
+    assert result.stderr.endswith(f"Error: No such command {said!r}.{meant}\n")
+
+
 @pytest.fixture
 def command_that(monkeypatch):
     """Put a command of one statement on the command line as ``try``."""

@@ -265,6 +265,13 @@ def test_evaluate_prints_a_table_and_writes_a_report(run_folder, heldout, tmp_pa
     assert "Topic model evaluation" in report.read_text()
 
 
+def test_evaluate_of_one_path_asks_for_the_other(heldout):
+    result = CliRunner().invoke(main, ["evaluate", str(heldout)])
+
+    assert result.exit_code == 2
+    assert "Error: Say a run and, last, the held-out corpus." in result.stderr
+
+
 def test_evaluate_can_count_coherence_elsewhere(run_folder, heldout, tmp_path):
     (tmp_path / "few.jsonl").write_text('{"text": "wordaa wordab"}\n{"text": "wordac wordad"}\n')
     ingest([tmp_path / "few.jsonl"], tmp_path / "few", IngestOptions(vocabulary=run_folder))
@@ -311,7 +318,9 @@ def test_export_to_pyldavis_reads_the_documents(run_folder, heldout, other_corpu
     shown = json.loads((tmp_path / "vis.json").read_text())
     assert np.shape(shown["doc_topic_dists"]) == (61, 4)
     export += ("--overwrite",)
-    assert "corpus: found none for pyldavis" in fail(*export)
+    message = fail(*export)
+    assert message.startswith("Error: corpus: found none for pyldavis")
+    assert "with --corpus" in message
     assert "found another vocabulary" in fail(*export, "--corpus", other_corpus)
     assert "swapped" in fail(*export, "--corpus", run_folder)
 

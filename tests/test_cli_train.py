@@ -52,6 +52,14 @@ def trace_of(folder):
     return [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
 
 
+def test_an_address_without_a_port_is_refused_before_dask_waits_for_it(tmp_path):
+    place = ("--executor", "dask", "--scheduler", "tcp://head")
+
+    message = run("train", tmp_path, *place, "--out", tmp_path / "run", status=2).stderr
+
+    assert "'tcp://head' has no port" in message
+
+
 def test_a_run_is_written_and_reported(train, tmp_path):
     report = json.loads(train("--json").stdout)
 

@@ -89,6 +89,11 @@ def test_texts_without_a_word_are_refused(texts):
         Corpus.from_texts(texts)
 
 
+def test_one_string_is_no_list_of_texts():
+    with pytest.raises(SourceError, match="texts: found a string, wanted a list of strings"):
+        Corpus.from_texts("a text, not letters")
+
+
 def test_a_text_that_is_none_is_named():
     with pytest.raises(SourceError, match=r"texts\[1\]: found NoneType"):
         Corpus.from_texts(["fine", None])

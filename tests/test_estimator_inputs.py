@@ -194,7 +194,7 @@ def test_odd_counts_are_shown(container, value, message):
         (sparse.csr_array((0, 12)), "found no samples, wanted at least one"),
         (COUNTS * 1j, "Complex data not supported"),
         (sparse.csr_array(COUNTS * 1j), "Complex data not supported"),
-        ([["a", "b"]], "wanted real numbers"),
+        ([["a", "b"]], "wanted real numbers. Texts become rows of counts by Corpus.from_texts"),
         (np.zeros((4, 3)), "X: found no count above zero, wanted at least one"),
         (VectorCorpus.from_array(np.eye(3)), "X: found VectorCorpus, wanted Corpus"),
     ],

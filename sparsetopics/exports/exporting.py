@@ -60,7 +60,10 @@ def _check_documents(target: str, documents: Path | None) -> None:
     needed = target in NEED_DOCUMENTS
     if needed and documents is None:
         raise OptionError(
-            "corpus", found=f"none for {target}", wanted="the documents that it is to show"
+            "corpus",
+            found=f"none for {target}",
+            wanted="the documents that it is to show",
+            hint="Name them with --corpus.",
         )
     if documents is not None and not needed:
         wanted = f"it left out: only {', '.join(NEED_DOCUMENTS)} has documents"
