@@ -13,6 +13,7 @@ from sparsetopics.cli.workplace_options import WORKPLACE_OPTIONS
 from sparsetopics.errors import OptionError
 from sparsetopics.kinds import DOCUMENT_LIKELIHOODS, LEARNERS, LIKELIHOODS
 from sparsetopics.options import (
+    DEFAULT_COLD_EVERY,
     DEFAULT_CRITERION,
     DEFAULT_DOC_CONCENTRATION,
     DEFAULT_LAPS,
@@ -89,6 +90,7 @@ class ModelChoices:
     eta: float | None
     learn_hyperparameters: bool
     round: int
+    cold_every: int | None
 
     @property
     def start_run(self) -> Path | None:
@@ -125,6 +127,7 @@ class ModelChoices:
             variance=self.variance,
             gradient=None if self.gradient is None else GradientOptions(self.gradient),
             batches_per_round=self.round,
+            cold_every=self.cold_every,
         )
 
     def _refuse_what_mixtures_lack(self) -> None:
@@ -325,6 +328,14 @@ model_options = option_group(
             show_default=True,
             help="Batches that share the parameters they begin with; one update takes them all. "
             "Workers of a cluster share out a round, so it should hold a few for each.",
+        ),
+        click.option(
+            "--cold-every",
+            type=int,
+            metavar="LAPS",
+            help="Of so many laps, one looks at all topics for every document; the others begin "
+            "with those it had, which takes half the time. Without moves. Default: "
+            f"{DEFAULT_COLD_EVERY} for collapsed lda, else 1.",
         ),
     ],
 )

@@ -31,10 +31,19 @@ from sparsetopics._kernel_types import (
     make_workspace,
 )
 from sparsetopics._restart_kernels import try_restarts
-from sparsetopics._sweep_kernels import finish, first_step, gather_columns, iterate
+from sparsetopics._sweep_kernels import (
+    finish,
+    first_step,
+    gather_columns,
+    iterate,
+    recall,
+    warm_step,
+)
 from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.document_topics import DocumentTopics
 
 SELECT_ALWAYS_UNTIL = 5  # the top L are chosen anew in these first iterations,
+SELECT_WARM_UNTIL = 2  # or in these, where a document begins with its former topics,
 SELECT_EVERY = 10  # and then every so many
 
 
@@ -46,25 +55,38 @@ def fit_document(
     first_topics: TopicIds,  # (n_rows, n_slots)
     prior: FloatArray,  # (n_topics,)  α_k
     schedule: Schedule,
+    former_topics: TopicIds,  # (n_former,)  of the document's last visit; none: start cold
+    former_counts: Float32Array,  # (n_former,)
     topics: TopicIds,  # (n_unique, n_slots)  overwritten
     shares: FloatArray,  # (n_unique, n_slots)  overwritten
     tallies: IntArray,  # (3,)  restarts proposed, accepted, iterations: added to
     work: Workspace,
 ) -> int:
-    """Local step of one document, from a cold start; leaves N_k in row MASS.
+    """Local step of one document; leaves N_k in row MASS.
 
-    Returns the number of active columns. Every word type gets exactly n_slots slots;
-    unused ones name topic 0 and have no share. Sources: SPARSE16 Alg. 1 (L-sparse selection and
-    its schedule), HDP15 (restarts), Asuncion et al. 2009 (collapsed update).
+    From a cold start under uniform π_d, or from the N_k of an earlier visit: no other topics then,
+    and few iterations. Returns the number of active columns. Every word type gets exactly n_slots
+    slots; unused ones name topic 0 and have no share. Sources: SPARSE16 Alg. 1 (L-sparse
+    selection and its schedule), HDP15 (restarts), Asuncion et al. 2009 (collapsed update).
     """
     if words.shape[0] == 0:
         return 0
-    first_step(words, counts, weights, first_topics, topics, shares, work)
     minimum_mass = min(schedule.minimum_mass, schedule.largest_pruned * counts.sum())
+    is_warm = former_topics.shape[0] > 0
+    if is_warm:
+        recall(former_topics, former_counts, topics, work)
+    else:
+        first_step(words, counts, weights, first_topics, topics, shares, work)
     n_active = n_columns = gather_columns(words, weights, prior, minimum_mass, topics, work)
     n_used = topics.shape[1]
+    if is_warm:
+        n_active, n_used = warm_step(
+            words, counts, weights, first_topics, schedule.collapsed, minimum_mass, n_columns,
+            topics, shares, work,
+        )  # fmt: skip
+    select_until = SELECT_WARM_UNTIL if is_warm else SELECT_ALWAYS_UNTIL
     for i in range(schedule.max_iterations):
-        reselect = i < SELECT_ALWAYS_UNTIL or i % SELECT_EVERY == 0
+        reselect = i < select_until or i % SELECT_EVERY == 0
         n_active, n_used, change = iterate(
             counts, schedule.collapsed, reselect, minimum_mass, n_columns,
             n_active, n_used, topics, shares, work,
@@ -98,6 +120,7 @@ def fit_block(
     first_topics: TopicIds,  # (n_rows, n_slots)
     prior: FloatArray,  # (n_topics,)
     schedule: Schedule,
+    former: DocumentTopics,  # of these documents
     topics: TopicIds,  # (n_pairs, n_slots)  this block's rows overwritten
     shares: FloatArray,  # (n_pairs, n_slots)  this block's rows overwritten
     tallies: IntArray,  # (3,)  added to
@@ -109,9 +132,11 @@ def fit_block(
     work = make_workspace(prior.shape[0], topics.shape[1], longest)
     for d in range(indptr.shape[0] - 1):
         lo, hi = indptr[d], indptr[d + 1]
+        entries = slice(former.starts[d], former.starts[d + 1])
         fit_document(
             words[lo:hi], counts[lo:hi], weights, first_topics, prior, schedule,
-            topics[lo:hi], shares[lo:hi], tallies, work,
+            former.topics[entries], former.counts[entries], topics[lo:hi], shares[lo:hi],
+            tallies, work,
         )  # fmt: skip
 
 
@@ -135,11 +160,12 @@ def infer_block(
     topics = np.zeros((longest, n_slots), np.uint32)
     shares = np.zeros((longest, n_slots))
     tallies = np.zeros(3, np.int64)
+    no_topics, no_counts = np.zeros(0, np.uint32), np.zeros(0, np.float32)
     for d in range(indptr.shape[0] - 1):
         lo, hi = indptr[d], indptr[d + 1]
         n_active = fit_document(
             words[lo:hi], counts[lo:hi], weights, first_topics, prior, schedule,
-            topics[: hi - lo], shares[: hi - lo], tallies, work,
+            no_topics, no_counts, topics[: hi - lo], shares[: hi - lo], tallies, work,
         )  # fmt: skip
         for k in range(prior.shape[0]):
             doc_topic_counts[d, k] = 0.0

@@ -59,6 +59,24 @@ def first_step(
 
 
 @inner
+def recall(
+    former_topics: TopicIds,  # (n_former,)
+    former_counts: Float32Array,  # (n_former,)
+    topics: TopicIds,  # (n_unique, n_slots)  overwritten: no slot is in use yet
+    work: Workspace,
+) -> None:
+    """The N_k of an earlier visit, by topic, in row NEW_MASS."""
+    columns = work.columns
+    for k in range(columns.shape[1]):
+        columns[NEW_MASS, k] = 0.0
+    for i in range(former_topics.shape[0]):
+        columns[NEW_MASS, former_topics[i]] = former_counts[i]
+    for u in range(topics.shape[0]):
+        for slot in range(topics.shape[1]):
+            topics[u, slot] = 0
+
+
+@inner
 def gather_columns(
     words: Rows,
     weights: Float32Array,
@@ -67,7 +85,7 @@ def gather_columns(
     topics: TopicIds,  # overwritten with columns
     work: Workspace,
 ) -> int:
-    """Keep the topics that the first step left in the document; return how many."""
+    """Keep the topics that row NEW_MASS leaves in the document; return how many."""
     columns, ids, local = work.columns, work.ids, work.local
     n_topics = prior.shape[0]
     heaviest = 0
@@ -256,6 +274,34 @@ def _sweep(
             share = products[slot] * scale
             columns[sums, topics[u, slot]] += counts[u] * (share - left_out * shares[u, slot])
             shares[u, slot] = share
+
+
+@inner
+def warm_step(
+    words: Rows,
+    counts: FloatArray,
+    weights: Float32Array,
+    first_topics: TopicIds,
+    collapsed: bool,
+    minimum_mass: float,
+    n_columns: int,
+    topics: TopicIds,  # overwritten
+    shares: FloatArray,  # overwritten
+    work: Workspace,
+) -> tuple[int, int]:
+    """Responsibilities of all words under the N_k recalled; return columns and slots in use.
+
+    Nothing is known of a token's own share then, so that the collapsed update leaves none out yet.
+    """
+    n_slots = topics.shape[1]
+    for u in range(topics.shape[0]):
+        work.kept[u, n_slots] = weights[words[u], first_topics[words[u], 0]]
+    n_active = _prune(n_columns, minimum_mass, work)
+    _weigh_topics(n_active, collapsed, work)
+    n_used = _choose(counts, False, n_columns, n_active, 0, topics, shares, work)
+    _sweep(counts, False, n_used, topics, shares, work)
+    _settle_mass(n_active, False, work)
+    return n_active, n_used
 
 
 @inner

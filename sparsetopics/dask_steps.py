@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -27,6 +27,7 @@ from sparsetopics.checkpoints import Arrays, decode, encode
 from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.manifest import file_sha256
 from sparsetopics.dask_cluster import Cluster, open_cluster
+from sparsetopics.document_topics import DocumentTopics
 from sparsetopics.errors import RunError
 from sparsetopics.executors import SerialExecutor
 from sparsetopics.local_step import Fitted, Globals, LocalResult
@@ -37,6 +38,9 @@ from sparsetopics.run_sources import divided
 
 TREE = "tree.json"
 MAPPED_BYTES = 1 << 20  # arrays at least so large are mapped, not read
+
+
+Task = tuple[int, DocumentTopics | None]  # a batch, and what its documents begin with
 
 
 class Job(NamedTuple):
@@ -80,23 +84,30 @@ class DaskSteps:
     source: Source
     n_rounds: int = 0
 
-    def fit_all(self, batch_ids: IntArray, current: Globals) -> Iterator[Fitted]:
+    def fit_all(
+        self, batch_ids: IntArray, current: Globals, former: Iterable[DocumentTopics | None]
+    ) -> Iterator[Fitted]:
         self.n_rounds += 1
         version = self.folder / f"{self.job.name}-{self.n_rounds:08d}"
         write_globals(version, current)
         fit = partial(fit_batch, job=self.job, version=version)
         ids = batch_ids.tolist()
-        for batch_id, found in zip(ids, self.cluster.map(fit, ids), strict=True):
+        tasks = list(zip(ids, former, strict=True))
+        for batch_id, found in zip(ids, self.cluster.map(fit, tasks), strict=True):
             yield Fitted(self.source.read(batch_id), found)
         shutil.rmtree(version, ignore_errors=True)
 
 
-def fit_batch(batch_id: int, job: Job, version: Path) -> LocalResult:
+def fit_batch(task: Task, job: Job, version: Path) -> LocalResult:
     """In a worker: the local step of a batch."""
+    batch_id, former = task
+    if former is not None:
+        former = former.writable()
     with _lock:  # threads of a worker share what it keeps
         source, current = _kept_source(job), _kept_globals(version)
     local = job.plan.options.local_step
-    found = current.allocation.fit(source.read(batch_id), current, local, SerialExecutor())
+    batch = source.read(batch_id)
+    found = current.allocation.fit(batch, current, local, SerialExecutor(), former)
     if job.with_responsibilities:
         return found
     return found._replace(responsibilities=Responsibilities.joined([]))

@@ -7,6 +7,8 @@ number of workers.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sparsetopics import _kernels, _summary_kernels, _word_kernels
@@ -14,6 +16,7 @@ from sparsetopics._kernel_types import Float32Array, Schedule, TopicIds
 from sparsetopics._word_kernels import Rows
 from sparsetopics.allocations.allocation import Allocation, DocumentAllocation
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.document_topics import DocumentTopics
 from sparsetopics.executors import Executor
 from sparsetopics.likelihoods.words import Words
 from sparsetopics.local_step import Globals, LocalInfo, LocalResult
@@ -29,19 +32,30 @@ LARGEST_PRUNED_SHARE = 0.02  # of a document: a topic that holds more stays, how
 
 
 def fit_documents(
-    batch: DocumentBatch, current: Globals, options: LocalOptions, executor: Executor
+    batch: DocumentBatch,
+    current: Globals,
+    options: LocalOptions,
+    executor: Executor,
+    former: DocumentTopics | None = None,
 ) -> LocalResult:
     """Local steps of all documents of ``batch`` under the ``current`` global parameters.
 
-    A batch whose responsibilities would take much memory goes through in several chunks.
+    They start cold, or from ``former`` where it knows of them. A batch whose responsibilities would
+    take much memory goes through in several chunks.
     """
     n_slots = options.n_slots(current.components.n_topics)
     chunks = cut_blocks(batch.indptr, CHUNK_ENTRIES // n_slots)
-    parts = [_fit_chunk(batch[slice(*chunk)], current, options, executor) for chunk in chunks]
-    found = Responsibilities.joined([part for part, _ in parts])
-    tallies = sum((tally for _, tally in parts), np.zeros(3, np.int64))
+    if former is None:
+        former = DocumentTopics.unknown(batch.n_docs)
+    parts = [
+        _fit_chunk(batch[slice(*chunk)], former.rows(*chunk), current, options, executor)
+        for chunk in chunks
+    ]
+    found = Responsibilities.joined([part.responsibilities for part in parts])
+    tallies = sum((part.tallies for part in parts), np.zeros(3, np.int64))
     summary = summarize(batch, found, current, executor)
-    return LocalResult(summary, found, LocalInfo(*tallies.tolist()))
+    doc_topics = DocumentTopics.joined([part.doc_topics for part in parts])
+    return LocalResult(summary, found, LocalInfo(*tallies.tolist()), doc_topics)
 
 
 def summarize(
@@ -115,10 +129,21 @@ def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:
     return blocks
 
 
+class _Part(NamedTuple):
+    """What the local steps of some documents found."""
+
+    responsibilities: Responsibilities
+    doc_topics: DocumentTopics
+    tallies: IntArray  # the fields of LocalInfo
+
+
 def _fit_chunk(
-    batch: DocumentBatch, current: Globals, options: LocalOptions, executor: Executor
-) -> tuple[Responsibilities, IntArray]:
-    """Responsibilities, and the fields of LocalInfo as an array."""
+    batch: DocumentBatch,
+    former: DocumentTopics,
+    current: Globals,
+    options: LocalOptions,
+    executor: Executor,
+) -> _Part:
     n_slots = options.n_slots(current.components.n_topics)
     rows = number_rows(batch, current.components.n_words)
     weights = _word_weights(rows.words, current, options.update, executor)
@@ -128,19 +153,25 @@ def _fit_chunk(
     shares = np.empty((len(counts), n_slots))
     schedule, prior = make_schedule(options), _of_documents(current.allocation).doc_concentration
 
-    def fit(block: tuple[int, int]) -> tuple[Responsibilities, IntArray]:
+    def fit(block: tuple[int, int]) -> _Part:
         first, last = block
+        indptr = batch.indptr[first : last + 1]
         tallies = np.zeros(3, np.int64)
         _kernels.fit_block(
-            batch.indptr[first : last + 1], rows.row_of_pair, counts, weights, first_topics,
-            prior, schedule, topics, shares, tallies,
+            indptr, rows.row_of_pair, counts, weights, first_topics, prior, schedule,
+            former.rows(first, last), topics, shares, tallies,
         )  # fmt: skip
-        pairs = slice(batch.indptr[first], batch.indptr[last])
-        return Responsibilities(*_summary_kernels.compact(topics[pairs], shares[pairs])), tallies
+        pairs = slice(indptr[0], indptr[-1])
+        found = Responsibilities(*_summary_kernels.compact(topics[pairs], shares[pairs]))
+        doc_topics = DocumentTopics.of(indptr - indptr[0], counts[pairs], found, len(prior))
+        return _Part(found, doc_topics, tallies)
 
     blocks = executor.map(fit, cut_blocks(batch.indptr, BLOCK_PAIRS))
-    found = Responsibilities.joined([part for part, _ in blocks])
-    return found, sum((tally for _, tally in blocks), np.zeros(3, np.int64))
+    return _Part(
+        Responsibilities.joined([part.responsibilities for part in blocks]),
+        DocumentTopics.joined([part.doc_topics for part in blocks]),
+        sum((part.tallies for part in blocks), np.zeros(3, np.int64)),
+    )
 
 
 def _word_weights(

@@ -42,6 +42,7 @@ class LearnerKind(NamedTuple):
     makes_moves: bool = False  # it keeps what every batch contributes
     knows_all: bool = True  # has statistics of the whole collection, to learn concentrations from
     passes_on: bool = False  # the learners that take more go on from its statistics
+    remembers: bool = False  # where documents stood at their last visit
     takes_more: str | None = None  # module:function, ``partial_fits.TakesMore``; None: it cannot
 
 
@@ -111,6 +112,7 @@ LEARNERS: dict[str, LearnerKind] = {
         "sparsetopics.learners.memoized",
         makes_moves=True,
         passes_on=True,
+        remembers=True,
         takes_more="sparsetopics.partial_fits:added",
     ),
     "stochastic": LearnerKind(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsetopics.allocations.allocation import Allocation
 from sparsetopics.batches import IntArray, Source
+from sparsetopics.document_topics import DocumentTopics
 from sparsetopics.executors import Executor
-from sparsetopics.learners.learner import Learner, Visit
+from sparsetopics.learners.learner import Learner, Remembering, Visit
 from sparsetopics.likelihoods.likelihood import Likelihood
 from sparsetopics.local_step import Globals, LocalInfo, LocalSteps, StepsHere
 from sparsetopics.options import LocalOptions
@@ -71,7 +73,8 @@ class Laps:
         state = learner.start_lap(state)
         for batch_ids in learner.rounds(state, self.source.n_batches, rng):
             current = prior.with_components(learner.components(state))
-            visits = self._visits(batch_ids, current, progress)
+            former = map(partial(self._former, state), batch_ids.tolist())
+            visits = self._visits(batch_ids, current, former, progress)
             state, info = learner.step(state, visits, current)
             prior = prior.updated(learner.terms(state))
             kept_old += info.kept_old
@@ -80,12 +83,21 @@ class Laps:
         tally = LapTally(LocalInfo(*progress.local.tolist()), kept_old, progress.lengths)
         return state, prior, tally
 
+    def _former(self, state: Any, batch_id: int) -> DocumentTopics | None:
+        if not isinstance(self.learner, Remembering):
+            return None
+        return self.learner.former(state, batch_id)
+
     def _visits(
-        self, batch_ids: IntArray, current: Globals, progress: _Progress
+        self,
+        batch_ids: IntArray,
+        current: Globals,
+        former: Iterable[DocumentTopics | None],
+        progress: _Progress,
     ) -> Iterator[Visit]:
         """The batches of a round, in their order."""
         steps = self.steps or StepsHere(self.source, self.local, self.executor)
-        fitted = steps.fit_all(batch_ids, current)
+        fitted = steps.fit_all(batch_ids, current, former)
         for batch_id, (documents, found) in zip(batch_ids.tolist(), fitted, strict=True):
             progress.local += np.array(found.info)
             progress.n_docs += documents.n_docs
@@ -97,6 +109,7 @@ class Laps:
                 documents,
                 found.responsibilities,
                 self.source.is_resident,
+                found.doc_topics,
             )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from sparsetopics.allocations.allocation import Allocation
 from sparsetopics.batches import IntArray, Source
+from sparsetopics.document_topics import DocumentTopics
 from sparsetopics.executors import Executor
 from sparsetopics.likelihoods.likelihood import Likelihood
 from sparsetopics.options import LocalOptions
@@ -37,6 +38,7 @@ class LocalResult(NamedTuple):
     summary: Summary
     responsibilities: Responsibilities
     info: LocalInfo
+    doc_topics: DocumentTopics | None = None  # of documents; an item has one component
 
 
 class Fitted(NamedTuple):
@@ -49,8 +51,13 @@ class Fitted(NamedTuple):
 class LocalSteps(Protocol):
     """Makes the local steps of a round, each a pure function of its batch and the parameters."""
 
-    def fit_all(self, batch_ids: IntArray, current: Globals) -> Iterator[Fitted]:
-        """The batches in their order, whoever fits them; ``current`` stays as it is until then."""
+    def fit_all(
+        self, batch_ids: IntArray, current: Globals, former: Iterable[DocumentTopics | None]
+    ) -> Iterator[Fitted]:
+        """The batches in their order, whoever fits them; ``current`` stays as it is until then.
+
+        ``former`` are the topics that each batch's documents begin with; None: they start cold.
+        """
         ...
 
 
@@ -62,9 +69,10 @@ class StepsHere:
     local: LocalOptions
     executor: Executor
 
-    def fit_all(self, batch_ids: IntArray, current: Globals) -> Iterator[Fitted]:
-        for batch_id in batch_ids.tolist():
+    def fit_all(
+        self, batch_ids: IntArray, current: Globals, former: Iterable[DocumentTopics | None]
+    ) -> Iterator[Fitted]:
+        for batch_id, topics in zip(batch_ids.tolist(), former, strict=True):
             documents = self.source.read(batch_id)
-            yield Fitted(
-                documents, current.allocation.fit(documents, current, self.local, self.executor)
-            )
+            found = current.allocation.fit(documents, current, self.local, self.executor, topics)
+            yield Fitted(documents, found)

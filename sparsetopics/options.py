@@ -30,6 +30,7 @@ DEFAULT_RESTARTS = 5  # topics tried in a document of a mean-field step
 # A document that keeps only topics it really uses makes better topics under the collapsed update;
 # under mean-field the same would cost the bound, so only what has vanished leaves.
 DEFAULT_MASSES: dict[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
+DEFAULT_COLD_EVERY = 4  # laps of LDA, of which one starts documents cold
 DEFAULT_START: StartName = "distant"  # ahead of random documents under both updates
 # All but LDA stop when they have settled.
 DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
@@ -231,6 +232,7 @@ class TrainingOptions:
     variance: float | None = None  # of isotropic Gaussians; None: made from the data
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
     batches_per_round: int = 1  # under the same parameters, before one update takes them all
+    cold_every: int | None = None  # laps; None: the default of the model
 
     @property
     def start_name(self) -> StartName:
@@ -284,6 +286,24 @@ class TrainingOptions:
         return replace(self.local, sparsity=1) if self.at_modes else self.local
 
     @property
+    def laps_per_cold(self) -> int:
+        """Of as many laps the first starts documents cold, the others from where they stood.
+
+        By default all do, but for collapsed LDA: a topic that moves bring has to be found in
+        documents that have not had it, and mean-field has nothing but cold starts and restarts to
+        leave a poor optimum by.
+        """
+        if self.cold_every is not None:
+            return self.cold_every
+        stays = self.model == "lda" and self._can_remember
+        return DEFAULT_COLD_EVERY if stays and self.local.update == "collapsed" else 1
+
+    @property
+    def _can_remember(self) -> bool:
+        """Whether topics keep their numbers, and the learner knows where documents stood."""
+        return self.learner_kind.remembers and not self.active_moves.names and not self.is_mixture
+
+    @property
     def counts_words(self) -> bool:
         """Whether the data are documents."""
         return not self.is_mixture or self.likelihood_name in DOCUMENT_LIKELIHOODS
@@ -308,6 +328,7 @@ class TrainingOptions:
         self._check_growth()
         self._check_points()
         self._check_round()
+        self._check_cold()
         if self.learn_hyperparameters and not self.learner_kind.knows_all:
             _refuse(
                 "learn-hyperparameters",
@@ -396,6 +417,23 @@ class TrainingOptions:
             _refuse("round", f"{self.batches_per_round} batches with the {self.learner} learner",
                     "the memoized, stochastic or gradient learner",
                     "All batches are one round of it.")  # fmt: skip
+
+    def _check_cold(self) -> None:
+        if self.cold_every is None:
+            return
+        if self.cold_every < 1:
+            _refuse("cold-every", self.cold_every, "at least 1 lap")
+        if self.cold_every == 1 or self._can_remember:
+            return
+        if self.is_mixture:
+            found = f"{self.cold_every} with {self.model}"
+            _refuse("cold-every", found, "a topic model", "The step of an item is exact.")
+        if self.active_moves.names:
+            found = f"{self.cold_every} with moves {','.join(self.active_moves.names)}"
+            _refuse("cold-every", found, "1, or moves none",
+                    "New topics must be found in documents that have not had them.")  # fmt: skip
+        _refuse("cold-every", f"{self.cold_every} with the {self.learner} learner",
+                "the memoized learner", "The others keep nothing of documents.")  # fmt: skip
 
     def _check_moves(self) -> None:
         if self.model == "lda" and self.prior.top_concentration is not None:

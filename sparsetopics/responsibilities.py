@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 from sparsetopics import _summary_kernels
 from sparsetopics._kernel_types import Float32Array, TopicIds
 from sparsetopics.batches import IntArray
+
+SparseRows = tuple[IntArray, TopicIds, Float32Array]
 
 
 class Responsibilities(NamedTuple):
@@ -22,16 +25,7 @@ class Responsibilities(NamedTuple):
     @classmethod
     def joined(cls, parts: list[Responsibilities]) -> Responsibilities:
         """One after the other."""
-        if not parts:
-            return cls(np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.float32))
-        if len(parts) == 1:
-            return parts[0]
-        lengths = np.concatenate([np.diff(part.starts) for part in parts])
-        return cls(
-            np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-            np.concatenate([part.topics for part in parts]),
-            np.concatenate([part.shares for part in parts]),
-        )
+        return cls(*joined_rows(parts))
 
     def take(self, pairs: IntArray) -> Responsibilities:
         """The rows of ``pairs``, in that order."""
@@ -46,6 +40,21 @@ class Responsibilities(NamedTuple):
     def renumbered(self, new_topics: IntArray) -> Responsibilities:
         """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers add up."""
         return Responsibilities(*_summary_kernels.renumber(*self, new_topics))
+
+
+def joined_rows(parts: Sequence[SparseRows]) -> SparseRows:
+    """Rows one after the other: their starts, the topics and values of their entries."""
+    if not parts:
+        return np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.float32)
+    if len(parts) == 1:
+        return parts[0]
+    starts, topics, values = zip(*parts, strict=True)
+    lengths = np.concatenate([np.diff(part) for part in starts])
+    return (
+        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+        np.concatenate(topics),
+        np.concatenate(values),
+    )
 
 
 def pairs_of(indptr: IntArray, documents: NDArray[np.int64]) -> IntArray:

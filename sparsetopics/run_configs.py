@@ -49,6 +49,7 @@ def _model_config(options: TrainingOptions) -> dict[str, Value | None]:
         "learner": options.learner,
         "tree-tolerance": options.tree_tolerance,
         "round": options.batches_per_round,
+        "cold-every": options.cold_every,
         "gradient": None if options.gradient is None else options.gradient.rule,
         "variance": options.variance,
         "local-update": local.update,

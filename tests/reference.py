@@ -54,15 +54,25 @@ def choose(weights, mass, prior, active, collapsed, n_slots):
     return chosen * active
 
 
-def fit_document(counts, weights, prior, schedule, n_slots):
-    """Dense responsibilities and the topics still active; ``weights`` are the document's rows."""
-    shares = normalize(only_largest(weights, n_slots) * weights)
-    mass = counts @ shares
+def fit_document(counts, weights, prior, schedule, n_slots, former=None):
+    """Dense responsibilities and the topics still active; ``weights`` are the document's rows.
+
+    ``former`` is the N_k to begin from, (n_topics,), if the start is not cold.
+    """
     minimum_mass = min(schedule.minimum_mass, schedule.largest_pruned * counts.sum())
-    active = prune(mass, np.ones(len(prior), bool), minimum_mass)
+    every_topic = np.ones(len(prior), bool)
+    if former is None:
+        shares = normalize(only_largest(weights, n_slots) * weights)
+        mass = counts @ shares
+        active = prune(mass, every_topic, minimum_mass)
+    else:
+        active = prune(former, every_topic, minimum_mass)
+        chosen = choose(weights, former, prior, active, schedule.collapsed, n_slots)
+        shares = normalize(chosen * weights * topic_weights(former, prior, schedule.collapsed))
+        mass = counts @ shares
     mass = mass * active
     for i in range(schedule.max_iterations):
-        if i < 5 or i % 10 == 0:
+        if i < (5 if former is None else 2) or i % 10 == 0:
             active = prune(mass, active, minimum_mass)
             mass = mass * active
             chosen = choose(weights, mass, prior, active, schedule.collapsed, n_slots)

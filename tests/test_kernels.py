@@ -13,6 +13,7 @@ from sparsetopics._kernel_types import Schedule
 from sparsetopics._kernels import fit_block, infer_block
 from sparsetopics._special_kernels import digamma
 from sparsetopics._word_kernels import collapsed_weights, top_topics
+from sparsetopics.document_topics import DocumentTopics
 
 from reference import dense_from_slots, document_score, fit_document, only_largest
 from reference import top_topics as plain_top_topics
@@ -63,16 +64,17 @@ def first_topics_of(weights, n_slots):
     return topics
 
 
-def fit(documents, n_slots, schedule):
+def fit(documents, n_slots, schedule, former=None):
     result = Fit(
         np.full((len(documents.words), n_slots), 99, np.uint32),
         np.full((len(documents.words), n_slots), np.nan),
         np.zeros(3, np.int64),
     )
     first_topics = first_topics_of(documents.weights, n_slots)
+    former = former or DocumentTopics.unknown(len(documents.indptr) - 1)
     fit_block(
         documents.indptr, documents.words, documents.counts, documents.weights, first_topics,
-        documents.prior, schedule, *result,
+        documents.prior, schedule, former, *result,
     )  # fmt: skip
     return result
 
@@ -123,6 +125,57 @@ def test_step_equals_plain_twin(collapsed, documents, data):
             shares, _ = fit_document(counts, weights, documents.prior, plan, n_slots)
         np.testing.assert_allclose(dense[rows], shares, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(inferred[d], counts @ dense[rows], rtol=1e-12, atol=1e-12)
+
+
+def draw_former(data, documents):
+    """N_k of earlier visits, dense and as the kernel takes them; some documents have none."""
+    n_docs, n_topics = len(documents.indptr) - 1, len(documents.prior)
+    rng = np.random.default_rng(data.draw(st.integers(0, 10_000)))
+    dense = rng.gamma(1.0, 3.0, (n_docs, n_topics)).astype(np.float32)
+    dense *= rng.random((n_docs, n_topics)) < data.draw(st.sampled_from([0.3, 1.0]))
+    owners, topics = np.nonzero(dense)
+    starts = np.searchsorted(owners, np.arange(n_docs + 1)).astype(np.int64)
+    return dense, DocumentTopics(starts, topics.astype(np.uint32), dense[owners, topics])
+
+
+@updates
+@given(worlds, st.data())
+def test_warm_step_equals_plain_twin(collapsed, documents, data):
+    n_topics = len(documents.prior)
+    n_slots = data.draw(st.integers(1, n_topics))
+    iterations, minimum_mass = data.draw(st.integers(1, 4)), data.draw(st.sampled_from([1e-8, 0.7]))
+    plan = schedule(collapsed, iterations, minimum_mass=minimum_mass)
+    masses, former = draw_former(data, documents)
+    dense = fit(documents, n_slots, plan, former).dense(n_topics)
+    for d in range(len(documents.indptr) - 1):
+        rows = documents.rows(d)
+        if rows.start == rows.stop:
+            continue
+        known = masses[d].astype(float) if masses[d].any() else None
+        weights = documents.weights[documents.words[rows]].astype(float)
+        shares, _ = fit_document(
+            documents.counts[rows], weights, documents.prior, plan, n_slots, known
+        )
+        np.testing.assert_allclose(dense[rows], shares, rtol=1e-6, atol=1e-9)
+
+
+@given(worlds, st.data())
+def test_a_warm_start_at_the_fixed_point_stays_there(documents, data):
+    n_slots, n_topics = data.draw(st.integers(1, 3)), len(documents.prior)
+    n_slots = min(n_slots, n_topics)
+    settled = schedule(False, 3000, tolerance=1e-10)
+    first = fit(documents, n_slots, settled).dense(n_topics)
+    masses = np.array(
+        [
+            documents.counts[documents.rows(d)] @ first[documents.rows(d)]
+            for d in range(len(documents.indptr) - 1)
+        ]
+    ).astype(np.float32)
+    owners, topics = np.nonzero(masses)
+    starts = np.searchsorted(owners, np.arange(len(masses) + 1)).astype(np.int64)
+    former = DocumentTopics(starts, topics.astype(np.uint32), masses[owners, topics])
+    again = fit(documents, n_slots, settled._replace(max_iterations=3), former).dense(n_topics)
+    np.testing.assert_allclose(again, first, atol=1e-3)
 
 
 @updates

@@ -31,9 +31,9 @@ class WatchingSteps:
         self.steps = StepsHere(source, local, SerialExecutor())
         self.rounds = []
 
-    def fit_all(self, batch_ids, current):
+    def fit_all(self, batch_ids, current, former):
         self.rounds.append([])
-        for fitted in self.steps.fit_all(batch_ids, current):
+        for fitted in self.steps.fit_all(batch_ids, current, former):
             self.rounds[-1].append(current.components.table.copy())
             yield fitted
 

@@ -12,6 +12,7 @@ from sparsetopics.statistics import DocumentLengths, DocumentTerms
 if TYPE_CHECKING:  # they need this module themselves
     from sparsetopics.allocations.pair_gains import PairGains
     from sparsetopics.assignments import Assignments
+    from sparsetopics.document_topics import DocumentTopics
     from sparsetopics.local_step import Globals, LocalResult
     from sparsetopics.options import LocalOptions
 
@@ -20,9 +21,18 @@ class Allocation(Protocol):
     """Global parameters of weights; every method leaves the object as it is."""
 
     def fit(
-        self, batch: Any, current: Globals, options: LocalOptions, executor: Executor
+        self,
+        batch: Any,
+        current: Globals,
+        options: LocalOptions,
+        executor: Executor,
+        former: DocumentTopics | None = None,
     ) -> LocalResult:
-        """The local step of a batch under this rule."""
+        """The local step of a batch under this rule.
+
+        ``former`` is where documents begin, None for a cold start; the step of an item is exact
+        wherever it begins.
+        """
         ...
 
     def zero_terms(self) -> Any:

@@ -17,6 +17,7 @@ from sparsetopics.allocations.pair_gains import PairGains, document_pair_gains
 from sparsetopics.assignments import Assignments
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.document_step import fit_documents, sum_terms
+from sparsetopics.document_topics import DocumentTopics
 from sparsetopics.executors import Executor
 from sparsetopics.local_step import Globals, LocalResult
 from sparsetopics.model import Sticks
@@ -47,9 +48,14 @@ class HDPAllocation:
         return self.sticks.doc_concentration * self.sticks.global_topic_weights
 
     def fit(
-        self, batch: DocumentBatch, current: Globals, options: LocalOptions, executor: Executor
+        self,
+        batch: DocumentBatch,
+        current: Globals,
+        options: LocalOptions,
+        executor: Executor,
+        former: DocumentTopics | None = None,
     ) -> LocalResult:
-        return fit_documents(batch, current, options, executor)
+        return fit_documents(batch, current, options, executor, former)
 
     def zero_terms(self) -> DocumentTerms:
         return DocumentTerms.zeros(len(self.doc_concentration))

@@ -11,6 +11,7 @@ from sparsetopics.allocations.mixtures import MixtureAllocation
 from sparsetopics.allocations.pair_gains import PairGains, item_pair_gains
 from sparsetopics.assignments import Assignments
 from sparsetopics.batches import FloatArray, IntArray, ItemBatch
+from sparsetopics.document_topics import DocumentTopics
 from sparsetopics.executors import Executor
 from sparsetopics.item_step import ItemTerms, fit_items, sum_item_terms
 from sparsetopics.local_step import Globals, LocalResult
@@ -47,7 +48,12 @@ class ItemAllocation:
         return np.zeros(self.n_topics)
 
     def fit(
-        self, batch: ItemBatch, current: Globals, options: LocalOptions, executor: Executor
+        self,
+        batch: ItemBatch,
+        current: Globals,
+        options: LocalOptions,
+        executor: Executor,
+        former: DocumentTopics | None = None,
     ) -> LocalResult:
         return fit_items(batch, current, self.mixture.expected_log_weights, options, executor)
 

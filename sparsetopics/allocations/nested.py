@@ -21,6 +21,7 @@ from scipy.special import betaln, psi
 from sparsetopics.allocations.items import ItemAllocation
 from sparsetopics.allocations.mixtures import DPMixture, expected_logs, later
 from sparsetopics.batches import FloatArray, IntArray, ItemBatch
+from sparsetopics.document_topics import DocumentTopics
 from sparsetopics.executors import Executor
 from sparsetopics.item_step import ItemTerms, fit_items
 from sparsetopics.local_step import Globals, LocalResult
@@ -61,7 +62,12 @@ class NestedAllocation:
         return weights
 
     def fit(
-        self, batch: ItemBatch, current: Globals, options: LocalOptions, executor: Executor
+        self,
+        batch: ItemBatch,
+        current: Globals,
+        options: LocalOptions,
+        executor: Executor,
+        former: DocumentTopics | None = None,
     ) -> LocalResult:
         return fit_items(batch, current, self.expected_log_weights, options, executor)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from sparsetopics.batches import IntArray, Source
+from sparsetopics.document_topics import DocumentTopics
 from sparsetopics.executors import Executor
 from sparsetopics.likelihoods.likelihood import Likelihood
 from sparsetopics.local_step import Globals
@@ -25,6 +26,7 @@ class Visit(NamedTuple):
     documents: Any  # the batch as it was read
     responsibilities: Responsibilities
     is_resident: bool = False  # whether the batch stays in memory anyway
+    doc_topics: DocumentTopics | None = None  # of documents that share topics
 
 
 class StepInfo(NamedTuple):
@@ -84,6 +86,15 @@ class Learner(Protocol[State]):
         ...
 
     def statistics(self, state: State) -> Statistics: ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A learner that knows where documents stood at their last visit."""
+
+    def former(self, state: Any, batch_id: int) -> DocumentTopics | None:
+        """What the documents of a batch begin with; None: they start cold."""
+        ...
 
 
 class LearnerModule(Protocol):

@@ -15,6 +15,7 @@ import numpy as np
 from sparsetopics.assignments import Assignments, TopicChange
 from sparsetopics.batches import IntArray
 from sparsetopics.bounds import batch_bound
+from sparsetopics.document_topics import DocumentTopics
 from sparsetopics.executors import Executor
 from sparsetopics.learners.learner import Setting, StepInfo, Visit, cut_rounds
 from sparsetopics.local_step import Globals
@@ -29,6 +30,12 @@ class KeptBatch(NamedTuple):
     documents: Any  # the batch, if that is in memory anyway; None: with the assignments, if at all
     terms: Any  # Terms, up to date, whatever moves were made since the visit
     n_changes: int  # moves that the stored arrays have seen
+    doc_topics: StoredArrays | None = None  # where its documents stood, if the next lap is warm
+
+    def discard(self) -> None:
+        self.stored.discard()
+        if self.doc_topics is not None:
+            self.doc_topics.discard()
 
 
 class MemoizedState(NamedTuple):
@@ -39,6 +46,7 @@ class MemoizedState(NamedTuple):
     per_batch: Mapping[int, KeptBatch]
     changes: tuple[TopicChange, ...] = ()  # by moves, oldest first
     renewed: Renewed | None = None  # within a lap
+    n_laps: int = 0  # that are done
 
 
 class Renewed(NamedTuple):
@@ -59,9 +67,13 @@ class Renewed(NamedTuple):
 class MemoizedLearner:
     """A batch a step, or several that share the parameters they begin with.
 
-    Documents start cold at each visit, so their new local optimum may be a worse one. With
+    Where documents start cold, their new local optimum may be a worse one. With
     ``keep_better``, the better of the batch's new and old summaries stays, which makes the
     whole-data ELBO rise from step to step without storing anything per document.
+
+    Documents start cold in the first lap and in every ``cold_every``-th after it. In between they
+    begin with the topics of their last visit, and with no others: that takes a fraction of the
+    time, and topics are hardly different from one lap to the next.
 
     With ``whole_first_lap`` the first lap is one round: every batch under the start's parameters,
     then one update. Otherwise the first batches' documents, few as they are, decide what topics
@@ -77,6 +89,7 @@ class MemoizedLearner:
     whole_first_lap: bool
     keep_assignments: bool
     batches_per_round: int = 1
+    cold_every: int = 1
 
     def init(self, start: Statistics) -> MemoizedState:
         return MemoizedState(start.components.copy(), start.zeros_like(), {})
@@ -98,14 +111,14 @@ class MemoizedLearner:
                 kept_old, state = True, _with_renewed(state, old)
                 continue
             former = state.per_batch.get(visit.batch_id)
-            kept = self._keep(visit, len(state.changes))
+            kept = self._keep(visit, state)
             state = state._replace(
                 total=state.total.exchanged(visit.summary, old),
                 per_batch={**state.per_batch, visit.batch_id: kept},
             )
             state = _with_renewed(state, visit.summary)
             if former is not None:
-                former.stored.discard()
+                former.discard()
         return state, StepInfo(kept_old)
 
     def recall(self, state: MemoizedState, batch_id: int) -> Summary | None:
@@ -119,15 +132,30 @@ class MemoizedLearner:
         assignments = assignments_of(state, batch_id)
         return Summary(components.sum_batch(*assignments, self.executor), kept.terms)
 
-    def _keep(self, visit: Visit, n_changes: int) -> KeptBatch:
+    def former(self, state: MemoizedState, batch_id: int) -> DocumentTopics | None:
+        kept = state.per_batch.get(batch_id)
+        if kept is None or kept.doc_topics is None or not self._is_warm(state.n_laps):
+            return None
+        arrays = kept.doc_topics.load()
+        return DocumentTopics(*(arrays[name] for name in DocumentTopics._fields))
+
+    def _is_warm(self, n_laps: int) -> bool:
+        """Whether documents begin with former topics in the lap after as many."""
+        return n_laps % self.cold_every > 0
+
+    def _keep(self, visit: Visit, state: MemoizedState) -> KeptBatch:
         documents = visit.documents if visit.is_resident else None
+        doc_topics = None
+        if visit.doc_topics is not None and self._is_warm(state.n_laps + 1):
+            doc_topics = self.memo.keep(visit.doc_topics._asdict())
         if not self.keep_assignments:
             arrays = visit.summary.components._asdict()
         elif visit.is_resident:
             arrays = visit.responsibilities._asdict()
         else:
             arrays = Assignments(visit.documents, visit.responsibilities).to_arrays()
-        return KeptBatch(self.memo.keep(arrays), documents, visit.summary.terms, n_changes)
+        stored, n_changes = self.memo.keep(arrays), len(state.changes)
+        return KeptBatch(stored, documents, visit.summary.terms, n_changes, doc_topics)
 
     def _is_better(self, old: Summary, new: Summary, current: Globals) -> bool:
         return self.keep_better and batch_bound(old, current) > batch_bound(new, current)
@@ -145,7 +173,9 @@ class MemoizedLearner:
             recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
             summaries = (summary for summary in recalled if summary is not None)
             total = Statistics.sum(summaries, state.total.zeros_like())
-        return _without_seen_changes(state._replace(start=None, total=total, renewed=None))
+        n_laps = state.n_laps + 1
+        done = state._replace(start=None, total=total, renewed=None, n_laps=n_laps)
+        return _without_seen_changes(done)
 
     def components(self, state: MemoizedState) -> Components:
         """Those of the data seen and, in the first lap, of the start for the rest.
@@ -204,4 +234,5 @@ def make(setting: Setting) -> MemoizedLearner:
         whole_first_lap=options.keeps_better,
         keep_assignments=bool(options.active_moves.names),
         batches_per_round=options.batches_per_round,
+        cold_every=options.laps_per_cold,
     )
