@@ -39,8 +39,10 @@ class LDA:
     ("regroup",) has the memoized learner split all topics and merge them back to as many, which
     stays where it raises ``criterion`` (as of ``HDP``); None stands for no moves. ``restarts`` are
     of a mean-field document; a topic leaves a document in which it has fewer tokens than
-    ``minimum_mass`` and less than 2 %. Options that are out of range or do not go together raise
-    OptionError when ``fit`` is called.
+    ``minimum_mass`` and less than 2 %. In one of ``cold_every`` laps all topics are looked at for
+    every document, in the others those that it had; None stands for 4 where the memoized learner
+    has collapsed documents and no moves, else for 1. Options that are out of range or do not go
+    together raise OptionError when ``fit`` is called.
 
     After ``fit``: ``components_`` (n_components_, n_words) is the topic-word posterior λ, topics in
     falling order of weight; ``n_components_`` their number; ``vocabulary_`` the words;
@@ -79,6 +81,7 @@ class LDA:
         start: StartName | None = None,
         restarts: int | None = None,
         minimum_mass: float | None = None,
+        cold_every: int | None = None,
         n_jobs: int = 1,
         random_state: int | None = 0,
     ) -> None:
@@ -96,6 +99,7 @@ class LDA:
         self.start: StartName | None = start
         self.restarts = restarts
         self.minimum_mass = minimum_mass
+        self.cold_every = cold_every
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -130,6 +134,7 @@ class LDA:
             learn_hyperparameters=self.learn_hyperparameters,
             model="lda",
             moves=chosen_moves(self.moves, self.criterion),
+            cold_every=self.cold_every,
         )
 
 
@@ -177,6 +182,7 @@ class HDP:
         start: StartName | None = None,
         restarts: int | None = None,
         minimum_mass: float | None = None,
+        cold_every: int | None = None,
         n_jobs: int = 1,
         random_state: int | None = 0,
     ) -> None:
@@ -195,6 +201,7 @@ class HDP:
         self.start: StartName | None = start
         self.restarts = restarts
         self.minimum_mass = minimum_mass
+        self.cold_every = cold_every
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -231,4 +238,5 @@ class HDP:
             learn_hyperparameters=self.learn_hyperparameters,
             model="hdp",
             moves=chosen_moves(self.moves, self.criterion),
+            cold_every=self.cold_every,
         )

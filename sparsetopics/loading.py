@@ -34,6 +34,7 @@ OPTION_PATHS: Mapping[str, tuple[str, ...]] = {
     "sparsity": ("local", "sparsity"),
     "restarts": ("local", "restarts"),
     "minimum_mass": ("local", "minimum_mass"),
+    "cold_every": ("cold_every",),
     "doc_concentration": ("prior", "doc_concentration"),
     "word_concentration": ("prior", "word_concentration"),
     "top_concentration": ("prior", "top_concentration"),

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from sparsetopics.errors import OptionError
 from sparsetopics.kinds import (
     DOCUMENT_LIKELIHOODS,
     LEARNERS,
     LIKELIHOODS,
     LearnerKind,
     move_options,
+)
+from sparsetopics.option_checks import (
+    check_cold,
+    check_growth,
+    check_name,
+    check_points,
+    check_round,
+    refuse,
 )
 
 ModelName = Literal["lda", "hdp", "dp-mixture", "mixture"]
@@ -50,15 +57,6 @@ DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
 DEFAULT_CRITERION: Criterion = "collapsed"  # finds more topics, and better ones held out
 
 
-def _check_name(option: str, found: str, names: Collection[str]) -> None:
-    if found not in names:
-        _refuse(option, found, f"one of {', '.join(names)}")
-
-
-def _refuse(option: str, found: object, wanted: str, hint: str = "") -> None:
-    raise OptionError(option, found=str(found), wanted=wanted, hint=hint)
-
-
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
     """How a document's topics are found, given the global parameters."""
@@ -71,19 +69,19 @@ class LocalOptions:
     minimum_mass: float | None = None  # tokens; None: the default of the update
 
     def __post_init__(self) -> None:
-        _check_name("local update", self.update, get_args(LocalUpdate))
+        check_name("local update", self.update, get_args(LocalUpdate))
         if self.sparsity is not None and self.sparsity < 1:
-            _refuse("sparsity", self.sparsity, "at least 1")
+            refuse("sparsity", self.sparsity, "at least 1")
         if self.max_iterations < 1:
-            _refuse("local iterations", self.max_iterations, "at least 1")
+            refuse("local iterations", self.max_iterations, "at least 1")
         if not self.tolerance >= 0:
-            _refuse("local tolerance", self.tolerance, "0 or more tokens")
+            refuse("local tolerance", self.tolerance, "0 or more tokens")
         if self.restarts is not None and self.restarts < 0:
-            _refuse("restarts", self.restarts, "0 or more")
+            refuse("restarts", self.restarts, "0 or more")
         if self.minimum_mass is not None and not self.minimum_mass >= 0:
-            _refuse("minimum mass", self.minimum_mass, "0 or more tokens")
+            refuse("minimum mass", self.minimum_mass, "0 or more tokens")
         if self.restarts and self.update == "collapsed":
-            _refuse(
+            refuse(
                 "restarts",
                 f"{self.restarts} with the collapsed update",
                 "restarts with the mean-field update only",
@@ -137,7 +135,7 @@ class TopicPrior:
         }
         for name, value in values.items():
             if not 0 < value < float("inf"):
-                _refuse(name, value, "a positive number")
+                refuse(name, value, "a positive number")
 
     @property
     def gamma(self) -> float:
@@ -154,9 +152,9 @@ class StepSizes:
 
     def __post_init__(self) -> None:
         if not self.delay >= 0:
-            _refuse("delay", self.delay, "0 or more")
+            refuse("delay", self.delay, "0 or more")
         if not 0.5 < self.forgetting_rate <= 1:
-            _refuse(
+            refuse(
                 "forgetting rate",
                 self.forgetting_rate,
                 "above 0.5 and at most 1",
@@ -173,11 +171,11 @@ class GradientOptions:
     momentum: float = 0.9  # share of the last step that goes on, of the rule of that name
 
     def __post_init__(self) -> None:
-        _check_name("gradient", self.rule, get_args(GradientName))
+        check_name("gradient", self.rule, get_args(GradientName))
         if not 0 < self.step_size <= 1:
-            _refuse("step size", self.step_size, "above 0 and at most 1")
+            refuse("step size", self.step_size, "above 0 and at most 1")
         if not 0 <= self.momentum < 1:
-            _refuse("momentum", self.momentum, "at least 0 and below 1")
+            refuse("momentum", self.momentum, "at least 0 and below 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,14 +188,14 @@ class MoveOptions:
 
     def __post_init__(self) -> None:
         for name in self.names:
-            _check_name("moves", name, move_options())
+            check_name("moves", name, move_options())
         if len(set(self.names)) < len(self.names):
-            _refuse("moves", ",".join(self.names), "each move once")
+            refuse("moves", ",".join(self.names), "each move once")
         if self.criterion is None:
             return
-        _check_name("criterion", self.criterion, get_args(Criterion))
+        check_name("criterion", self.criterion, get_args(Criterion))
         if not self.names:
-            _refuse("criterion", f"{self.criterion} without moves", "moves that follow it")
+            refuse("criterion", f"{self.criterion} without moves", "moves that follow it")
 
 
 def chosen_moves(
@@ -295,11 +293,11 @@ class TrainingOptions:
         """
         if self.cold_every is not None:
             return self.cold_every
-        stays = self.model == "lda" and self._can_remember
+        stays = self.model == "lda" and self.can_remember
         return DEFAULT_COLD_EVERY if stays and self.local.update == "collapsed" else 1
 
     @property
-    def _can_remember(self) -> bool:
+    def can_remember(self) -> bool:
         """Whether topics keep their numbers, and the learner knows where documents stood."""
         return self.learner_kind.remembers and not self.active_moves.names and not self.is_mixture
 
@@ -314,23 +312,23 @@ class TrainingOptions:
         return self.likelihood or DEFAULT_LIKELIHOOD
 
     def __post_init__(self) -> None:
-        _check_name("model", self.model, get_args(ModelName))
-        _check_name("learner", self.learner, LEARNERS)
+        check_name("model", self.model, get_args(ModelName))
+        check_name("learner", self.learner, LEARNERS)
         if self.start is not None:
-            _check_name("start", self.start, get_args(StartName))
+            check_name("start", self.start, get_args(StartName))
         if self.n_topics < 1:
-            _refuse("topics", self.n_topics, "at least 1")
+            refuse("topics", self.n_topics, "at least 1")
         if self.n_laps < 1:
-            _refuse("laps", self.n_laps, "at least 1")
+            refuse("laps", self.n_laps, "at least 1")
         self._check_kind()
         self._check_moves()
         self._check_sparsity()
-        self._check_growth()
-        self._check_points()
-        self._check_round()
-        self._check_cold()
+        check_growth(self)
+        check_points(self)
+        check_round(self)
+        check_cold(self)
         if self.learn_hyperparameters and not self.learner_kind.knows_all:
-            _refuse(
+            refuse(
                 "learn-hyperparameters",
                 f"the {self.learner} learner",
                 "the memoized or full learner",
@@ -340,21 +338,21 @@ class TrainingOptions:
     def _check_kind(self) -> None:
         if not self.is_mixture:
             if self.likelihood is not None:
-                _refuse("likelihood", f"{self.likelihood} with {self.model}", "a mixture",
+                refuse("likelihood", f"{self.likelihood} with {self.model}", "a mixture",
                         "Topics are over words.")  # fmt: skip
             return
-        _check_name("likelihood", self.likelihood_name, LIKELIHOODS)
+        check_name("likelihood", self.likelihood_name, LIKELIHOODS)
         if self.local.update != "mean-field":
-            _refuse("local update", f"{self.local.update} with a mixture", "mean-field",
+            refuse("local update", f"{self.local.update} with a mixture", "mean-field",
                     "Documents alone have topics of their own.")  # fmt: skip
         if self.local.restarts:
-            _refuse("restarts", f"{self.local.restarts} with a mixture", "none",
+            refuse("restarts", f"{self.local.restarts} with a mixture", "none",
                     "The local step of an item is exact.")  # fmt: skip
         if self.active_moves.criterion == "collapsed":
-            _refuse("criterion", "collapsed with a mixture", "bound",
+            refuse("criterion", "collapsed with a mixture", "bound",
                     "The collapsed criterion is for words.")  # fmt: skip
         if self.learn_hyperparameters:
-            _refuse("learn-hyperparameters", "a mixture", "a topic model")
+            refuse("learn-hyperparameters", "a mixture", "a topic model")
 
     def _check_sparsity(self) -> None:
         sparsity = self.local.sparsity
@@ -363,81 +361,11 @@ class TrainingOptions:
         if sparsity is None or self.active_moves.names:  # moves change the number of topics
             return
         if sparsity > self.n_topics:
-            _refuse("sparsity", sparsity, f"at most {self.n_topics}, the number of topics")
-
-    def _check_growth(self) -> None:
-        tolerance = self.tree_tolerance
-        if not self.grows:
-            if tolerance is not None:
-                _refuse("tree-tolerance", f"the {self.learner} learner", "the accelerated learner")
-            return
-        if self.model != "dp-mixture" or self.counts_words:
-            kind = f"{self.likelihood_name} items" if self.model == "dp-mixture" else self.model
-            _refuse("learner", f"{self.learner} with {kind}", "a dp-mixture of vectors",
-                    "It groups vectors that lie close together.")  # fmt: skip
-        growing = [name for name, kind in LIKELIHOODS.items() if kind.grows]
-        if self.likelihood_name not in growing:
-            found = f"{self.learner} with {self.likelihood_name}"
-            _refuse("learner", found, f"one of {', '.join(growing)}")
-        if self.n_topics != 1:
-            _refuse("topics", f"{self.n_topics} with the {self.learner} learner", "1",
-                    "It grows from one component.")  # fmt: skip
-        if tolerance is not None and not 0 <= tolerance < float("inf"):
-            _refuse("tree-tolerance", tolerance, "0 or more nats")
-
-    def _check_points(self) -> None:
-        if self.gradient is not None and self.learner != "gradient":
-            _refuse("gradient", f"{self.gradient.rule} with the {self.learner} learner",
-                    "the gradient learner")  # fmt: skip
-        may_be_points = self.is_mixture and LIKELIHOODS[self.likelihood_name].at_modes
-        if self.variance is not None:
-            if not may_be_points:
-                kind = self.likelihood_name if self.is_mixture else self.model
-                _refuse("variance", f"{self.variance:g} with {kind}", "isotropic-gaussian",
-                        "Others learn their variances.")  # fmt: skip
-            if not 0 < self.variance < float("inf"):
-                _refuse("variance", self.variance, "a positive number")
-        if not self.at_modes:
-            return
-        if self.model != "dp-mixture" or not may_be_points:
-            kind = self.likelihood_name if self.model == "dp-mixture" else self.model
-            _refuse("learner", f"{self.learner} with {kind}",
-                    "a dp-mixture with isotropic-gaussian")  # fmt: skip
-        if self.local.sparsity not in (None, 1):
-            _refuse("sparsity", f"{self.local.sparsity} with the {self.learner} learner", "1",
-                    "It gives every item to one component.")  # fmt: skip
-        if self.prior.gamma < 1:
-            _refuse("gamma", f"{self.prior.gamma:g} with the {self.learner} learner", "at least 1",
-                    "Below, sticks have no most probable length.")  # fmt: skip
-
-    def _check_round(self) -> None:
-        if self.batches_per_round < 1:
-            _refuse("round", self.batches_per_round, "at least 1 batch")
-        if self.batches_per_round > 1 and self.learner_kind.takes_all:
-            _refuse("round", f"{self.batches_per_round} batches with the {self.learner} learner",
-                    "the memoized, stochastic or gradient learner",
-                    "All batches are one round of it.")  # fmt: skip
-
-    def _check_cold(self) -> None:
-        if self.cold_every is None:
-            return
-        if self.cold_every < 1:
-            _refuse("cold-every", self.cold_every, "at least 1 lap")
-        if self.cold_every == 1 or self._can_remember:
-            return
-        if self.is_mixture:
-            found = f"{self.cold_every} with {self.model}"
-            _refuse("cold-every", found, "a topic model", "The step of an item is exact.")
-        if self.active_moves.names:
-            found = f"{self.cold_every} with moves {','.join(self.active_moves.names)}"
-            _refuse("cold-every", found, "1, or moves none",
-                    "New topics must be found in documents that have not had them.")  # fmt: skip
-        _refuse("cold-every", f"{self.cold_every} with the {self.learner} learner",
-                "the memoized learner", "The others keep nothing of documents.")  # fmt: skip
+            refuse("sparsity", sparsity, f"at most {self.n_topics}, the number of topics")
 
     def _check_moves(self) -> None:
         if self.model == "lda" and self.prior.top_concentration is not None:
-            _refuse("gamma", "LDA", "the HDP", "LDA has no sticks.")
+            refuse("gamma", "LDA", "the HDP", "LDA has no sticks.")
         if not self.active_moves.names:
             return
         names = ",".join(self.active_moves.names)
@@ -445,15 +373,15 @@ class TrainingOptions:
         kept = [name for name in self.active_moves.names if name in keeping]
         if self.model == "lda" and len(kept) < len(self.active_moves.names):
             wanted = ", ".join(keeping)
-            _refuse("moves", f"{names} with LDA", wanted, "LDA keeps its number of topics.")
+            refuse("moves", f"{names} with LDA", wanted, "LDA keeps its number of topics.")
         if self.model in WITH_MOVES and kept:
-            _refuse("moves", f"{kept[0]} with {self.model}", ", ".join(DEFAULT_MOVES),
+            refuse("moves", f"{kept[0]} with {self.model}", ", ".join(DEFAULT_MOVES),
                     "It keeps the number of topics.")  # fmt: skip
         if self.model == "mixture":
-            _refuse("moves", "a finite mixture", "dp-mixture",
+            refuse("moves", "a finite mixture", "dp-mixture",
                     "A finite mixture keeps its number of components.")  # fmt: skip
         if not self.learner_kind.makes_moves:
-            _refuse(
+            refuse(
                 "moves",
                 f"the {self.learner} learner",
                 "the memoized learner",
@@ -475,11 +403,11 @@ class Workplace:
         return 1 if self.executor == "dask" else self.workers
 
     def __post_init__(self) -> None:
-        _check_name("executor", self.executor, get_args(ExecutorName))
+        check_name("executor", self.executor, get_args(ExecutorName))
         if self.workers < 1:
-            _refuse("workers", self.workers, "at least 1")
+            refuse("workers", self.workers, "at least 1")
         if self.executor == "serial" and self.workers > 1:
-            _refuse("workers", f"{self.workers} with --executor serial", "1")
+            refuse("workers", f"{self.workers} with --executor serial", "1")
         if self.scheduler is not None and self.executor != "dask":
-            _refuse("scheduler", f"{self.scheduler} with --executor {self.executor}",
+            refuse("scheduler", f"{self.scheduler} with --executor {self.executor}",
                     "--executor dask")  # fmt: skip

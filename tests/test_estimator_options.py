@@ -43,6 +43,7 @@ ARGUMENTS = {
     "start": [("start", "random", "random", {})],
     "restarts": [("restarts", 2, "2", {"local_update": "mean-field"})],
     "minimum_mass": [("minimum_mass", 0.5, "0.5", {})],
+    "cold_every": [("cold_every", 1, "1", {})],
     "alpha": [("doc_concentration", 0.75, "0.75", {})],
     "gamma": [("top_concentration", 3.0, "3", {})],
     "eta": [("word_concentration", 0.3, "0.3", {})],
@@ -64,6 +65,7 @@ ONLY_OF = {  # all others refuse it, or have one value of it
     "local_update": TOPICS,
     "restarts": TOPICS,
     "minimum_mass": TOPICS,
+    "cold_every": TOPICS,
     "alpha": TOPICS,
     "learn_hyperparameters": TOPICS,
     "criterion": TOPICS,  # mixtures have the bound alone

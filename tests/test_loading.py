@@ -25,7 +25,7 @@ SPHERES = {"likelihood": "isotropic-gaussian", "max_iter": 4}
 ESTIMATORS = [
     LDA(3, max_iter=4, sparsity=2, doc_concentration=0.7, n_batches=2, random_state=5),
     LDA(3, max_iter=4, local_update="mean-field", restarts=2, learner="full", start="random"),
-    LDA(3, max_iter=4, learn_hyperparameters=True, minimum_mass=1.5),
+    LDA(3, max_iter=4, learn_hyperparameters=True, minimum_mass=1.5, cold_every=2),
     LDA(3, max_iter=6, moves=("regroup",), criterion="bound"),
     HDP(3, max_iter=4, moves=(), top_concentration=4.0, learner="stochastic", random_state=None),
     HDP(3, max_iter=6, moves=("merge", "delete"), criterion="bound"),
