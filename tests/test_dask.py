@@ -216,7 +216,9 @@ def test_a_run_goes_on_with_other_workers(plan_of, tmp_path, cluster):
     plan = plan_of("lda", executor="threads", keep_state=True, checkpoint_every=1)
     train_run(replace(plan, options=replace(plan.options, laps=1)))
 
-    resume_run(plan.out, laps=3, executor="dask", scheduler=cluster.scheduler_address)
+    resume_run(
+        plan.out, laps=plan.options.laps, executor="dask", scheduler=cluster.scheduler_address
+    )
 
     names = ("model.safetensors", "vocabulary.parquet")
     whole, parts = files_of(tmp_path / "whole"), files_of(plan.out)
