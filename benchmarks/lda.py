@@ -143,12 +143,16 @@ def _compile(options: TrainingOptions) -> None:
 @click.option("--learner", default="memoized")
 @click.option("--start", type=click.Choice(["random", "distant"]))
 @click.option("--batches", type=int)
+@click.option("--cold-every", type=int, help="Default: that of train.")
 @click.option("--laps", default=30)
 @click.option("--regroup", is_flag=True, help="With that move.")
 @click.option("--seeds", default=1, help="Seeds 0 to N-1; the median final score is printed.")
 @click.option("--peers", default=PEERS, help="Comma separated; empty for none.")
 @click.option("--budget", default=40.0, help="CPU seconds of each peer.")
 @click.option("--level", default=-7.90, help="Score to time.")
+@click.option(
+    "--without-longest", default=0, help="Held-out documents that do not count, the longest."
+)
 def main(
     shared: Path,
     folder: Path,
@@ -159,15 +163,17 @@ def main(
     learner: str,
     start: str | None,
     batches: int | None,
+    cold_every: int | None,
     laps: int,
     regroup: bool,
     seeds: int,
     peers: str,
     budget: float,
     level: float,
+    without_longest: int,
 ) -> None:
     """Print CPU seconds against held-out score, ours beside the peers'."""
-    data = prepare(collection, shared.resolve(), folder)
+    data = prepare(collection, shared.resolve(), folder, without_longest=without_longest)
     local = LocalOptions(update=update, sparsity=sparsity)  # type: ignore[arg-type]
     moves = MoveOptions(("regroup",)) if regroup else None
     options = TrainingOptions(
@@ -177,6 +183,7 @@ def main(
         local,
         start=start,
         moves=moves,  # type: ignore[arg-type]
+        cold_every=cold_every,
     )
     _compile(options)
     name = f"sparsetopics {update}{' regroup' if regroup else ''}"

@@ -38,8 +38,11 @@ class Prepared(NamedTuple):
     path: Path
 
 
-def prepare(name: str, shared: Path, folder: Path) -> Prepared:
-    """Make ``folder``/``name``.npz if it is not there, and open it."""
+def prepare(name: str, shared: Path, folder: Path, *, without_longest: int = 0) -> Prepared:
+    """Make ``folder``/``name``.npz if it is not there, and open it.
+
+    As many of the longest held-out documents are left out of the score.
+    """
     path = folder / f"{name}.npz"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -56,6 +59,8 @@ def prepare(name: str, shared: Path, folder: Path) -> Prepared:
         )
         train, held = counts[arrays["train"]], counts[arrays["held"]]
         words = [str(word) for word in arrays["vocab"]]
+    by_length = np.argsort(held.sum(axis=1), kind="stable")
+    held = held[np.sort(by_length[: held.shape[0] - without_longest])]
     completion = _module(shared / "peers" / "completion.py")
     return Prepared(train, words, completion.Completion(held), path)
 

@@ -108,12 +108,15 @@ class _Outside:
     of_laps = staticmethod(Laps._visits)
 
 
-def train_once(folder: str, n_topics: int, sparsity: int, laps: int) -> Speed:
+def train_once(folder: str, n_topics: int, sparsity: int, laps: int, cold_every: int) -> Speed:
     """Train on a corpus folder; in a process of its own."""
     corpus = Corpus.open(folder)
     source = plan_batches(corpus, None, np.random.default_rng(0), resident_pairs=0)
     options = TrainingOptions(
-        n_topics, local=LocalOptions("collapsed", sparsity=sparsity), laps=laps
+        n_topics,
+        local=LocalOptions("collapsed", sparsity=sparsity),
+        laps=laps,
+        cold_every=cold_every,
     )
     outside, marks, elbos = _Outside(), [(0.0, 0.0)], [0.0]
     lap_module.Laps._visits = lambda *given: outside.visits(*given)  # type: ignore[method-assign]
@@ -131,10 +134,12 @@ def train_once(folder: str, n_topics: int, sparsity: int, laps: int) -> Speed:
     return Speed(corpus.n_docs, source.n_batches, lap, lap - local, peak, elbos[-1])
 
 
-def report(folder: Path, n_topics: int, sparsity: int, laps: int, as_json: bool) -> None:
+def report(
+    folder: Path, n_topics: int, sparsity: int, laps: int, cold_every: int, as_json: bool
+) -> None:
     """One line."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        found = pool.apply(train_once, (str(folder), n_topics, sparsity, laps))
+        found = pool.apply(train_once, (str(folder), n_topics, sparsity, laps, cold_every))
     if as_json:
         click.echo(json.dumps(found._asdict()))
         return
@@ -152,6 +157,7 @@ def report(folder: Path, n_topics: int, sparsity: int, laps: int, as_json: bool)
 @click.option("--topics", default=100)
 @click.option("--sparsity", default=4)
 @click.option("--laps", default=2)
+@click.option("--cold-every", default=1, help="With 2 the last of two laps is a warm one.")
 @click.option("--json", "as_json", is_flag=True)
 def main(
     documents: str,
@@ -160,6 +166,7 @@ def main(
     topics: int,
     sparsity: int,
     laps: int,
+    cold_every: int,
     as_json: bool,
 ) -> None:
     """Print a line for each size."""
@@ -169,12 +176,12 @@ def main(
             f"{'peak GB':>9}{'ELBO':>9}"
         )
     if corpus is not None:
-        report(corpus, topics, sparsity, laps, as_json)
+        report(corpus, topics, sparsity, laps, cold_every, as_json)
         return
     for n_docs in map(int, documents.split(",")):
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
             write_corpus(Path(folder), n_docs)
-            report(Path(folder), topics, sparsity, laps, as_json)
+            report(Path(folder), topics, sparsity, laps, cold_every, as_json)
 
 
 if __name__ == "__main__":
