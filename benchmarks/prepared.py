@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from copy import copy
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -38,11 +39,8 @@ class Prepared(NamedTuple):
     path: Path
 
 
-def prepare(name: str, shared: Path, folder: Path, *, without_longest: int = 0) -> Prepared:
-    """Make ``folder``/``name``.npz if it is not there, and open it.
-
-    As many of the longest held-out documents are left out of the score.
-    """
+def prepare(name: str, shared: Path, folder: Path) -> Prepared:
+    """Make ``folder``/``name``.npz if it is not there, and open it."""
     path = folder / f"{name}.npz"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -59,10 +57,17 @@ def prepare(name: str, shared: Path, folder: Path, *, without_longest: int = 0) 
         )
         train, held = counts[arrays["train"]], counts[arrays["held"]]
         words = [str(word) for word in arrays["vocab"]]
-    by_length = np.argsort(held.sum(axis=1), kind="stable")
-    held = held[np.sort(by_length[: held.shape[0] - without_longest])]
     completion = _module(shared / "peers" / "completion.py")
     return Prepared(train, words, completion.Completion(held), path)
+
+
+def without_longest(scorer: Any, n_left_out: int) -> Any:
+    """A scorer that passes over the documents with the most tokens to predict."""
+    by_length = sorted(scorer.docs, key=lambda document: float(document[3].sum()))
+    shorter = copy(scorer)
+    shorter.docs = by_length[: len(by_length) - n_left_out]
+    shorter.tokens_b = sum(document[3].sum() for document in shorter.docs)
+    return shorter
 
 
 def _module(path: Path) -> ModuleType:
