@@ -60,6 +60,8 @@ def timed_laps(
     is_cold = np.arange(len(elbos)) % cycle == 0
     is_counted = np.arange(len(elbos)) >= n_uncounted
     spent = np.diff(np.array(marks), axis=0)
+    if not (is_cold & is_counted).any():
+        raise click.UsageError(f"{len(elbos)} laps hold no cycle of {cycle} after {n_uncounted}.")
     cold = np.median(spent[is_cold & is_counted], axis=0)
     warm = np.median(spent[~is_cold & is_counted], axis=0) if cycle > 1 else cold
     cpu, wall = (cold + (cycle - 1) * warm) / cycle

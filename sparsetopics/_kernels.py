@@ -52,7 +52,7 @@ def fit_document(
     words: Rows,  # (n_unique,)  rows of the weights
     counts: FloatArray,  # (n_unique,)
     weights: Float32Array,  # (n_rows, n_topics)
-    first_topics: TopicIds,  # (n_rows, n_slots)
+    first_topics: TopicIds,  # (n_rows, n_slots); of warm documents the first is enough
     prior: FloatArray,  # (n_topics,)  α_k
     schedule: Schedule,
     former_topics: TopicIds,  # (n_former,)  of the document's last visit; none: start cold
@@ -117,7 +117,7 @@ def fit_block(
     words: Rows,  # (n_pairs,)
     counts: FloatArray,  # (n_pairs,)
     weights: Float32Array,  # (n_rows, n_topics)
-    first_topics: TopicIds,  # (n_rows, n_slots)
+    first_topics: TopicIds,  # (n_rows, n_slots); of warm documents the first is enough
     prior: FloatArray,  # (n_topics,)
     schedule: Schedule,
     former: DocumentTopics,  # of these documents

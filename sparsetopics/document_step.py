@@ -147,7 +147,9 @@ def _fit_chunk(
     n_slots = options.n_slots(current.components.n_topics)
     rows = number_rows(batch, current.components.n_words)
     weights = _word_weights(rows.words, current, options.update, executor)
-    first_topics = choose_first_topics(weights, n_slots, executor)
+    is_cold = (np.diff(former.starts) == 0) & (np.diff(batch.indptr) > 0)
+    # Of a word that occurs in warm documents alone, the largest weight is all that is asked for.
+    first_topics = choose_first_topics(weights, n_slots if is_cold.any() else 1, executor)
     counts = batch.word_counts.astype(np.float64)
     topics = np.empty((len(counts), n_slots), np.uint32)
     shares = np.empty((len(counts), n_slots))

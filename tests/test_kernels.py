@@ -64,13 +64,13 @@ def first_topics_of(weights, n_slots):
     return topics
 
 
-def fit(documents, n_slots, schedule, former=None):
+def fit(documents, n_slots, schedule, former=None, n_first=None):
     result = Fit(
         np.full((len(documents.words), n_slots), 99, np.uint32),
         np.full((len(documents.words), n_slots), np.nan),
         np.zeros(3, np.int64),
     )
-    first_topics = first_topics_of(documents.weights, n_slots)
+    first_topics = first_topics_of(documents.weights, n_first or n_slots)
     former = former or DocumentTopics.unknown(len(documents.indptr) - 1)
     fit_block(
         documents.indptr, documents.words, documents.counts, documents.weights, first_topics,
@@ -157,6 +157,20 @@ def test_warm_step_equals_plain_twin(collapsed, documents, data):
             documents.counts[rows], weights, documents.prior, plan, n_slots, known
         )
         np.testing.assert_allclose(dense[rows], shares, rtol=1e-6, atol=1e-9)
+
+
+@updates
+def test_the_largest_weight_of_a_word_is_enough_for_a_warm_start(collapsed):
+    documents = make_documents(3)
+    former = DocumentTopics(
+        np.array([0, 2, 3, 3, 6]),
+        np.array([0, 4, 5, 1, 2, 3], np.uint32),
+        np.array([9, 4, 1, 12, 3, 5], np.float32),
+    )
+    plan = schedule(collapsed, 4, minimum_mass=0.7)
+    wanted = fit(documents, 3, plan, former)
+    for mine, theirs in zip(fit(documents, 3, plan, former, n_first=1), wanted, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
 
 
 @given(worlds, st.data())
