@@ -4,34 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from sparsetopics.kinds import LIKELIHOODS
 from sparsetopics.options import LikelihoodName
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sparsetopics.evaluation.comparison import ComparedModel
-
-HEADS = {  # of the tables: keys of --json and decimals
-    "log_likelihood_per_item": ("log-lik/item", 4),
-    "log_likelihood_per_token": ("log-lik/token", 4),
-    "standard_error": ("std.err", 4),
-    "unigram_log_likelihood_per_token": ("unigram", 4),
-    "perplexity": ("perplexity", 1),
-    "npmi": ("NPMI", 3),
-    "diversity": ("diversity", 3),
-    "nmi": ("NMI", 3),
-    "elbo_per_token": ("ELBO/token", 4),
-    "elbo_per_item": ("ELBO/item", 4),
-    "n_topics": ("topics", 0),
-    "n_components": ("components", 0),
-    "laps": ("laps", 0),
-    "seconds": ("seconds", 1),
-}
 
 
 @click.command()
@@ -110,6 +87,7 @@ def command(
         sparsetopics compare news --models lda:50,lda:100,hdp --out comparison
         sparsetopics compare digits --models mixture:20,dp-mixture --laps 30 --out comparison
     """
+    from sparsetopics.cli.score_table import score_lines
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.comparison import (
         ComparisonHooks,
@@ -131,23 +109,10 @@ def command(
         records = [each.as_dict() for each in made.models]
         click.echo(json.dumps({"report": str(made.report), "models": records}))
         return
-    kinds = {type(each.card): None for each in made.models}
-    for kind in kinds:
-        _print_table([each for each in made.models if isinstance(each.card, kind)])
+    for kind in {type(each.card): None for each in made.models}:
+        alike = [each for each in made.models if isinstance(each.card, kind)]
+        names = ["model", *(each.name for each in alike)]
+        lines = score_lines([each.as_dict() for each in alike])
+        for name, line in zip(names, lines, strict=True):
+            click.echo(f"{name.ljust(max(map(len, names)))}  {line}")
     click.echo(f"Wrote {made.report}.")
-
-
-def _print_table(models: Sequence[ComparedModel]) -> None:
-    """A line per model; a column that none of them fills is left out."""
-    records = [each.as_dict() for each in models]
-    keys = [key for key in HEADS if any(record.get(key) is not None for record in records)]
-    widths = [max(len(HEADS[key][0]), 8) for key in keys]
-    name_width = max(len("model"), *(len(each.name) for each in models))
-    heads = [HEADS[key][0].rjust(width) for key, width in zip(keys, widths, strict=True)]
-    click.echo("  ".join(["model".ljust(name_width), *heads]))
-    for record in records:
-        cells = [
-            ("-" if record.get(key) is None else f"{record[key]:.{HEADS[key][1]}f}").rjust(width)
-            for key, width in zip(keys, widths, strict=True)
-        ]
-        click.echo("  ".join([record["name"].ljust(name_width), *cells]))

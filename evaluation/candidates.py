@@ -14,7 +14,7 @@ from sparsetopics.errors import RunError
 from sparsetopics.evaluation.completion import unigram_probabilities
 from sparsetopics.evaluation.topic_matrix import read_topic_matrix
 from sparsetopics.evaluation.weight_files import READERS, WordWeights
-from sparsetopics.runs import Run, load_run
+from sparsetopics.runs import Run
 
 MATRIX_CONCENTRATION = 0.5  # total; a bare matrix does not say how documents mix its topics
 
@@ -32,27 +32,39 @@ class Candidate:
     n_missing_words: int = 0  # words of which the other toolkit knows nothing
 
 
+def is_run(path: Path) -> bool:
+    """Whether ``path`` names a run, not a file of another toolkit."""
+    return path.is_dir() or not (path.exists() or path.suffix in READERS)
+
+
 def open_candidate(
     path: Path,
     vocabulary: Vocabulary,
-    where: str,
     concentration: float | None = None,
     *,
     unpickle: bool = False,
 ) -> Candidate:
-    """Read the topics at ``path``; a run's words must be ``vocabulary``, found in ``where``.
+    """Read the topics of another toolkit at ``path``, matched with the words of ``vocabulary``.
 
     ``concentration`` is the total document concentration to score with, shared equally by the
-    topics; without it a run and a gensim model use their own and a matrix 0.5. A file whose
-    extension says nothing is a gensim model, opened only if ``unpickle``. Raises RunError,
-    ShapeError or VocabularyError.
+    topics; without it a gensim model uses its own and a matrix 0.5. A file whose extension says
+    nothing is a gensim model, opened only if ``unpickle``. Raises RunError, ShapeError or
+    VocabularyError.
     """
-    if path.is_dir() or not (path.exists() or path.suffix in READERS):
-        run = load_run(path)
-        run.check_vocabulary(vocabulary, where)
-        return run_candidate(run, concentration)
     reader = READERS.get(path.suffix) or _gensim_reader(path, unpickle=unpickle)
-    return _matrix_candidate(path, vocabulary, concentration, reader)
+    topic_word, own, n_missing = read_topic_matrix(path, vocabulary.words, reader)
+    if own is None or concentration is not None:
+        total = MATRIX_CONCENTRATION if concentration is None else concentration
+        own = np.full(len(topic_word), total / len(topic_word))
+    return Candidate(
+        name=str(path),
+        topic_word=topic_word,
+        doc_concentration=own,
+        unigram=unigram_probabilities(vocabulary.term_frequency),
+        words=vocabulary.words,
+        run=None,
+        n_missing_words=n_missing,
+    )
 
 
 def _gensim_reader(path: Path, *, unpickle: bool) -> Callable[[Path], WordWeights]:
@@ -82,25 +94,4 @@ def run_candidate(run: Run, concentration: float | None = None) -> Candidate:
         unigram=unigram_probabilities(run.vocabulary.term_frequency),
         words=run.vocabulary.words,
         run=run,
-    )
-
-
-def _matrix_candidate(
-    path: Path,
-    vocabulary: Vocabulary,
-    concentration: float | None,
-    reader: Callable[[Path], WordWeights],
-) -> Candidate:
-    topic_word, own, n_missing = read_topic_matrix(path, vocabulary.words, reader)
-    if own is None or concentration is not None:
-        total = MATRIX_CONCENTRATION if concentration is None else concentration
-        own = np.full(len(topic_word), total / len(topic_word))
-    return Candidate(
-        name=str(path),
-        topic_word=topic_word,
-        doc_concentration=own,
-        unigram=unigram_probabilities(vocabulary.term_frequency),
-        words=vocabulary.words,
-        run=None,
-        n_missing_words=n_missing,
     )

@@ -31,6 +31,26 @@ class MixtureCard:
     clustering: ClusteringScore | None  # where items have labels
 
     @property
+    def name(self) -> str:
+        return str(self.run.path)
+
+    @property
+    def remarks(self) -> list[str]:
+        """Nothing is left out."""
+        return []
+
+    @property
+    def extent(self) -> str:
+        """How much was scored, the same for all models that are scored together."""
+        tokens = "" if self.n_tokens is None else f" ({self.n_tokens:,.0f} tokens)"
+        return f"{self.n_items:,} items{tokens} scored"
+
+    @property
+    def kind(self) -> str:
+        """mixture or dp-mixture."""
+        return self.run.model.name
+
+    @property
     def log_likelihood_per_token(self) -> float | None:
         """Of documents."""
         if self.n_tokens is None:

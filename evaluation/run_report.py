@@ -8,7 +8,6 @@ from pathlib import Path
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.opening import open_corpus
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError
 from sparsetopics.evaluation.candidates import run_candidate
 from sparsetopics.evaluation.mixture_subjects import mixture_subject
 from sparsetopics.evaluation.report import Report, write_page
@@ -17,7 +16,7 @@ from sparsetopics.evaluation.topic_subjects import run_subject
 from sparsetopics.mixture_runs import MixtureRun
 from sparsetopics.runs import refuse_run
 from sparsetopics.staging import check_output
-from sparsetopics.stored_models import load_any_run
+from sparsetopics.stored_models import check_data, load_any_run
 
 
 def write_run_report(
@@ -52,15 +51,9 @@ def write_run_report(
 
 def _subject(path: Path, corpus: Corpus | VectorCorpus | None, where: str, workers: int) -> Subject:
     run = load_any_run(path)
-    if isinstance(corpus, Corpus):
-        run.check_vocabulary(corpus.vocabulary, where)
+    if corpus is not None:
+        check_data(run, corpus, where)
     if isinstance(run, MixtureRun):
-        if isinstance(corpus, VectorCorpus):
-            run.check_columns(corpus.n_columns, corpus.fingerprint, where)
         return mixture_subject(run, corpus)
-    if isinstance(corpus, VectorCorpus):
-        raise OptionError(
-            "corpus", found=f"{where}, which holds vectors", wanted="documents",
-            hint=f"{path} is a topic model.",
-        )  # fmt: skip
+    assert not isinstance(corpus, VectorCorpus), "topics fit documents"
     return run_subject(run_candidate(run), corpus, workers=workers)

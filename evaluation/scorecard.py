@@ -65,6 +65,36 @@ class Scorecard:
         return len(self.candidate.topic_word)
 
     @property
+    def name(self) -> str:
+        return self.candidate.name
+
+    @property
+    def remarks(self) -> list[str]:
+        """What was left out, to be read behind the name."""
+        told = []
+        if n_missing := self.candidate.n_missing_words:  # each costs 27 nats a token
+            told.append(
+                f" has no column for {n_missing:,} of the {len(self.candidate.words):,} words: "
+                "their probability is taken as 1e-12."
+            )
+        if self.n_undefined:
+            told.append(
+                f": c_v and c_npmi leave out {self.n_undefined:,} of {self.n_topics:,} topics: "
+                "a word of their ten best is not in the texts."
+            )
+        return told
+
+    @property
+    def extent(self) -> str:
+        """How much was scored, the same for all models that are scored together."""
+        score = self.completion
+        return (
+            f"{score.n_documents:,} documents and {score.n_tokens:,.0f} tokens scored; "
+            f"{score.n_skipped_documents:,} documents skipped; "
+            f"{score.n_unknown_tokens:,} tokens outside the vocabulary"
+        )
+
+    @property
     def model_name(self) -> str | None:
         """Kind of model, "lda" or "hdp"; None for a plain matrix."""
         return None if self.candidate.run is None else self.candidate.run.model.name

@@ -29,7 +29,7 @@ from sparsetopics.run_files import (
     load_trace,
     write_run,
 )
-from sparsetopics.runs import check_folder, check_same_words, load_vocabulary
+from sparsetopics.runs import check_folder, check_same_words, load_vocabulary, refuse_vectors
 
 SETTING_TYPES = {"n_topics": int, "n_columns": int, "likelihood": str, "corpus": dict}
 WORD_SETTING_TYPES = {N_WORDS: int, "vocabulary_fingerprint": str}  # of documents
@@ -70,9 +70,7 @@ class MixtureRun:
     def check_columns(self, n_columns: int, fingerprint: str, where: str) -> None:
         """Refuse vectors of other columns, or projected otherwise, than those of the training."""
         if self.vocabulary is not None:
-            raise ShapeError(
-                where, found="vectors", wanted=f"documents, which {self.path} was trained with"
-            )
+            refuse_vectors(self.path, where)
         if n_columns != self.model.n_columns:
             raise ShapeError(
                 where,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import CorpusFormatError, RunError, VocabularyError
+from sparsetopics.errors import CorpusFormatError, RunError, ShapeError, VocabularyError
 from sparsetopics.model import TopicModel
 from sparsetopics.run_files import (
     ARRAYS_FILE,
@@ -62,6 +62,10 @@ class Run:
         """Refuse documents whose word ids mean other words than the topics' columns do."""
         check_same_words(self.vocabulary, vocabulary, self.path, where)
 
+    def check_columns(self, n_columns: int, fingerprint: str, where: str) -> None:
+        """Refuse vectors, whatever their columns are."""
+        refuse_vectors(self.path, where)
+
 
 def check_same_words(own: Vocabulary, found: Vocabulary, run: Path, where: str) -> None:
     """Raise VocabularyError unless ``found`` is the vocabulary that ``run`` was trained with."""
@@ -72,6 +76,11 @@ def check_same_words(own: Vocabulary, found: Vocabulary, run: Path, where: str) 
             wanted=f"the {len(own):,} words the run was trained with",
             hint="Ingest the documents again with --vocabulary and the training corpus.",
         )
+
+
+def refuse_vectors(run: Path, where: str) -> None:
+    """Raise ShapeError: ``run`` was trained with documents."""
+    raise ShapeError(where, found="vectors", wanted=f"documents, which {run} was trained with")
 
 
 def save_run(

@@ -328,9 +328,10 @@ NO_FIT = [
     ("arguments", "message"),
     [
         *NO_FIT,
-        (("{prepared}/topics", "{prepared}/heldout"), "model 'lda', wanted one of dp-mixture"),
+        (("{prepared}/topics", "{prepared}/heldout"), "found vectors, wanted documents, which"),
         (("{run}", "{prepared}/documents"), "found a mixture of vectors"),
-        (("{run}", "{prepared}/topics", "{prepared}/heldout"), "model 'lda'"),
+        (("{run}", "{prepared}/topics", "{prepared}/heldout"), "found vectors, wanted documents"),
+        (("{prepared}/plain.npy", "{prepared}/heldout"), "heldout: found vectors, wanted docum"),
     ],
 )
 def test_evaluate_refuses_what_does_not_fit(prepared, trained, arguments, message):

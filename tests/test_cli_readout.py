@@ -231,7 +231,7 @@ def test_evaluate_shows_what_training_raised_beside_the_score(run_folder, hdp_fo
     assert hdp["elbo_per_token"] == pytest.approx(-3.7)
     assert hdp["criterion_per_token"] == pytest.approx(-3.2)
     assert [lda[key] for key in ("model", "criterion_per_token")] == ["lda", None]
-    assert header.split()[-5:] == ["ELBO", "criterion", "topics", "model", "run"]
+    assert header.split()[-5:] == ["ELBO/token", "criterion", "topics", "model", "run"]
     assert of_lda.split()[-5:-1] == ["-3.7000", "-", "4", "LDA"]
     assert of_hdp.split()[-5:-1] == ["-3.7000", "-3.2000", "4", "HDP"]
 
@@ -254,7 +254,7 @@ def test_evaluate_prints_a_table_and_writes_a_report(run_folder, heldout, tmp_pa
 
     header, first, second, summary = printed.splitlines()
     assert header.split()[3:] == [
-        "unigram", "NPMI", "u_mass", "diversity", "inv.RBO", "ELBO", "topics", "model", "run"
+        "unigram", "NPMI", "u_mass", "diversity", "inv.RBO", "ELBO/token", "topics", "model", "run"
     ]  # fmt: skip
     assert first.split()[8:11] == ["-3.7000", "4", "LDA"]
     assert first.split()[:-1] == second.split()[:-1]

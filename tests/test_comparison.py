@@ -100,7 +100,7 @@ def test_held_out_data_may_be_given_and_scored_every_lap(corpora, tmp_path):
     assert "held-out log-likelihood per token" in page
     assert "Comparison of 2 topic models" in page
     header, first, second, ending = printed.stdout.splitlines()
-    assert header.split()[:3] == ["model", "log-lik/token", "std.err"]
+    assert header.split()[:3] == ["model", "log-likelihood/token", "std.err"]
     assert (first.split()[0], second.split()[0]) == ("lda-2", "lda-3")
     assert ending == f"Wrote {out / 'report.html'}."
     assert "Training lda-3" in printed.stderr

@@ -64,7 +64,7 @@ def card(run_folder, training_batch):
 def matrix_card(tmp_path, model, vocabulary, training_batch):
     np.save(tmp_path / "mallet.npy", model.topic_word_mean)
     heldout = HeldoutDocuments(training_batch)
-    candidate = open_candidate(tmp_path / "mallet.npy", vocabulary, "heldout-news")
+    candidate = open_candidate(tmp_path / "mallet.npy", vocabulary)
     return score_candidate(candidate, heldout, heldout)
 
 
@@ -218,4 +218,4 @@ def test_a_matrix_of_another_width_is_no_candidate(tmp_path):
     two_words = Vocabulary(("a", "b"), np.array([1, 1]), np.array([1, 1]))
 
     with pytest.raises(ValueError, match=r"found shape \(2, 3\)"):
-        open_candidate(tmp_path / "t.npy", two_words, "heldout")
+        open_candidate(tmp_path / "t.npy", two_words)

@@ -208,7 +208,7 @@ def test_wrong_things_are_refused_in_one_line(run_folder, corpus, tmp_path):
     for arguments, message in (
         ((tmp_path / "nowhere",), "wanted a run folder"),
         ((run_folder, "--corpus", run_folder), "swapped"),
-        ((run_folder, "--corpus", tmp_path / "vectors"), "which holds vectors"),
+        ((run_folder, "--corpus", tmp_path / "vectors"), "found vectors, wanted documents"),
         ((run_folder, "--corpus", tmp_path / "nowhere"), "nowhere"),
     ):
         result = report(*arguments, "--out", out, status=1)
