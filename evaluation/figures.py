@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from collections.abc import Mapping, Sequence
@@ -9,10 +10,12 @@ from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from sparsetopics.batches import FloatArray
+from sparsetopics.evaluation.map_labels import spaced_labels
 
 N_COLOURS = 6  # --series-0 … --series-5 of the page; later series are dashed
 INK, FAINT = "#010101", "#010102"
@@ -22,6 +25,9 @@ PAGE_COLOURS = {INK: "var(--ink)", FAINT: "var(--line)"} | {
 }
 SMALLEST_DISC, LARGEST_DISC = 14.0, 900.0  # points squared
 MOST_DISC_LABELS = 60
+LABEL_SIZE = 8.0  # points
+MAP_INCHES = (6.4, 4.8)
+MAP_MARGIN = 0.1  # of what the topics take, on every side
 LONGEST_NAME = 28  # characters beside an axis
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
@@ -118,6 +124,8 @@ def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.grid(axis="x", visible=False)
+        axes.use_sticky_edges = False  # the upper edge of a bar without height is none to stick to
+        axes.set_ylim(bottom=0)
         axes.legend(frameon=False, fontsize=9)
         return _svg(figure)
 
@@ -125,12 +133,16 @@ def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -
 def map_figure(
     places: FloatArray,  # (n_topics, 2)
     weights: Sequence[float],
+    words: Sequence[str],  # the best of each
     addresses: Sequence[str],  # where a click on a topic leads
     colour: int,
 ) -> str:
-    """Topics as discs whose area is their weight, the heaviest with their numbers, as SVG text."""
+    """Topics as discs whose area is their weight, as SVG text.
+
+    The heaviest have their numbers, and their best words where there is room.
+    """
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.4, 4.8), layout="constrained")
+        figure = Figure(figsize=MAP_INCHES, layout="constrained")
         axes = figure.add_subplot()
         shares = np.maximum(weights, 0.0) / max(*weights, np.finfo(float).tiny)
         areas = SMALLEST_DISC + LARGEST_DISC * shares
@@ -138,14 +150,38 @@ def map_figure(
             places[:, 0], places[:, 1], s=areas, color=_colour(colour), alpha=0.35, linewidths=0.8
         )
         discs.set_urls(list(addresses))
-        for topic in np.argsort(-areas, kind="stable")[:MOST_DISC_LABELS].tolist():
-            axes.annotate(str(topic), places[topic], ha="center", va="center", fontsize=8)
-        axes.set_aspect("equal", adjustable="datalim")
-        axes.margins(0.12)
+        _frame(axes, places)
         axes.set_xticklabels([])
         axes.set_yticklabels([])
         axes.tick_params(length=0)
-        return _svg(figure)
+        figure.draw_without_rendering()  # from here on places are known
+        points = axes.transData.transform(places) * 72 / figure.dpi
+        heaviest = np.argsort(-areas, kind="stable")[:MOST_DISC_LABELS].tolist()
+        texts = spaced_labels(points, words, heaviest, LABEL_SIZE)
+        for topic in texts:
+            place = places[topic]
+            axes.annotate(_stand_in(topic), place, ha="center", va="center", fontsize=LABEL_SIZE)
+        svg = _svg(figure)
+    for topic, text in texts.items():
+        svg = svg.replace(_stand_in(topic), html.escape(text))
+    return svg
+
+
+def _frame(axes: Axes, places: FloatArray) -> None:
+    """Room for all places, with lengths alike on both axes."""
+    width, height = MAP_INCHES
+    spans = np.ptp(places, axis=0)
+    wanted = max(spans[0], spans[1] * width / height) or 1.0
+    half = (0.5 + MAP_MARGIN) * wanted * np.array([1.0, height / width])
+    middle = (places.min(axis=0) + places.max(axis=0)) / 2
+    axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
+    axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
+    axes.set_aspect("equal")
+
+
+def _stand_in(topic: int) -> str:
+    """For a label that matplotlib is not to see: its font may lack letters, and $ means TeX."""
+    return f"topic-{topic}-label"
 
 
 def _shortened(name: str) -> str:

@@ -210,7 +210,8 @@ def _map(subject: Subject, number: int) -> Markup | None:
         return None
     weights = [1.0 if each.row.weight is None else each.row.weight for each in subject.topics]
     addresses = [f"#run-{number}-topic-{topic.row.topic}" for topic in subject.topics]
-    return Markup(map_figure(subject.topic_map.places, weights, addresses, number))
+    words = [each.row.words[0][0] if each.row.words else "" for each in subject.topics]
+    return Markup(map_figure(subject.topic_map.places, weights, words, addresses, number))
 
 
 def _best(shown: Sequence[Shown]) -> Shown:

@@ -159,8 +159,8 @@ def bound_tiles(trace: Sequence[Mapping[str, Any]], datum: str) -> list[Tile]:
     heldout = last_known(trace, "heldout_log_likelihood_per_token")
     tiles = []
     if heldout is not None:
-        tiles.append(Tile(f"Held out while training, nats / {datum}", number(heldout, 3),
-                          "after the last lap"))  # fmt: skip
+        note = "nats, after the last lap"
+        tiles.append(Tile(f"Held out / {datum}", number(heldout, 3), note))
     if bound is not None:
         tiles.append(Tile(f"ELBO / training {datum}", number(bound, 3), "what training raised"))
     return tiles
