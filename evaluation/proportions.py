@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparsetopics.batches import DocumentBatch, FloatArray, VectorBatch
+from sparsetopics.batches import FloatArray
 from sparsetopics.corpora.arrow_numbers import arrow_numbers, arrow_strings
+from sparsetopics.corpora.corpus import Corpus, RowGroup
+from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
 from sparsetopics.executors import Spread, spread_here
 from sparsetopics.inference import topic_proportions
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.model import TopicModel
 from sparsetopics.staging import staged_file
-
-RESPONSIBILITIES = "responsibilities"
-
-
-class DocumentGroup(Protocol):
-    """Consecutive documents of a corpus."""
-
-    def read(self) -> DocumentBatch: ...
-
-
-class ItemGroup(Protocol):
-    """The same of vectors."""
-
-    def read(self) -> VectorBatch: ...
-
-
-class NamedDocuments(Protocol):
-    """The part of a corpus that inference reads: documents and, aligned, their names."""
-
-    @property
-    def row_groups(self) -> Sequence[DocumentGroup]: ...
-
-    def doc_ids(self) -> Iterator[list[str]]: ...
-
-
-class NamedItems(Protocol):
-    """The same of vectors."""
-
-    @property
-    def row_groups(self) -> Sequence[ItemGroup]: ...
-
-    def item_ids(self) -> Iterator[list[str]]: ...
 
 
 class Topics(NamedTuple):
@@ -59,65 +29,41 @@ class Topics(NamedTuple):
     workers: int
 
 
-def write_proportions(
+def write_shares(
     path: Path,
-    model: TopicModel,
-    documents: NamedDocuments,
+    model: TopicModel | MixtureModel,
+    corpus: Corpus | VectorCorpus,
     *,
     overwrite: bool,
     workers: int = 1,
     spread: Spread = spread_here,
 ) -> int:
-    """Infer E[π_d] of every document with the topics at their posterior mean; return how many.
+    """How much each document or item is of each topic or component; return how many there are.
 
-    Streams: writes ``doc_id`` and ``proportions``, a list of ``n_topics`` numbers that sum to one,
-    in the order of the documents. A document without known words gets the prior's proportions.
-    Raises OutputError.
+    Streams, in the order of the corpus, which is like that of the training: ``doc_id`` or
+    ``item_id``, and ``n_topics`` numbers that sum to one. Of topics these are ``proportions``,
+    E[π_d] with topics at their posterior mean, of a document without known words the prior's; of
+    mixtures ``responsibilities``. Raises OutputError.
     """
-    topics = Topics(model.topic_word_mean, model.doc_concentration, workers)
-    shares = spread(_proportions, documents.row_groups, topics)
-    columns = "doc_id", "proportions"
-    return _write(path, columns, model.n_topics, documents.doc_ids(), shares, overwrite=overwrite)
+    groups: Sequence[Any] = corpus.row_groups
+    if isinstance(model, TopicModel):
+        topics = Topics(model.topic_word_mean, model.doc_concentration, workers)
+        column, shares = "proportions", spread(_proportions, groups, topics)
+    else:
+        column, shares = "responsibilities", spread(_responsibilities, groups, model)
+    if isinstance(corpus, Corpus):
+        columns, names = ("doc_id", column), corpus.doc_ids()
+    else:
+        columns, names = ("item_id", column), corpus.item_ids()
+    return _write(path, columns, model.n_topics, names, shares, overwrite=overwrite)
 
 
-def _proportions(group: DocumentGroup, topics: Topics) -> FloatArray:
+def _proportions(group: RowGroup, topics: Topics) -> FloatArray:
     words, doc_concentration, workers = topics
     return topic_proportions(group.read(), words, doc_concentration, workers=workers)
 
 
-def write_responsibilities(
-    path: Path,
-    model: MixtureModel,
-    items: NamedItems,
-    *,
-    overwrite: bool,
-    spread: Spread = spread_here,
-) -> int:
-    """The probability of each component for every item; return how many items.
-
-    Streams: writes ``item_id`` and ``responsibilities``, a list of ``n_topics`` numbers that sum to
-    one, in the order of the items. Raises OutputError.
-    """
-    shares = spread(_responsibilities, items.row_groups, model)
-    columns = "item_id", RESPONSIBILITIES
-    return _write(path, columns, model.n_topics, items.item_ids(), shares, overwrite=overwrite)
-
-
-def write_document_responsibilities(
-    path: Path,
-    model: MixtureModel,
-    documents: NamedDocuments,
-    *,
-    overwrite: bool,
-    spread: Spread = spread_here,
-) -> int:
-    """As ``write_responsibilities`` with ``doc_id``, of a mixture of documents."""
-    shares = spread(_responsibilities, documents.row_groups, model)
-    columns = "doc_id", RESPONSIBILITIES
-    return _write(path, columns, model.n_topics, documents.doc_ids(), shares, overwrite=overwrite)
-
-
-def _responsibilities(group: DocumentGroup | ItemGroup, model: MixtureModel) -> FloatArray:
+def _responsibilities(group: RowGroup | VectorGroup, model: MixtureModel) -> FloatArray:
     return model.responsibilities(group.read().values)
 
 

@@ -100,7 +100,7 @@ def test_infer_writes_a_row_for_each_document(prepared, tmp_path):
 
     result = run("infer", prepared / "run", prepared / "heldout", "--out", out)
 
-    assert result.stdout == f"Wrote the responsibilities of 50 documents to {out}.\n"
+    assert result.stdout == f"Wrote a row for each of 50 documents to {out}.\n"
     table = pq.read_table(out)
     assert table.column_names == ["doc_id", "responsibilities"]
     assert table["doc_id"].to_pylist() == [f"t{number}" for number in range(50)]
@@ -180,8 +180,8 @@ def test_what_does_not_go_together_is_refused(prepared, tmp_path, corpus, argume
         (("evaluate", "run", "topics", "heldout"), "runs: found mixtures and topic models"),
         (("evaluate", "run", "heldout", "--alpha", "1"), "alpha: found"),
         (("infer", "run", "other", "--out", "out"), "found another vocabulary"),
-        (("infer", "run", "vectors", "--out", "out"), "found a corpus of vectors"),
-        (("infer", "gaussian", "corpus", "--out", "out"), "found a corpus of documents"),
+        (("infer", "run", "vectors", "--out", "out"), "found vectors, wanted documents"),
+        (("infer", "gaussian", "corpus", "--out", "out"), "found a mixture of vectors"),
         (("denoise", "run", "heldout", "--out", "out"), "wanted a zero-mean-gaussian mixture"),
         (
             ("export", "run", "--to", "gensim", "--out", "out"),

@@ -247,7 +247,7 @@ def test_infer_says_what_it_wrote_and_repeats_itself(prepared, trained, tmp_path
         for name in ("one.parquet", "two.parquet")
     ]
 
-    assert said[0] == f"Wrote the responsibilities of 60 items to {tmp_path / 'one.parquet'}.\n"
+    assert said[0] == f"Wrote a row for each of 60 items to {tmp_path / 'one.parquet'}.\n"
     one, two = (tmp_path / name for name in ("one.parquet", "two.parquet"))
     assert one.read_bytes() == two.read_bytes()
 
