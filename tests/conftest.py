@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+import sparse_worlds
 from example_world import make_world
 from sparsetopics import dask_cluster
 from sparsetopics.allocations.mixtures import FiniteMixture
@@ -31,6 +32,12 @@ settings.register_profile("sparsetopics", deadline=None, derandomize=True)
 settings.load_profile("sparsetopics")
 
 N_WORDS = 30
+
+
+@pytest.fixture(autouse=True)
+def worlds_stay():
+    with sparse_worlds.staying_as_they_are():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,12 @@
 """Documents with L-sparse responsibilities, dense and as sparse rows, for tests of kernels."""
 
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
 from dense_responsibilities import sparse_of
-from simulated_documents import read_only
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.responsibilities import Responsibilities
 
@@ -35,8 +35,23 @@ class World(NamedTuple):
         return counts
 
 
+_ARRAYS_AND_COPIES: list[tuple[np.ndarray, np.ndarray]] = []  # of all worlds of a test
+
+
+@contextmanager
+def staying_as_they_are():
+    """Arrays of worlds that are made meanwhile are not changed.
+
+    Arrays that only read would be as safe, but numba compiles every kernel anew for those.
+    """
+    _ARRAYS_AND_COPIES.clear()
+    yield
+    for array, copy in _ARRAYS_AND_COPIES:
+        np.testing.assert_array_equal(array, copy, "a test has changed its world")
+
+
 def make_world(seed, lengths=(5, 0, 8, 1), n_words=9, n_topics=5, largest=6):
-    """Each word uses one to three topics, in no order; all arrays are read-only."""
+    """Each word uses one to three topics, in no order."""
     rng = np.random.default_rng(seed)
     lengths = np.minimum(lengths, n_words)
     indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
@@ -52,7 +67,8 @@ def make_world(seed, lengths=(5, 0, 8, 1), n_words=9, n_topics=5, largest=6):
         rng.integers(1, largest + 1, indptr[-1]).astype(np.uint32),
     )
     prior = rng.uniform(0.01, 0.4, n_topics)
-    read_only(indptr, batch.word_ids, batch.word_counts, *sparse, prior)
+    arrays = (indptr, batch.word_ids, batch.word_counts, *sparse, prior)
+    _ARRAYS_AND_COPIES.extend((array, array.copy()) for array in arrays)
     return World(batch, dense.astype(float), sparse, prior, n_words)
 
 
