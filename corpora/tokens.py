@@ -28,7 +28,7 @@ def scan_tokens(texts: pa.StringArray, run: CharacterRun) -> Tokens:
     """The longest runs of one character class."""
     _, offset_buffer, data = texts.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    text = np.frombuffer(data or b"", np.uint8)
+    text = np.frombuffer(data or bytearray(), np.uint8)  # writable as others: one signature
     starts, lengths, hashes, indptr = find_tokens(text, offsets, run.in_token, run.min_characters)
     word_of, firsts = number_words(text, starts, lengths, hashes)
     return Tokens(_strings_at(text, starts[firsts], lengths[firsts]), indptr, word_of)
