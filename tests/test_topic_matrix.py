@@ -132,10 +132,10 @@ def test_columns_are_put_in_order_by_their_words(named_files):
         assert found.n_missing_words == 1, path
 
 
-def test_rows_of_many_words_are_read_whole(tmp_path):
-    weights = np.random.default_rng(0).dirichlet(np.ones(60_000), size=2)
-    words = [f"w{number}" for number in range(60_000)]
-    rows = [",".join(words), *(",".join(map(repr, row.tolist())) for row in weights)]
+def test_long_rows_are_read_whole(tmp_path):
+    weights = np.random.default_rng(0).dirichlet(np.ones(6_000), size=2)
+    words = [f"w{number}" for number in range(6_000)]
+    rows = [",".join(words), *(",".join(f"{weight:.200f}" for weight in row) for row in weights)]
     (tmp_path / "wide.csv").write_text("\n".join(rows) + "\n")
     assert len(rows[1]) > 2**20  # what is read at once by default
 
