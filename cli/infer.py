@@ -39,14 +39,14 @@ def command(
     from sparsetopics.executors import open_spread
     from sparsetopics.runs import refuse_run
     from sparsetopics.staging import check_output
-    from sparsetopics.stored_models import check_data, load_any_run
+    from sparsetopics.stored_models import check_corpus, load_any_run
 
     check_output(out, overwrite=overwrite)
     refuse_run(corpus)
     corpus = where.seen_from_there(corpus)
     with open_spread(where.place) as spread:
         trained, data = load_any_run(run), open_corpus(corpus)
-        check_data(trained, data, str(corpus))
+        check_corpus(trained, data, str(corpus))
         threads = where.place.threads
         n_rows = write_shares(
             out, trained.model, data, overwrite=overwrite, workers=threads, spread=spread

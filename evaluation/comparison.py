@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.opening import open_corpus
+from sparsetopics.corpora.opening import check_alike, open_corpus
 from sparsetopics.corpora.split import split_corpus
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError, OutputError, ShapeError
+from sparsetopics.errors import OptionError, OutputError
 from sparsetopics.evaluation.candidates import run_candidate
 from sparsetopics.evaluation.mixture_scores import MixtureCard, score_mixture
 from sparsetopics.evaluation.mixture_subjects import mixture_subject
@@ -35,7 +35,7 @@ from sparsetopics.options import (
     default_local,
 )
 from sparsetopics.run_plans import RunPlan
-from sparsetopics.runs import check_same_words, load_run, refuse_run
+from sparsetopics.runs import load_run, refuse_run
 from sparsetopics.staging import check_output
 from sparsetopics.trained_runs import RunHooks, RunResult, train_run
 
@@ -197,24 +197,9 @@ def _options(
 
 def _check_heldout(plan: ComparisonPlan, corpus: Corpus | VectorCorpus) -> None:
     """Refuse held-out data of other words or columns."""
-    if plan.heldout is None:
-        return
-    where = str(plan.heldout)
-    heldout = open_corpus(_no_run(plan.heldout))
-    if isinstance(corpus, Corpus) and isinstance(heldout, Corpus):
-        check_same_words(corpus.vocabulary, heldout.vocabulary, plan.corpus, where)
-    elif isinstance(corpus, Corpus) or isinstance(heldout, Corpus):
-        kinds = (
-            ("documents", "vectors") if isinstance(heldout, Corpus) else ("vectors", "documents")
-        )
-        raise OptionError("heldout", found=f"{kinds[0]} in {where}", wanted=kinds[1])
-    elif heldout.fingerprint != corpus.fingerprint:
-        raise ShapeError(
-            where,
-            found=f"columns of other names or another projection than those of {plan.corpus}",
-            wanted="vectors made like those of the training",
-            hint=f"Ingest them with --projection {plan.corpus}.",
-        )
+    if plan.heldout is not None:
+        heldout = open_corpus(_no_run(plan.heldout))
+        check_alike(corpus, heldout, plan.corpus, str(plan.heldout))
 
 
 @contextmanager

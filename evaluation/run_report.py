@@ -16,7 +16,7 @@ from sparsetopics.evaluation.topic_subjects import run_subject
 from sparsetopics.mixture_runs import MixtureRun
 from sparsetopics.runs import refuse_run
 from sparsetopics.staging import check_output
-from sparsetopics.stored_models import check_data, load_any_run
+from sparsetopics.stored_models import check_corpus, load_any_run
 
 
 def write_run_report(
@@ -52,7 +52,7 @@ def write_run_report(
 def _subject(path: Path, corpus: Corpus | VectorCorpus | None, where: str, workers: int) -> Subject:
     run = load_any_run(path)
     if corpus is not None:
-        check_data(run, corpus, where)
+        check_corpus(run, corpus, where)
     if isinstance(run, MixtureRun):
         return mixture_subject(run, corpus)
     assert not isinstance(corpus, VectorCorpus), "topics fit documents"

@@ -19,7 +19,7 @@ from sparsetopics.mixture_runs import MixtureRun
 from sparsetopics.options import Workplace
 from sparsetopics.runs import refuse_run
 from sparsetopics.staging import check_output
-from sparsetopics.stored_models import check_data, load_any_run
+from sparsetopics.stored_models import check_corpus, load_any_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _opened(
     where = str(plan.heldout)
     if is_run(path):
         run = load_any_run(path)
-        check_data(run, heldout, where)
+        check_corpus(run, heldout, where)
         return run if isinstance(run, MixtureRun) else run_candidate(run, plan.concentration)
     if isinstance(heldout, VectorCorpus):
         raise ShapeError(where, found="vectors", wanted=f"documents, for the topics of {path}")

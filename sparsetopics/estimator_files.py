@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from sparsetopics import fitting
-from sparsetopics.mixture_runs import save_mixture_run
-from sparsetopics.model import TopicModel
-from sparsetopics.runs import save_run
 from sparsetopics.sklearn_protocol import check_fitted
 from sparsetopics.staging import staged_folder
+from sparsetopics.stored_models import save_any_run
 from sparsetopics.trained_runs import option_record
 
 
@@ -28,7 +26,4 @@ def save(self: fitting.Estimator, path: str | Path, *, overwrite: bool = False) 
     }
     vocabulary: Any = getattr(self, "vocabulary_", None)  # of documents
     with staged_folder(Path(path), overwrite=overwrite) as folder:
-        if isinstance(self.model_, TopicModel):
-            save_run(folder, self.model_, vocabulary, settings, self.trace_)
-        else:
-            save_mixture_run(folder, self.model_, settings, self.trace_, vocabulary)
+        save_any_run(folder, self.model_, vocabulary, settings, self.trace_)

@@ -22,6 +22,7 @@ from sparsetopics.laps import Prior
 from sparsetopics.options import TrainingOptions
 from sparsetopics.run_sources import source_of
 from sparsetopics.statistics import Statistics
+from sparsetopics.stored_models import facts_of
 from sparsetopics.training import Hooks, LapInfo, Model, train
 
 
@@ -89,7 +90,7 @@ def fit(self: E, X: Any, y: object = None, *, on_lap: OnLap | None = None) -> E:
     if options.learner_kind.passes_on:
         self._learned = Learned(*ends[0], n_steps=len(trace) * source.n_batches)
     remember_columns(self, rows)
-    show(self, model, trace, facts_of(rows), vocabulary_of(rows))
+    show(self, model, trace, facts_of(rows.corpus), vocabulary_of(rows))
     return self
 
 
@@ -104,15 +105,6 @@ def checked_options(self: Estimator) -> TrainingOptions:
             hint="Of documents there are MultinomialMixture and DPMultinomialMixture.",
         )
     return options
-
-
-def facts_of(rows: Rows) -> dict[str, Any]:
-    """What a run folder says of the data."""
-    corpus = rows.corpus
-    if isinstance(corpus, Corpus):
-        return {"n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens}
-    fingerprint = {"columns_fingerprint": corpus.fingerprint, "made": dict(corpus.made)}
-    return {"n_items": corpus.n_items} | fingerprint
 
 
 def vocabulary_of(rows: Rows) -> Vocabulary | None:

@@ -33,6 +33,7 @@ from sparsetopics.memo import Memo
 from sparsetopics.options import TrainingOptions
 from sparsetopics.run_sources import source_of
 from sparsetopics.statistics import DocumentLengths, Statistics, scaled
+from sparsetopics.stored_models import facts_of
 from sparsetopics.training import Model, begin_training, make_model
 
 VISITS = 5  # of each new document, by the memoized learner
@@ -76,7 +77,7 @@ def _show(self: fitting.Estimator, learned: Learned, rows: Rows, options: Traini
     model, entry = _model_of(learned, options)
     laps = self.trace_[-1]["lap"] if self.trace_ else 0
     vocabulary = getattr(self, "vocabulary_", None) or fitting.vocabulary_of(rows)
-    facts = _added_facts(self._facts, fitting.facts_of(rows))
+    facts = _added_facts(self._facts, facts_of(rows.corpus))
     fitting.show(self, model, [*self.trace_, {"lap": laps} | entry], facts, vocabulary)
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.errors import RunError
-from sparsetopics.options import MIXTURES, ExecutorName, TrainingOptions
+from sparsetopics.kinds import MODELS
+from sparsetopics.options import ExecutorName, TrainingOptions
 from sparsetopics.run_files import (
     PLAN_FILE,
     SETTINGS_FILE,
@@ -20,7 +21,7 @@ from sparsetopics.run_files import (
     load_trace,
 )
 from sparsetopics.run_plans import RunPlan, check_data, plan_of, plan_record
-from sparsetopics.runs import MODEL_NAMES, check_folder
+from sparsetopics.runs import check_folder
 from sparsetopics.trained_runs import RunHooks, RunResult, go_on, task_of
 from sparsetopics.training_folder import is_training, old_training
 
@@ -92,7 +93,7 @@ def _finished(run: Path, laps: int | None) -> Resumed:
 
 def _result(run: Path) -> RunResult:
     check_folder(run)
-    settings = load_settings(run / SETTINGS_FILE, (*MODEL_NAMES, *MIXTURES))
+    settings = load_settings(run / SETTINGS_FILE, tuple(MODELS))
     check_entries(run / SETTINGS_FILE, settings, {"model": str, "n_topics": int})
     trace = load_trace(run / TRACE_FILE)
     if not trace:

@@ -16,9 +16,15 @@ from sparsetopics.run_plans import RunPlan
 
 def divided(plan: RunPlan, rng: np.random.Generator) -> Source:
     """The data of ``plan`` as its kind of model reads them; a new ``rng`` of its seed is wanted."""
-    path, options = plan.at(plan.corpus), plan.options
-    corpus = Corpus.open(path) if options.counts_words else VectorCorpus.open(path)
-    return source_of(corpus, options, plan.n_batches, rng, resident_pairs=plan.resident_pairs)
+    return source_of(
+        corpus_of(plan), plan.options, plan.n_batches, rng, resident_pairs=plan.resident_pairs
+    )
+
+
+def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
+    """The data of ``plan``; CorpusFormatError if they are of another kind than its model's."""
+    path = plan.at(plan.corpus)
+    return Corpus.open(path) if plan.options.counts_words else VectorCorpus.open(path)
 
 
 def source_of(

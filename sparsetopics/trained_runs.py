@@ -18,21 +18,23 @@ from sparsetopics.callbacks import OnLap
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.manifest import file_sha256
+from sparsetopics.corpora.opening import check_alike, open_corpus
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError, ShapeError, VocabularyError
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.errors import OptionError
 from sparsetopics.evaluation.completion import document_completion, unigram_probabilities
 from sparsetopics.executors import open_executor
 from sparsetopics.local_step import LocalSteps
 from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.mixture_runs import save_mixture_run
 from sparsetopics.model import TopicModel
 from sparsetopics.options import WITH_MOVES, StartName, TrainingOptions
 from sparsetopics.run_configs import write_config
 from sparsetopics.run_files import CONFIG_FILE
 from sparsetopics.run_keeper import RunKeeper
 from sparsetopics.run_plans import RunPlan, plan_record
-from sparsetopics.run_sources import divided
-from sparsetopics.runs import load_run, refuse_run, save_run
+from sparsetopics.run_sources import corpus_of, divided
+from sparsetopics.runs import load_run, refuse_run
+from sparsetopics.stored_models import facts_of, save_any_run
 from sparsetopics.training import Hooks, LapInfo, Model, train
 from sparsetopics.training_folder import TrainingFolder, check_new_run, new_training
 
@@ -126,120 +128,66 @@ def _open_steps(
 def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
     """What there is to do, and the plan with all that follows from data."""
     refuse_run(plan.at(plan.corpus))
-    if not plan.options.is_mixture:
-        return _of_documents(plan)
-    if plan.start_run is not None:
+    if plan.start_run is not None and plan.options.is_mixture:
         raise OptionError(
             "start",
             found=f"{plan.start_run} with a mixture",
             wanted=f"one of {', '.join(get_args(StartName))}",
             hint="Mixtures do not go on from a run.",
         )
-    return plan, _of_document_items(plan) if plan.options.counts_words else _of_vectors(plan)
+    corpus = corpus_of(plan)
+    vocabulary = corpus.vocabulary if isinstance(corpus, Corpus) else None
+    plan, start = _started(plan, vocabulary)
+    settings = _settings(plan, facts_of(corpus))
+
+    def save(folder: Path, model: Model, trace: Sequence[dict[str, Any]]) -> None:
+        save_any_run(folder, model, vocabulary, settings, trace)
+
+    return plan, Task(_scorer(plan, corpus), save, start)
 
 
-def _of_documents(plan: RunPlan) -> tuple[RunPlan, Task]:
-    corpus = Corpus.open(plan.at(plan.corpus))
-    start = None
-    if plan.start_run is not None:
-        run = load_run(plan.at(plan.start_run))
-        run.check_vocabulary(corpus.vocabulary, str(plan.corpus))
-        start = run.model
-        if plan.start_topics:
-            options = replace(plan.options, n_topics=start.n_topics)
-            plan = replace(plan, options=options, start_topics=False)
-    settings = _settings(plan, {"n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens})
-
-    def save(folder: Path, model: TopicModel, trace: Sequence[dict[str, Any]]) -> None:
-        save_run(folder, model, corpus.vocabulary, settings, trace)
-
-    return plan, Task(_completion_scorer(plan, corpus), save, start)
+def _started(plan: RunPlan, vocabulary: Vocabulary | None) -> tuple[RunPlan, TopicModel | None]:
+    """The model to go on from, and the plan with as many topics if nobody said how many."""
+    if plan.start_run is None:
+        return plan, None
+    assert vocabulary is not None, "topics have words"
+    run = load_run(plan.at(plan.start_run))
+    run.check_vocabulary(vocabulary, str(plan.corpus))
+    if plan.start_topics:
+        options = replace(plan.options, n_topics=run.model.n_topics)
+        plan = replace(plan, options=options, start_topics=False)
+    return plan, run.model
 
 
-def _completion_scorer(plan: RunPlan, corpus: Corpus) -> Callable[[TopicModel], float]:
-    """Document completion of the held-out documents, if there are any."""
-    heldout = _heldout_documents(plan, corpus)
-    if heldout is None:
+def _scorer(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Callable[[Any], float]:
+    """What is told of the held-out data after a lap, if there are any.
+
+    Of topics the score of document completion, of mixtures the mean log density of a vector, or
+    log probability of a document's token.
+    """
+    if plan.heldout is None:
         return lambda model: nan
-    unigram = unigram_probabilities(corpus.vocabulary.term_frequency)
+    refuse_run(plan.at(plan.heldout))
+    heldout = open_corpus(plan.at(plan.heldout))
+    check_alike(corpus, heldout, plan.corpus, str(plan.heldout))
+    if plan.options.is_mixture:
+        n_data = heldout.n_tokens if isinstance(heldout, Corpus) else heldout.n_items
 
-    def score(model: TopicModel) -> float:
+        def density(model: MixtureModel) -> float:
+            sums = [model.log_densities(batch.values).sum() for batch in heldout.batches()]
+            return float(np.sum(sums)) / n_data
+
+        return density
+    assert isinstance(corpus, Corpus), "topics have words"
+    assert isinstance(heldout, Corpus), "likewise"
+    documents, unigram = heldout, unigram_probabilities(corpus.vocabulary.term_frequency)
+
+    def completion(model: TopicModel) -> float:
         return document_completion(
-            heldout, model.topic_word_mean, model.doc_concentration, unigram, workers=plan.workers
+            documents, model.topic_word_mean, model.doc_concentration, unigram, workers=plan.workers
         ).log_likelihood_per_token
 
-    return score
-
-
-def _of_document_items(plan: RunPlan) -> Task:
-    """Of documents that have one component each."""
-    corpus = Corpus.open(plan.at(plan.corpus))
-    settings = _settings(plan, {"n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens})
-
-    def save(folder: Path, model: MixtureModel, trace: Sequence[dict[str, Any]]) -> None:
-        save_mixture_run(folder, model, settings, trace, corpus.vocabulary)
-
-    return Task(_document_density_scorer(plan, corpus), save)
-
-
-def _document_density_scorer(plan: RunPlan, corpus: Corpus) -> Callable[[MixtureModel], float]:
-    """Log probability of the held-out documents per token, if there are any."""
-    heldout = _heldout_documents(plan, corpus)
-    if heldout is None:
-        return lambda model: nan
-
-    def score(model: MixtureModel) -> float:
-        sums = [model.log_densities(batch).sum() for batch in heldout.batches()]
-        return float(np.sum(sums)) / heldout.n_tokens
-
-    return score
-
-
-def _of_vectors(plan: RunPlan) -> Task:
-    corpus = VectorCorpus.open(plan.at(plan.corpus))
-    facts = {"n_items": corpus.n_items, "columns_fingerprint": corpus.fingerprint}
-    settings = _settings(plan, facts | {"made": dict(corpus.made)})
-
-    def save(folder: Path, model: MixtureModel, trace: Sequence[dict[str, Any]]) -> None:
-        save_mixture_run(folder, model, settings, trace)
-
-    return Task(_density_scorer(plan, corpus), save)
-
-
-def _density_scorer(plan: RunPlan, corpus: VectorCorpus) -> Callable[[MixtureModel], float]:
-    """Mean log density of the held-out items, if there are any."""
-    if plan.heldout is None:
-        return lambda model: nan
-    heldout = VectorCorpus.open(plan.at(plan.heldout))
-    if heldout.fingerprint != corpus.fingerprint:
-        raise ShapeError(
-            str(plan.heldout),
-            found=f"columns ({heldout.n_columns:,}) or a projection other than of {plan.corpus}",
-            wanted=f"the {corpus.n_columns:,} columns of the training corpus",
-            hint=f"Ingest the held-out vectors with --projection {plan.corpus}.",
-        )
-
-    def score(model: MixtureModel) -> float:
-        sums = [model.log_densities(batch.values).sum() for batch in heldout.batches()]
-        return float(np.sum(sums)) / heldout.n_items
-
-    return score
-
-
-def _heldout_documents(plan: RunPlan, corpus: Corpus) -> Corpus | None:
-    """Those of the plan; VocabularyError if their words are not those of the training."""
-    if plan.heldout is None:
-        return None
-    refuse_run(plan.at(plan.heldout))
-    heldout = Corpus.open(plan.at(plan.heldout))
-    if heldout.vocabulary.fingerprint != corpus.vocabulary.fingerprint:
-        raise VocabularyError(
-            str(plan.heldout),
-            found=f"another vocabulary ({heldout.n_words:,} words) than that of {plan.corpus}",
-            wanted=f"the {corpus.n_words:,} words of the training corpus",
-            hint=f"Ingest the held-out documents with --vocabulary {plan.corpus}.",
-        )
-    return heldout
+    return completion
 
 
 def option_record(options: TrainingOptions) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
-from sparsetopics import trained_runs
+from sparsetopics import stored_models
 from sparsetopics.cli.main import main
 from sparsetopics.options import MoveOptions, TrainingOptions
 from sparsetopics.resumed_runs import resume_run
@@ -184,7 +184,7 @@ def test_so_does_the_file_of_a_run_that_was_resumed_and_began_from_another(
         checkpoint_every=1,
     )  # fmt: skip
     with monkeypatch.context() as patch:
-        patch.setattr(trained_runs, "save_run", interrupt)
+        patch.setattr(stored_models, "save_run", interrupt)
         with pytest.raises(KeyboardInterrupt):
             train_run(plan)
     resume_run(plan.out)

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
-from sparsetopics import VectorCorpus, trained_runs
+from sparsetopics import VectorCorpus, stored_models
 from sparsetopics.cli.main import main
 from sparsetopics.mixture_runs import load_mixture_run
 from vectors_on_disk import item_ids_of, labels_of, values_of
@@ -418,7 +418,7 @@ def test_a_full_disk_before_a_lap_is_kept_leaves_nothing_behind(monkeypatch, tra
     def refuse(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(trained_runs, "save_mixture_run", refuse)
+    monkeypatch.setattr(stored_models, "save_mixture_run", refuse)
 
     result = train("--quiet", "--checkpoint-every", 0, status=1)
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from collections_on_disk import make_texts, write_jsonl
-from sparsetopics import trained_runs
+from sparsetopics import stored_models, trained_runs
 from sparsetopics.cli.main import main
 from sparsetopics.runs import load_run
 
@@ -344,7 +344,7 @@ def test_a_disk_that_is_full_in_the_first_lap_leaves_nothing_behind(monkeypatch,
 def test_a_disk_that_is_full_at_the_end_leaves_what_to_go_on_with(monkeypatch, train, tmp_path):
     train(out="whole")
     with monkeypatch.context() as patch:
-        patch.setattr(trained_runs, "save_run", refuse)
+        patch.setattr(stored_models, "save_run", refuse)
         result = train("--quiet", "--checkpoint-every", 1, status=1)
 
     assert f"{tmp_path / 'run'}: found No space left on device" in result.stderr
@@ -358,7 +358,7 @@ def test_a_disk_that_is_full_at_the_end_leaves_what_to_go_on_with(monkeypatch, t
 @pytest.mark.parametrize(("signal_sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_says_how_to_go_on(monkeypatch, train, tmp_path, signal_sent, status):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
-    monkeypatch.setattr(trained_runs, "save_run", lambda *_: signal.raise_signal(signal_sent))
+    monkeypatch.setattr(stored_models, "save_run", lambda *_: signal.raise_signal(signal_sent))
 
     try:
         result = train("--quiet", "--checkpoint-every", 1, status=status)
