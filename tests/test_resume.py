@@ -9,6 +9,7 @@ import sys
 import time
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from string import ascii_lowercase
 
@@ -17,7 +18,7 @@ import pytest
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import write_jsonl
-from sparsetopics import trained_runs
+from sparsetopics import stored_models, trained_runs
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.errors import OutputError, RunError, SparsetopicsError
 from sparsetopics.options import (
@@ -301,18 +302,18 @@ def test_dying_before_any_change_of_a_name_loses_no_lap(monkeypatch, dying, plan
     monkeypatch.setattr(
         "sparsetopics.training.Memo", lambda folder, **how: original(folder, 2_000, **how)
     )
-    options = replace(WORLDS["lda memoized"], laps=2)
-    train_run(plan_of(options, out=tmp_path / "whole"))
+    small = partial(plan_of, replace(WORLDS["lda memoized"], laps=2), n_batches=2)
+    train_run(small(out=tmp_path / "whole"))
     with monkeypatch.context() as patch:
         count = dying(patch, 10**6)
-        train_run(plan_of(options, out=tmp_path / "counted", **way))
+        train_run(small(out=tmp_path / "counted", **way))
         n_changes = next(count)
     assert n_changes > 20
     for n in range(n_changes):
         run = tmp_path / f"run{n}"
         if "overwrite" in way:
             shutil.copytree(tmp_path / "counted", run)
-        plan = plan_of(options, out=run, **way)
+        plan = small(out=run, **way)
         with monkeypatch.context() as patch:
             dying(patch, n)
             with pytest.raises(Killed):
@@ -436,7 +437,7 @@ def test_laps_are_told_while_training_goes_on(plan_of, tmp_path):
 def test_laps_that_are_not_kept_are_made_again(plan_of, monkeypatch, tmp_path, every):
     train_run(plan_of("lda memoized", out=tmp_path / "whole"))
     with monkeypatch.context() as patch:
-        patch.setattr(trained_runs, "save_run", interrupt)
+        patch.setattr(stored_models, "save_run", interrupt)
         patch.setattr("sparsetopics.training_folder.shutil.rmtree", lambda *_, **__: None)  # killed
         with pytest.raises(KeyboardInterrupt):
             train_run(plan_of("lda memoized", checkpoint_every=every))
