@@ -41,6 +41,8 @@ AHEAD_WITH_DATA = 2  # where they hold what is worked on
 PATIENCE = 5.0  # seconds before workers are looked after for the first time, and at most, as long
 MOST_PATIENCE = 300.0  # tasks and the way back of their results may take
 
+_LOG = logging.getLogger(__name__)  # whose warnings go to stderr
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Value = TypeVar("Value")
@@ -256,9 +258,13 @@ class Cluster:
         return f"sparsetopics-{self._name}-{self._n_tasks}"
 
     def _workers(self) -> dict[str, _Worker]:
-        """By their names, which outlive a restart; waits until there is one."""
+        """By their names, which outlive a restart; waits until there is one, which is told once."""
+        until_told = PATIENCE
         while not (workers := self._client.scheduler_info(n_workers=-1)["workers"]):
             time.sleep(NO_WORKER_SECONDS)
+            until_told -= NO_WORKER_SECONDS
+            if -NO_WORKER_SECONDS < until_told <= 0:
+                _LOG.warning("The Dask cluster has no workers. Waiting for one.")
         return {
             str(worker["name"]): _Worker(address, worker["nthreads"])
             for address, worker in workers.items()

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from sparsetopics import dask_cluster, dask_steps, run_keeper, training
 from sparsetopics.cli.main import main
 from sparsetopics.corpora import shards, vector_shards
-from sparsetopics.dask_cluster import RETRIES, open_cluster, placed
+from sparsetopics.dask_cluster import NO_WORKER_SECONDS, RETRIES, Cluster, open_cluster, placed
 from sparsetopics.errors import ClusterError, OptionError, RunError
 from sparsetopics.learners.memoized import MemoizedLearner
 from sparsetopics.memo import Memo, OnDisk
@@ -231,6 +231,28 @@ def test_a_cluster_of_its_own(plan_of, tmp_path):
     train_run(plan_of("lda", workers=2, scheduler=None))
 
     assert files_of(tmp_path / "run") == files_of(tmp_path / "serial")
+
+
+class EmptyAtFirst:
+    """A client that finds no worker for six seconds."""
+
+    def __init__(self):
+        self.looks = 0
+
+    def scheduler_info(self, n_workers):
+        self.looks += 1
+        found = self.looks * NO_WORKER_SECONDS > 6
+        return {"workers": {"tcp://a": {"name": "a", "nthreads": 1}} if found else {}}
+
+
+def test_waiting_for_workers_is_told_once(monkeypatch, caplog):
+    monkeypatch.setattr(dask_cluster.time, "sleep", lambda seconds: None)
+    client = EmptyAtFirst()
+
+    _, n_threads = Cluster(client)._least_busy([])
+
+    assert n_threads == 1
+    assert caplog.messages == ["The Dask cluster has no workers. Waiting for one."]
 
 
 def test_no_scheduler_is_told_in_one_line(plan_of, tmp_path, monkeypatch):
