@@ -301,7 +301,7 @@ def _learn_vocabulary(
 def _counted_blocks(
     reading: Reading,
     tokenizer: TokenizerOptions | None,
-    first_number: int = 0,
+    first_number: int,
     *,
     n_blocks_done: int = 0,
 ) -> Iterator[CountedBlock]:

@@ -7,8 +7,10 @@ from scipy.sparse import csr_array
 
 from sparsetopics.batches import IntArray
 
+PERSISTENCE = 0.9  # p, by which ranks count less and less
 
-def inverted_rbo(top_words: IntArray, persistence: float = 0.9) -> float:
+
+def inverted_rbo(top_words: IntArray) -> float:
     """One minus the mean rank-biased overlap of all pairs of topics, between 0 and 1.
 
     Overlap is extrapolated from the n_top ranks given (Webber, Moffat & Zobel 2010, eq. 32), as in
@@ -25,6 +27,6 @@ def inverted_rbo(top_words: IntArray, persistence: float = 0.9) -> float:
         shape = (n_topics, len(words))
         listed = csr_array((np.ones(indptr[-1]), column[:, :depth].ravel(), indptr), shape=shape)
         agreement = (listed @ listed.T).toarray() / depth
-        overlap += (1 - persistence) * persistence ** (depth - 1) * agreement
-    overlap += persistence**n_top * agreement
+        overlap += (1 - PERSISTENCE) * PERSISTENCE ** (depth - 1) * agreement
+    overlap += PERSISTENCE**n_top * agreement
     return 1 - float(overlap[np.triu_indices(n_topics, k=1)].mean())

@@ -81,31 +81,6 @@ class Family(NamedTuple):
     trace_figures: Sequence[Markup]
 
 
-def write_report(
-    path: Path,
-    cards: Sequence[Scorecard],
-    setting: Setting,
-    *,
-    overwrite: bool,
-    examples: Corpus | None = None,
-    workers: int = 1,
-) -> None:
-    """Write the page of scored topic models: what was scored on what, how training went, topics.
-
-    Example documents are those of ``examples``. Nothing is fetched from a network to show the
-    page, and equal input gives equal bytes. Raises OutputError.
-    """
-    report = scored_report(cards, setting, examples, workers=workers)
-    write_page(path, report, overwrite=overwrite)
-
-
-def render_report(
-    cards: Sequence[Scorecard], setting: Setting, examples: Corpus | None = None
-) -> str:
-    """The page of ``write_report`` as HTML text."""
-    return render_page(scored_report(cards, setting, examples))
-
-
 def scored_report(
     cards: Sequence[Scorecard],
     setting: Setting,
@@ -113,7 +88,7 @@ def scored_report(
     *,
     workers: int = 1,
 ) -> Report:
-    """What the page of scored topic models says."""
+    """What the page of scored topic models says; example documents are those of ``examples``."""
     score = cards[0].completion
     return Report(
         title="Topic model evaluation",
@@ -156,7 +131,10 @@ def scored_mixtures(
 
 
 def write_page(path: Path, report: Report, *, overwrite: bool) -> None:
-    """Write ``report`` as a page. Raises OutputError."""
+    """Write ``report`` as a page. Raises OutputError.
+
+    Nothing is fetched from a network to show it, and equal input gives equal bytes.
+    """
     text = render_page(report)
     with staged_file(path, overwrite=overwrite) as scratch:
         scratch.write_text(text, encoding="utf-8")

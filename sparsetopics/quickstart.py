@@ -17,7 +17,7 @@ from sparsetopics.corpora.split import split_corpus
 from sparsetopics.corpora.stop_words import english_stop_words
 from sparsetopics.errors import SourceError
 from sparsetopics.evaluation.candidates import run_candidate
-from sparsetopics.evaluation.report import Setting, write_report
+from sparsetopics.evaluation.report import Setting, scored_report, write_page
 from sparsetopics.evaluation.scorecard import Scorecard, score_candidate
 from sparsetopics.options import TrainingOptions
 from sparsetopics.run_plans import RunPlan
@@ -65,8 +65,8 @@ def run_quickstart(
         documents = Corpus.open(heldout)
         card = score_candidate(candidate, documents, Corpus.open(train_corpus))
         setting = Setting(str(out / "heldout"), str(out / "train"), SEED)
-        page = folder / "report.html"
-        write_report(page, [card], setting, overwrite=False, examples=documents)
+        page = scored_report([card], setting, documents)
+        write_page(folder / "report.html", page, overwrite=False)
     return Quickstart(out / "run", out / "report.html", card)
 
 

@@ -61,7 +61,7 @@ class Task(NamedTuple):
 
     score: Callable[[Any], float]  # of a model, on held-out data
     save: Callable[[Path, Any, Sequence[dict[str, Any]]], None]
-    start: TopicModel | None = None
+    start: TopicModel | None
 
 
 def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa: B008

@@ -13,7 +13,7 @@ from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import OutputError
 from sparsetopics.evaluation.candidates import open_candidate, run_candidate
 from sparsetopics.evaluation.figures import Series, trace_figure
-from sparsetopics.evaluation.report import Setting, render_report, write_report
+from sparsetopics.evaluation.report import Setting, render_page, scored_report, write_page
 from sparsetopics.evaluation.scorecard import score_candidate
 from sparsetopics.runs import load_run
 
@@ -69,7 +69,7 @@ def matrix_card(tmp_path, model, vocabulary, training_batch):
 
 
 def test_one_run_shows_its_numbers_topics_and_settings(card, model):
-    text = re.sub(r"\s+", " ", " ".join(parsed(render_report([card], SETTING)).text))
+    text = re.sub(r"\s+", " ", " ".join(parsed(render_page(scored_report([card], SETTING))).text))
 
     score = card.completion
     for shown in (
@@ -94,7 +94,7 @@ def test_an_hdp_shows_how_it_came_to_its_number_of_topics(card, hdp_folder, trai
     heldout = HeldoutDocuments(training_batch)
     hdp_card = score_candidate(run_candidate(load_run(hdp_folder)), heldout, heldout)
 
-    page = render_report([hdp_card], SETTING)
+    page = render_page(scored_report([hdp_card], SETTING))
 
     text = re.sub(r"\s+", " ", " ".join(parsed(page).text))
     for shown in (
@@ -112,7 +112,7 @@ def test_an_hdp_shows_how_it_came_to_its_number_of_topics(card, hdp_folder, trai
     ):
         assert shown in text
     assert "{" not in text  # no raw options
-    both = " ".join(parsed(render_report([card, hdp_card], SETTING)).text)
+    both = " ".join(parsed(render_page(scored_report([card, hdp_card], SETTING))).text)
     for shown in ("LDA", "HDP", "-3.7000", "-3.2000"):
         assert shown in both
 
@@ -129,28 +129,31 @@ def test_a_number_that_never_changes_is_not_drawn(card):
     level = replace(run, trace=[{"lap": lap, "n_topics": 4} for lap in (1, 2, 3)])
     candidate = replace(card.candidate, run=level)
 
-    page = render_report([replace(card, candidate=candidate)], SETTING)
+    page = render_page(scored_report([replace(card, candidate=candidate)], SETTING))
 
     assert page.count("<svg") == 1  # the map of topics
     assert "How training went" not in page
 
 
 def test_the_page_asks_nothing_of_a_network(card, matrix_card):
-    for page in (render_report([card], SETTING), render_report([card, matrix_card], SETTING)):
+    for page in (
+        render_page(scored_report([card], SETTING)),
+        render_page(scored_report([card, matrix_card], SETTING)),
+    ):
         assert all(address.startswith("#") for address in parsed(page).addresses)
         assert "@import" not in page
         assert not re.search(r"url\((?!#)", page)
 
 
 def test_equal_input_gives_equal_bytes(card, tmp_path):
-    write_report(tmp_path / "a.html", [card], SETTING, overwrite=False)
-    write_report(tmp_path / "b.html", [card], SETTING, overwrite=False)
+    write_page(tmp_path / "a.html", scored_report([card], SETTING), overwrite=False)
+    write_page(tmp_path / "b.html", scored_report([card], SETTING), overwrite=False)
 
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
 def test_several_models_stand_side_by_side(card, matrix_card):
-    text = " ".join(parsed(render_report([card, matrix_card], SETTING)).text)
+    text = " ".join(parsed(render_page(scored_report([card, matrix_card], SETTING))).text)
 
     assert "Comparison of 2 topic models" in text
     assert "Side by side" in text
@@ -159,7 +162,7 @@ def test_several_models_stand_side_by_side(card, matrix_card):
 
 
 def test_more_models_than_colours_still_draw(card):
-    page = render_report([card] * 8, SETTING)
+    page = render_page(scored_report([card] * 8, SETTING))
 
     assert "var(--series-5)" in page
     assert "var(--series-6)" not in page
@@ -171,7 +174,9 @@ def test_words_cannot_inject_markup(card, vocabulary):
     run = card.candidate.run
     hostile = replace(card.candidate, words=words, name="<b>run</b>", run=run)
 
-    page = render_report([replace(card, candidate=hostile)] * 2, SETTING._replace(heldout="<i>h"))
+    page = render_page(
+        scored_report([replace(card, candidate=hostile)] * 2, SETTING._replace(heldout="<i>h"))
+    )
 
     found = parsed(page)
     assert found.tags.count("script") == 2  # data and code, both ours
@@ -189,7 +194,7 @@ def browser_data_of(page):
 
 
 def test_figures_hold_no_fixed_colours(card):
-    page = render_report([card] * 2, SETTING)
+    page = render_page(scored_report([card] * 2, SETTING))
     figures = "".join(re.findall(r"<svg.*?</svg>", page, re.DOTALL))
 
     assert set(re.findall(r"#[0-9a-f]{6}\b", figures)) == set()
@@ -201,14 +206,14 @@ def test_undefined_numbers_show_as_a_dash(card):
     silent = replace(card, completion=lonely, topic_npmi=np.full_like(card.topic_npmi, np.nan))
 
     for cards in ([silent], [silent, card]):
-        assert "nan" not in " ".join(parsed(render_report(cards, SETTING)).text)
+        assert "nan" not in " ".join(parsed(render_page(scored_report(cards, SETTING))).text)
 
 
 def test_an_existing_page_is_kept(card, tmp_path):
     (tmp_path / "page.html").write_text("mine")
 
     with pytest.raises(OutputError, match="--overwrite"):
-        write_report(tmp_path / "page.html", [card], SETTING, overwrite=False)
+        write_page(tmp_path / "page.html", scored_report([card], SETTING), overwrite=False)
 
     assert (tmp_path / "page.html").read_text() == "mine"
 

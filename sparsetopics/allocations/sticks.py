@@ -93,7 +93,7 @@ def objective(sticks: Sticks, terms: WeightTerms) -> tuple[float, FloatArray, Fl
     return value, by_mean, by_concentration
 
 
-def optimized(start: Sticks, terms: WeightTerms, iterations: int = ITERATIONS) -> Sticks:
+def optimized(start: Sticks, terms: WeightTerms) -> Sticks:
     """(ρ, ω) at a maximum of ``objective`` by L-BFGS from ``start``; never worse than it."""
     from scipy.optimize import minimize  # what never optimises need not wait for it
 
@@ -115,7 +115,7 @@ def optimized(start: Sticks, terms: WeightTerms, iterations: int = ITERATIONS) -
     x = np.concatenate((logit(start.means), np.log(start.concentrations)))
     found = minimize(
         negative, x, jac=True, method="L-BFGS-B",
-        options={"maxiter": iterations, "ftol": 1e-9, "gtol": 1e-8},
+        options={"maxiter": ITERATIONS, "ftol": 1e-9, "gtol": 1e-8},
     )  # fmt: skip
     best = unpack(found.x)
     return best if objective(best, terms)[0] > objective(start, terms)[0] else start
