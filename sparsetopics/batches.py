@@ -176,10 +176,6 @@ class VectorBatch:
     def n_items(self) -> int:
         return len(self.values)
 
-    @property
-    def n_columns(self) -> int:
-        return int(self.values.shape[1])
-
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         return {"values": self.values}
 

@@ -43,11 +43,6 @@ class Rows:
         assert isinstance(self.corpus, Corpus), "read as documents"
         return self.corpus
 
-    @property
-    def vectors(self) -> VectorCorpus:
-        assert isinstance(self.corpus, VectorCorpus), "read as vectors"
-        return self.corpus
-
     def placed(self, found: FloatArray, value: Any) -> FloatArray:
         """``found`` of the rows with words in their places, ``value`` for the others."""
         if self.is_whole:

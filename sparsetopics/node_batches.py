@@ -42,10 +42,6 @@ class NodeBatch:
         return len(self.sums.counts)
 
     @property
-    def n_columns(self) -> int:
-        return int(self.sums.sums.shape[1])
-
-    @property
     def indptr(self) -> IntArray:
         return np.arange(self.n_docs + 1)
 

@@ -33,10 +33,6 @@ class Sample(NamedTuple):
     batch_ids: IntArray  # (n_docs,)
     positions: IntArray  # (n_docs,)  in their batch
 
-    @property
-    def n_docs(self) -> int:
-        return len(self.positions)
-
 
 class Trial(NamedTuple):
     """The whole collection while moves are tried on a sample of it."""
