@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.batches import DocumentBatch, FloatArray
+from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.inference import topic_proportions
@@ -15,10 +15,9 @@ from sparsetopics.kinds import LIKELIHOODS
 from sparsetopics.mixture_model import MixtureModel
 
 MOST_ROWS = 20_000  # documents or items that are looked at
+MOST_GROUPS = 32  # row groups that are read for them; one may hold a single image
 N_EXAMPLES = 3
 N_EXAMPLE_WORDS = 8
-
-T = TypeVar("T")
 
 
 class Example(NamedTuple):
@@ -49,7 +48,8 @@ def example_documents(
 ) -> Examples:
     """The documents in which each topic has the largest share E[π_dk], ties by their order.
 
-    Of a large collection 20,000 documents are looked at, in row groups spread evenly over it.
+    Of a large collection 20,000 documents at most are looked at, spread evenly over 32 row groups,
+    and these over the collection.
     """
 
     def closeness(batch: DocumentBatch) -> FloatArray:
@@ -136,15 +136,18 @@ def _collect(
     """The N_EXAMPLES rows of greatest closeness for each topic, streaming."""
     best: list[list[_Best]] = [[] for _ in range(n_topics)]
     groups = _groups_of(corpus)
+    chosen = [groups[place] for place in spread_evenly(len(groups), MOST_GROUPS)]
+    share = min(1.0, MOST_ROWS / max(1, sum(group.n_rows for group in chosen)))
     n_seen = 0
-    for group in spread_evenly(groups, [group.n_rows for group in groups], MOST_ROWS):
-        batch, names, labels = group.read(), group.names(), group.labels()
+    for group in chosen:
+        rows = spread_evenly(group.n_rows, int(share * group.n_rows))
+        batch, names, labels = group.read().take(rows), group.names(), group.labels()
         scores = closeness(batch)
         for topic in range(n_topics):
             for row in _leaders(scores[:, topic]):
                 score = float(scores[row, topic])
                 described = describe(batch, row, topic, scores[row])
-                example = Example(names[row], labels[row], score, *described)
+                example = Example(names[rows[row]], labels[rows[row]], score, *described)
                 best[topic].append(_Best(score, n_seen + row, example))
             best[topic].sort(key=lambda found: (-found.closeness, found.place))
             del best[topic][N_EXAMPLES:]
@@ -153,13 +156,10 @@ def _collect(
     return Examples([[found.example for found in own] for own in best], n_seen, n_rows)
 
 
-def spread_evenly(groups: Sequence[T], sizes: Sequence[int], most: int) -> list[T]:
-    """Groups of at most about ``most`` rows together, spread evenly; one at least."""
-    total = sum(sizes)
-    if total <= most:
-        return list(groups)
-    n_chosen = max(1, int(len(groups) * most / total))
-    return [groups[(2 * n + 1) * len(groups) // (2 * n_chosen)] for n in range(n_chosen)]
+def spread_evenly(n_places: int, most: int) -> IntArray:
+    """Of places 0, 1, … as many as ``most``, one at least, in the middle of parts of one size."""
+    n_chosen = min(n_places, max(1, most))
+    return (2 * np.arange(n_chosen) + 1) * n_places // (2 * n_chosen)
 
 
 class _Group(NamedTuple):

@@ -70,12 +70,24 @@ def test_batches_do_not_matter(corpus, model, monkeypatch):
     assert example_documents(parts, model.topic_word_mean, model.doc_concentration, WORDS) == whole
     monkeypatch.setattr(examples, "MOST_ROWS", 16)
     few = example_documents(parts, model.topic_word_mean, model.doc_concentration, WORDS)
-    assert (few.n_seen, few.n_rows) == (16, 40)
+    assert (few.n_seen, few.n_rows) == (15, 40)  # three of each part
 
 
-@pytest.mark.parametrize(("most", "chosen"), [(99, [0, 1, 2, 3]), (20, [1, 3]), (1, [2])])
-def test_groups_of_a_large_collection_are_spread_evenly(most, chosen):
-    assert spread_evenly([0, 1, 2, 3], [10] * 4, most) == chosen
+def test_examples_of_a_large_collection_are_of_all_of_it(monkeypatch):
+    clumps = draw_clumps(0)
+    corpus = VectorCorpus.from_array(clumps.values)
+    monkeypatch.setattr(examples, "MOST_ROWS", 60)
+
+    found = example_items(corpus, mixture_of(clumps, "gaussian"))
+
+    seen = {int(each.name) for own in found.of_topics for each in own}
+    assert seen <= set(spread_evenly(corpus.n_items, 60).tolist())
+    assert max(seen) - min(seen) > corpus.n_items / 2
+
+
+@pytest.mark.parametrize(("most", "chosen"), [(99, [0, 1, 2, 3]), (2, [1, 3]), (1, [2]), (0, [2])])
+def test_places_are_spread_evenly(most, chosen):
+    assert spread_evenly(4, most).tolist() == chosen
 
 
 @pytest.mark.parametrize("likelihood", ["gaussian", "diagonal-gaussian"])
