@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +14,7 @@ from sparsetopics.allocations.nested import NestedAllocation
 from sparsetopics.batches import FloatArray, IntArray, ItemSource
 from sparsetopics.errors import OptionError
 from sparsetopics.item_starts import components_of, sample_items
-from sparsetopics.kinds import DOCUMENT_LIKELIHOODS, VECTOR_LIKELIHOODS, things_of
+from sparsetopics.kinds import LIKELIHOODS, imported
 from sparsetopics.laps import Prior
 from sparsetopics.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.local_step import Globals
@@ -26,9 +26,6 @@ PRIOR_ITEMS = 100_000  # at most, that the prior is made from
 SEED_ITEMS = 2_000  # that seeds are chosen among, or
 ITEMS_PER_SEED = 10  # if that is more
 KMEANS_ROUNDS = 10  # of points: under spheres at modes, sharing out to seeds is k-means
-
-LIKELIHOODS: Mapping[str, type[Any]] = things_of(VECTOR_LIKELIHOODS)
-OF_DOCUMENTS: Mapping[str, type[Any]] = things_of(DOCUMENT_LIKELIHOODS)
 
 
 def begin_mixture(
@@ -95,10 +92,8 @@ def _likelihood_of(
     sample: Any, source: ItemSource, options: TrainingOptions
 ) -> ItemLikelihood[Any]:
     """The prior; ShapeError for vectors that it cannot be made from."""
-    kinds = OF_DOCUMENTS if options.counts_words else LIKELIHOODS
-    prior: ItemLikelihood[Any] = kinds[options.likelihood_name].for_training(
-        sample, source, options
-    )
+    kind = imported(LIKELIHOODS[options.likelihood_name].where)
+    prior: ItemLikelihood[Any] = kind.for_training(sample, source, options)
     return prior
 
 

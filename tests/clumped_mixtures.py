@@ -6,11 +6,12 @@ import numpy as np
 
 from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
 from sparsetopics.executors import SerialExecutor
+from sparsetopics.kinds import VECTOR_LIKELIHOODS, things_of
 from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.mixture_models import LIKELIHOODS
 from sparsetopics.mixture_runs import save_mixture_run
 from sparsetopics.responsibilities import Responsibilities
 
+LIKELIHOODS = things_of(VECTOR_LIKELIHOODS)
 LIKELIHOOD_NAMES = tuple(LIKELIHOODS)
 MODEL_NAMES = ("dp-mixture", "mixture")
 
