@@ -119,13 +119,6 @@ def check_numbers(path: Path, settings: Mapping[str, Any], names: Sequence[str])
             raise RunError(str(path), found=f"{name} {number!r}", wanted="a positive number")
 
 
-def check_sizes(path: Path, settings: Mapping[str, Any], names: Sequence[str]) -> None:
-    """RunError for the first entry that is no positive whole number."""
-    for name in names:
-        if not _is_size(size := settings.get(name)) or size == 0:
-            raise RunError(str(path), found=f"{name} {size!r}", wanted="a positive whole number")
-
-
 def _is_size(value: Any) -> bool:
     return type(value) is int and 0 <= value <= LARGEST_SIZE
 
