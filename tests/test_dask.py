@@ -323,6 +323,11 @@ def test_what_is_refused_is_tried_again_only_where_a_disk_refused(
     assert len((tmp_path / "tries").read_text()) == n_tries
 
 
+def test_a_folder_that_a_machine_does_not_see_is_told(tmp_path):
+    with pytest.raises(RunError, match=f"^{tmp_path / 'gone'}: found "):
+        dask_steps.read_globals(tmp_path / "gone" / "1")
+
+
 def test_what_an_error_says_survives_the_way_back():
     error = pickle.loads(pickle.dumps(OptionError("laps", found="0", wanted="1", hint="More.")))
 

@@ -93,6 +93,17 @@ def test_what_is_given_stays_as_it_is(form):
     np.testing.assert_array_equal(given.toarray(), before.toarray())
 
 
+def test_names_of_features_are_asked_for_by_those_that_were_fitted():
+    pandas = pytest.importorskip("pandas")
+    model = LDA(2, max_iter=1).fit(pandas.DataFrame(COUNTS, columns=NAMES))
+
+    assert model.get_feature_names_out(NAMES).tolist() == ["lda0", "lda1"]
+    with pytest.raises(ShapeError, match=r"equal to number of features \(\d+\), got 1"):
+        model.get_feature_names_out(NAMES[:1])
+    with pytest.raises(ShapeError, match="input_features is not equal to feature_names_in_"):
+        model.get_feature_names_out(NAMES[::-1])
+
+
 @pytest.mark.parametrize("kind", [LDA, HDP, MultinomialMixture, GaussianMixture])
 def test_names_of_data_frames_are_kept_and_compared(kind):
     pandas = pytest.importorskip("pandas")

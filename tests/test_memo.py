@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sparsetopics.errors import RunError
 from sparsetopics.memo import Memo
 
 
@@ -45,6 +46,16 @@ def test_files_hold_what_the_budget_does_not(tmp_path):
         memo.keep(make_arrays(seed))
 
     assert len(list(tmp_path.iterdir())) == 3
+
+
+@pytest.mark.parametrize("left", [0, 100])
+def test_a_file_that_is_damaged_is_told(tmp_path, left):
+    stored = Memo(tmp_path, 0).keep(make_arrays(0))
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes()[:left])
+
+    with pytest.raises(RunError, match=rf"^{path}: found damage \(.*, wanted what training wrote"):
+        stored.load()
 
 
 def test_discarded_memory_is_used_again(tmp_path):

@@ -55,6 +55,7 @@ REFUSED = [
         "moves: found split, wanted one of merge, delete, birth, regroup",
     ),
     (lambda: MoveOptions(("merge", "merge")), "moves: found merge,merge, wanted each move once"),
+    (lambda: MoveOptions((), "bound"), "criterion: found bound without moves, wanted moves that"),
     (lambda: MoveOptions(criterion="aic"), "criterion: found aic, wanted one of bound, collapsed"),
     (
         lambda: TrainingOptions(3, moves=MoveOptions()),

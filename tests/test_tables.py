@@ -18,6 +18,16 @@ LABELS = [None if n % 5 == 0 else "xyz"[n % 3] for n in range(50)]
 TABLE = pa.table({"id": IDS, "text": TEXTS, "label": LABELS, "other": [[1.0]] * 50})
 
 
+class Array:
+    """What a library may hand out that has all rows in one piece."""
+
+    def __init__(self, table):
+        self._batch = table.combine_chunks().to_batches()[0]
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self._batch.__arrow_c_array__(requested_schema)
+
+
 class Stream:
     """What any library may hand out."""
 
@@ -52,6 +62,7 @@ KINDS = {
     "table": lambda table: table,
     "batch": lambda table: table.to_batches()[0],
     "reader": lambda table: table.to_reader(),
+    "array": Array,
     "stream": Stream,
     "pandas": data_frame,
     "hugging face": lambda table: Dataset(table, list(range(len(table)))),
