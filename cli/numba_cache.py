@@ -19,6 +19,14 @@ def choose_cache_folder() -> None:
     os.environ["NUMBA_CACHE_DIR"] = str(_user_cache() or _temporary_cache())
 
 
+def kernels_are_kept() -> bool:
+    """Whether there are any on disk, of whichever release: a hint for who waits, no more."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    beside_sources = Path(__file__).parent.parent / "__pycache__"
+    places = Path(chosen).glob("*/*.nbi") if chosen else beside_sources.glob("*.nbi")
+    return next(places, None) is not None
+
+
 def _user_cache() -> Path | None:
     from importlib.metadata import version  # these take longer than all else that --help imports
 

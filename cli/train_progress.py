@@ -87,7 +87,7 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         transient=True,
         speed_estimate_period=300,  # seconds; laps are long
     ) as progress:
-        task = progress.add_task("reading", total=float(options.n_laps), rate="")
+        task = progress.add_task(_beginning(), total=float(options.n_laps), rate="")
         done = _Rate(progress.update, task, options)
 
         def on_lap(entry: Entry) -> None:
@@ -96,6 +96,13 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
             progress.console.print(lap_line(entry, options), soft_wrap=True, highlight=False)
 
         yield RunHooks(on_lap=on_lap, on_documents=done)
+
+
+def _beginning() -> str:
+    """What happens before the first documents are done; compiling takes up to a minute."""
+    from sparsetopics.cli.numba_cache import kernels_are_kept
+
+    return "reading" if kernels_are_kept() else "compiling, once"
 
 
 class _Rate:

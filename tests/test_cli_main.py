@@ -209,6 +209,17 @@ def test_a_folder_the_user_chose_stays(monkeypatch):
     assert os.environ["NUMBA_CACHE_DIR"] == "/chosen"
 
 
+def test_kernels_beside_the_sources_are_found(monkeypatch, tmp_path):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setattr(numba_cache, "__file__", str(tmp_path / "cli" / "numba_cache.py"))
+    assert not numba_cache.kernels_are_kept()
+
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "_kernels.step-1.py311.nbi").touch()
+
+    assert numba_cache.kernels_are_kept()
+
+
 def test_a_writable_installation_keeps_its_kernels_beside_the_sources(monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(numba_cache.os, "access", lambda path, mode: True)

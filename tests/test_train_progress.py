@@ -98,6 +98,24 @@ def test_on_a_terminal_there_is_a_bar_below_the_lines(capsys, monkeypatch, optio
     )
 
 
+@pytest.mark.parametrize("is_kept", [True, False])
+def test_until_the_first_documents_the_bar_says_what_takes_so_long(
+    capsys, monkeypatch, tmp_path, is_kept
+):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    (tmp_path / "sparsetopics_1").mkdir()
+    if is_kept:
+        (tmp_path / "sparsetopics_1" / "kernel.nbi").touch()
+
+    with show_progress(HDP, quiet=False):
+        pass
+
+    shown = capsys.readouterr().err
+    assert ("compiling, once" in shown, "reading" in shown) == (not is_kept, is_kept)
+
+
 def test_quiet_shows_nothing(capsys):
     with show_progress(HDP, quiet=True) as hooks:
         hooks.on_documents(1.0, 2)
