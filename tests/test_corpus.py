@@ -1,8 +1,11 @@
 """Opening, reading and making corpora; damage is found before it does harm."""
 
+import hashlib
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
 from hypothesis import given
@@ -271,3 +274,36 @@ def test_a_word_id_beyond_the_vocabulary(folder, tmp_path):
 
     with pytest.raises(CorpusFormatError, match=r"word id \d+ where the vocabulary has 1 words"):
         next(Corpus.open(tmp_path / "small").batches())
+
+
+def without_last(rows):
+    return [*rows[:-1], rows[-1][:-1]]
+
+
+def with_a_null(rows):
+    return [[None, *rows[0][1:]], *rows[1:]]
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"counts": without_last}, "word ids and counts of different length"),
+        ({"counts": without_last, "word_ids": without_last}, "pairs where the manifest has"),
+        ({"counts": with_a_null}, "word ids or counts that are null"),
+        ({"word_ids": with_a_null}, "word ids or counts that are null"),
+    ],
+)
+def test_a_shard_that_someone_else_wrote(copy, changes, found):
+    """With the sums of its bytes."""
+    table = pq.read_table(copy / SHARD)
+    for name, change in changes.items():
+        rows = pa.array(change(table[name].to_pylist()), table.schema.field(name).type)
+        table = table.set_column(table.column_names.index(name), name, rows)
+    pq.write_table(table, copy / SHARD)
+    (shard,) = json.loads((copy / "manifest.json").read_text())["shards"]
+    data = (copy / SHARD).read_bytes()
+    shard |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    edit_manifest(copy, shards=[shard])
+
+    with pytest.raises(CorpusFormatError, match=f"found in row group 0 .*{found}"):
+        next(Corpus.open(copy).batches())
