@@ -13,7 +13,7 @@ from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.mixture_runs import MIXTURE_FORMATS, load_mixture_run
 from sparsetopics.model import TopicModel
 from sparsetopics.runs import load_run
-from sparsetopics.stored_models import is_mixture_run, load_any_run
+from sparsetopics.stored_models import load_any_run
 
 CLUMPS = draw_clumps(0)
 ARRAYS = [
@@ -296,9 +296,6 @@ def test_each_kind_of_run_knows_the_other(folder_of, run_folder, hdp_folder, tmp
     (tmp_path / "mixtures").mkdir()
     mixture = write_mixture(tmp_path / "mixtures" / "run", mixture_of(CLUMPS, "gaussian"))
 
-    assert is_mixture_run(mixture)
-    assert not is_mixture_run(run_folder)
-    assert not is_mixture_run(hdp_folder)
     found = [load_any_run(path).model for path in (mixture, run_folder, hdp_folder)]
     assert [(type(model), model.name) for model in found] == [
         (MixtureModel, "dp-mixture"),
@@ -318,17 +315,17 @@ def test_each_kind_of_run_knows_the_other(folder_of, run_folder, hdp_folder, tmp
         ({"format_version": 9}, "run format version 9"),
     ],
 )
-def test_what_is_no_known_run_is_no_mixture_either(folder_of, changes, message):
+def test_what_is_no_known_run_is_refused(folder_of, changes, message):
     with pytest.raises(RunError, match=message):
-        is_mixture_run(edit_settings(folder_of(), **changes))
+        load_any_run(edit_settings(folder_of(), **changes))
 
 
 def test_a_folder_that_is_no_run_has_no_kind(tmp_path):
     with pytest.raises(RunError, match="found nothing, wanted a run folder"):
-        is_mixture_run(tmp_path / "nowhere")
+        load_any_run(tmp_path / "nowhere")
     (tmp_path / "manifest.json").touch()
     with pytest.raises(RunError, match="found a corpus folder"):
-        is_mixture_run(tmp_path)
+        load_any_run(tmp_path)
 
 
 @pytest.mark.parametrize(
