@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli.workplace_options import threads_option
 from sparsetopics.kinds import LIKELIHOODS
 from sparsetopics.options import LikelihoodName
 
@@ -52,9 +53,7 @@ from sparsetopics.options import LikelihoodName
     show_default=True,
     help="Seed of the division, of training and of the score.",
 )
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Threads."
-)
+@threads_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(

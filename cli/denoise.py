@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparsetopics.cli.workplace_options import threads_option
+
 if TYPE_CHECKING:
     from sparsetopics.evaluation.restoration import Restored
 
@@ -35,9 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
               help="Of the noise that is added.")  # fmt: skip
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Threads."
-)
+@threads_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     run: Path,

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli.workplace_options import threads_option
+
 
 @click.command()
 @click.argument("runs", metavar="RUN...", type=click.Path(path_type=Path), nargs=-1, required=True)
@@ -18,9 +20,7 @@ import click
     "Default: the page does without.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the page if it exists.")
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Threads."
-)
+@threads_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     runs: tuple[Path, ...],

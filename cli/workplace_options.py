@@ -37,6 +37,9 @@ def _with_port(ctx: click.Context, param: click.Parameter, address: str | None) 
     return address
 
 
+threads_option = click.option(  # of commands that work in this process alone
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Threads."
+)
 WORKERS_HELP = "Threads, or processes that dask starts; never changes the result."
 EXECUTOR_OPTIONS = [
     click.option(
