@@ -109,11 +109,18 @@ def choose_first_topics(weights: Float32Array, n_slots: int, executor: Executor)
     """The largest ``n_slots`` weights of each row, (n_rows, n_slots)."""
     first_topics = np.empty((len(weights), n_slots), np.uint32)
 
-    def choose(part: slice) -> None:
-        _word_kernels.top_topics(weights[part], first_topics[part])
-
-    executor.map(choose, cut_rows(len(weights)))
+    executor.map(
+        lambda part: _choose_first(weights[part], first_topics[part]), cut_rows(len(weights))
+    )
     return first_topics
+
+
+def _choose_first(weights: Float32Array, first_topics: TopicIds) -> None:
+    """Overwrite ``first_topics``, (n_rows, n_slots); ties go to the lower topic."""
+    if first_topics.shape[1] == 1:
+        first_topics[:, 0] = weights.argmax(axis=1)
+    else:
+        _word_kernels.top_topics(weights, first_topics)
 
 
 def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:
@@ -146,10 +153,10 @@ def _fit_chunk(
 ) -> _Part:
     n_slots = options.n_slots(current.components.n_topics)
     rows = number_rows(batch, current.components.n_words)
-    weights = _word_weights(rows.words, current, options.update, executor)
     is_cold = (np.diff(former.starts) == 0) & (np.diff(batch.indptr) > 0)
     # Of a word that occurs in warm documents alone, the largest weight is all that is asked for.
-    first_topics = choose_first_topics(weights, n_slots if is_cold.any() else 1, executor)
+    n_first = n_slots if is_cold.any() else 1
+    weights, first_topics = _weigh_words(rows.words, n_first, current, options.update, executor)
     counts = batch.word_counts.astype(np.float64)
     topics = np.empty((len(counts), n_slots), np.uint32)
     shares = np.empty((len(counts), n_slots))
@@ -176,21 +183,24 @@ def _fit_chunk(
     )
 
 
-def _word_weights(
-    word_ids: Rows, current: Globals, update: LocalUpdate, executor: Executor
-) -> Float32Array:
+def _weigh_words(
+    word_ids: Rows, n_first: int, current: Globals, update: LocalUpdate, executor: Executor
+) -> tuple[Float32Array, TopicIds]:
+    """The words' weights, (n_rows, n_topics), and the topics of each row's largest ``n_first``."""
     components, likelihood = current.components, current.likelihood
     assert isinstance(components, WordCounts | StartedCounts), "documents have words"
     assert isinstance(likelihood, Words), "documents have words"
     weights = np.empty((len(word_ids), components.n_topics), np.float32)
+    first_topics = np.empty((len(word_ids), n_first), np.uint32)
     sizes = components.sizes
 
     def fill(part: slice) -> None:
         rows = components.rows(word_ids[part])
         weights[part] = likelihood.weights(rows, sizes, update)
+        _choose_first(weights[part], first_topics[part])
 
     executor.map(fill, cut_rows(len(word_ids)))
-    return weights
+    return weights, first_topics
 
 
 def _of_documents(allocation: Allocation) -> DocumentAllocation:
