@@ -18,6 +18,8 @@ from hashlib import blake2b
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
+from threadpoolctl import threadpool_info, threadpool_limits
+
 from sparsetopics.errors import ClusterError, OptionError, SparsetopicsError
 from sparsetopics.options import Workplace
 
@@ -56,7 +58,6 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
     """
     try:
         import dask
-        import threadpoolctl  # noqa: F401 - of the same extra
         from distributed import Client, LocalCluster
     except ImportError as error:
         raise OptionError(
@@ -273,8 +274,6 @@ class Cluster:
 
 def blas_threads() -> int:
     """With which products of matrices are made in this process: they round by that."""
-    from threadpoolctl import threadpool_info
-
     counts = (each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
     return max(counts, default=1)
 
@@ -297,8 +296,6 @@ def _as_in_driver(
 
 @lru_cache(maxsize=1)
 def _limit_blas(n_threads: int) -> None:
-    from threadpoolctl import threadpool_limits
-
     threadpool_limits(n_threads, user_api="blas")
 
 

@@ -76,6 +76,7 @@ def sum_terms(
 ) -> DocumentTerms:
     """Sums over the documents with θ_dk = N_dk + α_k; ``tail`` is α of topics none uses."""
     counts = batch.word_counts.astype(np.float64)
+    doc_concentration = np.require(doc_concentration, requirements="W")  # as in _fit_chunk
 
     def add(block: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
         first, last = block
@@ -160,7 +161,9 @@ def _fit_chunk(
     counts = batch.word_counts.astype(np.float64)
     topics = np.empty((len(counts), n_slots), np.uint32)
     shares = np.empty((len(counts), n_slots))
-    schedule, prior = make_schedule(options), _of_documents(current.allocation).doc_concentration
+    schedule = make_schedule(options)
+    # Writable, however the model was loaded: one numba signature.
+    prior = np.require(_of_documents(current.allocation).doc_concentration, requirements="W")
 
     def fit(block: tuple[int, int]) -> _Part:
         first, last = block

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Protocol, TypeVar
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sparsetopics.errors import OptionError
 from sparsetopics.options import Workplace
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -42,15 +46,27 @@ class ThreadExecutor:
 def open_executor(workers: int) -> Iterator[Executor]:
     """An executor of ``workers`` threads, closed at the end of the block.
 
-    Raises OptionError if ``workers`` is below 1.
+    Within the block linear algebra keeps to the thread that asks for it. Threads of its own would
+    wait for each other over matrices too small to share, which takes several times the time, and
+    round by how many they are. Raises OptionError if ``workers`` is below 1.
     """
     if workers < 1:
         raise OptionError("workers", found=str(workers), wanted="at least 1")
-    if workers == 1:
-        yield SerialExecutor()
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        yield ThreadExecutor(pool)
+    with _linear_algebra().limit(limits=1, user_api="blas"):
+        if workers == 1:
+            yield SerialExecutor()
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            yield ThreadExecutor(pool)
+
+
+@lru_cache(maxsize=1)
+def _linear_algebra() -> ThreadpoolController:
+    """The libraries that numpy and scipy bring, one each."""
+    import scipy.linalg  # noqa: F401 - there once it is loaded
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 class Spread(Protocol):

@@ -1,0 +1,33 @@
+"""Where tasks run: in which order results come, and how many threads linear algebra has."""
+
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from sparsetopics.errors import OptionError
+from sparsetopics.executors import open_executor
+
+
+def blas_threads(item=None):
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_linear_algebra_keeps_to_the_thread_that_asks(workers):
+    with threadpool_limits(2, user_api="blas"):
+        with open_executor(workers) as executor:
+            found = executor.map(blas_threads, range(4))
+        after = blas_threads()
+
+    assert found == [{1}] * 4
+    assert after == {2}
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_results_come_in_the_order_of_the_items(workers):
+    with open_executor(workers) as executor:
+        assert executor.map(lambda item: item**2, range(50)) == [n**2 for n in range(50)]
+
+
+def test_no_workers_are_refused():
+    with pytest.raises(OptionError, match="workers: found 0, wanted at least 1"), open_executor(0):
+        pass
