@@ -63,7 +63,7 @@ def open_executor(workers: int) -> Iterator[Executor]:
 @lru_cache(maxsize=1)
 def _linear_algebra() -> ThreadpoolController:
     """The libraries that numpy and scipy bring, one each."""
-    import scipy.linalg  # noqa: F401 - there once it is loaded
+    import scipy.special  # noqa: F401 - loads scipy's; sooner than scipy.linalg
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,5 +1,10 @@
 """Where tasks run: in which order results come, and how many threads linear algebra has."""
 
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -20,6 +25,22 @@ def test_linear_algebra_keeps_to_the_thread_that_asks(workers):
 
     assert found == [{1}] * 4
     assert after == {2}
+
+
+def test_it_does_so_in_what_is_imported_later():
+    code = """
+from sparsetopics.executors import open_executor
+with open_executor(1):
+    import scipy.linalg, scipy.optimize
+    from threadpoolctl import threadpool_info
+    print([each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"])
+"""
+    environment = os.environ | {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+
+    assert set(json.loads(found.stdout)) == {1}
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
