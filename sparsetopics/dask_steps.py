@@ -50,12 +50,15 @@ class Job(NamedTuple):
     plan: RunPlan
     fingerprint: str  # of the corpus
     with_responsibilities: bool  # whether anybody asks for them
+    with_doc_topics: bool
 
     @classmethod
     def of(cls, plan: RunPlan) -> Job:
         plan = replace(plan, base=plan.base.absolute())
         fingerprint = file_sha256(plan.at(plan.corpus) / MANIFEST)
-        return cls(uuid4().hex, plan, fingerprint, bool(plan.options.active_moves.names))
+        options = plan.options
+        has_moves, has_warm_laps = bool(options.active_moves.names), options.laps_per_cold > 1
+        return cls(uuid4().hex, plan, fingerprint, has_moves, has_warm_laps)
 
 
 @contextmanager
@@ -108,9 +111,9 @@ def fit_batch(task: Task, job: Job, version: Path) -> LocalResult:
     local = job.plan.options.local_step
     batch = source.read(batch_id)
     found = current.allocation.fit(batch, current, local, SerialExecutor(), former)
-    if job.with_responsibilities:
-        return found
-    return found._replace(responsibilities=Responsibilities.joined([]))
+    if not job.with_responsibilities:
+        found = found._replace(responsibilities=Responsibilities.joined([]))
+    return found if job.with_doc_topics else found._replace(doc_topics=None)
 
 
 def forget() -> None:
