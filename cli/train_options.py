@@ -58,7 +58,7 @@ HELP_SECTIONS = {
     ),
     "Learning": (
         "learner", "batches", "round", "start", "local_update", "sparsity", "restarts",
-        "minimum_mass", "tree_tolerance", "gradient",
+        "minimum_mass", "cold_every", "tree_tolerance", "gradient",
     ),
     "Carrying it out": (
         "executor", "scheduler", "resident_pairs", "checkpoint_every", "keep_state",

@@ -51,5 +51,5 @@ class DocumentTopics(NamedTuple):
         )
 
     def rows(self, first: int, last: int) -> DocumentTopics:
-        """Those of consecutive documents; nothing is copied."""
+        """Those of consecutive documents, for kernels: all entries stay, none is copied."""
         return self._replace(starts=self.starts[first : last + 1])

@@ -136,7 +136,9 @@ def test_rows_and_joined_parts_are_inverses():
     assert dict(zip(topics.topics.tolist(), topics.counts.tolist(), strict=True)) == {1: 3, 0: 2}
     assert topics.counts.dtype == np.float32
     assert same(DocumentTopics.joined([topics, DocumentTopics.unknown(2)]).rows(0, 3), topics)
-    assert DocumentTopics.joined([topics.rows(0, 1), topics]).starts.tolist() == [0, 2, 4, 4, 4]
+    twice = DocumentTopics.joined([topics, topics])
+    assert twice.starts.tolist() == [0, 2, 2, 2, 4, 4, 4]
+    assert twice.rows(3, 6).starts.tolist() == [2, 4, 4, 4]
 
 
 REFUSED = {
