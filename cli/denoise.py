@@ -65,13 +65,13 @@ def command(
     """
     from sparsetopics.evaluation.restoration import RestorationPlan, restore_images
     from sparsetopics.mixture_runs import load_mixture_run
-    from sparsetopics.staging import check_output
+    from sparsetopics.outputs import output_folder
+    from sparsetopics.own_folders import DENOISED
 
-    check_output(out, overwrite=overwrite)
+    inputs = [run, *images, *([] if clean is None else [clean])]
+    output = output_folder(out, DENOISED, overwrite=overwrite, inputs=inputs)
     plan = RestorationPlan(sigma, clean, add_noise, seed, workers)
-    found = restore_images(
-        load_mixture_run(run), images, out, plan, overwrite=overwrite, on_image=_tell
-    )
+    found = restore_images(load_mixture_run(run), images, output, plan, on_image=_tell)
     if as_json:
         click.echo(json.dumps([each._asdict() for each in found]))
     else:

@@ -37,20 +37,18 @@ def command(
     from sparsetopics.corpora.opening import open_corpus
     from sparsetopics.evaluation.proportions import write_shares
     from sparsetopics.executors import open_spread
+    from sparsetopics.outputs import output_file
     from sparsetopics.runs import refuse_run
-    from sparsetopics.staging import check_output
     from sparsetopics.stored_models import check_corpus, load_any_run
 
-    check_output(out, overwrite=overwrite)
+    output = output_file(out, overwrite=overwrite, inputs=[run, corpus])
     refuse_run(corpus)
     corpus = where.seen_from_there(corpus)
     with open_spread(where.place) as spread:
         trained, data = load_any_run(run), open_corpus(corpus)
         check_corpus(trained, data, str(corpus))
         threads = where.place.threads
-        n_rows = write_shares(
-            out, trained.model, data, overwrite=overwrite, workers=threads, spread=spread
-        )
+        n_rows = write_shares(output, trained.model, data, workers=threads, spread=spread)
     counted = "documents" if isinstance(data, Corpus) else "items"
     if as_json:
         click.echo(json.dumps({f"n_{counted}": n_rows, "path": str(out)}))

@@ -194,7 +194,7 @@ def _append(sources: Sources, corpus: Path, options: IngestOptions, *, quiet: bo
     from sparsetopics.corpora.append import append
 
     with showing_progress(quiet=quiet) as on_progress:
-        n_added, summary = append(sources, corpus, options, on_progress)
+        n_added, summary = append(sources, corpus, options, on_progress, _say)
     sentences = _sentences(corpus, summary, f", {n_added:,} of them new")
     return _Result({"n_added": n_added} | summary._asdict(), sentences)
 

@@ -30,6 +30,7 @@ COMMANDS = {  # modules beside this one; what they do is said here, so that --he
     "export": "Write a run for gensim, MALLET, pyLDAvis and others.",
     "report": "Write an HTML page about runs.",
     "compare": "Train several models alike and set their scores side by side.",
+    "repair": "Complete or clear what a killed command left.",
     "warmup": "Compile all kernels, so that later commands start at once.",
 }
 VERBOSE = "sparsetopics.verbose"

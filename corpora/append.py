@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import NamedTuple
 
 from sparsetopics.corpora.corpus import Corpus
@@ -20,18 +18,20 @@ from sparsetopics.corpora.ingest import (
     OnProgress,
     Reading,
     encoded_blocks,
+    job_for,
     settle_tokenizer,
     write_shards,
 )
-from sparsetopics.corpora.manifest import FILE_NAME, ShardEntry
+from sparsetopics.corpora.manifest import APPEND_FOLDER, FILE_NAME, ShardEntry
 from sparsetopics.corpora.ordered_map import open_ordered_map
 from sparsetopics.corpora.pruning import PruningOptions
+from sparsetopics.corpora.remote import is_url
 from sparsetopics.corpora.sources import names_of
 from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.errors import OptionError, OutputError
-from sparsetopics.staging import alone_at, put_in_place
-
-_LOCK_FILE = "lock"
+from sparsetopics.outputs import refuse_inputs
+from sparsetopics.staging import refused
+from sparsetopics.transactions import Workspace
 
 
 class AppendSummary(NamedTuple):
@@ -46,37 +46,54 @@ def append(
     corpus: str | Path,
     options: IngestOptions | None = None,
     on_progress: OnProgress = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
 ) -> AppendSummary:
     """Add the documents of files, folders and patterns to a corpus, under its vocabulary.
 
     Words, their frequencies and the tokeniser stay what they are; a tokeniser in ``options`` has
-    to be that of the corpus. Whatever goes wrong, the corpus stays as it was. Raises SourceError
-    for input that cannot be read, OutputError if the folder cannot be written or is changed by
-    another meanwhile.
+    to be that of the corpus. Whatever goes wrong, the corpus stays as it was. If the process was
+    killed when the documents had been committed, the same call completes that, adds nothing, and
+    ``say`` is told. Raises SourceError for input that cannot be read, OutputError if the folder
+    cannot be written or is changed by another process meanwhile.
     """
     options = options or IngestOptions()
     _check_options(options)
-    folder = Path(corpus)
-    manifest = Manifest.load(folder)
-    vocabulary = Corpus.open(folder).vocabulary
+    folder, sources = Path(corpus), list(sources)
+    refuse_inputs(folder, [Path(source) for source in sources if not is_url(source)])
     collection = find_collection(sources, options.format)
-    first_number = manifest.sizes.n_docs + manifest.n_skipped
-    with open_ordered_map(options.workplace) as ordered_map, _scratch_in(folder) as scratch:
+    job = job_for(sources, collection, options)
+    with open_ordered_map(options.workplace) as ordered_map, _workspace_in(folder) as workspace:
+        if job is not None and workspace.committed_job == job.text:
+            say(f"{folder}: an append of the same documents was interrupted; it is complete now.")
+            return AppendSummary(0, IngestSummary.of(Manifest.load(folder)))
+        workspace.clear()
+        workspace.new.mkdir()
         reading = Reading(collection, options, ordered_map, on_progress)
-        tokenizer = settle_tokenizer(reading, vocabulary)
-        _check_tokenizer(tokenizer, manifest, names_of(collection.files))
-        blocks = encoded_blocks(reading, tokenizer, vocabulary, first_number=first_number)
-        written = write_shards(scratch, blocks, on_progress)
-        shards = _renumbered(scratch, written.shards, len(manifest.shards))
-        longer = replace(
-            manifest,
-            shards=manifest.shards + shards,
-            n_skipped=manifest.n_skipped + written.n_skipped,
-            n_unknown_tokens=manifest.n_unknown_tokens + written.n_unknown_tokens,
-        )
-        _commit(scratch, folder, shards, longer, manifest)
-    n_added = total(sizes for shard in shards for sizes in shard.row_groups).n_docs
+        before = Manifest.load(folder)
+        longer, n_added = _write(workspace.new, reading, folder, before)
+        _refuse_changed(folder, before)
+        added = [shard.file.file for shard in longer.shards[len(before.shards) :]]
+        workspace.commit([*added, FILE_NAME], job="" if job is None else job.text)
     return AppendSummary(n_added, IngestSummary.of(longer))
+
+
+def _write(new: Path, reading: Reading, folder: Path, before: Manifest) -> tuple[Manifest, int]:
+    """Write the new shards and the longer manifest; return that, and how many documents it adds."""
+    vocabulary = Corpus.open(folder).vocabulary
+    tokenizer = settle_tokenizer(reading, vocabulary)
+    _check_tokenizer(tokenizer, before, names_of(reading.collection.files))
+    first_number = before.sizes.n_docs + before.n_skipped
+    blocks = encoded_blocks(reading, tokenizer, vocabulary, first_number=first_number)
+    written = write_shards(new, blocks, reading.on_progress)
+    shards = _as_next(new, written.shards, len(before.shards))
+    longer = replace(
+        before,
+        shards=before.shards + shards,
+        n_skipped=before.n_skipped + written.n_skipped,
+        n_unknown_tokens=before.n_unknown_tokens + written.n_unknown_tokens,
+    )
+    longer.save(new)
+    return longer, total(sizes for shard in shards for sizes in shard.row_groups).n_docs
 
 
 def _check_options(options: IngestOptions) -> None:
@@ -108,47 +125,37 @@ def _check_tokenizer(tokenizer: TokenizerOptions | None, manifest: Manifest, whe
 
 
 @contextmanager
-def _scratch_in(folder: Path) -> Iterator[Path]:
-    """A folder beside the shards; whatever a process that was killed has left there goes."""
-    own = folder / ".append"
+def _workspace_in(folder: Path) -> Iterator[Workspace]:
+    """The workspace of the corpus, in which no other process appends.
+
+    What a killed process had committed goes to its place first.
+    """
+    workspace = Workspace.inside(folder, APPEND_FOLDER)
     try:
-        own.mkdir(exist_ok=True)
-        with alone_at(folder, own / _LOCK_FILE, "appends to it"):
-            for left in own.glob("new-*"):
-                shutil.rmtree(left)
+        workspace.finish()
+        Manifest.load(folder)  # before anything is made in what may be no corpus
+        with workspace.held("appends to it"):
             try:
-                yield Path(mkdtemp(prefix="new-", dir=own))
+                yield workspace
             finally:
-                shutil.rmtree(own, ignore_errors=True)
+                workspace.remove()
     except OSError as error:
-        raise OutputError(
-            str(folder),
-            found=error.strerror or str(error),
-            wanted="room and permission to write",
-            hint="The corpus is as it was.",
-        ) from error
+        raise refused(folder, error, "The corpus is as it was.") from error
 
 
-def _renumbered(
-    scratch: Path, shards: Iterable[ShardEntry[Sizes]], first: int
+def _as_next(
+    new: Path, shards: Sequence[ShardEntry[Sizes]], first: int
 ) -> tuple[ShardEntry[Sizes], ...]:
     """The shards under the names that come next in the corpus."""
     renamed = []
     for number, shard in reversed(list(enumerate(shards, start=first))):  # from the end: no clash
         name = f"shard-{number:05d}.parquet"
-        os.rename(scratch / shard.file.file, scratch / name)
+        os.rename(new / shard.file.file, new / name)
         renamed.append(ShardEntry(replace(shard.file, file=name), shard.row_groups))
     return tuple(reversed(renamed))
 
 
-def _commit(
-    scratch: Path,
-    folder: Path,
-    shards: Iterable[ShardEntry[Sizes]],
-    longer: Manifest,
-    before: Manifest,
-) -> None:
-    """Move the shards in, then replace the manifest: until then nothing knows of them."""
+def _refuse_changed(folder: Path, before: Manifest) -> None:
     if Manifest.load(folder) != before:
         raise OutputError(
             str(folder),
@@ -156,15 +163,3 @@ def _commit(
             wanted="one append at a time",
             hint="Append again.",
         )
-    moved: list[Path] = []
-    try:
-        for shard in shards:
-            moved.append(folder / shard.file.file)
-            put_in_place(scratch / shard.file.file, moved[-1])
-        longer.save(scratch)
-        put_in_place(scratch / FILE_NAME, folder / FILE_NAME)
-    except BaseException:
-        if Manifest.load(folder) == before:
-            for shard_path in moved:
-                shard_path.unlink(missing_ok=True)
-        raise

@@ -30,12 +30,19 @@ from sparsetopics.corpora.tokenizer import (
 )
 from sparsetopics.corpora.tokenizer_functions import load_tokenizer, where_function_is_same
 from sparsetopics.corpora.tokens import Tokens
-from sparsetopics.corpora.unfinished import Job, WorkFolder, job_of, work_folder
+from sparsetopics.corpora.unfinished import (
+    Job,
+    WorkFolder,
+    corpus_output,
+    job_of,
+    paths_of,
+    work_folder,
+)
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.corpora.word_tally import WordTally
 from sparsetopics.errors import OptionError, SourceError
 from sparsetopics.options import ExecutorName, Workplace
-from sparsetopics.staging import check_output
+from sparsetopics.outputs import refuse_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +154,14 @@ def ingest(
     nothing is left behind. A cluster that is lost raises ClusterError and counts as a stop.
     """
     options = options or IngestOptions()
-    sources, out = list(sources), Path(out)
-    check_output(out, overwrite=options.overwrite)
+    sources = list(sources)
+    output = corpus_output(out, sources, options.vocabulary, overwrite=options.overwrite)
     collection = find_collection(sources, options.format)
-    job = _job(sources, collection, options)
+    refuse_inputs(output.path, paths_of(collection.files))
+    job = None if _starts_anew(collection, options) else job_for(sources, collection, options)
     with (
         open_ordered_map(options.workplace) as ordered_map,
-        work_folder(out, job, overwrite=options.overwrite, say=say) as place,
+        work_folder(output, job, say=say) as place,
     ):
         reading = Reading(collection, options, ordered_map, on_progress)
         given = None if options.vocabulary is None else Vocabulary.load(options.vocabulary)
@@ -173,13 +181,16 @@ def ingest(
         return IngestSummary.of(write_manifest(place.corpus, vocabulary, *written))
 
 
-def _job(
+def _starts_anew(collection: Collection, options: IngestOptions) -> bool:
+    """Whether nothing is kept of what was read: counts are parsed by those who find where blocks
+    begin, and under a given vocabulary nothing is spooled."""
+    return collection.format.counted or options.vocabulary is not None
+
+
+def job_for(
     sources: Sequence[str | Path], collection: Collection, options: IngestOptions
 ) -> Job | None:
-    """None where nothing is kept: counts are parsed by those who find where blocks begin, and
-    under a given vocabulary nothing is spooled."""
-    if collection.format.counted or options.vocabulary is not None:
-        return None
+    """What a repeated command is compared by; None where changes of the files cannot be seen."""
     if options.tokenizer is not None and options.tokenizer.function is not None:
         load_tokenizer(options.tokenizer.function)
     neither = {"workers", "executor", "scheduler", "overwrite"}  # does the corpus depend on

@@ -18,7 +18,7 @@ from sparsetopics.corpora.patch_basis import patch_projection
 from sparsetopics.corpora.projection import FILE_NAME as PROJECTION_FILE
 from sparsetopics.corpora.projection import PcaOptions, Projection, fit_projection, sample_rows
 from sparsetopics.corpora.sources import names_of
-from sparsetopics.corpora.unfinished import work_folder
+from sparsetopics.corpora.unfinished import corpus_output, paths_of, work_folder
 from sparsetopics.corpora.vector_blocks import PendingVectors, VectorBlock, VectorReadOptions
 from sparsetopics.corpora.vector_formats import IMAGE, VectorCollection, find_vectors
 from sparsetopics.corpora.vector_manifest import VectorManifest
@@ -26,7 +26,7 @@ from sparsetopics.corpora.vector_shards import VectorRows, table_of, vector_writ
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.errors import OptionError, SourceError
 from sparsetopics.options import ExecutorName, Workplace
-from sparsetopics.staging import check_output
+from sparsetopics.outputs import refuse_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,14 +114,16 @@ def ingest_vectors(
     time, of which ``say`` is told.
     """
     options = options or VectorOptions()
-    check_output(Path(out), overwrite=options.overwrite)
+    sources = list(sources)
+    output = corpus_output(out, sources, options.projection, overwrite=options.overwrite)
     with (
         open_ordered_map(options.workplace) as ordered_map,
-        work_folder(Path(out), None, overwrite=options.overwrite, say=say) as place,
+        work_folder(output, None, say=say) as place,
     ):
         given = None if options.projection is None else VectorCorpus.open(options.projection)
         read = options.read if given is None else _like(given, options.read)
         collection = find_vectors(sources, options.format, read)
+        refuse_inputs(output.path, paths_of(collection.files))
         reading = _Reading(collection, read, ordered_map, on_progress)
         projected = _projection(reading, options.pca, given)
         return _write_corpus(place.corpus, reading, projected)

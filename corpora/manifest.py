@@ -12,12 +12,14 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from sparsetopics.errors import CorpusFormatError
 from sparsetopics.small_files import parse_json, read_small
+from sparsetopics.transactions import refuse_pending
 
 FILE_NAME = "manifest.json"
 FORMAT_VERSION = 1
 DOCUMENTS = "documents"
 VECTORS = "vectors"
 KINDS = (DOCUMENTS, VECTORS)
+APPEND_FOLDER = ".append"  # the workspace of a process that adds documents
 _WHAT_FOR = {  # said where a corpus of the other kind is asked for
     DOCUMENTS: "Vectors are made by `sparsetopics ingest --kind vectors`; mixtures of documents "
     "have --likelihood multinomial.",
@@ -124,6 +126,7 @@ def load_manifest(
 
 def _read_content(folder: Path) -> dict[str, Any]:
     path = folder / FILE_NAME
+    refuse_pending(folder, (APPEND_FOLDER,))
     try:
         content = parse_json(read_small(path))
     except OSError as error:

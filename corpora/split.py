@@ -19,7 +19,8 @@ from sparsetopics.corpora.vector_manifest import VectorManifest
 from sparsetopics.corpora.vector_shards import VectorRows, table_of, vector_writer
 from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
 from sparsetopics.errors import OptionError
-from sparsetopics.staging import check_output, staged_folder
+from sparsetopics.outputs import output_folder, refuse_inputs, written_together
+from sparsetopics.own_folders import CORPUS
 
 
 def split_corpus(
@@ -34,8 +35,14 @@ def split_corpus(
     manifest comes first.
 
     ``share`` of the documents or items, rounded, are held out; both keep the order of the corpus.
-    Raises OptionError if one side would be empty.
+    The two appear together or not at all. Raises OptionError if one side would be empty, and
+    OutputError if one of the two cannot be written.
     """
+    refuse_inputs(held_out, [train])
+    outputs = [
+        output_folder(out, CORPUS, overwrite=overwrite, inputs=[Path(path)])
+        for out in (train, held_out)
+    ]
     corpus = open_corpus(path)
     n_rows, noun = _rows_of(corpus)
     n_held_out = round(share * n_rows)
@@ -45,15 +52,9 @@ def split_corpus(
             found=f"{share}, {n_held_out} of {n_rows} {noun}",
             wanted=f"a share that leaves {noun} on both sides",
         )
-    if train.absolute() == held_out.absolute():
-        raise OptionError("outputs", found=f"{train} twice", wanted="two different folders")
-    check_output(held_out, overwrite=overwrite)
     is_held_out = np.zeros(n_rows, np.bool_)
     is_held_out[rng.permutation(n_rows)[:n_held_out]] = True
-    with (
-        staged_folder(train, overwrite=overwrite) as train_folder,
-        staged_folder(held_out, overwrite=overwrite) as held_out_folder,
-    ):
+    with written_together(outputs) as (train_folder, held_out_folder):
         return (
             _write_part(corpus, Path(path), ~is_held_out, train_folder),
             _write_part(corpus, Path(path), is_held_out, held_out_folder),

@@ -1,10 +1,11 @@
 """What an ingest leaves when it is stopped, so that the same command goes on from there.
 
-.NAME.ingest/job.json         what was asked for, of which files; without it nothing is kept
-.NAME.ingest/tokenizer.json   settings with the phrases that were learned
-.NAME.ingest/spool/           documents that have been counted
-.NAME.ingest/corpus/          the corpus while it is written; renamed to NAME in the end
-.NAME.ingest/lock             held by the process that ingests
+In the workspace of its output (``transactions``):
+
+    job.json         what was asked for, of which files; without it nothing is kept
+    tokenizer.json   settings with the phrases that were learned
+    spool/           documents that have been counted
+    new/             the corpus while it is written
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,16 +20,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from sparsetopics.corpora.archives import ZipMember
 from sparsetopics.corpora.byte_stream import reading
 from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.remote import RemoteFile, is_url
 from sparsetopics.corpora.sources import SourceFile
 from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.errors import ClusterError, OutputError
+from sparsetopics.outputs import Output, claimed, output_folder, publish
+from sparsetopics.own_folders import CORPUS
 from sparsetopics.small_files import parse_json, read_small
-from sparsetopics.staging import alone_at, publish_folder, put_in_place, refused
+from sparsetopics.staging import put_in_place, refusing
+from sparsetopics.transactions import JOB
 
-_JOB_FILE, _TOKENIZER_FILE, _LOCK_FILE = "job.json", "tokenizer.json", "lock"
+_TOKENIZER_FILE, _SPOOL = "tokenizer.json", "spool"
 _WAY_ON = "What was read is kept; the same command goes on."
 
 
@@ -39,20 +43,28 @@ class Job(NamedTuple):
     command: str  # sources and options
     files: str  # the files found, with their sizes and times
 
+    @property
+    def text(self) -> str:
+        return f"{self.command} {self.files}"
+
 
 class WorkFolder(NamedTuple):
-    """The folder in which a corpus is made."""
+    """The workspace in which a corpus is made."""
 
-    folder: Path
+    output: Output
+
+    @property
+    def folder(self) -> Path:
+        return self.output.workspace.folder
 
     @property
     def corpus(self) -> Path:
         """What becomes the output."""
-        return self.folder / "corpus"
+        return self.output.scratch
 
     @property
     def spool(self) -> Path:
-        return self.folder / "spool"
+        return self.folder / _SPOOL
 
     @property
     def has_blocks(self) -> bool:
@@ -136,76 +148,81 @@ def _as_json(value: object) -> Any:
     return sorted(value) if isinstance(value, frozenset) else str(value)
 
 
+def corpus_output(
+    out: str | Path, sources: Sequence[str | Path], other: Path | None, *, overwrite: bool
+) -> Output:
+    """The corpus folder to make of ``sources`` and ``other``, a corpus whose words or projection
+    are taken; OutputError if it cannot be written there."""
+    inputs = [Path(source) for source in sources if not is_url(source)]
+    inputs += [] if other is None else [other]
+    return output_folder(out, CORPUS, overwrite=overwrite, inputs=inputs)
+
+
+def paths_of(files: Iterable[SourceFile]) -> list[Path]:
+    """Where files on this machine are, archives for their members."""
+    places = [f.path.archive.place if isinstance(f.path, ZipMember) else f.path for f in files]
+    return [place for place in places if isinstance(place, Path)]
+
+
 @contextmanager
 def work_folder(
-    out: Path, job: Job | None, *, overwrite: bool, say: Callable[[str], None]
+    output: Output, job: Job | None, *, say: Callable[[str], None]
 ) -> Iterator[WorkFolder]:
-    """Yield where to make the corpus, which becomes ``out`` if the block succeeds.
+    """Yield where to make the corpus, which becomes ``output`` if the block succeeds.
 
     With a ``job``, what is in it stays if the process is stopped or its cluster is lost, and is
     there again when the same job comes back; without one, and after an error, all of it goes.
     ``say`` is told what becomes of what an earlier process left. Raises OutputError if another
-    process is at work there, if another job left something and ``overwrite`` is false, or if the
-    disk refuses.
+    process is at work there, if another job left something and ``output`` may not be overwritten,
+    or if the disk refuses.
     """
-    place = WorkFolder(out.with_name(f".{out.name}.ingest"))
+    place, out = WorkFolder(output), output.path
     is_kept = False
-    try:
-        was_there = place.folder.exists()
-        place.folder.mkdir(exist_ok=True)
-        with alone_at(out, place.folder / _LOCK_FILE, "makes it"):
-            if was_there:
-                _take_over(place, out, job, overwrite=overwrite, say=say)
-            try:
-                _prepare(place, job)
-                yield place
-                publish_folder(place.corpus, out)
-            except KeyboardInterrupt as stop:
-                is_kept = job is not None and place.has_blocks
-                stop.args = (f"interrupted. {_WAY_ON if is_kept else 'Nothing was written.'}",)
-                raise
-            except ClusterError:
-                is_kept = job is not None and place.has_blocks
-                if is_kept:
-                    say(f"{out}: {_WAY_ON}")
-                raise
-            finally:
-                if not is_kept:
-                    shutil.rmtree(place.folder, ignore_errors=True)
-    except OSError as error:
-        raise refused(out, error) from error
+    with refusing(out), claimed([output]):
+        _take_over(place, job, say)
+        try:
+            _prepare(place, job)
+            yield place
+            publish([output])
+        except KeyboardInterrupt as stop:
+            is_kept = job is not None and place.has_blocks
+            stop.args = (f"interrupted. {_WAY_ON if is_kept else 'Nothing was written.'}",)
+            raise
+        except ClusterError:
+            is_kept = job is not None and place.has_blocks
+            if is_kept:
+                say(f"{out}: {_WAY_ON}")
+            raise
+        finally:
+            if not is_kept:
+                output.workspace.remove()
 
 
-def _take_over(
-    place: WorkFolder, out: Path, job: Job | None, *, overwrite: bool, say: Callable[[str], None]
-) -> None:
+def _take_over(place: WorkFolder, job: Job | None, say: Callable[[str], None]) -> None:
     """Clear what an earlier process left, unless this is the job to go on with."""
-    left = place.read(_JOB_FILE)
+    out = place.output.path
+    left = place.read(JOB)
     former = None if left is None or set(left) != set(Job._fields) else Job(**left)
     if former is not None and former == job:
         say(f"{out}: going on with an ingest that was interrupted.")
         return
     is_other = former is not None and (job is None or former.command != job.command)
-    if is_other and not overwrite:
+    if is_other and not place.output.overwrite:
         raise OutputError(
             str(out),
             found=f"an ingest of other sources or options, interrupted, in {place.folder}",
             wanted="the same ones",
-            hint="Give the command of then to go on with it, or --overwrite to start anew.",
+            hint="Repeat the earlier command to continue it, or pass --overwrite to start over.",
         )
-    if former is None:
-        why = "of which nothing can be kept"
-    else:
+    if former is not None:
         why = "of something else" if is_other else "whose sources have changed since"
-    say(f"{out}: starting anew after an ingest that was interrupted, {why}.")
-    for path in place.folder.iterdir():
-        if path.name != _LOCK_FILE:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        say(f"{out}: starting anew after an ingest that was interrupted, {why}.")
+    place.output.workspace.clear()
 
 
 def _prepare(place: WorkFolder, job: Job | None) -> None:
-    shutil.rmtree(place.corpus, ignore_errors=True)
-    place.corpus.mkdir()
+    place.output.workspace.clear(keep=(JOB, _TOKENIZER_FILE, _SPOOL))
+    place.corpus.mkdir(parents=True)
     place.spool.mkdir(exist_ok=True)
     if job is not None:
-        place.write(_JOB_FILE, job._asdict())
+        place.write(JOB, job._asdict())

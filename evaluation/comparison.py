@@ -34,9 +34,10 @@ from sparsetopics.options import (
     TrainingOptions,
     default_local,
 )
+from sparsetopics.outputs import output_file, output_folder
+from sparsetopics.own_folders import COMPARISON
 from sparsetopics.run_plans import RunPlan
 from sparsetopics.runs import load_run, refuse_run
-from sparsetopics.staging import check_output
 from sparsetopics.trained_runs import RunHooks, RunResult, train_run
 
 MODEL_NAMES: tuple[ModelName, ...] = get_args(ModelName)
@@ -159,7 +160,7 @@ def compare_models(
             models.append(ComparedModel(spec.name, result, card))
         hooks.say("Writing the page")
         page = _report(models, plan, data, heldout)
-        write_page(plan.out / REPORT, page, overwrite=plan.overwrite)
+        write_page(output_file(plan.out / REPORT, overwrite=plan.overwrite), page)
     return Comparison(models, plan.out / REPORT)
 
 
@@ -205,7 +206,8 @@ def _check_heldout(plan: ComparisonPlan, corpus: Corpus | VectorCorpus) -> None:
 @contextmanager
 def _folder(plan: ComparisonPlan) -> Iterator[None]:
     """Make ``plan.out``; if nothing is in it after a failure, it goes again."""
-    check_output(plan.out, overwrite=plan.overwrite)
+    inputs = [plan.corpus, *([] if plan.heldout is None else [plan.heldout])]
+    output_folder(plan.out, COMPARISON, overwrite=plan.overwrite, inputs=inputs)
     try:
         plan.out.mkdir(exist_ok=True)
     except OSError as error:

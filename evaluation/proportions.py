@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from sparsetopics.executors import Spread, spread_here
 from sparsetopics.inference import topic_proportions
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.model import TopicModel
-from sparsetopics.staging import staged_file
+from sparsetopics.outputs import Output, written
 
 
 class Topics(NamedTuple):
@@ -30,11 +29,10 @@ class Topics(NamedTuple):
 
 
 def write_shares(
-    path: Path,
+    output: Output,
     model: TopicModel | MixtureModel,
     corpus: Corpus | VectorCorpus,
     *,
-    overwrite: bool,
     workers: int = 1,
     spread: Spread = spread_here,
 ) -> int:
@@ -55,7 +53,7 @@ def write_shares(
         columns, names = ("doc_id", column), corpus.doc_ids()
     else:
         columns, names = ("item_id", column), corpus.item_ids()
-    return _write(path, columns, model.n_topics, names, shares, overwrite=overwrite)
+    return _write(output, columns, model.n_topics, names, shares)
 
 
 def _proportions(group: RowGroup, topics: Topics) -> FloatArray:
@@ -68,19 +66,17 @@ def _responsibilities(group: RowGroup | VectorGroup, model: MixtureModel) -> Flo
 
 
 def _write(
-    path: Path,
+    output: Output,
     columns: tuple[str, str],
     n_topics: int,
     names: Iterable[list[str]],
     shares: Iterable[FloatArray],  # (n_rows, n_topics) each
-    *,
-    overwrite: bool,
 ) -> int:
     kind = pa.list_(pa.float32(), n_topics)
     schema = pa.schema([(columns[0], pa.string()), (columns[1], kind)])
     n_rows = 0
     with (
-        staged_file(path, overwrite=overwrite) as scratch,
+        written(output) as scratch,
         pq.ParquetWriter(scratch, schema, compression="zstd") as writer,
     ):
         for own_names, own in zip(names, shares, strict=True):

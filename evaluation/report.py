@@ -24,7 +24,7 @@ from sparsetopics.evaluation.report_subject import DASH, Subject
 from sparsetopics.evaluation.report_traces import accepted_moves, trace_figures
 from sparsetopics.evaluation.scorecard import Scorecard
 from sparsetopics.evaluation.topic_subjects import scored_subject
-from sparsetopics.staging import staged_file
+from sparsetopics.outputs import Output, written
 
 ROW_WORDS = 10
 FEWEST_MAPPED = 3  # topics: fewer have no map
@@ -130,13 +130,13 @@ def scored_mixtures(
     )
 
 
-def write_page(path: Path, report: Report, *, overwrite: bool) -> None:
+def write_page(output: Output, report: Report) -> None:
     """Write ``report`` as a page. Raises OutputError.
 
     Nothing is fetched from a network to show it, and equal input gives equal bytes.
     """
     text = render_page(report)
-    with staged_file(path, overwrite=overwrite) as scratch:
+    with written(output) as scratch:
         scratch.write_text(text, encoding="utf-8")
 
 

@@ -20,7 +20,7 @@ from sparsetopics.evaluation.patch_prior import PatchPrior, as_pixels
 from sparsetopics.evaluation.pictures import before_after_png, grey_png
 from sparsetopics.executors import open_executor
 from sparsetopics.mixture_runs import MixtureRun
-from sparsetopics.staging import staged_folder
+from sparsetopics.outputs import Output, written
 
 WHITE = 255.0  # of the scale in which people give σ
 
@@ -47,13 +47,12 @@ class Restored(NamedTuple):
 def restore_images(
     run: MixtureRun,
     images: Sequence[Path],
-    out: Path,
+    output: Output,  # of kind DENOISED
     plan: RestorationPlan,
     *,
-    overwrite: bool = False,
     on_image: Callable[[int, int], None] = lambda n_done, n_images: None,
 ) -> list[Restored]:
-    """Write each image denoised, and beside it a picture of before and after, to folder ``out``.
+    """Write each image denoised, and beside it a picture of before and after, to a folder.
 
     Raises RunError for a run that is no mixture of patches, OptionError for options that do not go
     together, SourceError for images that cannot be read; nothing is written then.
@@ -61,7 +60,7 @@ def restore_images(
     prior = patch_prior(run)
     _check(images, plan)
     found = []
-    with staged_folder(out, overwrite=overwrite) as folder:
+    with written(output) as folder:
         for number, image in enumerate(images):
             found.append(_restore(prior, image, folder, plan, number))
             on_image(number + 1, len(images))

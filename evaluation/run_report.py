@@ -14,8 +14,8 @@ from sparsetopics.evaluation.report import Report, write_page
 from sparsetopics.evaluation.report_subject import Subject
 from sparsetopics.evaluation.topic_subjects import run_subject
 from sparsetopics.mixture_runs import MixtureRun
+from sparsetopics.outputs import output_file
 from sparsetopics.runs import refuse_run
-from sparsetopics.staging import check_output
 from sparsetopics.stored_models import check_corpus, load_any_run
 
 
@@ -32,7 +32,8 @@ def write_run_report(
     Documents or items of ``corpus`` are given as examples, and coherence is counted in it. Raises
     OutputError, RunError, and VocabularyError or ShapeError for a corpus of other words or columns.
     """
-    check_output(path, overwrite=overwrite)
+    inputs = [*runs, *([] if corpus is None else [corpus])]
+    output = output_file(path, overwrite=overwrite, inputs=inputs)
     opened = None
     if corpus is not None:
         refuse_run(corpus)
@@ -46,7 +47,7 @@ def write_run_report(
         coherence_corpus=examples if has_words else "",
         examples_corpus=examples,
     )
-    write_page(path, report, overwrite=overwrite)
+    write_page(output, report)
 
 
 def _subject(path: Path, corpus: Corpus | VectorCorpus | None, where: str, workers: int) -> Subject:

@@ -17,8 +17,8 @@ from sparsetopics.evaluation.tokenized_texts import TokenizedTexts
 from sparsetopics.executors import open_spread
 from sparsetopics.mixture_runs import MixtureRun
 from sparsetopics.options import Workplace
+from sparsetopics.outputs import Output, output_file
 from sparsetopics.runs import refuse_run
-from sparsetopics.staging import check_output
 from sparsetopics.stored_models import check_corpus, load_any_run
 
 
@@ -54,8 +54,7 @@ def score_models(plan: ScoringPlan) -> Sequence[Scorecard] | Sequence[MixtureCar
     Raises OutputError, RunError, CorpusFormatError, VocabularyError or ShapeError for what cannot
     be read or does not fit, OptionError for options and models that do not go together.
     """
-    if plan.report:
-        check_output(plan.report, overwrite=plan.overwrite)
+    output = _page(plan)
     refuse_run(plan.heldout)
     heldout = open_corpus(plan.heldout)
     opened = [_opened(path, plan, heldout) for path in plan.models]
@@ -69,9 +68,18 @@ def score_models(plan: ScoringPlan) -> Sequence[Scorecard] | Sequence[MixtureCar
             hint="They are not scored alike.",
         )
     if mixtures:
-        return _score_mixtures(mixtures, plan, heldout)
+        return _score_mixtures(mixtures, plan, heldout, output)
     assert isinstance(heldout, Corpus), "topics fit nothing else"
-    return _score_topics(candidates, plan, heldout)
+    return _score_topics(candidates, plan, heldout, output)
+
+
+def _page(plan: ScoringPlan) -> Output | None:
+    """Where to write the page, if one is wanted; OutputError if it cannot go there."""
+    if plan.report is None:
+        return None
+    others = [] if plan.coherence_corpus is None else [plan.coherence_corpus]
+    inputs = [*plan.models, plan.heldout, *others, *map(Path, plan.texts)]
+    return output_file(plan.report, overwrite=plan.overwrite, inputs=inputs)
 
 
 def _opened(
@@ -88,7 +96,7 @@ def _opened(
 
 
 def _score_topics(
-    candidates: Sequence[Candidate], plan: ScoringPlan, heldout: Corpus
+    candidates: Sequence[Candidate], plan: ScoringPlan, heldout: Corpus, output: Output | None
 ) -> list[Scorecard]:
     other = plan.coherence_corpus
     counted_in = heldout if other is None else Corpus.open(other)
@@ -108,17 +116,20 @@ def _score_topics(
             )
             for candidate in candidates
         ]
-    if plan.report:
+    if output is not None:
         from sparsetopics.evaluation.report import Setting, scored_report, write_page
 
         setting = Setting(str(plan.heldout), str(other or plan.heldout), plan.seed)
         page = scored_report(cards, setting, heldout, workers=plan.place.workers)
-        write_page(plan.report, page, overwrite=plan.overwrite)
+        write_page(output, page)
     return cards
 
 
 def _score_mixtures(
-    runs: Sequence[MixtureRun], plan: ScoringPlan, heldout: Corpus | VectorCorpus
+    runs: Sequence[MixtureRun],
+    plan: ScoringPlan,
+    heldout: Corpus | VectorCorpus,
+    output: Output | None,
 ) -> list[MixtureCard]:
     what = "which holds vectors" if isinstance(heldout, VectorCorpus) else "with mixtures"
     for option, value in plan.of_topics.items():
@@ -131,9 +142,9 @@ def _score_mixtures(
             )
     with open_spread(plan.place) as spread:
         cards = [score_mixture(run, heldout, spread=spread) for run in runs]
-    if plan.report:
+    if output is not None:
         from sparsetopics.evaluation.report import scored_mixtures, write_page
 
         page = scored_mixtures(cards, heldout, str(plan.heldout))
-        write_page(plan.report, page, overwrite=plan.overwrite)
+        write_page(output, page)
     return cards

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from sparsetopics import fitting
+from sparsetopics.outputs import output_folder, written
+from sparsetopics.own_folders import RUN
 from sparsetopics.sklearn_protocol import check_fitted
-from sparsetopics.staging import staged_folder
 from sparsetopics.stored_models import save_any_run
 from sparsetopics.trained_runs import option_record
 
@@ -25,5 +26,5 @@ def save(self: fitting.Estimator, path: str | Path, *, overwrite: bool = False) 
         "seed": self.random_state,
     }
     vocabulary: Any = getattr(self, "vocabulary_", None)  # of documents
-    with staged_folder(Path(path), overwrite=overwrite) as folder:
+    with written(output_folder(path, RUN, overwrite=overwrite)) as folder:
         save_any_run(folder, self.model_, vocabulary, settings, self.trace_)

@@ -20,9 +20,10 @@ from sparsetopics.evaluation.candidates import run_candidate
 from sparsetopics.evaluation.report import Setting, scored_report, write_page
 from sparsetopics.evaluation.scorecard import Scorecard, score_candidate
 from sparsetopics.options import TrainingOptions
+from sparsetopics.outputs import output_file, output_folder, written
+from sparsetopics.own_folders import QUICKSTART
 from sparsetopics.run_plans import RunPlan
 from sparsetopics.runs import load_run
-from sparsetopics.staging import staged_folder
 from sparsetopics.trained_runs import RunHooks, train_run
 
 HELD_OUT_SHARE = 0.1
@@ -45,7 +46,7 @@ def run_quickstart(
 
     ``say`` is told each step. Raises OutputError if ``out`` exists.
     """
-    with staged_folder(out, overwrite=overwrite) as folder:
+    with written(output_folder(out, QUICKSTART, overwrite=overwrite)) as folder:
         say("Ingesting 300 news stories of the Australian Broadcasting Corporation")
         pruning = PruningOptions(stop_words=english_stop_words())
         options = IngestOptions(format="lines", pruning=pruning)
@@ -66,7 +67,7 @@ def run_quickstart(
         card = score_candidate(candidate, documents, Corpus.open(train_corpus))
         setting = Setting(str(out / "heldout"), str(out / "train"), SEED)
         page = scored_report([card], setting, documents)
-        write_page(folder / "report.html", page, overwrite=False)
+        write_page(output_file(folder / "report.html", overwrite=False), page)
     return Quickstart(out / "run", out / "report.html", card)
 
 

@@ -23,7 +23,7 @@ from sparsetopics.run_files import (
 from sparsetopics.run_plans import RunPlan, check_data, plan_of, plan_record
 from sparsetopics.runs import check_folder
 from sparsetopics.trained_runs import RunHooks, RunResult, go_on, task_of
-from sparsetopics.training_folder import is_training, old_training
+from sparsetopics.training_folder import clear_finished, is_training, old_training
 
 Watch = Callable[[TrainingOptions], AbstractContextManager[RunHooks]]
 
@@ -53,10 +53,14 @@ def resume_run(
     process trains it.
     """
     if not is_training(run):
+        clear_finished(run)
         return _finished(run, laps)
     with old_training(run) as (folder, record):
         plan = plan_of(record, run / STATE_FOLDER / PLAN_FILE)
-        if record["finished"] and (laps is None or laps <= _result(run).laps):
+        is_done = record["finished"] or folder.is_published
+        if is_done and (laps is None or laps <= _result(run).laps):
+            if folder.is_published:  # and then the process was killed
+                folder.close(plan_record(plan, finished=True), keep=plan.keep_state)
             return Resumed(_result(run), None)
         plan = _changed(replace(plan, out=run), laps, workers)
         if executor is not None or scheduler is not None:

@@ -50,6 +50,12 @@ class RunPlan:
             )
         return Workplace(self.executor, self.workers, self.scheduler)
 
+    @property
+    def inputs(self) -> list[Path]:
+        """The corpora and the run that are read."""
+        given = (self.corpus, self.heldout, self.start_run)
+        return [self.at(path) for path in given if path is not None]
+
     def at(self, path: Path) -> Path:
         """Where ``path`` is, wherever this process runs."""
         return self.base / path

@@ -24,6 +24,7 @@ from sparsetopics.run_files import (
     write_run,
 )
 from sparsetopics.run_formats import RUN_FORMATS
+from sparsetopics.transactions import refuse_pending
 
 MODEL_NAMES = tuple(RUN_FORMATS)
 SETTING_TYPES = {
@@ -132,6 +133,7 @@ def load_run(path: Path) -> Run:
 def check_folder(path: Path) -> None:
     """RunError unless ``path`` looks like a run folder."""
     wanted, hint = "a run folder", "Train one with `sparsetopics train`."
+    refuse_pending(path, (STATE_FOLDER,))
     if not path.exists():
         raise RunError(str(path), found="nothing", wanted=wanted, hint=hint)
     if not path.is_dir():

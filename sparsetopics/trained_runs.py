@@ -71,7 +71,7 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     vocabularies or columns that differ, options out of range.
     """
     _ = plan.workplace  # before there is a folder
-    check_new_run(plan.out, overwrite=plan.overwrite)
+    check_new_run(plan.out, overwrite=plan.overwrite, inputs=plan.inputs)
     plan, task = task_of(plan)
     with new_training(plan.out, plan_record(plan), overwrite=plan.overwrite) as folder:
         return go_on(plan, task, folder, hooks)
@@ -102,10 +102,7 @@ def go_on(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) ->
         write_config(result / CONFIG_FILE, plan)
 
     folder.publish(write)
-    if plan.keep_state:
-        folder.write_plan(plan_record(plan, finished=True))
-    else:
-        folder.remove_state()
+    folder.close(plan_record(plan, finished=True), keep=plan.keep_state)
     seconds = keeper.seconds_before + time.perf_counter() - began
     last = keeper.trace[-1]
     return RunResult(model.name, model.n_topics, last["elbo_per_token"], last["lap"], seconds)

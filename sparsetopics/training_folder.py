@@ -4,26 +4,27 @@
     run/state/checkpoint.npz   training after its last kept lap (``checkpoints``)
     run/state/memo/            arrays of batches that the checkpoint names; never written twice
     run/state/globals/         parameters that workers of a cluster read, a folder for each round
-    run/state/result/          the finished run, before its files go to their places
-    run/state/trace.jsonl      the laps so far, for whoever looks on; nothing reads it back
-    run/state/lock             held by the process that trains
+    run/state/trace.jsonl      the laps so far, for people to look at; nothing reads it back
+    run/state/new/, lock, ...  a workspace (``transactions``), from which the finished run goes to
+                               its places
 
-Every file is written aside, synced and renamed, so whatever moment a process is killed at, the last
-checkpoint is whole, and so are the files that it names. Without ``model.json`` a folder is no run
-yet; that file is the last to go to its place, and the first to leave when a run is replaced.
+Every file is written aside, synced and renamed. Whenever a process is killed, the last checkpoint
+is whole, and so are the files that it names. A new run folder appears with its plan, so that it can
+always be resumed.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sparsetopics.errors import OutputError
+from sparsetopics.errors import OutputError, RunError
+from sparsetopics.outputs import output_folder, refuse_inputs, written
+from sparsetopics.own_folders import RUN
 from sparsetopics.run_files import (
     PLAN_FILE,
     RUN_FILES,
@@ -33,10 +34,11 @@ from sparsetopics.run_files import (
     parse_object,
     read_text,
 )
-from sparsetopics.staging import alone_at, check_output, put_in_place, sync, sync_tree
+from sparsetopics.staging import put_in_place, refused, refusing, stranger_in
+from sparsetopics.transactions import Workspace
 
 CHECKPOINT_FILE = "checkpoint.npz"
-LOCK_FILE = "lock"
+_MEMO = "memo"
 
 
 class TrainingFolder:
@@ -51,7 +53,7 @@ class TrainingFolder:
 
     @property
     def memo(self) -> Path:
-        return self._state / "memo"
+        return self._state / _MEMO
 
     @property
     def globals(self) -> Path:
@@ -83,33 +85,45 @@ class TrainingFolder:
         write(scratch)
         put_in_place(scratch, self._state / name)
 
+    @property
+    def workspace(self) -> Workspace:
+        """From where the finished run goes to its places."""
+        return Workspace.inside(self.run, STATE_FOLDER)
+
     def publish(self, write: Callable[[Path], None]) -> None:
         """Have ``write`` make the files of the finished run, then put them in their places."""
-        result = self._state / "result"
+        result = self.workspace.new
         shutil.rmtree(result, ignore_errors=True)
         result.mkdir()
         write(result)
-        sync_tree(result)
-        for name in RUN_FILES:  # what is replaced is no run any more
-            (self.run / name).unlink(missing_ok=True)
-            sync(self.run)
-        for file in sorted(result.iterdir(), key=lambda file: file.name == SETTINGS_FILE):
-            os.replace(file, self.run / file.name)
-        sync(self.run)
+        names = sorted((file.name for file in result.iterdir()), key=lambda n: n == SETTINGS_FILE)
+        self.workspace.commit(names)
         self.is_published = True
-        (self._state / TRACE_FILE).unlink(missing_ok=True)
+        for name in set(RUN_FILES) - set(names):  # of a run of another kind that was here
+            (self.run / name).unlink(missing_ok=True)
+
+    def close(self, plan: Mapping[str, Any], *, keep: bool) -> None:
+        """Remove the state of a run that is published, or keep what it can be trained on from.
+
+        ``plan`` says that it is finished.
+        """
+        if keep:
+            self.write_plan(plan)
+            self.workspace.clear(keep=(PLAN_FILE, CHECKPOINT_FILE, _MEMO))
+        else:
+            self.remove_state()
 
     def remove_state(self) -> None:
-        """Forget the training; the plan goes first: without it there is nothing to go on with."""
+        """Forget the training; the plan goes first: without it there is nothing to resume."""
         (self._state / PLAN_FILE).unlink(missing_ok=True)
-        shutil.rmtree(self._state, ignore_errors=True)
+        self.workspace.remove()
 
-    def clear(self) -> None:
-        """Forget a training that was here before."""
-        (self._state / PLAN_FILE).unlink(missing_ok=True)
-        for former in self._state.iterdir():
-            if former.name != LOCK_FILE:
-                shutil.rmtree(former) if former.is_dir() else former.unlink()
+    def begin(self, plan: Mapping[str, Any]) -> None:
+        """Forget a training that was here before, in an order that always leaves one to resume."""
+        self.checkpoint.unlink(missing_ok=True)
+        self.write_plan(plan)
+        self.workspace.clear(keep=(PLAN_FILE,))
+        self.memo.mkdir()
 
 
 @contextmanager
@@ -125,20 +139,25 @@ def new_training(
     folder = TrainingFolder(run, lap=0)
     is_new = not run.exists()
     with _told(folder):
-        (run / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
-        with _locked(run):
-            if is_new:  # unless another process was there in the meantime
-                _check_empty(run)
+        if is_new:
+            _make(run, plan)
+        with folder.workspace.held(_TRAINS):
             try:
-                folder.clear()
-                folder.memo.mkdir()
-                folder.write_plan(plan)
-                sync(run)
-                sync(run.parent)
+                folder.begin(plan)
                 yield folder
             finally:
                 if folder.lap == 0 and not folder.is_published:
-                    shutil.rmtree(run if is_new else run / STATE_FOLDER, ignore_errors=True)
+                    folder.remove_state()
+                    if is_new:
+                        with suppress(OSError):  # somebody has put something there
+                            run.rmdir()
+
+
+def _make(run: Path, plan: Mapping[str, Any]) -> None:
+    """Make the folder of a run that has only a plan; OutputError if another process was first."""
+    with written(output_folder(run, RUN, overwrite=False)) as scratch:
+        (scratch / STATE_FOLDER).mkdir()
+        TrainingFolder(scratch, lap=0).write_plan(plan)
 
 
 @contextmanager
@@ -149,9 +168,25 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, dict[str, Any]]]:
     disk refuses.
     """
     folder = TrainingFolder(run, lap=0)
-    with _told(folder), _locked(run):
-        shutil.rmtree(folder.globals, ignore_errors=True)
-        yield folder, read_plan(run)
+    with _told(folder):
+        check_plain(run)
+        folder.workspace.finish()
+        with folder.workspace.held(_TRAINS):
+            folder.is_published = folder.workspace.is_committed
+            shutil.rmtree(folder.globals, ignore_errors=True)
+            folder.memo.mkdir(exist_ok=True)  # its process may have been killed before it did
+            yield folder, read_plan(run)
+
+
+def clear_finished(run: Path) -> None:
+    """Remove the state that a process left which was killed when its run was finished."""
+    state = Workspace.inside(run, STATE_FOLDER)
+    if state.is_left:
+        with _told(TrainingFolder(run, lap=0)):
+            check_plain(run)
+            state.finish()
+            with state.held(_TRAINS):
+                state.remove()
 
 
 def read_plan(run: Path) -> dict[str, Any]:
@@ -165,53 +200,73 @@ def is_training(run: Path) -> bool:
     return (run / STATE_FOLDER / PLAN_FILE).exists()
 
 
-def check_new_run(run: Path, *, overwrite: bool) -> None:
-    """Refuse a folder that is taken, before any work is done."""
+def check_plain(run: Path) -> None:
+    """RunError if a run folder holds a symbolic link, a pipe or a device.
+
+    Runs of others may hold links that lead what is written, or removed, out of the folder.
+    """
+    stranger = stranger_in(run)
+    if stranger:
+        raise RunError(
+            stranger,
+            found="a link or device",
+            wanted="files and folders only in a run folder",
+            hint="Replace it by what it leads to if you trust it.",
+        )
+
+
+def check_new_run(run: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+    """Refuse a folder that is taken, or that is, holds or lies in an input, before any work."""
+    refuse_inputs(run, inputs)
+    with refusing(run):
+        Workspace.beside(run).settle()
+    state = Workspace.inside(run, STATE_FOLDER)
+    if state.is_left:
+        check_plain(run)
+        state.finish()
+    if is_training(run):
+        with refusing(run), state.held(_TRAINS):
+            pass  # no other process trains there now
     has_run = (run / SETTINGS_FILE).exists()
     if is_training(run) and not has_run and not overwrite:
         raise OutputError(
             str(run),
             found="a training that was interrupted",
             wanted="a new path",
-            hint=f"Go on with `sparsetopics resume {run}`, or use --overwrite.",
+            hint=f"Continue it with `sparsetopics resume {run}`, or pass --overwrite.",
         )
-    check_output(run, overwrite=overwrite)
-    if not has_run and not is_training(run):
-        _check_empty(run)
+    if has_run and not overwrite:
+        hint = "Use --overwrite to replace it."
+        raise OutputError(str(run), found="an existing output", wanted="a new path", hint=hint)
+    if has_run or is_training(run):
+        return
+    if (
+        run.is_dir()
+        and {path.name for path in run.iterdir()} <= {STATE_FOLDER}
+        and (state.is_left or not any(run.iterdir()))
+    ):
+        return  # empty, or what a process left that was killed while it removed its state
+    output_folder(run, RUN, overwrite=overwrite)
 
 
-def _check_empty(run: Path) -> None:
-    """Nothing but runs is replaced."""
-    others = {file.name for file in run.iterdir()} - {STATE_FOLDER} if run.is_dir() else set()
-    if run.is_file() or others or is_training(run):
-        raise OutputError(str(run), found="something that is no run", wanted="a new path")
+_TRAINS = "trains there"
 
 
 @contextmanager
 def _told(folder: TrainingFolder) -> Iterator[None]:
-    """What the disk refuses and what stops the process, with how to go on."""
+    """Say how to continue when the disk refuses or the process is stopped."""
     try:
         yield
     except OSError as error:
-        raise OutputError(
-            str(folder.run),
-            found=error.strerror or str(error),
-            wanted="room and permission to write",
-            hint=_way_on(folder) or "Nothing was written.",
-        ) from error
+        raise refused(folder.run, error, _way_on(folder)) from error
     except KeyboardInterrupt as stop:
-        stop.args = (f"interrupted. {_way_on(folder) or 'Nothing was written.'}",)
+        stop.args = (f"interrupted. {_way_on(folder)}",)
         raise
 
 
 def _way_on(folder: TrainingFolder) -> str:
-    if folder.lap == 0:
-        return ""
-    return f"Lap {folder.lap} is kept; go on with `sparsetopics resume {folder.run}`."
-
-
-@contextmanager
-def _locked(run: Path) -> Iterator[None]:
-    """Keep others from training there; a process that is killed lets go."""
-    with alone_at(run, run / STATE_FOLDER / LOCK_FILE, "trains there"):
-        yield
+    if folder.lap:
+        return f"Lap {folder.lap} is kept; continue with `sparsetopics resume {folder.run}`."
+    if folder.checkpoint.exists():
+        return f"The last checkpoint is kept; continue with `sparsetopics resume {folder.run}`."
+    return "Nothing was written."

@@ -107,7 +107,9 @@ def test_what_cannot_be_denoised_is_refused(world, tmp_path):
 
     assert "wanted a positive number" in refused(world, trained, image, "--sigma", 0)
     assert "images of different names" in refused(world, trained, image, other)
-    assert "one of the two" in refused(world, trained, image, "--add-noise", "--clean", world)
+    assert "one of the two" in refused(
+        world, trained, image, "--add-noise", "--clean", world / "test"
+    )
     assert "wanted at least 4 x 4, a patch" in refused(world, trained, tiny)
     assert "text.png" in refused(world, trained, text)
     assert "No such file" in refused(world, trained, image, "--clean", tmp_path / "none")

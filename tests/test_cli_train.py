@@ -348,7 +348,7 @@ def test_a_disk_that_is_full_at_the_end_leaves_what_to_go_on_with(monkeypatch, t
         result = train("--quiet", "--checkpoint-every", 1, status=1)
 
     assert f"{tmp_path / 'run'}: found No space left on device" in result.stderr
-    assert f"go on with `sparsetopics resume {tmp_path / 'run'}`" in result.stderr
+    assert f"continue with `sparsetopics resume {tmp_path / 'run'}`" in result.stderr
     assert result.stderr.count("\n") == 1
     run("resume", tmp_path / "run")
     whole, resumed = (tmp_path / name / "model.safetensors" for name in ("whole", "run"))
@@ -365,7 +365,7 @@ def test_an_interrupt_says_how_to_go_on(monkeypatch, train, tmp_path, signal_sen
     finally:
         signal.signal(signal.SIGINT, before)
 
-    go_on = f"go on with `sparsetopics resume {tmp_path / 'run'}`."
+    go_on = f"continue with `sparsetopics resume {tmp_path / 'run'}`."
     assert result.stderr == f"Error: interrupted. Lap 2 is kept; {go_on}\n"
 
 

@@ -419,7 +419,7 @@ LEFT = ("", "{", "[" * 100_000, "[]", "1" * 5_000, '{"command": 1}', '{"a": {}, 
 @pytest.mark.parametrize("text", LEFT)
 def test_what_an_interrupted_ingest_left_may_be_damaged(text, tmp_path):
     (tmp_path / "a.txt").write_text("owl")
-    left = tmp_path / ".corpus.ingest"
+    left = tmp_path / ".corpus.sparsetopics"
     left.mkdir()
     (left / "job.json").write_bytes(text.encode(errors="surrogatepass"))
 

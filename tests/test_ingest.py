@@ -195,13 +195,21 @@ def test_an_existing_output_is_kept_unless_told(source, tmp_path):
     out.mkdir()
     (out / "mine").write_text("precious")
 
-    with pytest.raises(OutputError, match="--overwrite"):
-        ingest([source], out)
-    assert (out / "mine").read_text() == "precious"
+    for overwrite in (False, True):
+        with pytest.raises(OutputError, match="found a folder that is not a corpus folder"):
+            ingest([source], out, IngestOptions(overwrite=overwrite))
+        assert (out / "mine").read_text() == "precious"
 
+    (out / "mine").rename(tmp_path / "mine")
+    ingest([source], out, IngestOptions(overwrite=True))
+    with pytest.raises(OutputError, match=r"found an existing output.*--overwrite"):
+        ingest([source], out)
     ingest([source], out, IngestOptions(overwrite=True))
     assert Corpus.open(out).n_docs > 0
-    assert not (out / "mine").exists()
+    (tmp_path / "mine").rename(out / "mine")
+    with pytest.raises(OutputError, match="found mine, which is not part of a corpus folder"):
+        ingest([source], out, IngestOptions(overwrite=True))
+    assert (out / "mine").read_text() == "precious"
 
 
 def test_a_failing_overwrite_keeps_the_old_corpus(source, tmp_path):

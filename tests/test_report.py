@@ -15,6 +15,7 @@ from sparsetopics.evaluation.candidates import open_candidate, run_candidate
 from sparsetopics.evaluation.figures import Series, trace_figure
 from sparsetopics.evaluation.report import Setting, render_page, scored_report, write_page
 from sparsetopics.evaluation.scorecard import score_candidate
+from sparsetopics.outputs import output_file
 from sparsetopics.runs import load_run
 
 SETTING = Setting("heldout-news", "training-news", 5)
@@ -146,8 +147,8 @@ def test_the_page_asks_nothing_of_a_network(card, matrix_card):
 
 
 def test_equal_input_gives_equal_bytes(card, tmp_path):
-    write_page(tmp_path / "a.html", scored_report([card], SETTING), overwrite=False)
-    write_page(tmp_path / "b.html", scored_report([card], SETTING), overwrite=False)
+    write_page(output_file(tmp_path / "a.html", overwrite=False), scored_report([card], SETTING))
+    write_page(output_file(tmp_path / "b.html", overwrite=False), scored_report([card], SETTING))
 
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
@@ -213,7 +214,9 @@ def test_an_existing_page_is_kept(card, tmp_path):
     (tmp_path / "page.html").write_text("mine")
 
     with pytest.raises(OutputError, match="--overwrite"):
-        write_page(tmp_path / "page.html", scored_report([card], SETTING), overwrite=False)
+        write_page(
+            output_file(tmp_path / "page.html", overwrite=False), scored_report([card], SETTING)
+        )
 
     assert (tmp_path / "page.html").read_text() == "mine"
 

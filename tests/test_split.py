@@ -75,6 +75,9 @@ def test_outputs_are_not_replaced_unless_told(whole):
     assert (heldout / "manifest.json").read_bytes() != before
 
 
-def test_one_folder_for_both_is_refused(whole, tmp_path):
-    with pytest.raises(OptionError, match="two different folders"):
-        split_corpus(whole, tmp_path / "x", tmp_path / "x", 0.5, False, np.random.default_rng(0))
+@pytest.mark.parametrize("held_out", ["x", "x/inside"])
+def test_one_output_that_is_or_lies_in_the_other_is_refused(held_out, whole, tmp_path):
+    with pytest.raises(OutputError, match="wanted an output apart"):
+        split_corpus(
+            whole, tmp_path / "x", tmp_path / held_out, 0.5, False, np.random.default_rng(0)
+        )

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.errors import OptionError
-from sparsetopics.exports.side_files import check_file_output, staged_files
 from sparsetopics.exports.targets import NEED_DOCUMENTS, corpus_writer, run_writer
 from sparsetopics.exports.word_topics import WordTopics
+from sparsetopics.outputs import output_file, written
 from sparsetopics.runs import refuse_run
 from sparsetopics.stored_models import load_any_run
 
@@ -21,19 +21,20 @@ def export_run(
     ``documents`` is the training corpus, for the formats that show documents too. Raises
     OutputError, RunError, VocabularyError, or OptionError for a combination that makes no sense.
     """
-    check_file_output(out, overwrite=overwrite)
+    inputs = [path] if documents is None else [path, documents]
+    output = output_file(out, overwrite=overwrite, inputs=inputs)
     _check_documents(target, documents)
     writer = run_writer(target)
     run = load_any_run(path)
     if run.vocabulary is None:
         _check_vectors(path, target, has_writer=hasattr(writer, "write_normals"))
-        with staged_files(out, overwrite=overwrite) as aside:
+        with written(output) as aside:
             writer.write_normals(aside, run.model)
         return
     topics = WordTopics(run, _open(documents))
     if topics.documents is not None:
         topics.run.check_vocabulary(topics.documents.vocabulary, str(documents))
-    with staged_files(out, overwrite=overwrite) as aside:
+    with written(output) as aside:
         writer.write_topics(aside, topics)
 
 
@@ -42,10 +43,10 @@ def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False
 
     Documents and words keep their order. Raises OutputError or CorpusFormatError.
     """
-    check_file_output(out, overwrite=overwrite)
+    output = output_file(out, overwrite=overwrite, inputs=[path])
     refuse_run(path)
     corpus = Corpus.open(path)
-    with staged_files(out, overwrite=overwrite) as aside:
+    with written(output) as aside:
         corpus_writer(target).write_corpus(aside, corpus)
 
 

@@ -1,0 +1,100 @@
+"""Which folders sparsetopics has made, and may therefore replace."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from sparsetopics.outputs import FolderKind
+from sparsetopics.staging import stranger_in
+from sparsetopics.transactions import SUFFIX
+
+_CORPUS_FILES = re.compile(
+    r"manifest\.json|vocabulary\.parquet|projection\.safetensors|shard-\d{5,}\.parquet|\.append"
+)
+_RUN_FILES = re.compile(
+    r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet|state"
+)
+_BEFORE_AFTER = "-before-after.png"
+
+
+def _named(noun: str, known: re.Pattern[str], record: str, key: str) -> FolderKind:
+    """Folders of files with known names; ``record`` is JSON that has ``key``."""
+
+    def stranger(folder: Path) -> str:
+        if not _has_key(folder / record, key):
+            return f"a folder that is not {noun}"
+        return _other_than(folder, noun, lambda path: bool(known.fullmatch(path.name)))
+
+    return FolderKind(noun, stranger)
+
+
+def _has_key(path: Path, key: str) -> bool:
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and key in content
+
+
+def _other_than(folder: Path, noun: str, is_own: Callable[[Path], bool]) -> str:
+    """What in the folder is not its own, as a phrase."""
+    for path in sorted(folder.iterdir()):
+        if not is_own(path):
+            return f"{path.name}, which is not part of {noun},"
+    link = stranger_in(folder)
+    return f"the link or device {link}" if link else ""
+
+
+CORPUS = _named("a corpus folder", _CORPUS_FILES, "manifest.json", "format_version")
+RUN = _named("a run folder", _RUN_FILES, "model.json", "format_version")
+
+
+def _is_corpus(path: Path) -> bool:
+    return path.is_dir() and not CORPUS.stranger(path)
+
+
+def _is_run(path: Path) -> bool:
+    return path.is_dir() and not RUN.stranger(path)
+
+
+def _stranger_of_quickstart(folder: Path) -> str:
+    def is_own(path: Path) -> bool:
+        if path.name == "report.html":
+            return path.is_file()
+        if path.name == "run":
+            return _is_run(path)
+        return path.name in ("corpus", "train", "heldout") and _is_corpus(path)
+
+    if not _is_run(folder / "run"):
+        return "a folder that is not of quickstart"
+    return _other_than(folder, "what quickstart made", is_own)
+
+
+def _stranger_of_comparison(folder: Path) -> str:
+    def is_own(path: Path) -> bool:
+        if path.name == "report.html" or path.name.endswith(SUFFIX):
+            return True
+        is_unfinished = (path / "state" / "plan.json").is_file()
+        return _is_corpus(path) or _is_run(path) or is_unfinished
+
+    return _other_than(folder, "a comparison", is_own)
+
+
+def _stranger_of_denoised(folder: Path) -> str:
+    """Each image has a picture of before and after beside it."""
+
+    def is_own(path: Path) -> bool:
+        other = path.name.removesuffix(_BEFORE_AFTER) + ".png"
+        if not path.name.endswith(_BEFORE_AFTER):
+            other = f"{path.stem}{_BEFORE_AFTER}"
+        return path.suffix == ".png" and path.with_name(other).is_file()
+
+    return _other_than(folder, "what denoise made", is_own)
+
+
+QUICKSTART = FolderKind("what quickstart made", _stranger_of_quickstart)
+COMPARISON = FolderKind("a comparison", _stranger_of_comparison)
+DENOISED = FolderKind("what denoise made", _stranger_of_denoised)

@@ -1,0 +1,50 @@
+"""Completing or clearing what a killed command left at its output."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from sparsetopics.corpora.manifest import APPEND_FOLDER
+from sparsetopics.errors import OutputError
+from sparsetopics.run_files import STATE_FOLDER
+from sparsetopics.staging import refusing
+from sparsetopics.training_folder import clear_finished, is_training
+from sparsetopics.transactions import JOB, Workspace
+
+
+class Repaired(NamedTuple):
+    """What was done about an output."""
+
+    was_completed: bool  # it was committed, and is in its place now
+    was_cleared: bool  # an unfinished output was removed
+    continued_by: str  # what continues the work that is kept: a command, as words, or ""
+
+
+def repair(path: Path) -> Repaired:
+    """Move what was committed at ``path`` to its place, and clear what was not.
+
+    An interrupted training and an interrupted ingest stay, since their commands go on with them.
+    Raises OutputError if nothing is at ``path``, if another process works there, or if the disk
+    refuses.
+    """
+    beside, state = Workspace.beside(path), Workspace.inside(path, STATE_FOLDER)
+    append = Workspace.inside(path, APPEND_FOLDER)
+    left = [workspace for workspace in (beside, append, state) if workspace.is_left]
+    if not left and not path.exists():
+        wanted = "an output, or what a command left beside it"
+        raise OutputError(str(path), found="nothing", wanted=wanted)
+    was_pending = any(workspace.is_pending for workspace in left)
+    with refusing(path):
+        beside.settle()
+        append.settle()
+        state.finish()
+    if not is_training(path):
+        clear_finished(path)
+    continued_by = ""
+    if (beside.folder / JOB).exists():
+        continued_by = "the same `sparsetopics ingest`"
+    elif is_training(path):
+        continued_by = f"`sparsetopics resume {path}`"
+    was_cleared = any(not workspace.folder.exists() for workspace in left)
+    return Repaired(was_pending, was_cleared and not was_pending, continued_by)

@@ -1,0 +1,306 @@
+"""One or several outputs that go to their places together, or not at all.
+
+A command writes into a workspace, a folder in the folder of its output:
+
+    new/           the outputs, under their names
+    journal.json   says that new/ is whole, and which names go to their places
+    part-of.json   instead of a journal: the workspace whose journal has the names of this one
+    old/           folders that outputs have replaced
+    job.json       says what is made, by a command that can go on with uncommitted work
+    lock           held by the process that writes
+
+Writing the journal is the commit. A process that is killed before it leaves the old outputs as they
+were, and the next command that writes there clears its workspace. After the commit the next such
+command, or ``sparsetopics repair``, moves what is still in ``new/``; until then commands that read
+the output refuse it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from sparsetopics.errors import OutputError
+from sparsetopics.locks import alone_at
+from sparsetopics.staging import put_in_place, refused, stranger_in, sync, sync_tree
+
+SUFFIX = ".sparsetopics"
+JOB = "job.json"
+_JOURNAL, _PART_OF, _LOCK = "journal.json", "part-of.json", "lock"
+_OWN_NAMES = frozenset(
+    (
+        *("new", "old", JOB, _JOURNAL, _PART_OF),
+        *("tokenizer.json", "spool"),  # of an ingest
+        *("plan.json", "checkpoint.npz", "memo", "globals", "trace.jsonl"),  # of a training
+    )
+)
+_LARGEST_RECORD = 1 << 24  # bytes
+Record = TypeVar("Record", bound=msgspec.Struct)
+
+
+class _Journal(msgspec.Struct, forbid_unknown_fields=True):
+    identity: str
+    places: list[tuple[str, list[str]]]  # workspaces as seen from here, and names in their new/
+    job: str  # what was asked for, so that a repeated command can tell that it is done
+
+
+class _PartOf(msgspec.Struct, forbid_unknown_fields=True):
+    identity: str
+    workspace: str  # with the journal, as seen from here
+
+
+class Workspace(NamedTuple):
+    """A folder in which outputs are made that belong beside it."""
+
+    folder: Path
+
+    @classmethod
+    def beside(cls, output: Path) -> Workspace:
+        """The workspace for one output, in the same folder."""
+        output = Path(os.path.realpath(output))
+        return cls(output.with_name(f".{output.name}{SUFFIX}"))
+
+    @classmethod
+    def inside(cls, folder: Path, name: str) -> Workspace:
+        """The workspace for files of a folder."""
+        return cls(Path(os.path.realpath(folder)) / name)
+
+    @property
+    def new(self) -> Path:
+        return self.folder / "new"
+
+    @property
+    def _old(self) -> Path:
+        return self.folder / "old"
+
+    @contextmanager
+    def held(self, doing: str = "writes there") -> Iterator[None]:
+        """Make the folder if it is missing, and keep other processes from it."""
+        self.folder.mkdir(exist_ok=True)
+        self._refuse_links()
+        with alone_at(self.folder.parent, self.folder / _LOCK, doing):
+            yield
+
+    def clear(self, keep: Sequence[str] = ()) -> None:
+        """Remove what commands leave here, but for the lock and ``keep``.
+
+        Nothing may be committed and not yet moved.
+        """
+        assert not self.is_pending, "what is committed must not be lost"
+        with suppress(FileNotFoundError):
+            # The journal goes last: while anything is left, it tells that the job is done.
+            for path in sorted(self.folder.iterdir(), key=lambda path: path.name == _JOURNAL):
+                if path.name.removesuffix(".part") in _OWN_NAMES and path.name not in keep:
+                    _remove(path)
+
+    def remove(self) -> None:
+        """Remove the folder, unless something committed, or of another origin, is in it."""
+        if not self.is_pending:
+            with suppress(OSError):  # what cannot be removed now is cleared by the next command
+                self.clear()
+                if os.listdir(self.folder) == [_LOCK]:
+                    (self.folder / _LOCK).unlink()
+                self.folder.rmdir()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether a process has left this workspace, or works in it."""
+        if self.folder.is_symlink() or not self.folder.is_dir():
+            return False
+        return (self.folder / _LOCK).is_file() or not any(self.folder.iterdir())
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether the journal is there, its outputs moved or not."""
+        return (self.folder / _JOURNAL).is_file()
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether outputs are committed here, or as part of a set, and still have to be moved."""
+        try:
+            committing = self._committing()
+            return committing is not None and bool(committing._waiting())
+        except OSError as error:
+            found = error.strerror or str(error)
+            raise OutputError(str(self.folder), found=found, wanted="a readable folder") from error
+
+    def settle(self) -> bool:
+        """Finish or clear what a killed process left; return whether outputs were moved.
+
+        Uncommitted work that has a job stays. Raises OutputError if another process works there or
+        the system refuses.
+        """
+        if not self.is_left:
+            return False
+        was_pending = self.is_pending
+        with self._held_together() as places:
+            places[0]._move()
+            if places[0].is_committed or not (self.folder / JOB).exists():
+                for place in places:
+                    place.remove()
+        return was_pending
+
+    def finish(self) -> None:
+        """Move the committed outputs that a killed process left; raises what ``settle`` does."""
+        if self.is_pending:
+            with self._held_together() as places:
+                places[0]._move()
+
+    @contextmanager
+    def _held_together(self) -> Iterator[list[Workspace]]:
+        """This workspace and those of the same set, that of the journal first."""
+        first = self._committing() or self
+        with ExitStack() as stack:
+            stack.enter_context(first.held())
+            others = [place for place, _ in first._places() if place != first]
+            for place in others:
+                stack.enter_context(place.held())
+            yield [first, *others]
+
+    @property
+    def committed_job(self) -> str:
+        """The job of what is committed here, moved or not; "" if nothing is."""
+        journal = self._read(_JOURNAL, _Journal)
+        return "" if journal is None else journal.job
+
+    def commit(
+        self,
+        names: Sequence[str],
+        others: Sequence[tuple[Workspace, Sequence[str]]] = (),
+        job: str = "",
+    ) -> None:
+        """Put ``names`` from ``new/`` beside this workspace, and those of ``others`` beside theirs.
+
+        All workspaces are held. Names move in their order; folders and files that are in their
+        places go. After an OSError the outputs are committed, if ``is_pending``, or as they were.
+        """
+        identity = secrets.token_hex(8)  # a name, which no result depends on
+        for place, _ in ((self, names), *others):
+            sync_tree(place.new)
+        for place, _ in others:
+            here = os.path.relpath(self.folder, place.folder)
+            place._write(_PART_OF, _PartOf(identity, here))
+            sync(place.folder.parent)
+        places = [(os.path.relpath(place.folder, self.folder), list(own)) for place, own in others]
+        self._write(_JOURNAL, _Journal(identity, [(".", list(names)), *places], job))
+        sync(self.folder.parent)
+        self._move()
+
+    def _move(self) -> None:
+        try:
+            for place, name in self._waiting():
+                target = place.folder.parent / name
+                if target.is_dir():  # which no rename replaces
+                    place._old.mkdir(exist_ok=True)
+                    os.rename(target, place._old / name)
+                os.replace(place.new / name, target)
+                sync(place.folder.parent)
+        except OSError as error:
+            hint = "The output is complete but not in its place yet. Run the same command again."
+            raise refused(self.folder.parent, error, hint) from error
+
+    def _waiting(self) -> list[tuple[Workspace, str]]:
+        """What the journal here names and is still in ``new/``."""
+        return [
+            (place, name)
+            for place, names in self._places()
+            for name in names
+            if place._may_hold(name) and os.path.lexists(place.new / name)
+        ]
+
+    def _places(self) -> list[tuple[Workspace, list[str]]]:
+        """The workspaces that the journal here names, this one first, each with its names."""
+        journal = self._read(_JOURNAL, _Journal)
+        if journal is None:
+            return []
+        places = [(self._at(where), names) for where, names in journal.places]
+        return [(p, names) for p, names in places if p == self or p._is_part_of(journal)]
+
+    def _is_part_of(self, journal: _Journal) -> bool:
+        """Whether this workspace names the journal in return, and was not used since."""
+        part = self._read(_PART_OF, _PartOf)
+        return part is not None and part.identity == journal.identity
+
+    def _committing(self) -> Workspace | None:
+        """The workspace whose journal has the names of this one; None if nothing is committed."""
+        if self.is_committed:
+            return self
+        part = self._read(_PART_OF, _PartOf)
+        if part is None:
+            return None
+        whole = self._at(part.workspace)
+        journal = whole._read(_JOURNAL, _Journal)
+        return whole if journal is not None and journal.identity == part.identity else None
+
+    def _at(self, where: str) -> Workspace:
+        return Workspace(Path(os.path.normpath(self.folder / where)))
+
+    def _may_hold(self, name: str) -> bool:
+        """Names that a stranger could have written lead nowhere else."""
+        if name in ("", ".", "..") or name != os.path.basename(name):
+            return False
+        own = self.folder.name
+        return not own.endswith(SUFFIX) or name.startswith(own[1 : -len(SUFFIX)])
+
+    def _write(self, name: str, record: msgspec.Struct) -> None:
+        scratch = self.folder / f"{name}.part"
+        scratch.write_bytes(msgspec.json.encode(record))
+        put_in_place(scratch, self.folder / name)
+
+    def _read(self, name: str, kind: type[Record]) -> Record | None:
+        path = self.folder / name
+        if self.folder.is_symlink() or path.is_symlink() or not path.is_file():
+            return None
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_RECORD)
+        try:
+            return msgspec.json.decode(data, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise self._damaged(name, f"damage ({error})") from error
+
+    def _refuse_links(self) -> None:
+        link = str(self.folder) if self.folder.is_symlink() else stranger_in(self.folder)
+        if link:
+            raise OutputError(
+                link,
+                found="a link or device",
+                wanted="a file or folder, where outputs are made",
+                hint=f"Remove {link}.",
+            )
+
+    def _damaged(self, name: str, found: str) -> OutputError:
+        return OutputError(
+            str(self.folder / name),
+            found=found,
+            wanted="what an interrupted command wrote",
+            hint=f"Look into {self.folder / 'new'} and {self._old}, then remove {self.folder}.",
+        )
+
+
+def refuse_pending(path: Path, inner: Sequence[str]) -> None:
+    """Raise OutputError if ``path`` waits for outputs that were committed to be moved.
+
+    ``inner`` are names of workspaces inside the folder ``path``.
+    """
+    for workspace in (Workspace.beside(path), *(Workspace.inside(path, each) for each in inner)):
+        if workspace.is_pending:
+            raise OutputError(
+                str(path),
+                found="an output that a command is putting in place, or was when it was stopped",
+                wanted="a finished one",
+                hint=f"Unless it still runs, complete it with `sparsetopics repair {path}`.",
+            )
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()

@@ -1,0 +1,112 @@
+"""Every command that writes, with and without an output that is there before."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from write_kills import Scenario, run
+
+_TEXTS = (
+    "the owl and the cat sat",
+    "stocks and bonds fell today",
+    "a cat saw the owl fly",
+    "bonds",
+)
+_QUIET = "--quiet"
+_LAPS = ["--laps", "3", "--topics", "3", "--checkpoint-every", "1", "--batches", "2", _QUIET]
+
+
+def make_given(folder: Path, said: Path) -> None:
+    """What the scenarios read."""
+    import matplotlib.image
+
+    # What children run is imported here once, as it takes a second.
+    import sparsetopics.evaluation.comparison
+    import sparsetopics.evaluation.run_report
+    import sparsetopics.exports.exporting
+    import sparsetopics.trained_runs  # noqa: F401
+
+    if folder.exists():
+        return
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    for name, n_docs in (("texts", 60), ("others", 40), ("more", 20)):
+        lines = [
+            {"id": f"{name}{n}", "text": " ".join(rng.choice(_TEXTS, 3))} for n in range(n_docs)
+        ]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    np.save(folder / "vectors.npy", rng.normal(size=(40, 3)).astype(np.float32))
+    np.save(folder / "other-vectors.npy", rng.normal(size=(30, 3)).astype(np.float32))
+    for name in ("photo.png", "other.png"):
+        matplotlib.image.imsave(folder / name, rng.random((24, 24)), cmap="gray")
+    for command in (
+        ["ingest", "texts.jsonl", "--out", "corpus", _QUIET],
+        ["corpus", "split", "corpus", "--out-train", "train", "--out-heldout", "heldout"],
+        ["ingest", "vectors.npy", "--out", "vectors", _QUIET],
+        ["ingest", "photo.png", "--patches", "4", "--out", "patches", _QUIET],
+        ["train", "train", "--model", "lda", "--out", "run", *_LAPS],
+        ["train", "train", "--model", "lda", "--seed", "1", "--out", "other-run", *_LAPS],
+        ["train", "patches", "--model", "mixture", "--topics", "2", "--laps", "2", "--quiet",
+         "--out", "patch-run", "--likelihood", "zero-mean-gaussian"],
+    ):  # fmt: skip
+        status = run(command, folder, said)
+        assert status == 0, said.read_text()
+
+
+def scenarios(given: Path) -> list[Scenario]:
+    """Paths of outputs are relative to the folder in which a command runs."""
+    g = str(given)
+    validate, topics = ["corpus", "validate", "out"], ["topics", "out"]
+    lda = ["train", f"{g}/train", "--out", "out", "--model", "lda", *_LAPS]
+    mixture = ["train", f"{g}/vectors", "--out", "out", "--model", "mixture", *_LAPS]
+    split = f"corpus split {g}/corpus --out-train out --out-heldout h"
+    compare = f"compare {g}/corpus --models lda:2 --laps 2 --out out --quiet"
+    scored = "--report out.html"
+    pairs = [
+        ("ingest", f"ingest {g}/texts.jsonl --out out --quiet",
+         f"ingest {g}/others.jsonl --out out --quiet", validate),
+        ("ingest-vectors", f"ingest {g}/vectors.npy --out out --quiet",
+         f"ingest {g}/other-vectors.npy --out out --quiet", validate),
+        ("split", split, f"{split} --seed 5", ["corpus", "validate", "h"]),
+        ("train", lda, [*lda, "--seed", "3"], topics),
+        ("train-mixture", mixture, lda, topics),
+        ("train-keep-state", [*lda, "--keep-state"], [*lda, "--seed", "3"], topics),
+        ("infer", f"infer {g}/run {g}/heldout --out out",
+         f"infer {g}/other-run {g}/heldout --out out", ["repair", "out"]),
+        ("report", f"report {g}/run --out out.html", f"report {g}/other-run --out out.html",
+         ["repair", "out.html"]),
+        ("evaluate", f"evaluate {g}/run {g}/heldout {scored}",
+         f"evaluate {g}/other-run {g}/heldout {scored}", ["repair", "out.html"]),
+        ("export-mallet", f"export {g}/run --to mallet --out out",
+         f"export {g}/other-run --to mallet --out out", ["evaluate", "out", f"{g}/heldout"]),
+        ("export-gensim", f"export {g}/run --to gensim --out out.gensim",
+         f"export {g}/other-run --to gensim --out out.gensim",
+         ["evaluate", "out.gensim", f"{g}/heldout", "--unpickle"]),
+        ("corpus-export", f"corpus export {g}/train --to lda-c --out out",
+         f"corpus export {g}/heldout --to lda-c --out out", ["repair", "out"]),
+        ("denoise", f"denoise {g}/patch-run {g}/photo.png --out out",
+         f"denoise {g}/patch-run {g}/other.png --out out", ["repair", "out"]),
+        ("compare", compare, f"{compare} --seed 4", ["repair", "out"]),
+    ]  # fmt: skip
+    whole = [*lda, "--keep-state"]
+    return [
+        *(each for name, *parts in pairs for each in _new(name, *parts)),
+        Scenario("append", f"ingest {g}/more.jsonl --append out --quiet".split(), ("out",),
+                 [f"ingest {g}/texts.jsonl --out out --quiet".split()], validate),
+        Scenario("resume", ["resume", "out", "--laps", "5", "--quiet"], ("out",), [whole], topics),
+    ]  # fmt: skip
+
+
+def _new(
+    name: str, command: str | list[str], other: str | list[str], read: list[str]
+) -> list[Scenario]:
+    """Into a free place, and over what ``other`` has made."""
+    words = command.split() if isinstance(command, str) else command
+    before = other.split() if isinstance(other, str) else other
+    return [
+        Scenario(name, words, (), [], read),
+        Scenario(f"{name} --overwrite", [*words, "--overwrite"], (), [before], read),
+    ]
