@@ -1,6 +1,10 @@
 """Does a run that is killed again and again end with the bytes of one that never was?
 
     python benchmarks/kills.py CORPUS --times 50
+    python benchmarks/kills.py --every-write
+
+The second kills every command that writes at each place of the code that changes a file
+(``tests/write_kills.py``); that takes an hour. The first kills training at random moments.
 
 Trains an HDP without interruption, then again, killing the process (SIGKILL) at random moments and
 resuming each time; when that run is done its files are compared, all but those that hold times, and
@@ -22,6 +26,7 @@ from typing import Any, NamedTuple
 
 import click
 
+EVERY_WRITE = Path(__file__).parents[1] / "tests" / "write_kills.py"
 PROGRAM = [sys.executable, "-m", "sparsetopics.cli"]
 TIMES = ("seconds",)  # entries of the trace that no two runs share
 
@@ -82,12 +87,18 @@ def killed_run(corpus: Path, run: Path, laps: int, longest: float, rng: random.R
 
 
 @click.command()
-@click.argument("corpus", type=click.Path(exists=True, path_type=Path))
+@click.argument("corpus", type=click.Path(exists=True, path_type=Path), required=False)
+@click.option("--every-write", is_flag=True, help="Kill every command at every place instead.")
 @click.option("--times", default=50, help="Kills, at least.")
 @click.option("--laps", default=12)
 @click.option("--seed", default=0)
-def main(corpus: Path, times: int, laps: int, seed: int) -> None:
+def main(corpus: Path | None, every_write: bool, times: int, laps: int, seed: int) -> None:
     """Print a line for each run, and what differs."""
+    if every_write:
+        with tempfile.TemporaryDirectory() as folder:
+            raise SystemExit(subprocess.call([sys.executable, str(EVERY_WRITE), folder]))
+    if corpus is None:
+        raise click.UsageError("Give a CORPUS, or --every-write.")
     rng, n_kills = random.Random(seed), 0
     with tempfile.TemporaryDirectory() as scratch:
         whole = Path(scratch) / "whole"

@@ -18,7 +18,7 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -256,11 +256,8 @@ def _named(text: str, scenario: Scenario) -> list[str]:
     return []
 
 
-Make = Callable[[Path], list[Scenario]]
-
-
 def main() -> int:
-    from write_scenarios import make_given, scenarios
+    from write_scenarios import import_all, make_given, scenarios
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="Where to work; made if it is missing.")
@@ -269,7 +266,14 @@ def main() -> int:
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True, parents=True)
     folder = given.folder.resolve()
-    make_given(folder / "given", folder / "said.txt")
+    import_all()
+    said = folder / "said.txt"
+
+    def sound(command: list[str], where: Path) -> None:
+        assert run(command, where, said) == 0, said.read_text()
+
+    if not (folder / "given").exists():
+        make_given(folder / "given", sound)
     n_problems = 0
     for scenario in scenarios(folder / "given"):
         if given.scenario and scenario.name not in given.scenario:

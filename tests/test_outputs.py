@@ -1,0 +1,353 @@
+"""Every command that writes: what it refuses, and what it leaves then, which is nothing."""
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sparsetopics import HDP, LDA
+from sparsetopics.cli.main import main
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.errors import OutputError
+from sparsetopics.transactions import Workspace
+from write_kills import contents
+from write_scenarios import make_given, scenarios
+
+NOBODY = 65534
+FOLDERS = ("out", "h")
+WRITERS = [each for each in scenarios(Path("GIVEN")) if "--overwrite" not in each.command]
+NEW = [each for each in WRITERS if not each.outputs]
+by_name = pytest.mark.parametrize("writer", NEW, ids=lambda each: each.name)
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory):
+    """What the commands read; everybody may read it."""
+    folder = tmp_path_factory.mktemp("writers") / "given"
+    make_given(folder, sound)
+    return folder
+
+
+def sound(command, folder):
+    found = run(command, folder)
+    assert found.exit_code == 0, found.output
+
+
+def run(command, folder):
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        return CliRunner().invoke(main, [str(word) for word in command])
+    finally:
+        os.chdir(before)
+
+
+@pytest.fixture
+def work(given, tmp_path):
+    """A folder to work in, beside a copy of what is given."""
+    shutil.copytree(given, tmp_path / "given")
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+def command_of(writer, work, out=None):
+    """The command of a scenario, its (first) output being ``out``."""
+    words = [word.replace("GIVEN", str(work.parent / "given")) for word in writer.command]
+    if out is not None:
+        words[words.index(output_of(writer))] = str(out)
+    return words
+
+
+def output_of(writer):
+    return next(word for word in writer.command if word in ("out", "out.html", "out.gensim"))
+
+
+def inputs_of(writer, work):
+    """Files and folders that a command reads."""
+    return [Path(word) for word in command_of(writer, work) if "/given/" in word]
+
+
+def refused(command, work, wanted):
+    """One line, status 1, and nothing has changed."""
+    before = contents(work.parent)
+    found = run(command, work)
+    assert found.exit_code == 1, found.output
+    errors = [line for line in found.stderr.splitlines() if line.startswith("Error")]
+    assert found.stderr.splitlines()[-1:] == errors, found.stderr
+    assert wanted in errors[0]
+    assert contents(work.parent) == before
+    return errors[0]
+
+
+@by_name
+@pytest.mark.parametrize("options", [[], ["--overwrite"]])
+def test_an_output_that_is_or_holds_or_lies_in_an_input(writer, options, work):
+    for read in inputs_of(writer, work):
+        refused([*command_of(writer, work, read), *options], work, "wanted an output apart")
+        inside = read / "inner" / "out"
+        refused([*command_of(writer, work, inside), *options], work, "wanted an output apart")
+        refused([*command_of(writer, work, read.parent), *options], work, "wanted an output apart")
+
+
+@by_name
+def test_an_output_that_leads_to_an_input_by_a_link(writer, work):
+    read = inputs_of(writer, work)[0]
+    (work / "link").symlink_to(read)
+
+    refused([*command_of(writer, work, "link"), "--overwrite"], work, "wanted an output apart")
+
+
+@by_name
+def test_a_folder_of_others_is_never_replaced(writer, work):
+    """Nor is one of ours into which others have put something."""
+    (work / "mine").mkdir()
+    (work / "mine" / "thesis.txt").write_text("precious")
+
+    refused([*command_of(writer, work, "mine"), "--overwrite"], work, "mine: found")
+    refused(command_of(writer, work, "mine"), work, "mine: found")
+
+
+@by_name
+@pytest.mark.parametrize("out", [".", "", ".."])
+def test_the_current_folder_is_no_output(writer, out, work):
+    (work / "mine").write_text("precious")
+
+    refused([*command_of(writer, work, out), "--overwrite"], work, "found")
+
+
+@by_name
+def test_what_is_there_stays_without_overwrite(writer, work):
+    for before in writer.before or [command_of(writer, work)]:
+        sound(before, work)
+
+    refused(command_of(writer, work), work, "found an existing output")
+
+
+@by_name
+def test_two_at_once_are_refused(writer, work):
+    with Workspace.beside(work / output_of(writer)).held():
+        line = refused(command_of(writer, work), work, f"found another process ({os.getpid()})")
+    assert "wanted one at a time" in line
+
+
+@by_name
+def test_no_space(writer, work):
+    """No file may become longer than a few bytes."""
+    with longest_file(64):
+        refused(command_of(writer, work), work, "File too large")
+
+
+@contextmanager
+def longest_file(n_bytes):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@by_name
+def test_a_folder_that_cannot_be_written(writer, work):
+    sound(command_of(writer, work), work)  # which imports all that only root may read
+    shutil.rmtree(work)
+    work.mkdir()
+    with read_only(work):
+        refused(command_of(writer, work), work, "found Permission denied")
+
+
+@contextmanager
+def read_only(folder):
+    """For root too, who becomes nobody for as long."""
+    parents = [path for path in folder.parents if path.stat().st_uid == os.geteuid()]
+    modes = {path: path.stat().st_mode for path in (folder, *parents)}
+    for path in modes:
+        path.chmod(0o555)
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+        for path, mode in modes.items():
+            path.chmod(mode)
+
+
+def test_an_estimator_replaces_nothing_but_runs(tmp_path):
+    corpus = Corpus.from_texts(["the owl", "a cat", "the cat"])
+    model = LDA(2, max_iter=2).fit(corpus)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+
+    with pytest.raises(OutputError, match="found a folder that is not a run folder"):
+        model.save(tmp_path / "mine", overwrite=True)
+    model.save(tmp_path / "run")
+    with pytest.raises(OutputError, match="found an existing output"):
+        model.save(tmp_path / "run")
+    HDP(2, max_iter=2).fit(corpus).save(tmp_path / "run", overwrite=True)
+
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "run"]
+
+
+@pytest.mark.parametrize("scenario", ["split --overwrite", "append", "export-mallet --overwrite"])
+def test_killed_at_any_change_of_a_file_the_next_command_repairs(scenario, tmp_path):
+    """A sample; ``benchmarks/kills.py --every-write`` kills every command at every place."""
+    program = [sys.executable, str(Path(__file__).with_name("write_kills.py")), str(tmp_path)]
+
+    found = subprocess.run(
+        [*program, "--scenario", scenario, "--every", "5"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert " 0 problems" in found.stdout
+
+
+@pytest.fixture
+def interrupted(given, tmp_path):
+    """A run that has its laps, and can be resumed."""
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    words = [
+        "--out",
+        "run",
+        "--model",
+        "lda",
+        "--laps",
+        "2",
+        "--topics",
+        "3",
+        "--checkpoint-every",
+        "1",
+        "--quiet",
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sparsetopics.stored_models.save_run", stop)
+        found = run(["train", given / "train", *words], tmp_path)
+    assert "Lap 2 is kept" in found.stderr
+    return tmp_path / "run"
+
+
+LINKS = ("plan.json.part", "checkpoint.npz.part", "trace.jsonl", "lock", "memo", "globals", "new")
+
+
+@pytest.mark.parametrize("command", ["resume run", "train GIVEN/train --out run --overwrite"])
+@pytest.mark.parametrize("name", [*(f"state/{name}" for name in LINKS), "state", "strange"])
+def test_links_in_a_run_folder_lead_nowhere(command, name, interrupted, given, tmp_path):
+    precious = tmp_path / "precious"
+    link = interrupted / name
+    if link.is_dir():
+        link.rename(precious)
+    elif name.endswith(("memo", "globals", "new")):
+        precious.mkdir()
+    else:
+        precious.write_text("precious")
+    link.unlink(missing_ok=True)
+    link.symlink_to(precious)
+    before = files_of(tmp_path)
+
+    found = run(command.replace("GIVEN", str(given)).split(), tmp_path)
+
+    assert found.exit_code == 1
+    assert f"{name}: found a link or device" in found.stderr
+    assert found.stderr.count("\n") == 1
+    assert files_of(tmp_path) == before
+
+
+def files_of(folder):
+    paths = sorted(folder.rglob("*"))
+    return {path: path.read_bytes() if path.is_file() else b"" for path in paths}
+
+
+def test_the_path_that_the_user_gives_may_be_a_link(interrupted, tmp_path):
+    (tmp_path / "link").symlink_to(interrupted)
+
+    sound(["resume", "link", "--quiet"], tmp_path)
+
+    assert (tmp_path / "link").is_symlink()
+    assert (interrupted / "model.json").is_file()
+
+
+def test_a_workspace_that_is_a_link_is_refused(given, tmp_path):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / ".out.sparsetopics").symlink_to(tmp_path / "precious")
+
+    found = run(["ingest", str(given / "texts.jsonl"), "--out", "out", "--quiet"], tmp_path)
+
+    assert found.exit_code == 1
+    assert ".out.sparsetopics: found a link or device" in found.stderr
+    assert list((tmp_path / "precious").iterdir()) == []
+
+
+def test_a_journal_of_others_moves_nothing_elsewhere(given, tmp_path):
+    """A stranger's archive may bring a workspace, whose names must be those of its output."""
+    workspace = tmp_path / "inner" / ".out.sparsetopics"
+    (workspace / "new").mkdir(parents=True)
+    (workspace / "lock").touch()
+    (workspace / "new" / "precious").write_text("evil")
+    (tmp_path / "inner" / "precious").write_text("precious")
+    places = '[[".", ["precious", "../precious", "new/precious", ".."]], ["..", ["inner"]]]'
+    journal = f'{{"identity": "a", "places": {places}, "job": ""}}'
+    (workspace / "journal.json").write_text(journal)
+
+    sound(["repair", "inner/out"], tmp_path)
+
+    assert (tmp_path / "inner" / "precious").read_text() == "precious"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"identity": 1}', '{"identity": "a"}'])
+def test_a_damaged_journal_is_refused_in_one_line(text, given, tmp_path):
+    workspace = tmp_path / ".out.sparsetopics"
+    workspace.mkdir()
+    (workspace / "lock").touch()
+    (workspace / "journal.json").write_text(text)
+
+    for command in (["repair", "out"], ["topics", "out"], ["corpus", "info", "out"]):
+        found = run(command, tmp_path)
+
+        assert found.exit_code == 1
+        assert "journal.json: found damage" in found.stderr
+        assert found.stderr.count("\n") == 1
+
+
+def test_repair_says_what_it_did(interrupted, given, tmp_path):
+    def said(*words):
+        found = run(["repair", *words], tmp_path)
+        return found.exit_code, found.stdout + found.stderr
+
+    assert said("nothing") == (1, "Error: nothing: found nothing, wanted an output, or what a "
+                                  "command left beside it.\n")  # fmt: skip
+    assert said(str(given / "corpus"))[1].endswith("corpus: nothing to repair.\n")
+    kept = "run: interrupted work is kept; continue it with `sparsetopics resume run`.\n"
+    assert said("run") == (0, kept)
+    stray = tmp_path / ".out.sparsetopics"
+    (stray / "new").mkdir(parents=True)
+    (stray / "lock").touch()
+    assert said("out") == (0, "out: removed what an interrupted command left.\n")
+    assert not stray.exists()
+
+
+def test_repair_leaves_folders_of_others_alone(tmp_path):
+    """A project may have a folder of the name of one of ours."""
+    for name in ("state", ".append"):
+        (tmp_path / "project" / name).mkdir(parents=True)
+        (tmp_path / "project" / name / "memo").write_text("precious")
+    before = contents(tmp_path)
+
+    sound(["repair", "project"], tmp_path)
+    refused(["resume", "project"], tmp_path, "found no model.json")
+
+    assert contents(tmp_path) == before
