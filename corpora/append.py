@@ -23,7 +23,7 @@ from sparsetopics.corpora.ingest import (
     write_shards,
 )
 from sparsetopics.corpora.manifest import APPEND_FOLDER, FILE_NAME, ShardEntry
-from sparsetopics.corpora.ordered_map import open_ordered_map
+from sparsetopics.corpora.ordered_map import open_map_here, open_ordered_map
 from sparsetopics.corpora.pruning import PruningOptions
 from sparsetopics.corpora.remote import is_url
 from sparsetopics.corpora.sources import names_of
@@ -62,13 +62,17 @@ def append(
     refuse_inputs(folder, [Path(source) for source in sources if not is_url(source)])
     collection = find_collection(sources, options.format)
     job = job_for(sources, collection, options)
-    with open_ordered_map(options.workplace) as ordered_map, _workspace_in(folder) as workspace:
+    with (
+        open_ordered_map(options.workplace) as ordered_map,
+        open_map_here(options.workplace) as map_here,
+        _workspace_in(folder) as workspace,
+    ):
         if job is not None and workspace.committed_job == job.text:
             say(f"{folder}: an append of the same documents was interrupted; it is complete now.")
             return AppendSummary(0, IngestSummary.of(Manifest.load(folder)))
         workspace.clear()
         workspace.new.mkdir()
-        reading = Reading(collection, options, ordered_map, on_progress)
+        reading = Reading(collection, options, ordered_map, map_here, on_progress)
         before = Manifest.load(folder)
         longer, n_added = _write(workspace.new, reading, folder, before)
         _refuse_changed(folder, before)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.corpora.arrow_files import native_reader
 from sparsetopics.corpora.blocks import CountedBlock
 from sparsetopics.corpora.byte_stream import LineBlock
 from sparsetopics.corpora.places import Place
@@ -66,7 +67,7 @@ def parse(block: LineBlock, layout: LineLayout) -> Pairs:
         types[layout.columns.index("count")] = pa.float64()
     try:
         table = pcsv.read_csv(
-            pa.BufferReader(block.data),
+            native_reader(block.data),
             pcsv.ReadOptions(
                 use_threads=False,
                 block_size=len(block.data) + 1,

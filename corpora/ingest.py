@@ -16,7 +16,7 @@ from sparsetopics.corpora.document_manifest import Manifest, Sizes, write_manife
 from sparsetopics.corpora.encoding import EncodedBlock, encode
 from sparsetopics.corpora.formats import Collection, find_collection
 from sparsetopics.corpora.manifest import ShardEntry
-from sparsetopics.corpora.ordered_map import OrderedMap, map_here, open_ordered_map
+from sparsetopics.corpora.ordered_map import OrderedMap, open_map_here, open_ordered_map
 from sparsetopics.corpora.phrases import PhraseOptions, learn_phrases
 from sparsetopics.corpora.pruning import PruningOptions, prune
 from sparsetopics.corpora.shards import ShardWriter
@@ -134,6 +134,7 @@ class Reading(NamedTuple):
     collection: Collection
     options: IngestOptions
     ordered_map: OrderedMap  # of where they are cut and counted
+    map_here: OrderedMap  # of this process, where they are encoded
     on_progress: OnProgress
 
 
@@ -161,16 +162,17 @@ def ingest(
     job = None if _starts_anew(collection, options) else job_for(sources, collection, options)
     with (
         open_ordered_map(options.workplace) as ordered_map,
+        open_map_here(options.workplace) as map_here,
         work_folder(output, job, say=say) as place,
     ):
-        reading = Reading(collection, options, ordered_map, on_progress)
+        reading = Reading(collection, options, ordered_map, map_here, on_progress)
         given = None if options.vocabulary is None else Vocabulary.load(options.vocabulary)
         tokenizer = _settled_once(place, reading, given)
         if given is None:
             spool = Spool(place.spool)
             counted = _spooled_blocks(spool, reading, tokenizer)
             vocabulary = _learn_vocabulary(counted, collection, options.pruning)
-            encoded = _encoded(spool.blocks(), vocabulary, options)
+            encoded = _encoded(spool.blocks(), vocabulary, map_here)
             encoded = (block._replace(n_unknown_tokens=0) for block in encoded)  # but pruned
         else:
             vocabulary = given
@@ -222,15 +224,15 @@ def encoded_blocks(
     """The documents of all files under the words of a vocabulary; those without an id are numbered
     from ``first_number``."""
     counted = _counted_blocks(reading, tokenizer, first_number)
-    return _encoded(counted, vocabulary, reading.options)
+    return _encoded(counted, vocabulary, reading.map_here)
 
 
 def _encoded(
-    blocks: Iterable[CountedBlock], vocabulary: Vocabulary, options: IngestOptions
+    blocks: Iterable[CountedBlock], vocabulary: Vocabulary, map_here: OrderedMap
 ) -> Iterator[EncodedBlock]:
     """In this process: it takes no longer than to send a block."""
     words = pa.array(vocabulary.words, pa.string())
-    return map_here(options.workplace)(partial(encode, words=words), blocks)
+    return map_here(partial(encode, words=words), blocks)
 
 
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+from sparsetopics.executors import open_threads
 from sparsetopics.options import Workplace
 
 Item = TypeVar("Item")
@@ -37,25 +38,30 @@ class OverThreads:
     Threads, not processes: Arrow, numpy, zlib and the kernels release the interpreter lock.
     """
 
+    pool: ThreadPoolExecutor
     n_workers: int
 
     def __call__(
         self, function: Callable[[Item], Result], items: Iterable[Item]
     ) -> Iterator[Result]:
         waiting: deque[Future[Result]] = deque()
-        with ThreadPoolExecutor(self.n_workers) as pool:
-            for item in items:
-                waiting.append(pool.submit(function, item))
-                if len(waiting) > self.n_workers:
-                    yield waiting.popleft().result()
-            while waiting:
+        for item in items:
+            waiting.append(self.pool.submit(function, item))
+            if len(waiting) > self.n_workers:
                 yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
 
 
-def map_here(place: Workplace) -> OrderedMap:
-    """In this process, whatever the workers of ``place`` do: where they had little to do for what
-    would have to travel."""
-    return one_by_one if place.executor == "serial" else OverThreads(place.workers)
+@contextmanager
+def open_map_here(place: Workplace) -> Iterator[OrderedMap]:
+    """Over threads of this process, even if ``place`` has a cluster: for work that takes no longer
+    than to send it. The threads end with the block."""
+    if place.executor == "serial":
+        yield one_by_one
+        return
+    with open_threads(place.workers) as pool:
+        yield OverThreads(pool, place.workers)
 
 
 @contextmanager
@@ -65,7 +71,8 @@ def open_ordered_map(place: Workplace) -> Iterator[OrderedMap]:
     Raises OptionError if Dask is not installed, ClusterError if no scheduler answers.
     """
     if place.executor != "dask":
-        yield map_here(place)
+        with open_map_here(place) as over_threads:
+            yield over_threads
         return
     from sparsetopics.dask_cluster import open_cluster
 

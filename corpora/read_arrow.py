@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from sparsetopics.corpora.arrow_files import open_native, open_parquet
 from sparsetopics.corpora.blocks import PendingBlock, TextBlock
-from sparsetopics.corpora.byte_stream import (
-    BLOCK_BYTES,
-    open_unpacked,
-    reading,
-)
+from sparsetopics.corpora.byte_stream import BLOCK_BYTES, reading
 from sparsetopics.corpora.fields import find_fields
 from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.sources import ReadOptions, SourceFile
-from sparsetopics.corpora.unpacking import PACKED_SUFFIXES
 from sparsetopics.errors import SourceError
 
 _ROWS_AT_ONCE = 1_024
@@ -32,8 +26,8 @@ def read_parquet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[
     for file in files:
         with (
             arrow_errors(file.path),
-            open_arrow(file.path) as source,
-            pq.ParquetFile(source) as table,
+            open_native(file.path) as source,
+            open_parquet(source) as table,
         ):
             names = column_names(table.schema_arrow, str(file.path))
             positions = find_fields(names, options, str(file.path))
@@ -50,7 +44,7 @@ def rows_at_once(n_bytes: int) -> int:
 
 def read_ipc(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     for file in files:
-        with arrow_errors(file.path), open_arrow(file.path) as source:
+        with arrow_errors(file.path), open_native(file.path) as source:
             yield from table_blocks(ipc_batches(source), str(file.path), options)
 
 
@@ -63,17 +57,6 @@ def ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
         yield from (reader.get_batch(index) for index in range(reader.num_record_batches))
     else:
         yield from pa.ipc.open_stream(source)
-
-
-@contextmanager
-def open_arrow(path: Place) -> Iterator[pa.NativeFile]:
-    """The file as something to seek in."""
-    if isinstance(path, Path) and path.suffix not in PACKED_SUFFIXES:
-        with pa.OSFile(str(path)) as source:
-            yield source
-        return
-    with open_unpacked(path) as unpacked, pa.PythonFile(unpacked, mode="r") as source:
-        yield source
 
 
 @contextmanager

@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from sparsetopics.batches import FloatArray, Vectors
-from sparsetopics.corpora.byte_stream import open_bytes, reading
+from sparsetopics.corpora.arrow_files import open_native, open_parquet
+from sparsetopics.corpora.byte_stream import reading
 from sparsetopics.corpora.fields import DEFAULT_ID_FIELD, DEFAULT_LABEL_FIELD
 from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.corpora.places import Place
-from sparsetopics.corpora.read_arrow import arrow_errors, column_names, ipc_batches, open_arrow
+from sparsetopics.corpora.read_arrow import arrow_errors, column_names, ipc_batches
 from sparsetopics.corpora.sources import SourceFile, bare_suffix
 from sparsetopics.corpora.vector_blocks import (
     BLOCK_BYTES,
@@ -56,12 +56,12 @@ def read_csv_numbers(
     numeric; from there on they have to be."""
     for file in files:
         where = str(file.path)
-        with _csv_errors(file.path), open_bytes(file.path) as stream:
-            fields = find_numbers(_open_csv(stream, file.path, {}).schema, options, where)
+        with _csv_errors(file.path), open_native(file.path) as source:
+            fields = find_numbers(_open_csv(source, file.path, {}).schema, options, where)
         strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
         types = strings | dict.fromkeys(fields.values, pa.float64())
-        with _csv_errors(file.path), open_bytes(file.path) as stream:
-            yield from _blocks(_open_csv(stream, file.path, types), fields, where)
+        with _csv_errors(file.path), open_native(file.path) as source:
+            yield from _blocks(_open_csv(source, file.path, types), fields, where)
 
 
 def read_parquet_numbers(
@@ -71,8 +71,8 @@ def read_parquet_numbers(
         where = str(file.path)
         with (
             arrow_errors(file.path),
-            open_arrow(file.path) as source,
-            pq.ParquetFile(source) as table,
+            open_native(file.path) as source,
+            open_parquet(source) as table,
         ):
             fields = find_numbers(table.schema_arrow, options, where)
             check_sizes(source)
@@ -86,7 +86,7 @@ def read_ipc_numbers(
 ) -> Iterator[PendingVectors]:
     for file in files:
         where = str(file.path)
-        with arrow_errors(file.path), open_arrow(file.path) as source:
+        with arrow_errors(file.path), open_native(file.path) as source:
             first_item = 0
             for batch in ipc_batches(source):
                 fields = find_numbers(batch.schema, options, where)
@@ -137,12 +137,12 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _open_csv(
-    stream: object, path: Place, types: dict[str, pa.DataType]
+    source: pa.NativeFile, path: Place, types: dict[str, pa.DataType]
 ) -> pa_csv.CSVStreamingReader:
     """The columns of ``types``, or all to see which are numeric."""
     delimiter = "\t" if bare_suffix(path) == ".tsv" else ","
     return pa_csv.open_csv(
-        stream,
+        source,
         read_options=pa_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
         parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=pa_csv.ConvertOptions(

@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sparsetopics.corpora.arrow_files import open_parquet
 from sparsetopics.corpora.manifest import FileEntry, ShardEntry, file_sha256
 from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.errors import CorpusFormatError
@@ -38,7 +39,7 @@ class StoredShard:
             with self._lock:
                 if not self._verified:
                     self._verify()
-            with pq.ParquetFile(self.path, page_checksum_verification=True) as file:
+            with open_parquet(self.path, check_pages=True) as file:
                 return file.read_row_group(row_group, columns=names, use_threads=False)
         except (OSError, ValueError, IndexError, pa.ArrowException) as error:
             found = (str(error).splitlines() or [type(error).__name__])[0]

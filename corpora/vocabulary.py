@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparsetopics.batches import IntArray
+from sparsetopics.corpora.arrow_files import open_parquet
 from sparsetopics.corpora.arrow_numbers import arrow_numbers, arrow_strings, numbers_of
 from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.errors import CorpusFormatError
@@ -76,7 +77,7 @@ class Vocabulary:
 
 def _read_table(path: Path) -> pa.Table:
     """Words stay a dictionary, so that a short file cannot ask for much memory."""
-    with path.open("rb") as raw, pq.ParquetFile(raw, read_dictionary=["word"]) as file:
+    with path.open("rb") as raw, open_parquet(raw, dictionary_columns=["word"]) as file:
         check_sizes(raw)
         return file.read(list(_COLUMNS), use_threads=False)
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
 from sparsetopics.batches import FloatArray
 from sparsetopics.corpora.archives import check_packing, check_unpacked
+from sparsetopics.corpora.arrow_files import open_parquet
 from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.evaluation.matrix_market import MOST_ENTRIES, read_matrix_market
 from sparsetopics.npy_arrays import read_npy
@@ -87,7 +87,7 @@ def _is_number(text: str) -> bool:
 
 
 def _parquet(path: Path) -> WordWeights:
-    with path.open("rb") as raw, pq.ParquetFile(raw) as file:
+    with path.open("rb") as raw, open_parquet(raw) as file:
         check_sizes(raw)
         return _of_table(file.read(use_threads=False))
 

@@ -56,8 +56,18 @@ def open_executor(workers: int) -> Iterator[Executor]:
         if workers == 1:
             yield SerialExecutor()
             return
-        with ThreadPoolExecutor(workers) as pool:
+        with open_threads(workers) as pool:
             yield ThreadExecutor(pool)
+
+
+@contextmanager
+def open_threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
+    """A pool whose threads end with the block; after an error, without what they have not begun."""
+    pool = ThreadPoolExecutor(n_threads)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 @lru_cache(maxsize=1)

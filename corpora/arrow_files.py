@@ -1,0 +1,57 @@
+"""Files as Arrow reads them without touching a Python object in a thread of its own.
+
+Arrow reads ahead in threads that outlive the read. When such a thread lets go of a Python object
+while the interpreter ends, the process is aborted ("terminate called without an active exception").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sparsetopics.corpora.byte_stream import open_unpacked
+from sparsetopics.corpora.places import Place
+from sparsetopics.corpora.unpacking import PACKED_SUFFIXES
+
+
+def open_parquet(
+    source: Path | IO[bytes] | pa.NativeFile,
+    *,
+    dictionary_columns: Sequence[str] = (),
+    check_pages: bool = False,
+) -> pq.ParquetFile:
+    """A Parquet file that is read in the thread that asks.
+
+    ``dictionary_columns`` stay encoded; ``check_pages`` compares the checksums of pages. Raises
+    what Arrow raises.
+    """
+    return pq.ParquetFile(
+        source,
+        read_dictionary=list(dictionary_columns),
+        page_checksum_verification=check_pages,
+        pre_buffer=False,  # or Arrow's threads would read ahead
+    )
+
+
+@contextmanager
+def open_native(path: Place) -> Iterator[pa.NativeFile]:
+    """The unpacked bytes of a file, which Arrow reads, and seeks in, by itself."""
+    if isinstance(path, Path) and path.suffix not in PACKED_SUFFIXES:
+        with pa.OSFile(str(path)) as source:
+            yield source
+        return
+    # The unpacked copy has no name, so that a process that is killed leaves none behind.
+    with open_unpacked(path) as unpacked, pa.OSFile(f"/dev/fd/{unpacked.fileno()}") as source:
+        yield source
+
+
+def native_reader(data: bytes) -> pa.NativeFile:
+    """``data``, copied to memory that is Arrow's."""
+    sink = pa.BufferOutputStream()
+    sink.write(data)
+    return pa.BufferReader(sink.getvalue())
