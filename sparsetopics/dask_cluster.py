@@ -33,6 +33,8 @@ LOCAL_SETTINGS: dict[str, Any] = {  # of a cluster that is started here
     "distributed.scheduler.allowed-failures": 1000,  # workers that may die over one task
     "distributed.deploy.lost-worker-timeout": "1 hour",  # until which a busy machine restarts one
 }
+CONNECTED = "running"  # status of a client
+LOGGERS = ("asyncio", "distributed", "tornado")  # that tell of a lost scheduler at length
 NO_WORKER_SECONDS = 0.2  # between two looks whether there is a worker
 SETTINGS = {"distributed.admin.large-graph-warning-threshold": "64 GB"}  # a model is no graph
 # Of a task that fails for another reason, such as a shared disk that lags behind; what is wrong
@@ -67,7 +69,11 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
             hint="Install it with `pip install 'sparsetopics[dask]'`.",
         ) from error
     if place.scheduler is not None:
-        with dask.config.set(SETTINGS), _connected(Client, place.scheduler) as client:
+        with (
+            _quiet(),
+            dask.config.set(SETTINGS),
+            _connected(Client, place.scheduler) as client,
+        ):
             yield Cluster(client)
         return
     local_cluster = partial(
@@ -79,11 +85,27 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
         silence_logs=logging.CRITICAL,  # what Dask mends itself
     )
     with (
+        _quiet(),
         dask.config.set(SETTINGS | LOCAL_SETTINGS),
         started(local_cluster) as local,
         started(partial(Client, local, set_as_default=False, direct_to_workers=True)) as client,
     ):
         yield Cluster(client)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep Dask from logging tracebacks of what is raised here as one line."""
+    names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in LOGGERS]
+    loggers = {name: logging.getLogger(name) for name in names}
+    levels = {name: logger.level for name, logger in loggers.items()}
+    for logger in loggers.values():
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for name, level in levels.items():
+            loggers[name].setLevel(level)
 
 
 def started(start: Callable[[], Any]) -> Any:
@@ -155,7 +177,8 @@ class Cluster:
         self, function: Callable[[Item, Value], Result], items: Iterable[Item], value: Value
     ) -> Iterator[Result]:
         """An ``executors.Spread``. The scheduler keeps ``value``: who loses it gets it again."""
-        shared = self._client.submit(_same, value, key=self._new_key(), retries=RETRIES)
+        with _scheduler_errors(self._client):
+            shared = self._client.submit(_same, value, key=self._new_key(), retries=RETRIES)
         listed = list(items)
         choose = self._by_name([str(n) for n in range(len(listed))])
         return self._ordered(function, listed, (shared,), choose)
@@ -197,13 +220,18 @@ class Cluster:
         return chosen.address, sum(worker.n_threads for worker in workers)
 
     def tell_all(self, function: Callable[[], None]) -> None:
-        """Run ``function`` in every worker that is there and soon done with it."""
-        workers = self._client.scheduler_info(n_workers=-1)["workers"]
-        told = [
-            self._client.submit(function, key=self._new_key(), workers=[address])
-            for address in workers
-        ]
-        with suppress(TimeoutError):
+        """Run ``function`` in every worker that is there and soon done with it.
+
+        Nothing is raised, and nothing waited for, if the scheduler is lost: an error that ends the
+        block says so.
+        """
+        if self._client.status != CONNECTED:
+            return
+        with suppress(TimeoutError, ClusterError), _scheduler_errors(self._client):
+            told = [
+                self._client.submit(function, key=self._new_key(), workers=[address])
+                for address in self._client.scheduler_info(n_workers=-1)["workers"]
+            ]
             for future in told:
                 future.result(timeout=PATIENCE)
 
@@ -241,17 +269,18 @@ class Cluster:
     def _submit(
         self, function: Callable[..., Any], item: Any, shared: tuple[Any, ...], address: str
     ) -> _Task:
-        future = self._client.submit(
-            _as_in_driver,
-            self._blas_threads,
-            function,
-            item,
-            *shared,
-            key=self._new_key(),
-            workers=[address],
-            allow_other_workers=True,
-            retries=RETRIES,
-        )
+        with _scheduler_errors(self._client):
+            future = self._client.submit(
+                _as_in_driver,
+                self._blas_threads,
+                function,
+                item,
+                *shared,
+                key=self._new_key(),
+                workers=[address],
+                allow_other_workers=True,
+                retries=RETRIES,
+            )
         return _Task(item, address, future)
 
     def _new_key(self) -> str:
@@ -261,7 +290,7 @@ class Cluster:
     def _workers(self) -> dict[str, _Worker]:
         """By their names, which outlive a restart; waits until there is one, which is told once."""
         until_told = PATIENCE
-        while not (workers := self._client.scheduler_info(n_workers=-1)["workers"]):
+        while not (workers := self._seen_workers()):
             time.sleep(NO_WORKER_SECONDS)
             until_told -= NO_WORKER_SECONDS
             if -NO_WORKER_SECONDS < until_told <= 0:
@@ -270,6 +299,36 @@ class Cluster:
             str(worker["name"]): _Worker(address, worker["nthreads"])
             for address, worker in workers.items()
         }
+
+    def _seen_workers(self) -> dict[str, Any]:
+        with _scheduler_errors(self._client):
+            seen: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
+        return seen
+
+
+@contextmanager
+def _scheduler_errors(client: Any) -> Iterator[None]:
+    """Turn what Dask raises where the scheduler is lost into a ClusterError."""
+    from concurrent.futures import CancelledError
+
+    try:
+        yield
+    except (TimeoutError, SparsetopicsError):  # the first is an OSError, but not of a connection
+        raise
+    except (CancelledError, OSError) as error:
+        raise _lost(error) from error
+    except Exception as error:
+        if client.status == CONNECTED:
+            raise
+        raise _lost(error) from error  # a closed client has errors of no kind of their own
+
+
+def _lost(error: Exception) -> ClusterError:
+    return ClusterError(
+        "the Dask cluster",
+        found=f"its scheduler lost ({type(error).__name__})",
+        wanted="one that stays",
+    )
 
 
 def blas_threads() -> int:
@@ -322,12 +381,11 @@ def _rank(worker: str, item: str) -> bytes:
 
 def _result(future: Any, patience: float) -> Any:
     """TimeoutError if it takes longer; what the task raises, if it is that."""
-    from concurrent.futures import CancelledError
-
     from distributed import KilledWorker
 
     try:
-        return future.result(timeout=patience)
+        with _scheduler_errors(future.client):
+            return future.result(timeout=patience)
     except TimeoutError:
         if future.status == "error":
             raise future.exception() from None
@@ -338,10 +396,4 @@ def _result(future: Any, patience: float) -> Any:
             found=f"{error.allowed_failures + 1} workers that died over the same batch",
             wanted="workers with enough memory",
             hint="Or raise distributed.scheduler.allowed-failures where the scheduler runs.",
-        ) from error
-    except (CancelledError, OSError) as error:
-        raise ClusterError(
-            "the Dask cluster",
-            found=f"its scheduler lost ({type(error).__name__})",
-            wanted="one that stays",
         ) from error

@@ -1,0 +1,43 @@
+"""A Dask scheduler and its worker as processes of their own, which a test may kill."""
+
+import json
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+SECONDS_TO_START = 120
+
+
+@contextmanager
+def dask_processes(folder, *options):
+    """Yield the address of a scheduler and its process; ``options`` are of both commands."""
+    file = folder / "scheduler.json"
+    common = ("--scheduler-file", str(file), *options)
+    started = []
+    try:
+        started.append(_start("scheduler", "--host", "127.0.0.1", "--port", "0", *common))
+        address = _address(file, started[0])
+        started.append(_start("worker", *common, "--nthreads", "1", "--host", "127.0.0.1"))
+        yield address, started[0]
+    finally:
+        for process in reversed(started):
+            process.kill()
+            process.wait()
+
+
+def _start(name, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.dask_{name}", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def _address(file, process):
+    last = time.monotonic() + SECONDS_TO_START
+    while time.monotonic() < last and process.poll() is None:
+        if file.exists() and file.read_text().endswith("}"):
+            return json.loads(file.read_text())["address"]
+        time.sleep(0.05)
+    raise AssertionError("no scheduler came up")
