@@ -12,6 +12,8 @@ import click
 
 from sparsetopics.errors import OptionError
 
+NEVER_FROM_FILES = ("scheduler",)
+
 
 def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--config``; what the file says becomes the default of the options that it names."""
@@ -46,6 +48,13 @@ def read_config(path: Path, ctx: click.Context) -> dict[str, Any]:
     values = {}
     for key, value in _read_toml(path).items():
         where = f"{path}, {key}"
+        if key in NEVER_FROM_FILES:
+            raise OptionError(
+                where,
+                found="an address in a file",
+                wanted=f"--{key} on the command line",
+                hint="Whoever answers there can run code here.",
+            )
         if key not in options:
             raise OptionError(
                 where,

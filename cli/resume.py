@@ -8,6 +8,7 @@ from typing import get_args
 
 import click
 
+from sparsetopics.cli.workplace_options import scheduler_option
 from sparsetopics.options import ExecutorName
 
 
@@ -29,7 +30,7 @@ from sparsetopics.options import ExecutorName
     type=click.Choice(get_args(ExecutorName)),
     help="Who makes the local steps, as for `train`. Default: as it was.",
 )
-@click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster. Default: as it was.")
+@scheduler_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(

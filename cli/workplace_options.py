@@ -30,15 +30,14 @@ class WorkplaceChoices:
         return path.absolute() if self.executor == "dask" else path
 
 
-def _with_port(ctx: click.Context, param: click.Parameter, address: str | None) -> str | None:
-    """Dask waits for an address without a port, and then fails with a traceback."""
-    if address is not None and ":" not in address.rpartition("//")[2]:
-        raise click.BadParameter(f"{address!r} has no port; tcp://host:8786 has.", ctx, param)
-    return address
-
-
 threads_option = click.option(  # of commands that work in this process alone
     "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Threads."
+)
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Dask cluster to use, such as tcp://head:8786; never taken from a file. "
+    "Default: $DASK_SCHEDULER_ADDRESS, or else one that is started on this machine.",
 )
 WORKERS_HELP = "Threads, or processes that dask starts; never changes the result."
 EXECUTOR_OPTIONS = [
@@ -50,12 +49,7 @@ EXECUTOR_OPTIONS = [
         help="This process works alone, or a Dask cluster does most, that of --scheduler or one of "
         "--workers processes; never changes the result.",
     ),
-    click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        callback=_with_port,
-        help="Of a Dask cluster, such as tcp://host:8786.",
-    ),
+    scheduler_option,
 ]
 WORKPLACE_OPTIONS = [
     click.option("--workers", type=int, default=1, show_default=True, help=WORKERS_HELP),

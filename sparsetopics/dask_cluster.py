@@ -9,6 +9,7 @@ it got before, even after others have come or gone. Others may take over.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,6 +37,7 @@ LOCAL_SETTINGS: dict[str, Any] = {  # of a cluster that is started here
 CONNECTED = "running"  # status of a client
 LOGGERS = ("asyncio", "distributed", "tornado")  # that tell of a lost scheduler at length
 NO_WORKER_SECONDS = 0.2  # between two looks whether there is a worker
+SCHEDULER_VARIABLE = "DASK_SCHEDULER_ADDRESS"  # which every client of Dask obeys
 SETTINGS = {"distributed.admin.large-graph-warning-threshold": "64 GB"}  # a model is no graph
 # Of a task that fails for another reason, such as a shared disk that lags behind; what is wrong
 # with data or options is so wherever it is tried.
@@ -54,9 +56,12 @@ Value = TypeVar("Value")
 
 @contextmanager
 def open_cluster(place: Workplace) -> Iterator[Cluster]:
-    """The cluster of ``place``, or one of processes of this machine, with one thread each.
+    """The cluster of ``place`` or of the environment, or else one of processes of this machine,
+    with one thread each.
 
-    Raises OptionError if Dask is not installed, ClusterError if no scheduler answers.
+    Whoever answers as the scheduler can run code in this process, so the address never comes from
+    a file. Certificates for ``tls://`` are those of Dask's own configuration. Raises OptionError
+    if Dask is not installed, ClusterError if no scheduler answers.
     """
     try:
         import dask
@@ -68,12 +73,9 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
             wanted="Dask distributed",
             hint="Install it with `pip install 'sparsetopics[dask]'`.",
         ) from error
-    if place.scheduler is not None:
-        with (
-            _quiet(),
-            dask.config.set(SETTINGS),
-            _connected(Client, place.scheduler) as client,
-        ):
+    address = chosen_scheduler(place)
+    if address is not None:
+        with _quiet(), dask.config.set(SETTINGS), _connected(Client, address) as client:
             yield Cluster(client)
         return
     local_cluster = partial(
@@ -81,7 +83,7 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
         n_workers=place.workers,
         threads_per_worker=1,
         memory_limit=0,  # who trains knows how much the collection takes
-        dashboard_address=":0",  # any port, so that none is taken
+        dashboard_address="127.0.0.1:0",  # any port, but none that other machines reach
         silence_logs=logging.CRITICAL,  # what Dask mends itself
     )
     with (
@@ -91,6 +93,13 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
         started(partial(Client, local, set_as_default=False, direct_to_workers=True)) as client,
     ):
         yield Cluster(client)
+
+
+def chosen_scheduler(place: Workplace) -> str | None:
+    """The address that was given, else that of the environment; None for a cluster of our own."""
+    if place.executor != "dask":
+        return None
+    return place.scheduler or os.environ.get(SCHEDULER_VARIABLE) or None
 
 
 @contextmanager
@@ -121,8 +130,17 @@ def started(start: Callable[[], Any]) -> Any:
 
 
 def _connected(client: Any, address: str) -> Any:
+    if ":" not in address.rpartition("//")[2]:  # Dask would wait for it, and then fail otherwise
+        raise ClusterError(address, found="no port", wanted="an address such as tcp://head:8786")
     try:
         return started(partial(client, address, timeout=CONNECT_SECONDS, set_as_default=False))
+    except (TypeError, RuntimeError) as error:  # what Dask says of settings that do not fit
+        raise ClusterError(
+            address,
+            found=f"settings of Dask that do not fit ({error})",
+            wanted="those of the scheduler",
+            hint="tls:// needs certificates: see docs/how-to/clusters.md.",
+        ) from error
     except (OSError, ValueError) as error:
         raise ClusterError(
             address,

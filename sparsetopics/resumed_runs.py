@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from sparsetopics.errors import RunError
 from sparsetopics.kinds import MODELS
-from sparsetopics.options import ExecutorName, TrainingOptions
+from sparsetopics.options import ExecutorName, TrainingOptions, Workplace
 from sparsetopics.run_files import (
     PLAN_FILE,
     SETTINGS_FILE,
@@ -24,6 +25,8 @@ from sparsetopics.run_plans import RunPlan, check_data, plan_of, plan_record
 from sparsetopics.runs import check_folder
 from sparsetopics.trained_runs import RunHooks, RunResult, go_on, task_of
 from sparsetopics.training_folder import clear_finished, is_training, old_training
+
+_LOG = logging.getLogger(__name__)  # whose warnings go to stderr
 
 Watch = Callable[[TrainingOptions], AbstractContextManager[RunHooks]]
 
@@ -47,10 +50,12 @@ def resume_run(
     """Train on from the last lap that was kept, to ``laps`` or as many as were asked for.
 
     The run is, but for times, what it would have been without the interruption. ``workers`` are as
-    many as before, ``executor`` and ``scheduler`` the former ones unless either is given. ``watch``
-    makes the hooks. Raises RunError if ``run`` is no run, if its state is damaged, of another
-    version or, with more ``laps``, gone, or if its data have changed; OutputError if another
-    process trains it.
+    many as before, ``executor`` is the former one unless it is given. ``scheduler`` is never taken
+    from the run, since whoever answers there can run code here: a run that Dask trained goes on
+    with processes of this machine unless an address is given or in DASK_SCHEDULER_ADDRESS, and a
+    warning says so. ``watch`` makes the hooks. Raises RunError if ``run`` is no run, if its state
+    is damaged, of another version or, with more ``laps``, gone, or if its data have changed;
+    OutputError if another process trains it.
     """
     if not is_training(run):
         clear_finished(run)
@@ -63,9 +68,8 @@ def resume_run(
                 folder.close(plan_record(plan, finished=True), keep=plan.keep_state)
             return Resumed(_result(run), None)
         plan = _changed(replace(plan, out=run), laps, workers)
-        if executor is not None or scheduler is not None:
-            plan = replace(plan, executor=executor or plan.executor, scheduler=scheduler)
-        _ = plan.workplace  # before data are read
+        plan = replace(plan, executor=executor or plan.executor, scheduler=scheduler)
+        _warn_of_local_cluster(plan.workplace, executor)  # before data are read
         if folder.checkpoint.exists():
             began_from = plan.start_run or plan.first_start  # that was for the beginning
             plan = replace(plan, start_run=None, first_start=began_from)
@@ -74,6 +78,19 @@ def resume_run(
         folder.write_plan(plan_record(plan))
         with watch(plan.options) as hooks:
             return Resumed(go_on(plan, task, folder, hooks), plan.options)
+
+
+def _warn_of_local_cluster(place: Workplace, executor: ExecutorName | None) -> None:
+    """Say where a run goes on whose cluster nobody has named again."""
+    if executor is not None or place.executor != "dask":
+        return
+    from sparsetopics.dask_cluster import chosen_scheduler
+
+    if chosen_scheduler(place) is None:
+        _LOG.warning(
+            "--workers %d: processes of this machine work. Repeat --scheduler to use its cluster.",
+            place.workers,
+        )
 
 
 def _changed(plan: RunPlan, laps: int | None, workers: int | None) -> RunPlan:

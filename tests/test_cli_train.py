@@ -52,12 +52,12 @@ def trace_of(folder):
     return [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
 
 
-def test_an_address_without_a_port_is_refused_before_dask_waits_for_it(tmp_path):
-    place = ("--executor", "dask", "--scheduler", "tcp://head")
+def test_an_address_without_a_port_is_refused_before_dask_waits_for_it(prepared, tmp_path):
+    place = ("--executor", "dask", "--scheduler", "tcp://head", "--quiet")
 
-    message = run("train", tmp_path, *place, "--out", tmp_path / "run", status=2).stderr
+    message = run("train", prepared / "corpus", *place, "--out", tmp_path / "run", status=1).stderr
 
-    assert "'tcp://head' has no port" in message
+    assert "tcp://head: found no port, wanted an address such as tcp://head:8786" in message
 
 
 def test_a_run_is_written_and_reported(train, tmp_path):
