@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sparsetopics.errors import OutputError, RunError
+from sparsetopics.errors import ClusterError, OutputError, RunError
 from sparsetopics.outputs import output_folder, refuse_inputs, written
 from sparsetopics.own_folders import RUN
 from sparsetopics.run_files import (
@@ -254,11 +254,14 @@ _TRAINS = "trains there"
 
 @contextmanager
 def _told(folder: TrainingFolder) -> Iterator[None]:
-    """Say how to continue when the disk refuses or the process is stopped."""
+    """Say how to continue when the disk refuses, workers are lost or the process is stopped."""
     try:
         yield
     except OSError as error:
         raise refused(folder.run, error, _way_on(folder)) from error
+    except ClusterError as error:
+        error.args = (f"{error} {_way_on(folder)}",)
+        raise
     except KeyboardInterrupt as stop:
         stop.args = (f"interrupted. {_way_on(folder)}",)
         raise
