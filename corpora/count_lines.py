@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +52,7 @@ class Pairs(NamedTuple):
 class Documents(NamedTuple):
     """Consecutive documents, all of their lines."""
 
+    source: str  # the file, for errors
     triples: NDArray[np.int64]
     first: int  # number of the first document
     n_docs: int
@@ -62,6 +63,8 @@ def parse(block: LineBlock, layout: LineLayout) -> Pairs:
 
     Raises SourceError at a line of another form, or a count that is not whole.
     """
+    if b"x" in block.data or b"X" in block.data:  # Arrow takes 0x10 for 16
+        return _parse_each(block, layout)
     types = [pa.int64()] * len(layout.columns)
     if layout.is_real:
         types[layout.columns.index("count")] = pa.float64()
@@ -96,6 +99,8 @@ def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
         if not line.strip():
             continue
         try:
+            if b"_" in line:  # Python takes 1_0 for 10
+                raise ValueError("an underscore")
             rows.append([kind(n) for kind, n in zip(kinds, line.split(), strict=True)])
         except ValueError as error:
             many = {2: "two", 3: "three"}[len(kinds)]
@@ -156,7 +161,7 @@ def whole_documents(
         last = int(waiting[-1, 0]) if len(waiting) else first
         _check_empty(last, n_pairs, path)
         complete = int(np.searchsorted(waiting[:, 0], last))  # the last document may go on
-        yield from _pieces(waiting[:complete], first, last)
+        yield from _pieces(str(path), waiting[:complete], first, last)
         waiting, first = waiting[complete:], last
     if n_pairs != size.n_pairs:
         raise SourceError(
@@ -166,7 +171,7 @@ def whole_documents(
             hint="The file may be cut off.",
         )
     _check_empty(size.n_docs, n_pairs, path)
-    yield from _pieces(waiting, first, size.n_docs + 1)
+    yield from _pieces(str(path), waiting, first, size.n_docs + 1)
 
 
 def _check_empty(n_docs: int, n_pairs: int, path: Place) -> None:
@@ -180,12 +185,14 @@ def _check_empty(n_docs: int, n_pairs: int, path: Place) -> None:
         )
 
 
-def _pieces(triples: NDArray[np.int64], first: int, stop: int) -> Iterator[Documents]:
+def _pieces(
+    source: str, triples: NDArray[np.int64], first: int, stop: int
+) -> Iterator[Documents]:
     """The documents from ``first`` to before ``stop``, not too many at once: most may be empty."""
     for start in range(first, stop, _DOCS_AT_ONCE):
         end = min(start + _DOCS_AT_ONCE, stop)
         low, high = np.searchsorted(triples[:, 0], (start, end))
-        yield Documents(triples[low:high], start, end - start)
+        yield Documents(source, triples[low:high], start, end - start)
 
 
 def check_pairs(
@@ -218,21 +225,51 @@ def check_pairs(
 def count_documents(
     documents: Documents, words: pa.StringArray, n_docs_before: int
 ) -> CountedBlock:
-    """The documents as rows, under their numbers; a word given twice in one is added up."""
+    """The documents as rows, under their numbers; a word given twice in one is added up.
+
+    Raises SourceError for a sum of more than ``LARGEST_COUNT``.
+    """
     rows, word_ids, counts = documents.triples.T
     indptr = np.searchsorted(rows, documents.first + np.arange(documents.n_docs + 1))
-    matrix = csr_array(
-        (counts.astype(np.uint32), word_ids.astype(np.int32) - 1, indptr),
-        (documents.n_docs, len(words)),
+    matrix = csr_array((counts, word_ids - 1, indptr), (documents.n_docs, len(words)))
+    summed = add_up(
+        matrix, lambda row: f"{documents.source}, document {documents.first + row}", words
     )
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
     numbers = np.arange(documents.first, documents.first + documents.n_docs) + n_docs_before
-    return CountedBlock(
-        pa.array(numbers).cast(pa.string()),
-        pa.nulls(documents.n_docs, pa.string()),
-        words,
+    nothing = pa.nulls(documents.n_docs, pa.string())
+    return CountedBlock(pa.array(numbers).cast(pa.string()), nothing, words, *summed)
+
+
+class SummedCounts(NamedTuple):
+    """Word counts of documents, each word once in a document."""
+
+    indptr: IntArray  # (n_docs + 1,)
+    word_ids: NDArray[np.int32]  # (n_pairs,)
+    word_counts: NDArray[np.uint32]  # (n_pairs,) above zero
+
+
+def add_up(
+    matrix: csr_array,  # (n_docs, n_words) of int64, each entry from 0 to LARGEST_COUNT
+    where: Callable[[int], str],  # the place of a row, for the error
+    words: pa.StringArray,  # (n_words,)
+) -> SummedCounts:
+    """Add up the counts of a word that a document gives several times; ``matrix`` is used up.
+
+    Raises SourceError for a sum of more than ``LARGEST_COUNT``.
+    """
+    matrix.sum_duplicates()  # in 64 bits: fewer than 2**31 counts of 32 bits cannot overflow
+    matrix.eliminate_zeros()
+    if matrix.data.max(initial=0) > LARGEST_COUNT:
+        pair = int(np.argmax(matrix.data > LARGEST_COUNT))
+        row = int(np.searchsorted(matrix.indptr, pair, side="right")) - 1
+        raise SourceError(
+            where(row),
+            found=f"counts of {words[matrix.indices[pair]].as_py()!r} that add up to "
+            f"{matrix.data[pair]}",
+            wanted=f"{LARGEST_COUNT} at most",
+        )
+    return SummedCounts(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int32),
-        matrix.data,
+        matrix.data.astype(np.uint32),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import chain
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def documents_of_gensim(
 
 def _pairs(document: Any, number: int) -> list[tuple[float, float]]:
     try:
-        return [(int(word), float(count)) for word, count in document]
+        return [(index(word), float(count + 0)) for word, count in document]  # no texts
     except (TypeError, ValueError) as error:
         raise SourceError(
             f"bow, document {number}",

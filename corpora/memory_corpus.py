@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from sparsetopics.batches import DocumentBatch, WordCounts
 from sparsetopics.corpora.blocks import CountedBlock, TextBlock
@@ -176,30 +176,44 @@ def _rows_of(whole: DocumentBatch, rows: Any, names: list[str]) -> DocumentRows:
 
 def _canonical(counts: Any) -> csr_array:
     """Sorted, duplicates summed, no zeros, counts as uint32 if whole and else float32."""
-    matrix = csr_array(counts, copy=True)
+    # Coordinates are summed by the conversion to rows, in the type that they have then.
+    is_of_rows = not issparse(counts) or counts.format == "csr"
+    matrix = csr_array(counts if is_of_rows else _widened(counts), copy=True)
     _check_counts(matrix)
-    matrix.sum_duplicates()
+    if not matrix.has_canonical_format:
+        matrix = _widened(matrix)
+        matrix.sum_duplicates()
+        _check_counts(matrix)
     matrix.eliminate_zeros()
     matrix.data = _narrow(matrix.data)
     return matrix
 
 
+def _widened(counts: Any) -> Any:
+    """The sparse matrix with numbers of 64 bits, whole if they are, so that sums are exact."""
+    kind = counts.dtype.kind
+    if kind == "f" or counts.dtype == np.uint64:
+        return counts.astype(np.float64)
+    return counts.astype(np.int64) if kind in "bui" else counts
+
+
 def _check_counts(matrix: csr_array) -> None:
     if matrix.dtype.kind not in "biuf":
         raise ShapeError("counts", found=f"type {matrix.dtype}", wanted="real numbers")
-    bad = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= LARGEST_COUNT)))
+    largest = np.float64(LARGEST_COUNT)  # which float32 would round up
+    bad = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= largest)))
     if len(bad):
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
         raise ShapeError(
             f"counts, row {row}, column {matrix.indices[bad[0]]}",
             found=f"{matrix.data[bad[0]]}",
-            wanted=f"counts of zero or more, {LARGEST_COUNT:,} at most",
+            wanted=f"counts of zero or more, {LARGEST_COUNT:,} at most, also where several add up",
         )
 
 
 def _narrow(data: Any) -> WordCounts:
     whole = np.issubdtype(data.dtype, np.bool_) or (
-        (data == np.floor(data)).all() and data.max(initial=0) <= np.iinfo(np.uint32).max
+        (data == np.floor(data)).all()
     )
     narrow: WordCounts = data.astype(np.uint32 if whole else np.float32)
     return narrow

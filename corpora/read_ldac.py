@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from sparsetopics.corpora.blocks import CountedBlock, PendingBlock
 from sparsetopics.corpora.byte_stream import LineBlock, line_blocks
-from sparsetopics.corpora.count_lines import LARGEST_COUNT
+from sparsetopics.corpora.count_lines import LARGEST_COUNT, add_up
 from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.sources import ReadOptions, SourceFile
 from sparsetopics.corpora.word_lists import read_words, words_beside
@@ -56,21 +56,10 @@ def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:
     pairs = np.delete(numbers, heads).reshape(-1, 2)
     indptr = np.concatenate(([0], np.cumsum(n_pairs)))
     _check_pairs(block, pairs, indptr, len(words))
-    matrix = csr_array(
-        (pairs[:, 1].astype(np.uint32), pairs[:, 0].astype(np.int32), indptr),
-        (len(n_pairs), len(words)),
-    )
-    matrix.sum_duplicates()
-    matrix.eliminate_zeros()
+    matrix = csr_array((pairs[:, 1], pairs[:, 0], indptr), (len(n_pairs), len(words)))
+    summed = add_up(matrix, lambda row: f"{block.source}, line {block.first_line + row}", words)
     nothing = pa.nulls(len(n_pairs), pa.string())
-    return CountedBlock(
-        nothing,
-        nothing,
-        words,
-        matrix.indptr.astype(np.int64),
-        matrix.indices.astype(np.int32),
-        matrix.data,
-    )
+    return CountedBlock(nothing, nothing, words, *summed)
 
 
 def _pairs_of_lines(data: bytes) -> NDArray[np.int64]:

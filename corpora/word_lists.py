@@ -11,7 +11,7 @@ from sparsetopics.corpora.byte_stream import read_utf8
 from sparsetopics.corpora.places import Place
 from sparsetopics.errors import SourceError
 
-_ENTRY = re.compile(r"(\d{1,9})\t([^\t]+)\t\d+")  # of gensim: id, word, document frequency
+_ENTRY = re.compile(r"([0-9]{1,9})\t([^\t]+)\t[0-9]+")  # of gensim: id, word, document frequency
 _GZ = ("", ".gz", ".zst")
 
 
