@@ -8,7 +8,8 @@ import struct
 import weakref
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -100,8 +101,8 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
     """The files of an archive by name; links and those that are hidden, or of macOS's making, left
     out.
 
-    Raises SourceError if it is damaged or encrypted, if a name points out of it, or if its
-    members claim more data than it has.
+    Raises SourceError if it is damaged or encrypted, if a name points out of it, if two members
+    have the same name, or if its members claim more data than it has.
     """
     archive = Archive(path)
     with zip_errors(str(path)):
@@ -119,9 +120,10 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
             wanted="an archive of separate files",
         )
     check_unpacked(sum(info.file_size for info in infos), n_bytes, str(path))
-    names = sorted({info.filename for info in infos})
-    members = [ZipMember(archive, PurePosixPath(name)) for name in names]
-    return [member for member in members if not _is_hidden(member.inside)]
+    members = [ZipMember(archive, PurePosixPath(info.filename)) for info in infos]
+    shown = [member for member in members if not _is_hidden(member.inside)]
+    refuse_twice([str(member.inside) for member in shown], str(path))
+    return sorted(shown, key=lambda member: str(member.inside))
 
 
 def _opened(path: Path | RemoteFile) -> zipfile.ZipFile:
@@ -171,6 +173,18 @@ def _is_link(info: zipfile.ZipInfo) -> bool:
 
 def _is_hidden(inside: PurePosixPath) -> bool:
     return inside.parts[0] == "__MACOSX" or any(part[0] == "." for part in inside.parts)
+
+
+def refuse_twice(names: Sequence[str], where: str) -> None:
+    """SourceError if two members have the same name, of which a reader would see only the last."""
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise SourceError(
+            where,
+            found=f"two members called {twice!r}",
+            wanted="different names",
+            hint="Pack the files again under different names.",
+        )
 
 
 def check_packing(info: zipfile.ZipInfo, where: str) -> None:

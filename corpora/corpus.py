@@ -121,13 +121,13 @@ class Corpus:
     @classmethod
     def from_texts(
         cls,
-        texts: Iterable[str],
+        texts: Iterable[str | None],
         *,
         tokenizer: TokenizerOptions | None = None,
         pruning: PruningOptions = DEFAULT_PRUNING,
         vocabulary: Vocabulary | None = None,
     ) -> Corpus:
-        """Make a corpus in memory; document ids are running numbers.
+        """Make a corpus in memory; document ids are running numbers. None is an empty document.
 
         With ``vocabulary``, its words are used as they are and nothing is pruned; without
         ``tokenizer``, text is cut as it was for that vocabulary. Raises SourceError if no word or

@@ -185,9 +185,7 @@ def _check_empty(n_docs: int, n_pairs: int, path: Place) -> None:
         )
 
 
-def _pieces(
-    source: str, triples: NDArray[np.int64], first: int, stop: int
-) -> Iterator[Documents]:
+def _pieces(source: str, triples: NDArray[np.int64], first: int, stop: int) -> Iterator[Documents]:
     """The documents from ``first`` to before ``stop``, not too many at once: most may be empty."""
     for start in range(first, stop, _DOCS_AT_ONCE):
         end = min(start + _DOCS_AT_ONCE, stop)

@@ -21,15 +21,36 @@ class Fields(NamedTuple):
 
 
 def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Fields:
-    """Look up the columns; SourceError if one that was named, or the text, is not there."""
+    """Look up the columns; SourceError if one that was named, or the text, is not there, or if
+    there are two of one name."""
     for field in (options.text_field, options.id_field, options.label_field):
         if field is not None and field not in names:
             raise no_field(field, names, where)
+    for field in fields_of(options):
+        if names.count(field) > 1:
+            raise two_fields(field, where)
     positions = {name: position for position, name in enumerate(names)}
-    return Fields(
-        positions.get(options.id_field or DEFAULT_ID_FIELD),
-        positions.get(options.label_field or DEFAULT_LABEL_FIELD),
-        positions[options.text_field],
+    doc_id, label, text = map(positions.get, fields_of(options))
+    assert text is not None  # looked for above
+    return Fields(doc_id, label, text)
+
+
+def fields_of(options: ReadOptions) -> tuple[str, str, str]:
+    """The names of the fields that hold id, label and text."""
+    return (
+        options.id_field or DEFAULT_ID_FIELD,
+        options.label_field or DEFAULT_LABEL_FIELD,
+        options.text_field,
+    )
+
+
+def two_fields(field: str, where: str) -> SourceError:
+    """The error for a field that is there twice: nothing says which one is meant."""
+    return SourceError(
+        where,
+        found=f"two fields {field!r}",
+        wanted="one",
+        hint="Rename one of them, or name another with --text-field, --id-field or --label-field.",
     )
 
 

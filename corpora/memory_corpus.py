@@ -64,7 +64,7 @@ class MemoryDocuments(NamedTuple):
 
 
 def documents_of_texts(
-    texts: Iterable[str],
+    texts: Iterable[str | None],
     tokenizer: TokenizerOptions | None,
     pruning: PruningOptions,
     given: Vocabulary | None,
@@ -103,7 +103,7 @@ def documents_of_blocks(
     return MemoryDocuments(vocabulary, groups, n_skipped, n_unknown)
 
 
-def _text_blocks(texts: Iterable[str]) -> Iterator[TextBlock]:
+def _text_blocks(texts: Iterable[str | None]) -> Iterator[TextBlock]:
     """Texts under running numbers, a row group at a time."""
     remaining = iter(texts)
     start = 0
@@ -113,11 +113,13 @@ def _text_blocks(texts: Iterable[str]) -> Iterator[TextBlock]:
         start += len(some)
 
 
-def _as_strings(texts: list[str], start: int) -> pa.StringArray:
+def _as_strings(texts: list[str | None], start: int) -> pa.StringArray:
     for number, text in enumerate(texts, start):
-        if not isinstance(text, str):
+        if not (text is None or isinstance(text, str)):
             raise SourceError(
-                f"texts[{number}]", found=f"{type(text).__name__} {text!r:.40}", wanted="a string"
+                f"texts[{number}]",
+                found=f"{type(text).__name__} {text!r:.40}",
+                wanted="a string or None",
             )
     return pa.array(texts, pa.string())
 
@@ -212,8 +214,6 @@ def _check_counts(matrix: csr_array) -> None:
 
 
 def _narrow(data: Any) -> WordCounts:
-    whole = np.issubdtype(data.dtype, np.bool_) or (
-        (data == np.floor(data)).all()
-    )
+    whole = np.issubdtype(data.dtype, np.bool_) or ((data == np.floor(data)).all())
     narrow: WordCounts = data.astype(np.uint32 if whole else np.float32)
     return narrow

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparsetopics.corpora.archives import check_packing, check_unpacked
+from sparsetopics.corpora.archives import check_packing, check_unpacked, refuse_twice
 from sparsetopics.corpora.byte_stream import open_bytes, open_unpacked, reading
 from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.sources import SourceFile
@@ -159,6 +159,7 @@ def _zip_errors(path: Place) -> Iterator[None]:
 
 def _check_members(archive: zipfile.ZipFile, where: str) -> None:
     infos = archive.infolist()
+    refuse_twice([info.filename for info in infos], where)
     for info in infos:
         check_packing(info, f"{where}, {info.filename}")
     n_packed = sum(info.compress_size for info in infos)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -12,13 +13,14 @@ import pyarrow.json as pj
 
 from sparsetopics.corpora.blocks import PendingBlock, TextBlock
 from sparsetopics.corpora.byte_stream import LineBlock, line_blocks
-from sparsetopics.corpora.fields import DEFAULT_ID_FIELD, DEFAULT_LABEL_FIELD, no_field
+from sparsetopics.corpora.fields import fields_of, no_field, two_fields
 from sparsetopics.corpora.sources import ReadOptions, SourceFile
 from sparsetopics.errors import SourceError
-from sparsetopics.small_files import parse_json
 
 
 def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+    """A text of null, or none at all, is an empty document; but if no object in the first block
+    of a file has the field, its name is taken to be wrong."""
     for file in files:
         for block in line_blocks(file.path, options.encoding_errors):
             yield partial(_decode, block, options)
@@ -44,9 +46,9 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
             ),
         )
         table.validate(full=True)  # an escaped half of a surrogate pair gives bytes of no text
-    except pa.ArrowInvalid:
+    except pa.ArrowInvalid:  # a field given twice among others
         return None
-    needed = [options.text_field, options.id_field, options.label_field]
+    needed = [options.id_field, options.label_field]
     lacking = [f for f in needed if f and (f not in types or table[f].null_count)]
     if lacking or table.num_rows != block.data.count(b"\n"):
         return None
@@ -55,29 +57,21 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
             table[field].combine_chunks().cast(pa.string())
             if field in types
             else pa.nulls(table.num_rows, pa.string())
-            for field in (_id_field(options), _label_field(options), options.text_field)
+            for field in fields_of(options)
         )
     )
-
-
-def _id_field(options: ReadOptions) -> str:
-    return options.id_field or DEFAULT_ID_FIELD
-
-
-def _label_field(options: ReadOptions) -> str:
-    return options.label_field or DEFAULT_LABEL_FIELD
 
 
 def _field_types(data: bytes, options: ReadOptions) -> dict[str, pa.DataType] | None:
     """Arrow types of the wanted fields by the first line; None if only a close look can tell."""
     try:
-        first = parse_json(data[: data.index(b"\n")])
+        first = _parsed(data[: data.index(b"\n")])
     except ValueError:
         return None
     if not isinstance(first, dict) or type(first.get(options.text_field)) is not str:
         return None
     types = {options.text_field: pa.string()}
-    for field in (_id_field(options), _label_field(options)):
+    for field in fields_of(options)[:2]:
         if type(first.get(field)) in (str, int):
             types[field] = pa.string() if isinstance(first[field], str) else pa.int64()
         elif json.dumps(field).encode() in data:  # odd here, or first seen in a later line
@@ -88,33 +82,79 @@ def _field_types(data: bytes, options: ReadOptions) -> dict[str, pa.DataType] | 
 def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
     """Line by line; raises SourceError at the first line that is no document."""
     rows = []
+    misnamed: SourceError | None = None  # the error if no line has a field of this name
+    has_text = False
     for number, line in enumerate(block.data.split(b"\n"), start=block.first_line):
-        if line.strip():
-            rows.append(_decode_line(line, f"{block.source}, line {number}", options))
+        if not line.strip():
+            continue
+        where = f"{block.source}, line {number}"
+        record = _record(line, where, options)
+        has_text = has_text or options.text_field in record
+        misnamed = misnamed or no_field(options.text_field, list(record), where)
+        rows.append(_row(record, where, options))
+    if misnamed and not has_text and block.first_line == 1:
+        raise misnamed
     columns = zip(*rows, strict=True) if rows else ((), (), ())
     return TextBlock(*(pa.array(column, pa.string()) for column in columns))
 
 
-def _decode_line(
-    line: bytes, where: str, options: ReadOptions
-) -> tuple[str | None, str | None, str]:
+def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Any]:
+    """The object of a line, in which no field of ours is given twice."""
     try:
-        record = parse_json(line)
+        record = _parsed(line)
     except ValueError as error:
         raise SourceError(where, found=f"no JSON ({error})", wanted="one object a line") from error
     if not isinstance(record, dict):
         raise SourceError(where, found=f"JSON {_kind(record)}", wanted="an object")
-    for field in (options.text_field, options.id_field, options.label_field):
+    if isinstance(record, _Repetitive):
+        for field in fields_of(options):
+            if field in record.twice:
+                raise two_fields(field, where)
+    return record
+
+
+class _Repetitive(dict[str, Any]):
+    """An object some of whose fields are given twice, of which it has the last."""
+
+    twice: frozenset[str]
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(members)
+    if len(record) == len(members):
+        return record
+    repetitive = _Repetitive(record)
+    names = Counter(name for name, _ in members)
+    repetitive.twice = frozenset(name for name, count in names.items() if count > 1)
+    return repetitive
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+
+
+def _parsed(line: bytes) -> Any:
+    """What JSON says; ValueError for anything that is none, or is nested too deeply."""
+    try:
+        return _DECODER.decode(line.decode())
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _row(
+    record: dict[str, Any], where: str, options: ReadOptions
+) -> tuple[str | None, str | None, str | None]:
+    for field in (options.id_field, options.label_field):
         if field is not None and field not in record:
             raise no_field(field, list(record), where)
-    text = record[options.text_field]
-    if not isinstance(text, str):
+    id_field, label_field, text_field = fields_of(options)
+    text = record.get(text_field)
+    if text is not None and not isinstance(text, str):
         raise SourceError(
-            where, found=f"{_kind(text)} in field {options.text_field!r}", wanted="a string"
+            where, found=f"{_kind(text)} in field {text_field!r}", wanted="a string or null"
         )
-    doc_id = _name_of(record, _id_field(options), where, options)
-    label = _name_of(record, _label_field(options), where, options)
-    return doc_id, label, _encodable(text, where, options)
+    doc_id = _name_of(record, id_field, where, options)
+    label = _name_of(record, label_field, where, options)
+    return doc_id, label, None if text is None else _encodable(text, where, options)
 
 
 def _name_of(record: dict[str, Any], field: str, where: str, options: ReadOptions) -> str | None:
@@ -146,4 +186,5 @@ def _encodable(text: str, where: str, options: ReadOptions) -> str:
 
 def _kind(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
-    return "null" if value is None else names.get(type(value), "a number")
+    said = next((name for kind, name in names.items() if isinstance(value, kind)), "a number")
+    return "null" if value is None else said

@@ -97,9 +97,9 @@ def test_one_string_is_no_list_of_texts():
         Corpus.from_texts("a text, not letters")
 
 
-def test_a_text_that_is_none_is_named():
-    with pytest.raises(SourceError, match=r"texts\[1\]: found NoneType"):
-        Corpus.from_texts(["fine", None])
+def test_a_text_that_is_no_text_is_named():
+    with pytest.raises(SourceError, match=r"texts\[1\]: found int 5, wanted a string"):
+        Corpus.from_texts(["fine", 5])
 
 
 @given(

@@ -1,5 +1,6 @@
 """Packed files and zip archives give what the plain files give, and say where they are broken."""
 
+import io
 import zipfile
 
 import numpy as np
@@ -15,6 +16,8 @@ from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.sources import find_files
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.errors import SourceError
+from sparsetopics.evaluation.topic_matrix import read_topic_matrix
+from sparsetopics.evaluation.weight_files import READERS
 
 TEXTS = make_texts(40)
 
@@ -127,6 +130,30 @@ def test_members_that_share_their_data_are_refused(tmp_path):
 
     with pytest.raises(SourceError, match="wanted an archive of separate files"):
         find_files([path], lambda _: True, or_all=False)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "deep/a.jsonl"])
+def test_two_members_of_one_name_are_refused(name, tmp_path):
+    path = zipped(tmp_path / "a.zip", {"fine.txt": "words", name: "first"})
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr(name, "second")
+
+    with pytest.raises(SourceError, match=rf"a\.zip: found two members called '{name}', wanted"):
+        ingest([path], tmp_path / "corpus")
+
+
+def test_two_arrays_of_one_name_are_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, values=np.eye(3), topic_word=np.eye(3))
+    again = io.BytesIO()
+    np.save(again, np.eye(3))
+    with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
+        archive.writestr("values.npy", again.getvalue())
+
+    with pytest.raises(SourceError, match=r"two members called 'values\.npy'"):
+        ingest_vectors([path], tmp_path / "corpus")
+    with pytest.raises(SourceError, match=r"two members called 'values\.npy'"):
+        read_topic_matrix(path, ["a", "b", "c"], READERS[".npz"])
 
 
 @pytest.mark.parametrize("members", [{}, {"notes.md": "no"}])

@@ -295,3 +295,80 @@ def test_gensims_bag_of_words_in_python():
 def test_what_is_no_bag_of_words(bow, error, found):
     with pytest.raises(error, match=found):
         Corpus.from_gensim(bow, {0: "owl", 1: "cat"})
+
+
+LARGEST = 4_294_967_295
+TWICE = f"add up to {2 * LARGEST}, wanted {LARGEST} at most"
+
+
+@pytest.mark.usefixtures("vocabulary", "block_bytes")
+@pytest.mark.parametrize(
+    ("name", "lines", "where"),
+    [
+        ("a.ldac", ["0", f"2 1:{LARGEST} 1:{LARGEST}"], "line 2"),
+        ("a.mtx", [f"3 2 {LARGEST}"] * 2, "document 3"),
+        ("docword.a.txt", ["4", "4", "2", *[f"3 2 {LARGEST}"] * 2], "document 3"),
+    ],
+)
+def test_counts_that_add_up_to_too_much_are_refused(tmp_path, name, lines, where):
+    path = (market if name == "a.mtx" else written)(tmp_path / name, lines)
+
+    with pytest.raises(SourceError, match=f"{name}, {where}: found counts of 'cat' that {TWICE}"):
+        ingest([path], tmp_path / "corpus")
+
+
+@pytest.mark.usefixtures("vocabulary", "block_bytes")
+def test_counts_that_add_up_to_the_largest_are_kept(tmp_path):
+    lines = ["4", "4", "2", f"3 2 {LARGEST - 1}", "3 2 1"]
+
+    found = ingested(written(tmp_path / "docword.a.txt", lines), tmp_path)
+
+    assert found == {"3": {"cat": LARGEST}}
+
+
+@pytest.mark.parametrize("kind", [np.uint32, np.uint64, np.float64, np.uint8])
+@pytest.mark.parametrize("form", [csr_array, coo_array, csc_array])
+def test_repeated_entries_of_a_matrix_are_added_up_exactly(kind, form):
+    most = 200 if kind is np.uint8 else LARGEST
+    given = np.array([most, most], kind), np.array([1, 1])
+    if form is coo_array:
+        counts = coo_array((given[0], (np.array([0, 0]), given[1])), (1, 2))
+    elif form is csr_array:
+        counts = csr_array((*given, np.array([0, 2])), (1, 2))
+    else:
+        counts = csc_array((given[0], np.array([0, 0]), np.array([0, 0, 2])), (1, 2))
+
+    if kind is np.uint8:
+        assert documents_of(Corpus.from_csr(counts, ["owl", "cat"])) == {"0": {"cat": 400}}
+    else:
+        with pytest.raises(ShapeError, match=r"counts, row 0, column 1: found 8589934590"):
+            Corpus.from_csr(counts, ["owl", "cat"])
+
+
+def test_a_count_that_is_too_large_by_one_as_float32():
+    with pytest.raises(ShapeError, match=r"row 0, column 0: found 4294967296\.0"):
+        Corpus.from_csr(csr_array(np.array([[2.0**32]], np.float32)), ["owl"])
+
+
+def test_pairs_of_gensim_add_up():
+    dictionary = Dictionary([["owl", "cat"]])
+    with pytest.raises(ShapeError, match="found 8589934590"):
+        Corpus.from_gensim([[(0, LARGEST), (0, LARGEST)]], dictionary)
+    with pytest.raises(SourceError, match="bow, document 0: found"):
+        Corpus.from_gensim([[(0, "1_0")]], dictionary)
+
+
+@pytest.mark.usefixtures("vocabulary", "block_bytes")
+@pytest.mark.parametrize("number", ["0x10", "0X1", "1_0"])
+@pytest.mark.parametrize("column", [0, 1, 2])
+@pytest.mark.parametrize("banner", ["integer", "real"])
+def test_what_only_programs_take_for_numbers_is_refused(tmp_path, number, column, banner):
+    numbers = ["1", "1", "1"]
+    numbers[column] = number
+    line = " ".join(numbers)
+    matrix = market(tmp_path / "a.mtx", [line], banner, (20, 4))
+    collection = written(tmp_path / "docword.a.txt", ["20", "4", "1", line])
+
+    for path, where in ((matrix, 5), (collection, 4)):
+        with pytest.raises(SourceError, match=f"line {where}: found '{line}', wanted three"):
+            ingest([path], tmp_path / "corpus")

@@ -99,7 +99,7 @@ def test_json_lines_need_not_be_alike(tmp_path):
     lines = [
         '{"text": "one"}',
         "",
-        '{"id": 5, "text": "two", "label": null, "text": "two again"}',
+        '{"id": 5, "text": "two", "label": null, "x": {"text": 1, "text": 2}, "x": 3}',
         '{"id": "six", "text": "\\u00e9", "label": 1.5, "extra": {"deep": [1]}}',
         '{"text": "four", "label": true}',
     ]
@@ -107,7 +107,7 @@ def test_json_lines_need_not_be_alike(tmp_path):
 
     assert read([path]) == [
         (None, None, "one"),
-        ("5", None, "two again"),
+        ("5", None, "two"),
         ("six", "1.5", "é"),
         (None, "true", "four"),
     ]
@@ -122,7 +122,8 @@ def test_json_lines_need_not_be_alike(tmp_path):
         b'{"text": "a", "id": 12345678901234567890}\n',
         b'{"text": "\\ud83d\\ude00 \\u0000"}\n{"text": "x"}\n',
         b'{"text": "a", "x": NaN}\n',
-        b'{"text": "a"}\n{"text": "a", "text": "b"}\n',
+        b'{"text": "a"}\n{"text": "a", "x": 1, "x": 2}\n',
+        b'{"text": "a"}\n{"text": null}\n{}\n{"text": "b"}\n',
     ],
 )
 def test_lines_read_at_once_are_as_lines_read_one_by_one(lines, tmp_path, monkeypatch):
@@ -147,10 +148,12 @@ def test_an_escaped_half_pair_is_refused_or_replaced(tmp_path):
     [
         ("not json", "no JSON"),
         ("[1, 2]", "JSON a list"),
-        ('{"body": "x"}', "fields 'body', wanted a field 'text'"),
-        ("{}", r"fields \(none\)"),
         ('{"text": 5}', "a number in field 'text'"),
-        ('{"text": null}', "null in field 'text'"),
+        ('{"text": {"a": 1, "a": 2}}', "an object in field 'text'"),
+        ('{"text": "x", "text": "y"}', "two fields 'text', wanted one"),
+        ('{"text": null, "text": "y"}', "two fields 'text', wanted one"),
+        ('{"text": "x", "id": 1, "\\u0069d": 1}', "two fields 'id', wanted one"),
+        ('{"label": "x", "text": "x", "label": null}', "two fields 'label', wanted one"),
         ('{"text": "x", "label": ["y"]}', "a list in field 'label'"),
         ('{"text": "x"} {"text": "y"}', "no JSON"),
     ],
@@ -162,6 +165,85 @@ def test_a_bad_json_line_is_named(tmp_path, line, found, n_before, monkeypatch):
 
     with pytest.raises(SourceError, match=f"line {n_before + 1}: found {found}"):
         read([path])
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [('{"body": "x"}', "fields 'body'"), ("\n{}\n{}", r"fields \(none\)")],
+)
+def test_a_text_field_that_no_line_has_is_named(lines, found, tmp_path):
+    path = written(tmp_path / "a.jsonl", lines)
+
+    with pytest.raises(SourceError, match=rf"line \d: found {found}.*wanted a field 'text'"):
+        read([path])
+
+
+def nulls_of_table(path):
+    texts = pa.table({"text": ["one word", None, "one"], "id": IDS})
+    write = pq.write_table if path.suffix == ".parquet" else feather.write_feather
+    write(texts, path)
+
+
+WITHOUT_TEXT = {
+    "a.csv": lambda path: written(path, "id,text\na,one word\nb,\nc,one\n"),
+    "a.jsonl": lambda path: written(
+        path,
+        '{"id": "a", "text": "one word"}\n{"id": "b", "text": null}\n{"id": "c", "text": "one"}',
+    ),
+    "lacking.jsonl": lambda path: written(
+        path, '{"id": "b"}\n{"id": "a", "text": "one word"}\n{"id": "c", "text": "one"}'
+    ),
+    "a.parquet": nulls_of_table,
+    "a.feather": nulls_of_table,
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_TEXT)
+def test_a_document_without_text_is_an_empty_one_in_every_format(name, tmp_path):
+    WITHOUT_TEXT[name](tmp_path / name)
+
+    summary = ingest([tmp_path / name], tmp_path / "corpus")
+
+    assert (summary.n_documents, summary.n_skipped, summary.n_tokens) == (2, 1, 3)
+    assert next(Corpus.open(tmp_path / "corpus").doc_ids()) == ["a", "c"]
+
+
+def test_a_document_without_text_is_an_empty_one_in_memory():
+    of_table = Corpus.from_table(pa.table({"text": ["one word", None, "one"]}))
+    of_texts = Corpus.from_texts(["one word", None, "one"])
+
+    for corpus in (of_table, of_texts):
+        assert (corpus.n_docs, corpus.n_skipped, corpus.n_tokens) == (2, 1, 3)
+    with pytest.raises(SourceError, match="no words in 2 documents"):
+        Corpus.from_table(pa.table({"text": pa.nulls(2)}))
+
+
+def two_columns(name):
+    columns = {"text": "word", "id": "a", "label": "x"} | {"other": "y"}
+    names = [*columns, name]
+    return names, [columns[each] for each in names]
+
+
+@pytest.mark.parametrize("field", ["text", "id", "label"])
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.arrows"])
+def test_two_columns_of_one_name_are_refused_if_they_are_read(name, field, tmp_path):
+    path = tmp_path / name
+    for twice, refused in ((field, True), ("other", False)):
+        names, row = two_columns(twice)
+        table = pa.Table.from_arrays([pa.array([value]) for value in row], names)
+        if path.suffix == ".parquet":
+            pq.write_table(table, path)
+        elif path.suffix == ".arrows":
+            with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as out:
+                out.write_table(table)
+        else:
+            mark = "\t" if path.suffix == ".tsv" else ","
+            written(path, f"{mark.join(names)}\n{mark.join(row)}\n")
+        if refused:
+            with pytest.raises(SourceError, match=f"{name}: found two fields '{field}', wanted"):
+                read([path])
+        else:
+            assert read([path]) == [("a", "x", "word")]
 
 
 def test_a_field_that_was_named_must_be_there(tmp_path):
