@@ -7,41 +7,67 @@ them is not used: it ends the process when a file's statistics do not fit its sc
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from typing import IO, NamedTuple
+import struct
+from collections.abc import Iterable, Iterator
+from typing import IO, NamedTuple, cast
+
+import pyarrow as pa
 
 from sparsetopics.corpora.thrift import Struct, read_struct
 
 MOST_UNPACKED = 1 << 28  # bytes of a row group, whatever it has on disk
 LARGEST_RATIO = 250  # of unpacked to packed bytes beyond that
+_LENGTH = struct.Struct("<I")
 _MAGIC = b"PAR1"
 _BYTES_OF_VALUE = 8
 _LARGEST = 1 << 60  # bytes
 _HEAD_BYTES = (1 << 8, 1 << 16, 1 << 24)  # to read for a head; statistics may make it long
 
 
+_CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
+_UNKNOWN = "unknown"
+_BYTE_ARRAY = 6  # a type: strings
+_DELTA_BYTE_ARRAY = 7  # an encoding: strings by what they share with the one before
+
+
 class Chunk(NamedTuple):
     """A column of a row group."""
 
+    name: str  # of the column, or of that which it is nested in
     start: int  # of its first page, in the file
     n_packed: int  # bytes
     n_values: int
+    codec: str | None  # that its pages are packed with, as Arrow calls it
     is_nested: bool
+    is_of_strings: bool
 
 
 class Page(NamedTuple):
     """What the head of a page says."""
 
+    place: int  # of what comes after it, in the file
     n_head: int  # bytes of it
     n_packed: int  # bytes after it
     n_unpacked: int
     is_dictionary: bool
+    is_incremental: bool  # strings that begin as the one before
 
 
-def check_sizes(file: IO[bytes]) -> int:
-    """ValueError if a row group unpacks to too much; the size of the largest dictionary, bytes."""
+class Shared(NamedTuple):
+    """A page with strings that many rows may hold again, though they are stored once."""
+
+    page: Page
+    codec: str | None
+
+
+def check_sizes(file: IO[bytes]) -> dict[str, list[Shared]]:
+    """The pages of each column of strings that rows may share.
+
+    Raises ValueError if a row group unpacks to too much.
+    """
     n_bytes = file.seek(0, os.SEEK_END)
-    n_seen = largest_dictionary = 0
+    n_seen = 0
+    shared: dict[str, list[Shared]] = {}
     for group in row_groups(file):
         n_unpacked = n_packed = 0
         for chunk in group:
@@ -53,11 +79,52 @@ def check_sizes(file: IO[bytes]) -> int:
                 n_seen += page.n_head + page.n_packed
                 if n_seen > n_bytes:
                     raise ValueError("pages that share their data")
-                if page.is_dictionary:
-                    largest_dictionary = max(largest_dictionary, page.n_unpacked)
-        if n_unpacked > max(MOST_UNPACKED, LARGEST_RATIO * n_packed):
-            raise ValueError(f"{n_packed:,} bytes that unpack to {n_unpacked:,} or more")
-    return largest_dictionary
+                if chunk.is_of_strings and (page.is_dictionary or page.is_incremental):
+                    shared.setdefault(chunk.name, []).append(Shared(page, chunk.codec))
+        check_ratio(n_unpacked, n_packed)
+    return shared
+
+
+def longest_shared(file: IO[bytes], pages: Iterable[Shared]) -> int:
+    """A bound of the bytes of a string that rows may share; ValueError for damaged pages."""
+    longest = 0
+    for page, codec in pages:
+        if page.n_unpacked <= longest:
+            continue
+        if page.is_incremental or codec == _UNKNOWN:
+            longest = page.n_unpacked
+        else:
+            longest = max(longest, _longest_of(_page_bytes(file, page, codec)))
+    return longest
+
+
+def _page_bytes(file: IO[bytes], page: Page, codec: str | None) -> bytes:
+    file.seek(page.place)
+    data = file.read(page.n_packed)
+    if codec is None:
+        return data
+    try:
+        return cast(bytes, pa.decompress(data, page.n_unpacked, codec, asbytes=True))
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError("a damaged dictionary of Parquet") from error
+
+
+def _longest_of(dictionary: bytes) -> int:
+    """Each string follows its length, in four bytes."""
+    longest = place = 0
+    unpack, end = _LENGTH.unpack_from, len(dictionary) - 4
+    while place <= end:
+        (length,) = unpack(dictionary, place)
+        if length > longest:
+            longest = length
+        place += 4 + length
+    return min(longest, len(dictionary))
+
+
+def check_ratio(n_unpacked: int, n_packed: int) -> None:
+    """ValueError for more bytes than any data are packed into so few."""
+    if n_unpacked > max(MOST_UNPACKED, LARGEST_RATIO * n_packed):
+        raise ValueError(f"{n_packed:,} bytes that unpack to {n_unpacked:,} or more")
 
 
 def row_groups(file: IO[bytes]) -> list[list[Chunk]]:
@@ -81,7 +148,16 @@ def _chunk(column: Struct) -> Chunk:
     start, dictionary = _size(told[9]), _size(told.get(11, 0))
     if 0 < dictionary < start:
         start = dictionary
-    return Chunk(start, _size(told[7]), _size(told[5]), is_nested=len(told[3]) > 1)
+    path = told[3]
+    return Chunk(
+        path[0].decode(errors="replace"),
+        start,
+        _size(told[7]),
+        _size(told[5]),
+        _CODECS.get(told[4], _UNKNOWN),
+        is_nested=len(path) > 1,
+        is_of_strings=told[1] == _BYTE_ARRAY,
+    )
 
 
 def _size(value: object) -> int:
@@ -105,7 +181,9 @@ def _page_at(file: IO[bytes], place: int) -> Page:
         data = file.read(n_bytes)
         try:
             told, n_head = read_struct(data)
-            return Page(n_head, _size(told[3]), _size(told[2]), is_dictionary=7 in told)
+            sizes = place + n_head, n_head, _size(told[3]), _size(told[2])
         except LookupError:
             continue
+        encodings = told.get(5, {}).get(2), told.get(8, {}).get(4)  # of pages, old and new
+        return Page(*sizes, 7 in told, _DELTA_BYTE_ARRAY in encodings)
     raise ValueError(f"no page of Parquet at byte {place:,}")

@@ -15,12 +15,17 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from sparsetopics.batches import FloatArray, Vectors
-from sparsetopics.corpora.arrow_files import open_native, open_parquet
+from sparsetopics.corpora.arrow_batches import (
+    Wanted,
+    arrow_errors,
+    column_names,
+    ipc_pieces,
+    parquet_pieces,
+)
+from sparsetopics.corpora.arrow_files import open_native
 from sparsetopics.corpora.byte_stream import reading
 from sparsetopics.corpora.fields import DEFAULT_ID_FIELD, DEFAULT_LABEL_FIELD
-from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.corpora.places import Place
-from sparsetopics.corpora.read_arrow import arrow_errors, column_names, ipc_batches
 from sparsetopics.corpora.sources import SourceFile, bare_suffix
 from sparsetopics.corpora.vector_blocks import (
     BLOCK_BYTES,
@@ -61,7 +66,7 @@ def read_csv_numbers(
         strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
         types = strings | dict.fromkeys(fields.values, pa.float64())
         with _csv_errors(file.path), open_native(file.path) as source:
-            yield from _blocks(_open_csv(source, file.path, types), fields, where)
+            yield from _blocks(_open_csv(source, file.path, types), options, where)
 
 
 def read_parquet_numbers(
@@ -69,16 +74,9 @@ def read_parquet_numbers(
 ) -> Iterator[PendingVectors]:
     for file in files:
         where = str(file.path)
-        with (
-            arrow_errors(file.path),
-            open_native(file.path) as source,
-            open_parquet(source) as table,
-        ):
-            fields = find_numbers(table.schema_arrow, options, where)
-            check_sizes(source)
-            n_rows = max(1, BLOCK_BYTES // (8 * len(fields.all)))
-            batches = table.iter_batches(n_rows, columns=fields.all, use_threads=False)
-            yield from _blocks(batches, fields, where)
+        choose = partial(_number_columns, options=options, where=where)
+        batches = (piece.rows for piece in parquet_pieces(file.path, choose))
+        yield from _blocks(batches, options, where)
 
 
 def read_ipc_numbers(
@@ -86,12 +84,14 @@ def read_ipc_numbers(
 ) -> Iterator[PendingVectors]:
     for file in files:
         where = str(file.path)
-        with arrow_errors(file.path), open_native(file.path) as source:
-            first_item = 0
-            for batch in ipc_batches(source):
-                fields = find_numbers(batch.schema, options, where)
-                yield partial(_decode, batch, fields, where, first_item)
-                first_item += len(batch)
+        choose = partial(_number_columns, options=options, where=where)
+        batches = (piece.rows for piece in ipc_pieces(file.path, choose))
+        yield from _blocks(batches, options, where)
+
+
+def _number_columns(schema: pa.Schema, options: VectorReadOptions, where: str) -> Wanted:
+    columns = find_numbers(schema, options, where).all
+    return Wanted(columns, max(1, BLOCK_BYTES // (8 * len(columns))))
 
 
 def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> NumberFields:
@@ -137,12 +137,12 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _open_csv(
-    source: pa.NativeFile, path: Place, types: dict[str, pa.DataType]
+    stream: object, path: Place, types: dict[str, pa.DataType]
 ) -> pa_csv.CSVStreamingReader:
     """The columns of ``types``, or all to see which are numeric."""
     delimiter = "\t" if bare_suffix(path) == ".tsv" else ","
     return pa_csv.open_csv(
-        source,
+        stream,
         read_options=pa_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
         parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
         convert_options=pa_csv.ConvertOptions(
@@ -167,10 +167,12 @@ def _csv_errors(path: Place) -> Iterator[None]:
 
 
 def _blocks(
-    batches: Iterator[pa.RecordBatch], fields: NumberFields, where: str
+    batches: Iterator[pa.RecordBatch], options: VectorReadOptions, where: str
 ) -> Iterator[PendingVectors]:
     first_item = 0
+    fields: NumberFields | None = None
     for batch in batches:
+        fields = fields or find_numbers(batch.schema, options, where)
         yield partial(_decode, batch, fields, where, first_item)
         first_item += len(batch)
 

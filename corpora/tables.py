@@ -7,10 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from sparsetopics.corpora.arrow_batches import pieces
 from sparsetopics.corpora.blocks import TextBlock, with_running_numbers
 from sparsetopics.corpora.memory_corpus import MemoryDocuments, documents_of_blocks
 from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.read_arrow import table_blocks
+from sparsetopics.corpora.read_arrow import table_blocks, text_columns
 from sparsetopics.corpora.sources import ReadOptions
 from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.corpora.vocabulary import Vocabulary
@@ -39,12 +40,13 @@ def _blocks(table: Any, read: ReadOptions) -> Iterator[TextBlock]:
     """Each document with an id, a running number where it has none."""
     n_documents = 0
     try:
-        for pending in table_blocks(_batches(table), _WHERE, read):
+        batches = (_chosen(batch, read) for batch in _batches(table))
+        for pending in table_blocks(pieces(batches, None), _WHERE, read):
             block = pending()
             doc_ids = with_running_numbers(block.doc_ids, n_documents)
             n_documents += len(doc_ids)
             yield block._replace(doc_ids=doc_ids)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, ValueError) as error:
         raise SourceError(
             _WHERE,
             found=str(error).splitlines()[0],
@@ -53,12 +55,11 @@ def _blocks(table: Any, read: ReadOptions) -> Iterator[TextBlock]:
         ) from error
 
 
+def _chosen(batch: pa.RecordBatch, read: ReadOptions) -> pa.RecordBatch:
+    return batch.select(text_columns(batch.schema, read, _WHERE).columns)
+
+
 def _batches(table: Any) -> Iterator[pa.RecordBatch]:
-    for batch in _whole_batches(table):
-        yield from (batch.slice(at, _ROWS_AT_ONCE) for at in range(0, len(batch), _ROWS_AT_ONCE))
-
-
-def _whole_batches(table: Any) -> Iterator[pa.RecordBatch]:
     """As they come, which may be all in one."""
     if hasattr(table, "with_format") and hasattr(table, "iter"):  # Hugging Face: knows its order
         for part in table.with_format("arrow").iter(batch_size=_ROWS_AT_ONCE):

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
 from sparsetopics.batches import FloatArray
-from sparsetopics.corpora.archives import check_packing, check_unpacked
+from sparsetopics.corpora.archives import check_packing, check_unpacked, refuse_twice
+from sparsetopics.corpora.arrow_batches import Wanted, parquet_batches, pieces
 from sparsetopics.corpora.arrow_files import open_parquet
-from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.evaluation.matrix_market import MOST_ENTRIES, read_matrix_market
 from sparsetopics.npy_arrays import read_npy
 
@@ -28,6 +28,7 @@ NPZ_KEY = "topic_word"
 VOCABULARY_SUFFIX = ".vocab"
 INDEX_NAMES = ("", "__index_level_0__")  # of a data frame's row labels in CSV and Parquet
 MOST_BYTES = 2**31 - 1  # of a block of CSV
+_ROWS_AT_ONCE = 1 << 16
 LONG_TYPES = {"topic": pa.int64(), "word": pa.string(), "probability": pa.float64()}
 
 
@@ -46,6 +47,7 @@ def _npy(path: Path) -> WordWeights:
 
 def _npz(path: Path) -> WordWeights:
     with zipfile.ZipFile(path) as archive:
+        refuse_twice(archive.namelist(), str(path))
         info = archive.getinfo(f"{NPZ_KEY}.npy")
         check_packing(info, str(path))
         check_unpacked(info.file_size, info.compress_size, str(path))
@@ -88,8 +90,10 @@ def _is_number(text: str) -> bool:
 
 def _parquet(path: Path) -> WordWeights:
     with path.open("rb") as raw, open_parquet(raw) as file:
-        check_sizes(raw)
-        return _of_table(file.read(use_threads=False))
+        schema = file.schema_arrow
+        batches = parquet_batches(raw, file, Wanted(schema.names, _ROWS_AT_ONCE))
+        rows = [piece.rows for piece in pieces(batches, path.stat().st_size)]
+        return _of_table(pa.Table.from_batches(rows, schema))
 
 
 def _mallet(path: Path) -> WordWeights:

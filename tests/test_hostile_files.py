@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
@@ -23,11 +24,20 @@ from collections_on_disk import documents_of
 from sparsetopics import small_files
 from sparsetopics.cli.config_file import read_config
 from sparsetopics.cli.train import command as train_command
-from sparsetopics.corpora import archives, parquet_sizes, read_arrow, read_images
+from sparsetopics.corpora import (
+    archives,
+    arrow_batches,
+    ipc_sizes,
+    parquet_sizes,
+    read_arrow,
+    read_images,
+)
 from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.formats import find_collection
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
-from sparsetopics.corpora.parquet_sizes import check_sizes
+from sparsetopics.corpora.parquet_sizes import check_sizes, longest_shared
+from sparsetopics.corpora.sources import ReadOptions
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError, OptionError, OutputError, RunError, SourceError
 from sparsetopics.evaluation.topic_matrix import read_topic_matrix
@@ -198,7 +208,10 @@ def test_every_page_is_seen(version, compression, tmp_path):
                 assert n_heads + sum(p.n_packed for p in found) == column.total_compressed_size
                 assert n_heads + sum(p.n_unpacked for p in found) == column.total_uncompressed_size
                 assert found[0].is_dictionary == column.has_dictionary_page
-        assert check_sizes(raw) > 2_000
+        shared = check_sizes(raw)
+        assert set(shared) == {"name", "label", "long"}
+        longest = {name: longest_shared(raw, pages) for name, pages in shared.items()}
+        assert longest == {"name": 9, "label": 3, "long": 3_000}
 
 
 def test_chunks_that_share_their_pages_are_refused(tmp_path, monkeypatch):
@@ -213,8 +226,131 @@ def test_chunks_that_share_their_pages_are_refused(tmp_path, monkeypatch):
             check_sizes(raw)
 
 
+LONG = "owl " * 250_000
+SHARED = pa.DictionaryArray.from_arrays(pa.array([0] * 3_000), pa.array([LONG]))
+
+
+def views(text, n_rows):
+    """Rows that all point to the same bytes."""
+    _, places, data = pa.array([text], pa.string_view()).buffers()
+    return pa.Array.from_buffers(
+        pa.string_view(), n_rows, [None, pa.py_buffer(places.to_pybytes() * n_rows), data]
+    )
+
+
+def ipc(path, column, name="text", packing=None):
+    kind = pa.ipc.new_stream if path.suffix == ".arrows" else pa.ipc.new_file
+    options = pa.ipc.IpcWriteOptions(compression=packing)
+    table = pa.table({name: column, "x": [0.5] * len(column)})
+    with pa.OSFile(str(path), "wb") as sink, kind(sink, table.schema, options=options) as out:
+        out.write_table(table)
+
+
+def parquet(path, column, name="text", **options):
+    pq.write_table(pa.table({name: column, "x": [0.5] * len(column)}), path, **options)
+
+
+INCREMENTAL = {"use_dictionary": False, "column_encoding": {"text": "DELTA_BYTE_ARRAY"}}
+EXPANDING = {
+    "dictionary.arrow": lambda path: ipc(path, SHARED, packing="zstd"),
+    "dictionary.arrows": lambda path: ipc(path, SHARED, packing="lz4"),
+    "views.arrows": lambda path: ipc(path, views(LONG, 3_000)),
+    "nothing.arrow": lambda path: feather.write_feather(
+        pa.table({"text": pa.nulls(40_000_000)}), path, chunksize=40_000_000
+    ),
+    "dictionary.parquet": lambda path: parquet(path, SHARED),
+    "plain.parquet": lambda path: parquet(path, SHARED, store_schema=False),
+    "increments.parquet": lambda path: parquet(path, [LONG] * 300, **INCREMENTAL),
+}
+
+
+def decoded_in_small_blocks(source):
+    """Whether no block takes much memory, however long reading goes on before it is refused."""
+    before = pa.total_allocated_bytes()
+    collection = find_collection([source], None)
+    for pending in collection.format.read(collection.files, ReadOptions()):
+        assert pending().texts.nbytes < 20 << 20
+        assert pa.total_allocated_bytes() - before < 300 << 20
+
+
+@pytest.mark.parametrize("name", EXPANDING)
+def test_rows_that_expand_without_end_are_refused(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(arrow_batches, "MOST_UNPACKED", 100 << 20)
+    EXPANDING[name](tmp_path / name)
+
+    with pytest.raises(SourceError, match=r"whose rows expand to [\d,]+ or more, wanted"):
+        decoded_in_small_blocks(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["dictionary.arrow", "dictionary.parquet"])
+def test_labels_that_expand_without_end_are_refused_beside_vectors(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(arrow_batches, "MOST_UNPACKED", 100 << 20)
+    write = parquet if name.endswith("parquet") else ipc
+    write(tmp_path / name, SHARED, "label")
+
+    refused(tmp_path / name, tmp_path, "whose rows expand to", ingest_vectors)
+
+
+def test_weights_of_words_that_expand_without_end_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrow_batches, "MOST_UNPACKED", 100 << 20)
+    path = tmp_path / "a.parquet"
+    pq.write_table(
+        pa.table({"topic": [0] * 3_000, "word": SHARED, "probability": [0.5] * 3_000}), path
+    )
+
+    with pytest.raises(RunError, match="whose rows expand to"):
+        read_topic_matrix(path, ["owl"], READERS[".parquet"])
+
+
+@pytest.mark.parametrize("name", ["a.arrow", "a.arrows"])
+def test_an_ipc_bomb_is_refused_before_it_is_unpacked(name, tmp_path, small_bombs):
+    ipc(tmp_path / name, [LONG] * 3, packing="zstd")
+
+    refused(tmp_path / name, tmp_path, r"bytes that unpack to 3,0\d\d,\d\d\d or more")
+
+
+@pytest.mark.parametrize("name", ["a.arrow", "a.arrows"])
+@pytest.mark.parametrize("packing", [None, "zstd", "lz4"])
+def test_every_ipc_message_is_seen(name, packing, tmp_path):
+    """What the heads announce is what Arrow allocates."""
+    rng = np.random.default_rng(0)
+    table = pa.table({"text": [str(n) for n in range(500)], "number": rng.random(500)})
+    table = table.append_column("label", pa.array(["owl", None] * 250).dictionary_encode())
+    kind = pa.ipc.new_stream if name.endswith("s") else pa.ipc.new_file
+    options = pa.ipc.IpcWriteOptions(compression=packing)
+    path = tmp_path / name
+    with pa.OSFile(str(path), "wb") as sink, kind(sink, table.schema, options=options) as out:
+        out.write_table(table, max_chunksize=200)
+
+    with path.open("rb") as file:
+        found = [(m.is_dictionary, ipc_sizes.n_unpacked(file, m)) for m in ipc_sizes.messages(file)]
+
+    of_rows = [n_bytes for is_dictionary, n_bytes in found if not is_dictionary and n_bytes]
+    assert len([1 for is_dictionary, _ in found if is_dictionary]) == 1
+    if packing is None:
+        assert not of_rows
+    else:
+        least = [batch.nbytes - 100 for batch in table.to_batches(max_chunksize=200)]
+        assert len(of_rows) == 3
+        assert all(n_bytes > n for n_bytes, n in zip(of_rows, least, strict=True))
+        assert sum(of_rows) < 2 * table.nbytes
+
+
+def test_what_repeats_is_read_in_pieces(tmp_path):
+    """Long strings that repeat are no bomb in a file that is long enough."""
+    texts = pa.array([f"owl {n} " * 20_000 for n in range(8)])
+    column = pa.DictionaryArray.from_arrays(pa.array([n % 8 for n in range(200)]), texts)
+    for name, write in (("a.parquet", parquet), ("a.arrow", ipc)):
+        write(tmp_path / name, column)
+        collection = find_collection([tmp_path / name], None)
+        blocks = [p() for p in collection.format.read(collection.files, ReadOptions())]
+        assert len(blocks) == 3
+        assert [t for b in blocks for t in b.texts.to_pylist()] == column.to_pylist()
+
+
 def test_rows_that_share_a_long_string_are_read_one_by_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(read_arrow, "_MOST_DECODED", 1 << 20)
+    monkeypatch.setattr(arrow_batches, "MOST_DECODED", 1 << 20)
+    monkeypatch.setattr(arrow_batches, "BLOCK_BYTES", 1 << 20)
     monkeypatch.setattr(read_arrow, "BLOCK_BYTES", 1 << 20)
     text = pa.DictionaryArray.from_arrays(pa.array([0] * 90), pa.array(["owl " * 100_000]))
     pq.write_table(pa.table({"text": text}), tmp_path / "a.parquet", store_schema=False)

@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from collections_on_disk import documents_of, make_texts
-from sparsetopics.corpora import read_arrow, tables
+from sparsetopics.corpora import arrow_batches, read_arrow
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.pruning import PruningOptions
@@ -73,7 +73,7 @@ KINDS = {
 @pytest.mark.parametrize("block_bytes", [read_arrow.BLOCK_BYTES, 500])
 def test_every_table_gives_the_documents_of_its_texts(kind, block_bytes, monkeypatch):
     monkeypatch.setattr(read_arrow, "BLOCK_BYTES", block_bytes)
-    monkeypatch.setattr(tables, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(arrow_batches, "BLOCK_BYTES", block_bytes)
     expected = documents_of(Corpus.from_texts(TEXTS))
 
     corpus = Corpus.from_table(KINDS[kind](TABLE))
