@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.workplace_options import threads_option
 from sparsetopics.kinds import LIKELIHOODS
 from sparsetopics.options import LikelihoodName
 
 
 @click.command()
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("corpus", type=NAMED_PATH)
 @click.option(
     "--models",
     required=True,
@@ -27,7 +28,7 @@ from sparsetopics.options import LikelihoodName
 @click.option("--overwrite", is_flag=True, help="Replace what is in the folder.")
 @click.option(
     "--heldout",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Score on this corpus. Default: a part of CORPUS that no model is trained on.",
 )
 @click.option(

@@ -10,7 +10,11 @@ from typing import Any
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.errors import OptionError
+from sparsetopics.regular_files import open_regular
+
+LARGEST_CONFIG = 1 << 20  # bytes
 
 NEVER_FROM_FILES = ("scheduler",)
 
@@ -19,7 +23,7 @@ def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--config``; what the file says becomes the default of the options that it names."""
     return click.option(
         "--config",
-        type=click.Path(path_type=Path),
+        type=NAMED_PATH,
         metavar="FILE.toml",
         is_eager=True,
         expose_value=False,
@@ -75,7 +79,11 @@ def _key(option: click.Option) -> str:
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with open_regular(path) as file:
+            data = file.read(LARGEST_CONFIG + 1)
+        if len(data) > LARGEST_CONFIG:
+            raise ValueError(f"more than {LARGEST_CONFIG:,} bytes")
+        return tomllib.loads(data.decode())
     except OSError as error:
         found = error.strerror or str(error)
         raise OptionError(str(path), found=found, wanted="a readable TOML file") from error
@@ -91,7 +99,7 @@ def _check_value(where: str, value: Any, option: click.Option, ctx: click.Contex
         raise OptionError(where, found=_shown(value), wanted=wanted)
     try:
         option.type.convert(value, option, ctx)
-    except (click.BadParameter, OverflowError) as error:
+    except (click.BadParameter, OptionError, OverflowError) as error:
         choices = list(option.type.choices) if isinstance(option.type, click.Choice) else []
         hint = _nearest(str(value), choices)
         raise OptionError(where, found=repr(value), wanted=wanted, hint=hint) from error

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.errors import CorpusFormatError
 from sparsetopics.exports.targets import CORPUS_TARGETS
 
-_CORPUS = click.argument("corpus", type=click.Path(path_type=Path))
+_CORPUS = click.argument("corpus", type=NAMED_PATH)
 _OF_A_PART = ("n_documents", "n_tokens", "n_items", "n_columns")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

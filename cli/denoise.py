@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.workplace_options import threads_option
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("images", metavar="IMAGE...", type=click.Path(path_type=Path), nargs=-1,
+@click.argument("run", type=NAMED_PATH)
+@click.argument("images", metavar="IMAGE...", type=NAMED_PATH, nargs=-1,
                 required=True)  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the folder if it exists.")
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--clean",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Folder with the clean images, under the same names, to say how well it went.",
 )
 @click.option(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.workplace_options import WorkplaceChoices, workplace_options
 
 
@@ -20,11 +21,9 @@ def _at_least_one(
 
 
 @click.command()
-@click.argument(
-    "runs", metavar="RUN...", type=click.Path(path_type=Path), nargs=-1, callback=_at_least_one
-)
-@click.argument("heldout", type=click.Path(path_type=Path))
-@click.option("--report", type=click.Path(path_type=Path), help="Also write an HTML page.")
+@click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, callback=_at_least_one)
+@click.argument("heldout", type=NAMED_PATH)
+@click.option("--report", type=NAMED_PATH, help="Also write an HTML page.")
 @click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
 @click.option(
     "--alpha",
@@ -40,7 +39,7 @@ def _at_least_one(
 )
 @click.option(
     "--coherence-corpus",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Count documents in which words meet, for NPMI and u_mass, here, for instance in the "
     "training corpus. Default: HELDOUT.",
 )
@@ -115,7 +114,7 @@ def command(
         runs, where.seen_from_there(heldout), where.place, alpha, unpickle, coherence_corpus,
         texts, text_field, seed, report, overwrite,
     )  # fmt: skip
-    cards = score_models(plan)
+    cards = score_models(plan, lambda sentence: click.echo(sentence, err=True))
     for card in cards:
         for remark in card.remarks:
             click.echo(f"{card.name}{remark}", err=True)

@@ -7,16 +7,17 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.exports.targets import RUN_TARGETS
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=NAMED_PATH)
 @click.option("--to", "target", type=click.Choice(list(RUN_TARGETS)), required=True, help="Format.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File to write.")
 @click.option(
     "--corpus",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="With --to pyldavis: the documents to show, as a rule those of the training.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the files if they exist.")

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.workplace_options import WorkplaceChoices, workplace_options
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("run", type=NAMED_PATH)
+@click.argument("corpus", type=NAMED_PATH)
 @click.option(
     "--out", type=click.Path(path_type=Path), required=True, help="Parquet file to write."
 )

@@ -14,6 +14,7 @@ from sparsetopics.cli.help_sections import command_with
 from sparsetopics.cli.ingest_documents import DocumentChoices, document_options
 from sparsetopics.cli.ingest_progress import showing_progress
 from sparsetopics.cli.ingest_vectors import VectorChoices, vector_options
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.option_groups import given_options, option_group
 from sparsetopics.cli.workplace_options import EXECUTOR_OPTIONS, WORKERS_HELP
 from sparsetopics.errors import OptionError
@@ -34,7 +35,7 @@ _HELP_SECTIONS = {
     ),
     "Sources": (
         "format_name", "kind", "text_field", "id_field", "label_field", "vocabulary_file",
-        "encoding_errors",
+        "encoding_errors", "follow_links",
     ),
     "Vectors and images": (
         "columns", "values_field", "patches", "stride", "pca", "whiten", "seed", "projection",
@@ -86,6 +87,7 @@ class _Common(NamedTuple):
     label_field: str | None
     place: Workplace
     overwrite: bool
+    follow_links: bool
 
 
 @click.command(name="ingest", cls=command_with(_HELP_SECTIONS))
@@ -96,7 +98,7 @@ class _Common(NamedTuple):
     "--append",
     "extended",
     metavar="CORPUS",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Add the documents to this corpus instead, under its words and tokeniser settings.",
 )
 @click.option(
@@ -117,6 +119,11 @@ class _Common(NamedTuple):
     "--id-field", help="Field that names a document or item. Default: id if there is one."
 )
 @click.option("--label-field", help="Field that holds a label. Default: label if there is one.")
+@click.option(
+    "--follow-links",
+    is_flag=True,
+    help="Follow links in folders that lead out of them or to other folders; skipped otherwise.",
+)
 @document_options
 @vector_options
 @_where_options
@@ -132,6 +139,7 @@ def command(
     kind: str | None,
     id_field: str | None,
     label_field: str | None,
+    follow_links: bool,
     documents: DocumentChoices,
     vectors: VectorChoices,
     where: _WhereChoices,
@@ -157,8 +165,8 @@ def command(
     """
     if (out is None) == (extended is None):
         raise click.UsageError("Say one of --out and --append.", ctx)
-    common = _Common(format_name, id_field, label_field, where.place, overwrite)
-    is_of_vectors = _checked_kind(ctx, sources, format_name, kind) == _VECTORS
+    common = _Common(format_name, id_field, label_field, where.place, overwrite, follow_links)
+    is_of_vectors = _checked_kind(ctx, sources, common, kind) == _VECTORS
     if out is None:
         assert extended is not None  # one of them is there
         if is_of_vectors:
@@ -224,15 +232,18 @@ def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
     return said
 
 
-def _checked_kind(
-    ctx: click.Context, sources: Sources, format_name: str | None, kind: str | None
-) -> str:
+def _checked_kind(ctx: click.Context, sources: Sources, common: _Common, kind: str | None) -> str:
     """Which corpus the sources make; OptionError for an option that is for the other kind."""
     from sparsetopics.corpora.vector_formats import kind_of_sources
 
     if kind is None:
         wants_vectors = bool(given_options(ctx, VectorChoices))
-        kind = kind_of_sources(sources, format_name, wants_vectors=wants_vectors)
+        kind = kind_of_sources(
+            sources,
+            common.format_name,
+            wants_vectors=wants_vectors,
+            follow_links=common.follow_links,
+        )
     other = _DOCUMENTS if kind == _VECTORS else _VECTORS
     for name in given_options(ctx, _CHOICES[other]):
         raise OptionError(
@@ -265,6 +276,7 @@ def _document_options(common: _Common, chosen: DocumentChoices) -> IngestOptions
         overwrite=common.overwrite,
         executor=common.place.executor,
         scheduler=common.place.scheduler,
+        follow_links=common.follow_links,
     )
 
 
@@ -288,4 +300,5 @@ def _vector_options(common: _Common, chosen: VectorChoices) -> VectorOptions:
         overwrite=common.overwrite,
         executor=common.place.executor,
         scheduler=common.place.scheduler,
+        follow_links=common.follow_links,
     )

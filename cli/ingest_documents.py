@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.option_groups import option_group
 from sparsetopics.errors import OptionError
 
@@ -81,7 +82,7 @@ class DocumentChoices:
 
 
 def _check_stop_word_file(choice: str) -> None:
-    if not Path(choice).exists():
+    if not choice or not Path(choice).exists():
         raise OptionError(
             "--stop-words",
             found=f"{choice!r}, which is no file",
@@ -113,7 +114,7 @@ document_options = option_group(
         ),
         click.option(
             "--vocabulary-file",
-            type=click.Path(path_type=Path),
+            type=NAMED_PATH,
             help="Words of a collection of counts (uci, ldac, matrix-market): one a line, or "
             "gensim's dictionary as text. Default: a file such as vocab.NAME.txt or NAME.vocab "
             "beside it.",
@@ -183,7 +184,7 @@ document_options = option_group(
         click.option("--max-words", type=int, help="Keep only the most frequent words."),
         click.option(
             "--vocabulary",
-            type=click.Path(path_type=Path),
+            type=NAMED_PATH,
             help="Use the words, and the tokeniser settings, of this corpus or run as they are.",
         ),
     ],

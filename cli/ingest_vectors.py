@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.option_groups import option_group
 from sparsetopics.errors import OptionError
 
@@ -82,7 +83,7 @@ vector_options = option_group(
         ),
         click.option(
             "--projection",
-            type=click.Path(path_type=Path),
+            type=NAMED_PATH,
             help="Vectors: project as this corpus was, and read the same columns or patches.",
         ),
     ],

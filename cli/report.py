@@ -7,15 +7,16 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.workplace_options import threads_option
 
 
 @click.command()
-@click.argument("runs", metavar="RUN...", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, required=True)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="HTML page to write.")
 @click.option(
     "--corpus",
-    type=click.Path(path_type=Path),
+    type=NAMED_PATH,
     help="Take example documents or items from here, and count word co-occurrence for NPMI. "
     "Default: the page does without.",
 )

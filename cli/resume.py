@@ -8,12 +8,13 @@ from typing import get_args
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.workplace_options import scheduler_option
 from sparsetopics.options import ExecutorName
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=NAMED_PATH)
 @click.option(
     "--laps",
     type=click.IntRange(min=1),

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
+
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=NAMED_PATH)
 @click.option(
     "--words",
     "n_words",

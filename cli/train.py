@@ -10,6 +10,7 @@ import click
 
 from sparsetopics.cli.config_file import config_option
 from sparsetopics.cli.help_sections import command_with
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.train_options import (
     HELP_SECTIONS,
     CourseChoices,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=command_with(HELP_SECTIONS))
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("corpus", type=NAMED_PATH)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Run folder to write.")
 @click.option("--overwrite/--no-overwrite", help="Replace the run folder if it exists.")
 @config_option

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast, get_args
 
 import click
 
+from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.option_groups import option_group
 from sparsetopics.cli.workplace_options import WORKPLACE_OPTIONS
 from sparsetopics.errors import OptionError
@@ -95,6 +96,8 @@ class ModelChoices:
     @property
     def start_run(self) -> Path | None:
         """The run to go on from."""
+        if self.start == "":  # which pathlib takes for the current folder
+            raise OptionError("start", found="an empty name", wanted="a start or a run")
         return None if self.start is None or self.start in STARTS else Path(self.start)
 
     def training_options(self) -> TrainingOptions:
@@ -357,9 +360,7 @@ course_options = option_group(
             help="Same seed, same bytes.",
         ),
         *WORKPLACE_OPTIONS,
-        click.option(
-            "--heldout", type=click.Path(path_type=Path), help="Score this corpus after every lap."
-        ),
+        click.option("--heldout", type=NAMED_PATH, help="Score this corpus after every lap."),
         click.option(
             "--resident-pairs",
             type=click.IntRange(min=0),

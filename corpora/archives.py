@@ -18,6 +18,7 @@ from typing import IO, Literal, cast
 
 from sparsetopics.corpora.remote import RemoteFile
 from sparsetopics.errors import SourceError
+from sparsetopics.regular_files import check_regular
 
 _UNIX = 3
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # zipfile unpacks others without a bound
@@ -129,6 +130,7 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
 def _opened(path: Path | RemoteFile) -> zipfile.ZipFile:
     """Read in place, but of a service that cannot do that from a copy on disk."""
     if isinstance(path, Path):
+        check_regular(path)
         return zipfile.ZipFile(path)
     stream = path.open("rb")
     if not stream.seekable():

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from sparsetopics.corpora.byte_stream import open_unpacked
 from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.unpacking import PACKED_SUFFIXES
+from sparsetopics.regular_files import check_regular
 
 
 def open_parquet(
@@ -42,6 +43,7 @@ def open_parquet(
 def open_native(path: Place) -> Iterator[pa.NativeFile]:
     """The unpacked bytes of a file, which Arrow reads, and seeks in, by itself."""
     if isinstance(path, Path) and path.suffix not in PACKED_SUFFIXES:
+        check_regular(path)
         with pa.OSFile(str(path)) as source:
             yield source
         return

@@ -15,7 +15,7 @@ from typing import IO, NamedTuple
 
 import pyarrow as pa
 
-from sparsetopics.corpora.places import Place
+from sparsetopics.corpora.places import Place, open_place
 from sparsetopics.corpora.unpacking import PACKED_SUFFIXES, open_packed
 from sparsetopics.errors import SourceError
 
@@ -61,14 +61,14 @@ def _damaged(path: Place, packing: str, error: Exception) -> SourceError:
 def open_bytes(path: Place) -> IO[bytes]:
     """The bytes of a file, unpacked if its name ends in .gz or .zst, which raises SourceError when
     it turns out to be a bomb."""
-    return open_packed(path) if path.suffix in PACKED_SUFFIXES else path.open("rb")
+    return open_packed(path) if path.suffix in PACKED_SUFFIXES else open_place(path)
 
 
 @contextmanager
 def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
     """The bytes of a file as something to seek in: unpacked on disk, where it has to be."""
     if isinstance(path, Path) and path.suffix not in PACKED_SUFFIXES:
-        with path.open("rb") as stream:
+        with open_place(path) as stream:
             yield stream
         return
     with TemporaryFile() as unpacked:  # not in memory: nobody has promised how much it will be

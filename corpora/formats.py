@@ -56,18 +56,26 @@ class Collection(NamedTuple):
     format: Format
 
 
-def find_collection(sources: Iterable[str | Path], format_name: str | None) -> Collection:
+def find_collection(
+    sources: Iterable[str | Path],
+    format_name: str | None,
+    *,
+    follow_links: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> Collection:
     """The files that ``sources`` mean, all of one format, told by extension unless named.
 
-    Raises SourceError if a source is missing, of no known format or of another than the first;
-    OptionError if ``format_name`` is unknown.
+    ``say`` is told of links that are skipped without ``follow_links``. Raises SourceError if a
+    source is missing, of no known format or of another than the first; OptionError if
+    ``format_name`` is unknown.
     """
     extensions = (
         f"{', '.join(_by_suffix())} (or these with .gz or .zst, or in a .zip) or docword.NAME.txt"
     )
     table = FormatTable(FORMATS, format_of, extensions)
-    files, name = find_of_one_format(sources, format_name, table)
-    return Collection(files, FORMATS[name])
+    found, name = find_of_one_format(sources, format_name, table, follow_links=follow_links)
+    found.say_skipped(say)
+    return Collection(found.files, FORMATS[name])
 
 
 def format_of(path: Place) -> str | None:

@@ -65,6 +65,7 @@ class IngestOptions:
     overwrite: bool = False
     executor: ExecutorName = "threads"
     scheduler: str | None = None  # of a Dask cluster
+    follow_links: bool = False  # in folders, out of them and to other folders
 
     @property
     def workplace(self) -> Workplace:
@@ -157,7 +158,9 @@ def ingest(
     options = options or IngestOptions()
     sources = list(sources)
     output = corpus_output(out, sources, options.vocabulary, overwrite=options.overwrite)
-    collection = find_collection(sources, options.format)
+    collection = find_collection(
+        sources, options.format, follow_links=options.follow_links, say=say
+    )
     refuse_inputs(output.path, paths_of(collection.files))
     job = None if _starts_anew(collection, options) else job_for(sources, collection, options)
     with (

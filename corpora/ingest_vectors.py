@@ -47,6 +47,7 @@ class VectorOptions:
     overwrite: bool = False
     executor: ExecutorName = "threads"
     scheduler: str | None = None  # of a Dask cluster
+    follow_links: bool = False  # in folders, out of them and to other folders
 
     @property
     def workplace(self) -> Workplace:
@@ -122,7 +123,9 @@ def ingest_vectors(
     ):
         given = None if options.projection is None else VectorCorpus.open(options.projection)
         read = options.read if given is None else _like(given, options.read)
-        collection = find_vectors(sources, options.format, read)
+        collection = find_vectors(
+            sources, options.format, read, follow_links=options.follow_links, say=say
+        )
         refuse_inputs(output.path, paths_of(collection.files))
         reading = _Reading(collection, read, ordered_map, on_progress)
         projected = _projection(reading, options.pca, given)

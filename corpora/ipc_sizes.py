@@ -140,10 +140,11 @@ def _message_at(file: IO[bytes], place: int) -> Message | None:
     n_head = int.from_bytes(length, "little")
     if n_head == 0:
         return None
-    head = file.read(min(n_head, file.seek(0, os.SEEK_END) - file.seek(place + n_before)))
-    if len(head) < n_head:
+    n_before += n_head
+    if place + n_before > file.seek(0, os.SEEK_END):
         raise _damaged("a message that is cut off")
-    return Message(FlatTable.root(head), n_before + n_head, place + n_before + n_head)
+    file.seek(place + n_before - n_head)
+    return Message(FlatTable.root(file.read(n_head)), n_before, place + n_before)
 
 
 def n_unpacked(file: IO[bytes], message: Message) -> int:

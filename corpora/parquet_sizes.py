@@ -184,6 +184,7 @@ def _page_at(file: IO[bytes], place: int) -> Page:
             sizes = place + n_head, n_head, _size(told[3]), _size(told[2])
         except LookupError:
             continue
-        encodings = told.get(5, {}).get(2), told.get(8, {}).get(4)  # of pages, old and new
+        heads = (told.get(5), 2), (told.get(8), 4)  # of pages, old and new, with their encoding
+        encodings = [head.get(field) for head, field in heads if isinstance(head, dict)]
         return Page(*sizes, 7 in told, _DELTA_BYTE_ARRAY in encodings)
     raise ValueError(f"no page of Parquet at byte {place:,}")

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, TypeAlias
 
 from sparsetopics.corpora.archives import ZipMember
 from sparsetopics.corpora.remote import RemoteFile
+from sparsetopics.regular_files import open_regular
 
 #: Something to read. All kinds have name, stem and suffix, ``open("rb")`` and ``with_name``.
 Place: TypeAlias = Path | RemoteFile | ZipMember
+
+
+def open_place(place: Place) -> IO[bytes]:
+    """The bytes as they are stored; OSError for what is no regular file, or cannot be read."""
+    return open_regular(place) if isinstance(place, Path) else place.open("rb")
 
 
 def absolute(place: Place) -> Place:

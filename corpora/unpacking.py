@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, cast
 import pyarrow as pa
 
 from sparsetopics.corpora.archives import ZipMember, check_unpacked
-from sparsetopics.corpora.places import Place
+from sparsetopics.corpora.places import Place, open_place
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -52,7 +52,7 @@ class _UnpackedStream(io.RawIOBase):
         self._path = path
         # What is packed twice is compared with the archive's bytes, not with what they became.
         self._share = path.packed_share if isinstance(path, ZipMember) else 1.0
-        self._packed = _CountedStream(path.open("rb"))
+        self._packed = _CountedStream(open_place(path))
         self._unpacked = self._unpacker(io.BufferedReader(self._packed, _READ_AHEAD))
         self._n_read = 0
 

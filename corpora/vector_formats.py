@@ -70,16 +70,24 @@ class VectorCollection(NamedTuple):
 
 
 def find_vectors(
-    sources: Iterable[str | Path], format_name: str | None, options: VectorReadOptions
+    sources: Iterable[str | Path],
+    format_name: str | None,
+    options: VectorReadOptions,
+    *,
+    follow_links: bool = False,
+    say: Callable[[str], None] = lambda _: None,
 ) -> VectorCollection:
     """The files that ``sources`` mean, all of one format that has a use for the options.
 
-    Raises SourceError if a source is missing, of no known format or of another than the first;
-    OptionError for an unknown format, or an option that it does not know.
+    ``say`` is told of links that are skipped without ``follow_links``. Raises SourceError if a
+    source is missing, of no known format or of another than the first; OptionError for an unknown
+    format, or an option that it does not know.
     """
     extensions = f"{', '.join(_by_suffix())} (or these with .gz or .zst)"
     table = FormatTable(VECTOR_FORMATS, format_of, extensions)
-    collection = VectorCollection(*find_of_one_format(sources, format_name, table))
+    found, name = find_of_one_format(sources, format_name, table, follow_links=follow_links)
+    found.say_skipped(say)
+    collection = VectorCollection(found.files, name)
     for option in fields(options):
         known = option.name in VECTOR_FORMATS[collection.format_name].options
         if not known and getattr(options, option.name) is not None:
@@ -103,7 +111,11 @@ def _by_suffix() -> dict[str, str]:
 
 
 def kind_of_sources(
-    sources: Iterable[str | Path], format_name: str | None, *, wants_vectors: bool
+    sources: Iterable[str | Path],
+    format_name: str | None,
+    *,
+    wants_vectors: bool,
+    follow_links: bool = False,
 ) -> str:
     """``DOCUMENTS`` or ``VECTORS``: which corpus the sources make.
 
@@ -112,7 +124,7 @@ def kind_of_sources(
     OptionError for a format of neither kind.
     """
     if format_name is None:
-        files = find_files(sources, _is_known, or_all=True)
+        files = find_files(sources, _is_known, or_all=True, follow_links=follow_links).files
         of_documents = any(formats.format_of(file.path) for file in files)
         of_vectors = any(format_of(file.path) for file in files)
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,9 +48,12 @@ class ScoringPlan:
         }
 
 
-def score_models(plan: ScoringPlan) -> Sequence[Scorecard] | Sequence[MixtureCard]:
+def score_models(
+    plan: ScoringPlan, say: Callable[[str], None] = lambda _: None
+) -> Sequence[Scorecard] | Sequence[MixtureCard]:
     """The scores of all models, which are of topics or all mixtures; a page too, if one is wanted.
 
+    ``say`` is told of links in folders of texts that are skipped.
     Raises OutputError, RunError, CorpusFormatError, VocabularyError or ShapeError for what cannot
     be read or does not fit, OptionError for options and models that do not go together.
     """
@@ -70,7 +73,7 @@ def score_models(plan: ScoringPlan) -> Sequence[Scorecard] | Sequence[MixtureCar
     if mixtures:
         return _score_mixtures(mixtures, plan, heldout, output)
     assert isinstance(heldout, Corpus), "topics fit nothing else"
-    return _score_topics(candidates, plan, heldout, output)
+    return _score_topics(candidates, plan, heldout, output, say)
 
 
 def _page(plan: ScoringPlan) -> Output | None:
@@ -96,13 +99,17 @@ def _opened(
 
 
 def _score_topics(
-    candidates: Sequence[Candidate], plan: ScoringPlan, heldout: Corpus, output: Output | None
+    candidates: Sequence[Candidate],
+    plan: ScoringPlan,
+    heldout: Corpus,
+    output: Output | None,
+    say: Callable[[str], None],
 ) -> list[Scorecard]:
     other = plan.coherence_corpus
     counted_in = heldout if other is None else Corpus.open(other)
     texts = None
     if plan.texts:
-        texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.text_field)
+        texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.text_field, say)
     with open_spread(plan.place) as spread:
         cards = [
             score_candidate(

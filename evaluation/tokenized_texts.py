@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,14 +32,19 @@ class TokenizedTexts:
 
     @classmethod
     def find(
-        cls, sources: Iterable[str | Path], vocabulary: Vocabulary, text_field: str
+        cls,
+        sources: Iterable[str | Path],
+        vocabulary: Vocabulary,
+        text_field: str,
+        say: Callable[[str], None] = lambda _: None,
     ) -> TokenizedTexts:
         """Files, folders and patterns as ``ingest`` takes them, cut as the vocabulary's were.
 
-        Raises SourceError for sources that are missing or hold counts instead of text, and
-        VocabularyError for words that are not tokens in their order.
+        ``say`` is told of links in folders that are skipped. Raises SourceError for sources that
+        are missing or hold counts instead of text, and VocabularyError for words that are not
+        tokens in their order.
         """
-        collection = find_collection(sources, None)
+        collection = find_collection(sources, None, say=say)
         if collection.format.counted:
             raise SourceError(
                 names_of(collection.files),

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from sparsetopics.batches import FloatArray
 from sparsetopics.errors import RunError, ShapeError, VocabularyError
 from sparsetopics.evaluation.weight_files import NPZ_KEY, WordWeights
+from sparsetopics.regular_files import check_regular
 
 # Matrix factorisations give exact zeros, under which one unseen word would cost the whole score.
 SMALLEST_PROBABILITY = 1e-12
@@ -40,6 +41,7 @@ def read_topic_matrix(
     VocabularyError where the columns are not those of the held-out corpus.
     """
     try:
+        check_regular(path)
         found = read(path)
         matrix = np.asarray(found.weights, dtype=np.float64)
     except (

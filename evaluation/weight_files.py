@@ -23,6 +23,7 @@ from sparsetopics.corpora.arrow_batches import Wanted, parquet_batches, pieces
 from sparsetopics.corpora.arrow_files import open_parquet
 from sparsetopics.evaluation.matrix_market import MOST_ENTRIES, read_matrix_market
 from sparsetopics.npy_arrays import read_npy
+from sparsetopics.regular_files import check_regular
 
 NPZ_KEY = "topic_word"
 VOCABULARY_SUFFIX = ".vocab"
@@ -139,6 +140,7 @@ def _words_beside(path: Path) -> Sequence[str] | None:
     vocabulary = Path(f"{path}{VOCABULARY_SUFFIX}")
     if not vocabulary.exists():
         return None
+    check_regular(vocabulary)
     with vocabulary.open(encoding="utf-8", newline="\n") as file:
         return [line.removesuffix("\n").removesuffix("\r") for line in file]
 

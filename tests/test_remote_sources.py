@@ -80,7 +80,9 @@ def test_folders_and_patterns(bucket, tmp_path):
     corpus = Corpus.open(tmp_path / "corpus")
     assert next(corpus.doc_ids()) == ["b.txt", "pets/a.txt"]
     assert next(corpus.labels()) == [None, "pets"]
-    files = find_files([f"{folder}/*.txt", str(tmp_path / "cor*" / "*.json")], bool, or_all=True)
+    files = find_files(
+        [f"{folder}/*.txt", str(tmp_path / "cor*" / "*.json")], bool, or_all=True
+    ).files
     assert [file.name for file in files] == ["b.txt", "manifest.json"]
 
 

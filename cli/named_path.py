@@ -1,0 +1,32 @@
+"""The type of arguments and options that name something to read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sparsetopics.errors import OptionError
+
+
+class NamedPath(click.Path):
+    """A path. An empty one, which pathlib takes for the current folder, raises OptionError."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        if value == "":
+            where = "path" if param is None else param.human_readable_name
+            raise OptionError(where, found="an empty name", wanted="a file or folder")
+        return super().convert(value, param, ctx)
+
+
+NAMED_PATH = NamedPath()
