@@ -283,7 +283,7 @@ def test_another_tokenizer_function_of_the_same_name_is_noticed(source, tmp_path
 
 
 def test_an_error_leaves_nothing(source, tmp_path):
-    source.write_bytes(source.read_bytes() + b"{}\n")
+    source.write_bytes(source.read_bytes() + b"[]\n")
 
     with pytest.raises(SourceError):
         ingest([source], tmp_path / "corpus")
