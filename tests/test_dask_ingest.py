@@ -440,7 +440,7 @@ def test_without_dask_the_extra_is_named(sources, tmp_path, monkeypatch):
 def test_an_error_of_a_worker_is_the_reader_s(tmp_path, there):
     source = write_jsonl(tmp_path / "bad.jsonl", TEXTS)
     n_lines = len(source.read_bytes().splitlines())
-    source.write_bytes(source.read_bytes() + b"{}\n")
+    source.write_bytes(source.read_bytes() + b"[]\n")
 
     with pytest.raises(SourceError, match=f"bad.jsonl, line {n_lines + 1}"):
         ingest([source], tmp_path / "dask", IngestOptions(**there))
