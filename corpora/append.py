@@ -53,8 +53,8 @@ def append(
     Words, their frequencies and the tokeniser stay what they are; a tokeniser in ``options`` has
     to be that of the corpus. Whatever goes wrong, the corpus stays as it was. If the process was
     killed when the documents had been committed, the same call completes that, adds nothing, and
-    ``say`` is told, as it is of links that are skipped. Raises SourceError for input that cannot
-    be read, OutputError if the folder cannot be written or is changed by another process
+    says so. ``say`` hears of that and of links that are skipped. Raises SourceError for input that
+    cannot be read, OutputError if the folder cannot be written or is changed by another process
     meanwhile.
     """
     options = options or IngestOptions()
