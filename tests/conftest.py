@@ -3,6 +3,7 @@
 import json
 import os
 from functools import partial
+from pathlib import Path
 from string import ascii_lowercase
 
 # Before numpy is imported: threads of BLAS wait for each other by spinning, and where two processes
@@ -15,6 +16,12 @@ from hypothesis import settings
 
 import sparse_worlds
 from example_world import make_world
+from processes import (
+    KernelCompiler,
+    let_children_import_the_same,
+    n_workers,
+    wait_for_kernels,
+)
 from sparsetopics import dask_cluster
 from sparsetopics.allocations.mixtures import FiniteMixture
 from sparsetopics.batches import DocumentBatch
@@ -31,7 +38,37 @@ from sparsetopics.training import Hooks, train
 settings.register_profile("sparsetopics", deadline=None, derandomize=True)
 settings.load_profile("sparsetopics")
 
+let_children_import_the_same()
+
 N_WORDS = 30
+COMPILER = pytest.StashKey[KernelCompiler]()
+
+
+def pytest_xdist_auto_num_workers(config):
+    return n_workers(config.args)
+
+
+def pytest_configure(config):
+    """Before there are workers."""
+    if config.getoption("numprocesses", None) and not config.option.collectonly:
+        config.stash[COMPILER] = KernelCompiler()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    node.workerinput["kernels"] = str(node.config.stash[COMPILER].lock)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session):
+    """In a worker, after it has collected the tests."""
+    if hasattr(session.config, "workerinput"):
+        wait_for_kernels(Path(session.config.workerinput["kernels"]))
+
+
+def pytest_unconfigure(config):
+    if COMPILER in config.stash:
+        config.stash[COMPILER].stop()
 
 
 @pytest.fixture(autouse=True)

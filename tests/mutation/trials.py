@@ -21,7 +21,10 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-QUIET = ["--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"), "-q", "-p", "no:cacheprovider"]
+QUIET = [
+    "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"), "--quiet", "--numprocesses=0",
+    "-p", "no:cacheprovider",
+]  # fmt: skip
 PATIENCE = 3.0  # times the seconds of computing that the tests took, and
 GRACE = 20.0  # seconds more: after that a mutant counts as noticed
 STANDSTILL = 600.0  # seconds by the clock, of what computes nothing
