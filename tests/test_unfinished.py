@@ -88,7 +88,8 @@ byte_stream.BLOCK_BYTES = {block_bytes}
 def killing(owner, name, survives):
     plain, calls = getattr(owner, name), []
     def call(*arguments):
-        calls.append(name)
+        if owner is not os or str(arguments[1]).startswith({folder!r}):  # numba replaces files too
+            calls.append(name)
         if len(calls) > survives:
             os.kill(os.getpid(), signal.SIGKILL)
         return plain(*arguments)
@@ -117,7 +118,7 @@ def test_killed_at_any_moment_it_goes_on(
     ingest([source], tmp_path / "whole", options)
     n_all = n_counted()
     moment = {"owner": owner, "name": name, "survives": survives, "block_bytes": BLOCK_BYTES}
-    paths = {"source": str(source), "out": str(tmp_path / "corpus")}
+    paths = {"source": str(source), "out": str(tmp_path / "corpus"), "folder": str(tmp_path)}
     program = KILLED.format(phrases=has_phrases, **paths, **moment)
 
     killed = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
