@@ -171,9 +171,15 @@ def test_a_reader_that_closes_early_is_no_error(run_folder):
 
 
 @pytest.fixture
-def no_cache_chosen(monkeypatch, tmp_path):
+def no_folder_chosen(monkeypatch):
+    """What is chosen is forgotten after the test, in which nothing is chosen yet."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "anything")  # or it would not be put back
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+
+
+@pytest.fixture
+def no_cache_chosen(no_folder_chosen, monkeypatch, tmp_path):
     """As installed where nothing beside the package can be written."""
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     package = os.path.dirname(os.path.realpath(numba_cache.__file__))
     writable = os.access
@@ -209,8 +215,8 @@ def test_a_folder_the_user_chose_stays(monkeypatch):
     assert os.environ["NUMBA_CACHE_DIR"] == "/chosen"
 
 
+@pytest.mark.usefixtures("no_folder_chosen")
 def test_kernels_beside_the_sources_are_found(monkeypatch, tmp_path):
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(numba_cache, "__file__", str(tmp_path / "cli" / "numba_cache.py"))
     assert not numba_cache.kernels_are_kept()
 
@@ -220,8 +226,8 @@ def test_kernels_beside_the_sources_are_found(monkeypatch, tmp_path):
     assert numba_cache.kernels_are_kept()
 
 
+@pytest.mark.usefixtures("no_folder_chosen")
 def test_a_writable_installation_keeps_its_kernels_beside_the_sources(monkeypatch):
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setattr(numba_cache.os, "access", lambda path, mode: True)
 
     numba_cache.choose_cache_folder()

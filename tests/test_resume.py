@@ -12,13 +12,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from string import ascii_lowercase
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import write_jsonl
-from sparsetopics import stored_models, trained_runs
+from sparsetopics import run_keeper, stored_models, trained_runs
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.errors import OutputError, RunError, SparsetopicsError
 from sparsetopics.options import (
@@ -192,21 +193,37 @@ def test_streamed_batches_and_spilled_memos_come_back(
 
 
 # --- processes that are stopped -------------------------------------------------------------------
-TRAIN = (
-    "import signal, sys\n"
-    "signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it\n"
-    "from sparsetopics.cli.main import main\n"
-    "main(sys.argv[1:])\n"
-)
+TRAIN = """
+import pathlib, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
+from sparsetopics.cli.main import main
+from sparsetopics.run_keeper import RunKeeper
+
+keep, gate = RunKeeper.keep, pathlib.Path(sys.argv[1])
+
+def keep_when_let(self, progress, memo):
+    while len(progress.course) == 13 and not gate.exists():
+        time.sleep(0.01)
+    keep(self, progress, memo)
+
+RunKeeper.keep = keep_when_let
+main(sys.argv[2:])
+"""
 
 
 @pytest.fixture
-def start():
+def gate(tmp_path):
+    """A file without which no process comes to its last lap before it is stopped."""
+    return tmp_path / "gate"
+
+
+@pytest.fixture
+def start(gate):
     """A process that runs a command and tells laps on stderr."""
     begun = []
 
     def call(*arguments):
-        command = [sys.executable, "-c", TRAIN, *map(str, arguments)]
+        command = [sys.executable, "-c", TRAIN, *map(str, (gate, *arguments))]
         begun.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
         return begun[-1]
 
@@ -232,7 +249,7 @@ def wait_for(process, lap):
     raise AssertionError("the process ended before")
 
 
-def test_killed_at_any_moment_it_goes_on(plan_of, start, train_command, tmp_path):
+def test_killed_at_any_moment_it_goes_on(plan_of, start, gate, train_command, tmp_path):
     train_run(plan_of("hdp memoized", out=tmp_path / "whole"))
     process = start(*train_command)
     for lap, seconds in ((1, 0.0), (7, 0.05)):
@@ -243,6 +260,7 @@ def test_killed_at_any_moment_it_goes_on(plan_of, start, train_command, tmp_path
         with pytest.raises(RunError, match="a training that is not done"):
             load_run(tmp_path / "run")
         process = start("resume", tmp_path / "run")
+    gate.touch()
 
     assert process.wait() == 0
     assert files_of(tmp_path / "run") == files_of(tmp_path / "whole")
@@ -549,7 +567,7 @@ def test_a_folder_that_cannot_be_written_is_told(plan_of, tmp_path):
 def test_the_time_decides_how_often_laps_are_kept(monkeypatch, plan_of, tmp_path):
     clock = iter(np.arange(0.0, 1e6).tolist())  # a second each time it is asked
     kept = []
-    monkeypatch.setattr("sparsetopics.run_keeper.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr(run_keeper, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     original = TrainingFolder.keep
     monkeypatch.setattr(
         TrainingFolder, "keep", lambda *given: (kept.append(given[1]), original(*given))
