@@ -7,6 +7,7 @@ from reader, seed and number: ``--only NUMBER`` runs one again, with its traceba
 import argparse
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -27,27 +28,33 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=10_000, help="of each reader")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--reader", action="append", choices=tuple(SUBJECTS))
+    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="at a time")
     parser.add_argument("--keep", type=Path, help="folder for what crashes")
     parser.add_argument("--only", type=int, help="number of a case to run again")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    kept = given.keep or Path(mkdtemp(prefix="fuzz-crashes-"))
+    kept = (given.keep or Path(mkdtemp(prefix="fuzz-crashes-"))).absolute()
     kept.mkdir(parents=True, exist_ok=True)
-    campaign = Campaign(given.reader or tuple(SUBJECTS), given.cases, given.seed, kept.absolute())
-    if given.worker:
-        work(campaign)
-        return 0
+    readers = given.reader or tuple(SUBJECTS)
     if given.only is not None:
-        return run_again(campaign.readers[0], given.seed, given.only)
-    (kept / "table.bin").unlink(missing_ok=True)
-    command = [sys.executable, __file__, "--worker", "--cases", str(given.cases), "--seed",
-               str(given.seed), "--keep", str(kept)]  # fmt: skip
-    table = watch(campaign, [*command, *(f"--reader={name}" for name in campaign.readers)])
+        return run_again(readers[0], given.seed, given.only)
+    campaigns = [Campaign(reader, given.cases, given.seed, kept) for reader in readers]
+    if given.worker:
+        work(campaigns[0])
+        return 0
+
+    def tried(campaign: Campaign) -> list[int]:
+        command = [sys.executable, __file__, "--worker", "--cases", str(given.cases), "--seed",
+                   str(given.seed), "--keep", str(kept), "--reader", campaign.reader]  # fmt: skip
+        return watch(campaign, command).tolist()
+
+    with ThreadPoolExecutor(given.processes) as threads:
+        table = list(threads.map(tried, campaigns))
     print(f"{'reader':<18}{'cases':>9}{'refused':>9}{'accepted':>9}{'crashes':>9}{'seconds':>9}")
-    for name, row in zip(campaign.readers, table, strict=True):
-        cells = "".join(f"{cell:>9}" for cell in (row[1:4].sum(), *row[1:4], row[4] // 1000))
-        print(f"{name:<18}{cells}")
-    n_crashes = int(table[:, 3].sum())
+    for name, (_, *counts, milliseconds, _) in zip(readers, table, strict=True):
+        cells = (sum(counts), *counts, milliseconds // 1000)
+        print(f"{name:<18}" + "".join(f"{cell:>9}" for cell in cells))
+    n_crashes = sum(row[3] for row in table)
     print(f"{n_crashes} crashes" + (f", kept in {kept}" if n_crashes else ""))
     return 1 if n_crashes else 0
 

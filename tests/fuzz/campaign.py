@@ -31,50 +31,50 @@ MOST_CRASHES = 100  # of a reader, before it is left alone
 class Campaign(NamedTuple):
     """What is to be tried."""
 
-    readers: Sequence[str]
+    reader: str
     n_cases: int
     seed: int
     kept: Path  # folder for what crashes
 
-    def table(self) -> np.memmap:
-        """A row of ``COLUMNS`` for each reader, shared by all processes."""
-        path, shape = self.kept / "table.bin", (len(self.readers), len(COLUMNS))
-        return np.memmap(path, np.int64, "r+" if path.exists() else "w+", shape=shape)
+    @property
+    def row_file(self) -> Path:
+        return self.kept / f"row-{self.reader}.bin"
+
+    def row(self) -> np.memmap:
+        """How it stands, in ``COLUMNS``, shared by this process and the one that tries."""
+        mode = "r+" if self.row_file.exists() else "w+"
+        return np.memmap(self.row_file, np.int64, mode, shape=(len(COLUMNS),))
 
 
 def watch(campaign: Campaign, command: Sequence[str]) -> np.ndarray:
-    """Have processes started by ``command`` run all cases; the table as it is in the end."""
-    table = campaign.table()
-    while (table[:, 0] < campaign.n_cases).any():
+    """Have processes started by ``command`` run all cases; the row as it is in the end."""
+    campaign.row_file.unlink(missing_ok=True)
+    row = campaign.row()
+    while row[0] < campaign.n_cases:
         with subprocess.Popen(command) as process:
             seen, since = -1, time.monotonic()
             while process.poll() is None:
                 time.sleep(0.2)
-                done = int(table[:, 0].sum())
-                if done != seen or not table[:, 5].any():  # or a reader is being prepared
-                    seen, since = done, time.monotonic()
+                if row[0] != seen or not row[5]:  # or the reader is being prepared
+                    seen, since = int(row[0]), time.monotonic()
                 elif time.monotonic() - since > PATIENCE:
                     process.kill()
-        if process.returncode and not table[:, 5].any():
+        if process.returncode and not row[5]:
             raise SystemExit(f"the process that fuzzes does not start: {process.returncode}")
-    return np.array(table)
+    return np.array(row)
 
 
 def work(campaign: Campaign) -> None:
     """Run the cases that are left, in this process."""
-    table = campaign.table()
     room = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=room) as scratch:
         tempfile.tempdir = scratch
         forbid_writing_outside(Path(scratch), campaign.kept)
-        for row, reader in zip(table, campaign.readers, strict=True):
-            if row[0] >= campaign.n_cases:
-                continue
-            free_memory()
-            sandbox = _warm(reader, Path(scratch), campaign.seed)
-            _run(campaign, sandbox, row)
-            said = f"{reader}: {row[0]:,} cases, {row[3]} crashes"
-            print(said, file=sys.stderr, flush=True)
+        free_memory()
+        row = campaign.row()
+        _run(campaign, _warm(campaign.reader, Path(scratch), campaign.seed), row)
+        said = f"{campaign.reader}: {row[0]:,} cases, {row[3]} crashes"
+        print(said, file=sys.stderr, flush=True)
 
 
 def _warm(reader: str, scratch: Path, seed: int) -> Sandbox:
