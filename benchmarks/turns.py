@@ -191,7 +191,9 @@ def sentences(found: Comparison, limit: float) -> str:
         f"all {ratio.extremes[0]:.3f} to {ratio.extremes[1]:.3f}"
         for name, ratio in (("CPU", found.cpu), ("Wall", found.wall))
     ]
-    lines.append(f"Medians: {found.seconds_here:.2f} s here, {found.seconds_there:.2f} s there (CPU)")
+    lines.append(
+        f"Medians: {found.seconds_here:.2f} s here, {found.seconds_there:.2f} s there (CPU)"
+    )
     verdict = "Not slower" if found.cpu.median <= limit else "SLOWER"
     lines.append(f"{verdict}: a median of at most {limit} is wanted")
     return "\n".join(lines)
