@@ -11,6 +11,7 @@ from tempfile import mkstemp
 import sparsetopics
 
 ROOT = Path(__file__).resolve().parent.parent
+COMPILE = (sys.executable, "-m", "sparsetopics.cli", "warmup")
 
 
 def n_workers(arguments: Sequence[str]) -> int:
@@ -37,12 +38,12 @@ def let_children_import_the_same() -> None:
 class KernelCompiler:
     """A process that compiles the kernels once, while the workers import and collect."""
 
-    def __init__(self) -> None:
+    def __init__(self, command: Sequence[str] = COMPILE) -> None:
         descriptor, name = mkstemp(prefix="sparsetopics-kernels-")
         self.lock = Path(name)
         fcntl.flock(descriptor, fcntl.LOCK_EX)  # the process inherits it, and keeps it to its end
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "sparsetopics.cli", "warmup"],
+            command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,  # tests of the command say what is wrong with it

@@ -171,7 +171,15 @@ def test_a_reader_that_closes_early_is_no_error(run_folder):
 
 
 @pytest.fixture
-def no_folder_chosen(monkeypatch):
+def choice_stays():
+    """Children of later tests find the kernels where they were."""
+    before = os.environ.get("NUMBA_CACHE_DIR")
+    yield
+    assert os.environ.get("NUMBA_CACHE_DIR") == before
+
+
+@pytest.fixture
+def no_folder_chosen(choice_stays, monkeypatch):
     """What is chosen is forgotten after the test, in which nothing is chosen yet."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", "anything")  # or it would not be put back
     monkeypatch.delenv("NUMBA_CACHE_DIR")

@@ -22,10 +22,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import sparsetopics
+
 WATCHED = ("open", "os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.truncate", "fsync")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 TIMES = ("seconds",)
-ROOT = str(Path(__file__).resolve().parents[1])
+PACKAGE = str(Path(sparsetopics.__file__).parent)  # of the checkout or installed
 
 
 class Event(NamedTuple):
@@ -83,8 +85,8 @@ def _place() -> str:
     found, frame = [], sys._getframe(2)
     while frame is not None and len(found) < 2:
         file = frame.f_code.co_filename
-        if file.startswith(ROOT) and "/tests/" not in file:
-            found.append(f"{file.removeprefix(ROOT)}:{frame.f_lineno}")
+        if file.startswith(PACKAGE):
+            found.append(f"{file.removeprefix(PACKAGE)}:{frame.f_lineno}")
         frame = frame.f_back  # type: ignore[assignment]
     return " < ".join(found)
 
