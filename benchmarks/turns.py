@@ -209,13 +209,13 @@ def main(
     commit: str, command: tuple[str, ...], turns: int, at_most: float | None, as_json: bool
 ) -> None:
     cache = user_cache_path("sparsetopics") / "turns"
-    places = {
-        "there": installed(tree_of(commit), cache),
-        "here": installed(working_tree(), cache),
-    }
     try:
+        places = {
+            "there": installed(tree_of(commit), cache),
+            "here": installed(working_tree(), cache),
+        }
         found = take_turns(command, places, turns)
-    except CommandFailed as failure:
+    except (CommandFailed, subprocess.CalledProcessError) as failure:
         raise click.ClickException(str(failure)) from None
     limit = LIMIT if at_most is None else at_most
     if as_json:
