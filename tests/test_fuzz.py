@@ -1,10 +1,12 @@
 """A few damaged files for every reader and loader; ``fuzz_all.py`` tries thousands."""
 
 import sys
+import time
 
 import numpy as np
 import pytest
 
+from fuzz import cases
 from fuzz.all_subjects import SUBJECTS, sandbox_of
 from fuzz.mutation import mutate
 
@@ -59,6 +61,23 @@ def test_what_no_reader_may_do_is_a_crash(error, told, tmp_path):
     object.__setattr__(sandbox.subject, "read", read)
 
     assert told in sandbox.run(0).crash
+
+
+@pytest.mark.parametrize("is_busy", [True, False])
+def test_only_seconds_of_computing_are_few(tmp_path, monkeypatch, is_busy):
+    """On a busy machine five seconds by the clock are nothing."""
+    monkeypatch.setattr(cases, "SECONDS", 0.05)
+    sandbox = sandbox_of("stop-words", tmp_path, seed=0)
+
+    def read(folder):
+        end = time.process_time() + 10
+        while is_busy and time.process_time() < end:
+            pass
+        time.sleep(0.2)
+
+    object.__setattr__(sandbox.subject, "read", read)
+
+    assert ("of computing" in sandbox.run(0).crash) == is_busy
 
 
 def test_files_left_behind_are_a_crash(tmp_path):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fuzz.all_subjects import sandbox_of
-from fuzz.cases import SECONDS, Outcome, Sandbox
+from fuzz.cases import WAITING, Outcome, Sandbox
 from fuzz.limits import (
     MEMORY,
     forbid_writing_outside,
@@ -23,7 +23,7 @@ from fuzz.limits import (
 )
 
 COLUMNS = ("done", "refused", "accepted", "crashes", "milliseconds", "is_running")
-PATIENCE = 4 * SECONDS  # before a process that makes no progress is killed
+PATIENCE = 2 * WAITING  # before a process that makes no progress is killed
 AT_ONCE = 50  # cases that share a limit of memory
 MOST_CRASHES = 100  # of a reader, before it is left alone
 

@@ -17,7 +17,8 @@ from fuzz.subject import Subject
 from sparsetopics.errors import SparsetopicsError
 
 MANIFEST = "manifest.json"
-SECONDS = 5  # that a reader may take over one case
+SECONDS = 5  # of computing that a reader may take over one case
+WAITING = 60  # seconds by the clock, which go by on a busy machine too
 RARELY = 200
 
 
@@ -113,14 +114,20 @@ def _tried(subject: Subject, folder: Path, *, is_rare: bool) -> Outcome:
 
 @contextmanager
 def _in_time() -> Iterator[None]:
-    before = signal.signal(signal.SIGALRM, _hang)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    limits = (
+        (signal.SIGPROF, signal.ITIMER_PROF, SECONDS),
+        (signal.SIGALRM, signal.ITIMER_REAL, WAITING),
+    )
+    before = [signal.signal(number, _hang) for number, _, _ in limits]
+    for _, timer, seconds in limits:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for (number, timer, _), handler in zip(limits, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
 
 
 def _hang(number: int, frame: FrameType | None) -> None:
-    raise HangError(f"more than {SECONDS} s")
+    raise HangError(f"more than {SECONDS} s of computing, or {WAITING} s of waiting")
