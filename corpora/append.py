@@ -30,6 +30,7 @@ from sparsetopics.corpora.sources import names_of
 from sparsetopics.corpora.tokenizer import TokenizerOptions
 from sparsetopics.errors import OptionError, OutputError
 from sparsetopics.outputs import refuse_inputs
+from sparsetopics.sealed_files import FileEntry
 from sparsetopics.staging import refused
 from sparsetopics.transactions import Workspace
 
@@ -158,7 +159,8 @@ def _as_next(
     for number, shard in reversed(list(enumerate(shards, start=first))):  # from the end: no clash
         name = f"shard-{number:05d}.parquet"
         os.rename(new / shard.file.file, new / name)
-        renamed.append(ShardEntry(replace(shard.file, file=name), shard.row_groups))
+        entry = FileEntry(name, shard.file.n_bytes, shard.file.sha256)
+        renamed.append(ShardEntry(entry, shard.row_groups))
     return tuple(reversed(renamed))
 
 

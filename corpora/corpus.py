@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sparsetopics.batches import DocumentBatch
 from sparsetopics.corpora.document_manifest import Manifest, Sizes, total
-from sparsetopics.corpora.manifest import damaged_file
+from sparsetopics.corpora.manifest import DAMAGE
 from sparsetopics.corpora.pruning import PruningOptions
 from sparsetopics.corpora.shard_files import StoredShard
 from sparsetopics.corpora.shards import StoredRowGroup
@@ -107,11 +107,11 @@ class Corpus:
         folder = Path(path)
         manifest = Manifest.load(folder)
         for entry in (manifest.vocabulary, *(shard.file for shard in manifest.shards)):
-            entry.check_size(folder)
+            entry.check_size(folder, DAMAGE)
         vocabulary = _vocabulary_of(folder, manifest)
         groups: list[RowGroup] = []
         for shard_entry in manifest.shards:
-            shard = StoredShard(folder / shard_entry.file.file, shard_entry.file.sha256)
+            shard = StoredShard(folder, shard_entry.file)
             groups += [
                 StoredRowGroup(shard, index, *sizes, manifest.n_words)
                 for index, sizes in enumerate(shard_entry.row_groups)
@@ -192,10 +192,10 @@ class Corpus:
 
 
 def _vocabulary_of(folder: Path, manifest: Manifest) -> Vocabulary:
-    manifest.vocabulary.check_content(folder)
-    vocabulary = Vocabulary.load(folder)
+    manifest.vocabulary.check(folder, DAMAGE)
+    vocabulary = Vocabulary.read(folder)
     if vocabulary.fingerprint != manifest.fingerprint or len(vocabulary) != manifest.n_words:
-        raise damaged_file(
+        raise DAMAGE.of(
             folder / manifest.vocabulary.file,
             found=f"{len(vocabulary)} words with fingerprint {vocabulary.fingerprint[:12]}",
             wanted=f"{manifest.n_words} with {manifest.fingerprint[:12]}",

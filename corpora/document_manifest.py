@@ -7,26 +7,31 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+from msgspec import Meta
 
 from sparsetopics.corpora.manifest import (
     DOCUMENTS,
-    FileEntry,
     ShardEntry,
+    check_claim,
     load_manifest,
     save_manifest,
-    size_from_json,
 )
 from sparsetopics.corpora.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.sealed_files import FileEntry, Size
+
+LARGEST_TOKENS = 1e100  # of counts that are no whole numbers
 
 
 class Sizes(NamedTuple):
     """How much a row group, a shard or a corpus holds."""
 
-    n_docs: int
-    n_pairs: int
-    n_tokens: int | float
+    n_docs: Size
+    n_pairs: Size
+    n_tokens: Size | Annotated[float, Meta(ge=0.0, le=LARGEST_TOKENS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class Manifest:
     @classmethod
     def load(cls, folder: Path) -> Manifest:
         """Read the manifest of a corpus folder; CorpusFormatError if there is no sound one."""
-        return load_manifest(folder, DOCUMENTS, _from_json)
+        return load_manifest(folder, DOCUMENTS, _Record, _of_record)
 
     def save(self, folder: Path) -> None:
         save_manifest(folder, DOCUMENTS, _to_json(self))
@@ -130,26 +135,36 @@ def _sizes_to_json(sizes: Sizes) -> dict[str, int | float]:
     }
 
 
-def _from_json(content: dict[str, Any]) -> Manifest:
-    vocabulary = content["vocabulary"]
+class _Vocabulary(FileEntry, frozen=True):
+    fingerprint: str
+
+
+class _Shard(FileEntry, frozen=True):
+    row_groups: tuple[Sizes, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_claim(total(self.row_groups).n_docs, self.n_bytes)
+
+
+class _Record(msgspec.Struct):
+    """What ``manifest.json`` holds, but for the totals."""
+
+    n_words: Size
+    n_skipped: Size
+    n_unknown_tokens: Size
+    vocabulary: _Vocabulary
+    shards: list[_Shard]
+    tokenizer: dict[str, Any] | None
+
+
+def _of_record(record: _Record) -> Manifest:
     return Manifest(
-        n_words=size_from_json(content["n_words"]),
-        n_skipped=size_from_json(content["n_skipped"]),
-        n_unknown_tokens=size_from_json(content["n_unknown_tokens"]),
-        vocabulary=FileEntry.from_json(vocabulary),
-        fingerprint=str(vocabulary["fingerprint"]),
-        shards=tuple(
-            ShardEntry(
-                FileEntry.from_json(shard), tuple(map(_sizes_from_json, shard["row_groups"]))
-            )
-            for shard in content["shards"]
-        ),
-        tokenizer=content["tokenizer"],
+        n_words=record.n_words,
+        n_skipped=record.n_skipped,
+        n_unknown_tokens=record.n_unknown_tokens,
+        vocabulary=record.vocabulary.alone(),
+        fingerprint=record.vocabulary.fingerprint,
+        shards=tuple(ShardEntry(shard.alone(), shard.row_groups) for shard in record.shards),
+        tokenizer=record.tokenizer,
     )
-
-
-def _sizes_from_json(sizes: list[Any]) -> Sizes:
-    n_docs, n_pairs, n_tokens = sizes
-    if not isinstance(n_tokens, int | float):
-        raise TypeError(f"size {n_tokens!r}")
-    return Sizes(size_from_json(n_docs), size_from_json(n_pairs), n_tokens)

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetopics.corpora.blocks import with_running_numbers
-from sparsetopics.corpora.manifest import FileEntry
 from sparsetopics.corpora.ordered_map import OrderedMap, open_ordered_map
 from sparsetopics.corpora.patch_basis import NAME as PATCH_BASIS
 from sparsetopics.corpora.patch_basis import patch_projection
@@ -27,6 +26,7 @@ from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.errors import OptionError, SourceError
 from sparsetopics.options import ExecutorName, Workplace
 from sparsetopics.outputs import refuse_inputs
+from sparsetopics.sealed_files import FileEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
-import safetensors
 import safetensors.numpy
 
 from sparsetopics.batches import FloatArray, Vectors
-from sparsetopics.errors import CorpusFormatError, OptionError, SourceError
+from sparsetopics.corpora.manifest import DAMAGE
+from sparsetopics.errors import OptionError, SourceError
+from sparsetopics.sealed_files import decoded, parsed
+from sparsetopics.tensor_files import read_tensors
 
 FILE_NAME = "projection.safetensors"
 SAMPLE_BYTES = 256 << 20
@@ -81,23 +84,38 @@ class Projection:
         (folder / FILE_NAME).write_bytes(safetensors.numpy.save(arrays, metadata))
 
     @classmethod
-    def load(cls, folder: Path) -> Projection:
-        """Read ``projection.safetensors``; CorpusFormatError if it is missing or damaged."""
-        path = folder / FILE_NAME
-        try:
-            with safetensors.safe_open(path, "numpy") as file:
-                arrays = {name: file.get_tensor(name) for name in _ARRAYS}
-                settings = json.loads(file.metadata()[_METADATA_KEY])
-            inputs = settings["inputs"]
-            return cls(
-                **arrays,
-                whitened=bool(settings["whitened"]),
-                inputs=None if inputs is None else tuple(inputs),
-            )
-        except (OSError, KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
-            raise CorpusFormatError(
-                str(path), found=str(error).splitlines()[0], wanted="a readable projection"
-            ) from error
+    def read(cls, path: Path) -> Projection:
+        """Read ``projection.safetensors``, whose digest the caller has compared.
+
+        Raises CorpusFormatError if it is damaged.
+        """
+        arrays, metadata = read_tensors(path, _ARRAYS, DAMAGE)
+        where = f"{path}, {_METADATA_KEY}"
+        told = parsed(metadata.get(_METADATA_KEY, "null"), where, DAMAGE)
+        settings = decoded(told, _Settings, where, DAMAGE)
+        projection = cls(**arrays, whitened=settings.whitened, inputs=settings.inputs)
+        projection.check(path)
+        return projection
+
+    def check(self, path: Path) -> None:
+        """CorpusFormatError unless the arrays, read from ``path``, fit each other."""
+        shapes = tuple(getattr(self, name).shape for name in _ARRAYS)
+        n_columns, n_inputs = (*self.components.shape, 0, 0)[:2]
+        wanted = ((n_inputs,), (n_columns, n_inputs), (n_columns,))
+        if shapes != wanted or len(self.inputs or ()) not in (0, n_inputs):
+            found = f"shapes {shapes} and {len(self.inputs or ()):,} names"
+            raise DAMAGE.of(path, found=found, wanted="arrays of a projection")
+        finite = all(np.isfinite(getattr(self, name)).all() for name in _ARRAYS)
+        if not finite or (self.whitened and (self.variances <= 0.0).any()):
+            raise DAMAGE.of(path, found="numbers that are not finite, or variances of 0 or less",
+                            wanted="those of a projection")  # fmt: skip
+
+
+class _Settings(msgspec.Struct):
+    """What stands beside the arrays."""
+
+    whitened: bool
+    inputs: tuple[str, ...] | None
 
 
 _ARRAYS = ("mean", "components", "variances")

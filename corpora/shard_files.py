@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparsetopics.corpora.arrow_files import open_parquet
-from sparsetopics.corpora.manifest import FileEntry, ShardEntry, file_sha256
+from sparsetopics.corpora.manifest import DAMAGE, ShardEntry
 from sparsetopics.corpora.parquet_sizes import check_sizes
-from sparsetopics.errors import CorpusFormatError
+from sparsetopics.errors import SparsetopicsError
+from sparsetopics.sealed_files import FileEntry
 
 Group = TypeVar("Group")
 
@@ -23,15 +24,15 @@ Group = TypeVar("Group")
 class StoredShard:
     """One shard on disk; its checksum is compared before the first read."""
 
-    def __init__(self, path: Path, sha256: str) -> None:
-        self.path = path
-        self._sha256 = sha256
+    def __init__(self, folder: Path, entry: FileEntry) -> None:
+        self.path = folder / entry.file
+        self._entry = entry
         self._verified = False
         self._lock = Lock()  # so that one thread of many does the comparing
 
-    def __reduce__(self) -> tuple[Callable[[Path, str], StoredShard], tuple[Path, str]]:
+    def __reduce__(self) -> tuple[Callable[[Path, FileEntry], StoredShard], tuple[Path, FileEntry]]:
         """Another process compares its checksum once, however many row groups it is sent."""
-        return _stored_shard, (self.path, self._sha256)
+        return _stored_shard, (self.path.parent, self._entry)
 
     def columns(self, row_group: int, names: list[str]) -> pa.Table:
         """Columns of a row group; CorpusFormatError if the file is not as it was written."""
@@ -45,23 +46,19 @@ class StoredShard:
             found = (str(error).splitlines() or [type(error).__name__])[0]
             raise self.damaged(found, "a readable shard") from error
 
-    def damaged(self, found: str, wanted: str) -> CorpusFormatError:
-        return CorpusFormatError(
-            str(self.path), found=found, wanted=wanted, hint="Ingest anew, or restore the file."
-        )
+    def damaged(self, found: str, wanted: str) -> SparsetopicsError:
+        return DAMAGE.of(self.path, found=found, wanted=wanted)
 
     def _verify(self) -> None:
-        found = file_sha256(self.path)
-        if found != self._sha256:
-            raise self.damaged(f"sha256 {found[:12]}…", f"{self._sha256[:12]}…")
+        self._entry.check(self.path.parent, DAMAGE)
         with self.path.open("rb") as raw:
             check_sizes(raw)
         self._verified = True
 
 
 @lru_cache(maxsize=1_000)
-def _stored_shard(path: Path, sha256: str) -> StoredShard:
-    return StoredShard(path, sha256)
+def _stored_shard(folder: Path, entry: FileEntry) -> StoredShard:
+    return StoredShard(folder, entry)
 
 
 class ShardLayout(NamedTuple, Generic[Group]):

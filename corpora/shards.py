@@ -17,7 +17,7 @@ from sparsetopics.corpora.arrow_numbers import numbers_of
 from sparsetopics.corpora.document_manifest import Sizes
 from sparsetopics.corpora.manifest import ShardEntry
 from sparsetopics.corpora.shard_files import ShardLayout, StoredShard, TableWriter
-from sparsetopics.errors import CorpusFormatError
+from sparsetopics.errors import SparsetopicsError
 
 DOCS_PER_ROW_GROUP = 8_192
 ROW_GROUPS_PER_SHARD = 32
@@ -89,7 +89,7 @@ class StoredRowGroup:
         if largest >= self.n_words:
             raise self._damaged(f"word id {largest} where the vocabulary has {self.n_words} words")
 
-    def _damaged(self, found: str) -> CorpusFormatError:
+    def _damaged(self, found: str) -> SparsetopicsError:
         wanted = f"{self.n_docs} documents as ingest writes them"
         return self.shard.damaged(f"in row group {self.index} {found}", wanted)
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 from sparsetopics.corpora.manifest import (
     VECTORS,
-    FileEntry,
     ShardEntry,
+    check_claim,
     load_manifest,
     save_manifest,
-    size_from_json,
 )
+from sparsetopics.sealed_files import FileEntry, Size
 
 MOST_COLUMNS = 2**31 - 1  # of a list of fixed size in Arrow
 
@@ -53,7 +56,7 @@ class VectorManifest:
     @classmethod
     def load(cls, folder: Path) -> VectorManifest:
         """Read the manifest of a corpus folder; CorpusFormatError if there is no sound one."""
-        return load_manifest(folder, VECTORS, _from_json)
+        return load_manifest(folder, VECTORS, _Record, _of_record)
 
 
 def _to_json(manifest: VectorManifest) -> dict[str, Any]:
@@ -73,18 +76,33 @@ def _to_json(manifest: VectorManifest) -> dict[str, Any]:
     }
 
 
-def _from_json(content: dict[str, Any]) -> VectorManifest:
-    n_columns = size_from_json(content["n_columns"])
-    columns, projection = content["columns"], content["projection"]
-    if not 1 <= n_columns <= MOST_COLUMNS or (columns is not None and len(columns) != n_columns):
-        raise ValueError(f"{n_columns} columns")
+class _Shard(FileEntry, frozen=True):
+    row_groups: tuple[Size, ...]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_claim(sum(self.row_groups), self.n_bytes)
+
+
+class _Record(msgspec.Struct):
+    """What ``manifest.json`` holds, but for the totals."""
+
+    n_columns: Annotated[int, Meta(ge=1, le=MOST_COLUMNS)]
+    columns: tuple[str, ...] | None
+    made: dict[str, Any]
+    projection: FileEntry | None
+    shards: list[_Shard]
+
+    def __post_init__(self) -> None:
+        if self.columns is not None and len(self.columns) != self.n_columns:
+            raise ValueError(f"{len(self.columns):,} names of {self.n_columns:,} columns")
+
+
+def _of_record(record: _Record) -> VectorManifest:
     return VectorManifest(
-        n_columns=n_columns,
-        columns=None if columns is None else tuple(map(str, columns)),
-        made=dict(content["made"]),
-        projection=None if projection is None else FileEntry.from_json(projection),
-        shards=tuple(
-            ShardEntry(FileEntry.from_json(shard), tuple(map(size_from_json, shard["row_groups"])))
-            for shard in content["shards"]
-        ),
+        n_columns=record.n_columns,
+        columns=record.columns,
+        made=record.made,
+        projection=record.projection,
+        shards=tuple(ShardEntry(shard.alone(), shard.row_groups) for shard in record.shards),
     )

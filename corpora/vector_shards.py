@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from sparsetopics.batches import VectorBatch, Vectors
 from sparsetopics.corpora.arrow_numbers import numbers_of
 from sparsetopics.corpora.shard_files import ShardLayout, StoredShard, TableWriter
-from sparsetopics.errors import CorpusFormatError
+from sparsetopics.errors import SparsetopicsError
 
 ROW_GROUP_BYTES = 4 << 20  # of values: a batch can be made of many, so that it is well mixed
 MOST_ROWS = 65_536  # in a row group, whose names are decoded at once
@@ -72,7 +72,7 @@ class StoredVectors:
             raise self._damaged(f"{table.num_rows} rows of {table.column_names}")
         return table.column(0).combine_chunks()
 
-    def _damaged(self, found: str) -> CorpusFormatError:
+    def _damaged(self, found: str) -> SparsetopicsError:
         wanted = f"{self.n_items} items of {self.n_columns} columns as ingest writes them"
         return self.shard.damaged(f"in row group {self.index} {found}", wanted)
 

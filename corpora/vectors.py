@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sparsetopics.batches import VectorBatch, Vectors
+from sparsetopics.corpora.manifest import DAMAGE
 from sparsetopics.corpora.projection import Projection
 from sparsetopics.corpora.shard_files import StoredShard
 from sparsetopics.corpora.vector_blocks import narrowed
@@ -109,17 +110,16 @@ class VectorCorpus:
         manifest = VectorManifest.load(folder)
         groups: list[VectorGroup] = []
         for entry in manifest.shards:
-            entry.file.check_size(folder)
-            shard = StoredShard(folder / entry.file.file, entry.file.sha256)
+            entry.file.check_size(folder, DAMAGE)
+            shard = StoredShard(folder, entry.file)
             groups += [
                 StoredVectors(shard, index, n_items, manifest.n_columns)
                 for index, n_items in enumerate(entry.row_groups)
             ]
         projection = None
         if manifest.projection is not None:
-            manifest.projection.check_size(folder)
-            manifest.projection.check_content(folder)
-            projection = Projection.load(folder)
+            manifest.projection.check(folder, DAMAGE)
+            projection = Projection.read(folder / manifest.projection.file)
         return cls(
             manifest.n_columns,
             tuple(groups),

@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 from sparsetopics.batches import IntArray
 from sparsetopics.corpora.arrow_files import open_parquet
 from sparsetopics.corpora.arrow_numbers import arrow_numbers, arrow_strings, numbers_of
+from sparsetopics.corpora.manifest import DAMAGE
 from sparsetopics.corpora.parquet_sizes import check_sizes
 from sparsetopics.errors import CorpusFormatError
+from sparsetopics.sealed_files import FileEntry, Refusal, absence
 from sparsetopics.small_files import parse_json
 
 FILE_NAME = "vocabulary.parquet"
@@ -57,7 +59,21 @@ class Vocabulary:
 
     @classmethod
     def load(cls, folder: Path) -> Vocabulary:
-        """Read ``vocabulary.parquet``; CorpusFormatError if it is missing or damaged."""
+        """The vocabulary of a corpus of documents or of a run, as its folder lists it.
+
+        Raises CorpusFormatError or RunError if the folder is neither, or if the file is missing
+        or damaged.
+        """
+        entry, refusal = _listed(folder)
+        entry.check(folder, refusal)
+        return cls.read(folder)
+
+    @classmethod
+    def read(cls, folder: Path) -> Vocabulary:
+        """Read ``vocabulary.parquet``, whose digest the caller has compared.
+
+        Raises CorpusFormatError if it is missing or damaged.
+        """
         path = folder / FILE_NAME
         try:
             table = _read_table(path)
@@ -73,6 +89,18 @@ class Vocabulary:
                 str(path), found=found, wanted="a readable vocabulary"
             ) from error
         return cls(words, document_frequency, term_frequency, tokenizer)
+
+
+def _listed(folder: Path) -> tuple[FileEntry, Refusal]:
+    """What ``manifest.json`` or ``model.json`` says of the vocabulary, and how to refuse it."""
+    from sparsetopics import run_files
+    from sparsetopics.corpora.document_manifest import Manifest
+
+    path = folder / run_files.SETTINGS_FILE
+    if not absence(path):
+        settings = run_files.read_settings(path)
+        return run_files.file_entry(path, settings, FILE_NAME), run_files.DAMAGE
+    return Manifest.load(folder).vocabulary, DAMAGE
 
 
 def _read_table(path: Path) -> pa.Table:

@@ -60,7 +60,7 @@ from sparsetopics.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.training import LapInfo, Progress
 from sparsetopics.word_counts import StartedCounts, WordCounts
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 TREE = "progress.json"
 KINDS: Mapping[str, type[Any]] = {
     kind.__name__: kind
@@ -79,10 +79,17 @@ Arrays = dict[str, NDArray[Any]]
 _Field = tuple[str, Any]
 
 
-def write_checkpoint(path: Path, value: Any) -> None:
-    """``value`` with all that it holds, but for arrays that the memo has in files."""
+def write_checkpoint(path: Path, value: Any, tie: str) -> None:
+    """``value`` with all that it holds, but for arrays that the memo has in files.
+
+    ``tie`` is that of the run's plan.
+    """
     arrays: Arrays = {}
-    tree = {"format_version": FORMAT_VERSION, "value": encode(value, arrays)}
+    tree = {
+        "format_version": FORMAT_VERSION,
+        "tie": tie,
+        "value": encode(value, arrays),
+    }
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as file:
         file.writestr(TREE, json.dumps(tree))
         for name, array in arrays.items():
@@ -90,14 +97,14 @@ def write_checkpoint(path: Path, value: Any) -> None:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def read_checkpoint(path: Path, memo: Memo) -> Any:
-    """What was written; RunError if it is damaged, or of another version."""
+def read_checkpoint(path: Path, memo: Memo, tie: str) -> Any:
+    """What was written; RunError if it is damaged, of another version or of another run."""
     try:
         with zipfile.ZipFile(path) as file:
             tree = parse_json(read_member(file, TREE))
             if not isinstance(tree, dict):
                 raise TypeError("no JSON object")
-            check_version(path, tree)
+            _check_origin(path, tree, tie)
             return decode(tree["value"], ArchivedArrays(file), memo)
     except (
         *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
@@ -111,8 +118,8 @@ def read_checkpoint(path: Path, memo: Memo) -> Any:
         raise _damaged(path, error) from error
 
 
-def check_version(path: Path, tree: Mapping[str, Any]) -> None:
-    """RunError unless the file is in the format that is written here."""
+def _check_origin(path: Path, tree: Mapping[str, Any], tie: str) -> None:
+    """RunError unless the file is of this run, in the format that is written here."""
     version = tree.get("format_version")
     if version != FORMAT_VERSION:
         raise RunError(
@@ -120,6 +127,13 @@ def check_version(path: Path, tree: Mapping[str, Any]) -> None:
             found=f"checkpoint format version {version!r}",
             wanted=f"version {FORMAT_VERSION}",
             hint="Resume with the sparsetopics version that wrote it.",
+        )
+    if tree.get("tie") != tie:
+        raise RunError(
+            str(path),
+            found="the checkpoint of another run, or of other options",
+            wanted="that of plan.json beside it",
+            hint="Restore the state folder as a whole, or train again with --overwrite.",
         )
 
 
@@ -144,7 +158,7 @@ def encode(value: Any, arrays: Arrays, name: str = "value") -> Any:
     if isinstance(value, np.generic):
         return {"number": value.dtype.str, "value": value.item()}
     if isinstance(value, OnDisk):
-        return {"file": value.path.name, "bytes": value.path.stat().st_size}
+        return {"file": value.path.name, **value.stamp()}
     if isinstance(value, InMemory):
         return {"kept": encode(dict(value.arrays), arrays, name)}
     if isinstance(value, Path):
@@ -227,7 +241,7 @@ def _read_mapping(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> dict[Any,
 _READERS: Mapping[str, Callable[[Any, Mapping[str, Any], Memo], Any]] = {
     "array": _read_array,
     "number": lambda tree, arrays, memo: _read_number(tree),
-    "file": lambda tree, arrays, memo: memo.adopt(tree["file"], tree["bytes"]),
+    "file": lambda tree, arrays, memo: memo.adopt(tree["file"], tree["bytes"], tree["digest"]),
     "kept": lambda tree, arrays, memo: memo.keep(decode(tree["kept"], arrays, memo)),
     "path": lambda tree, arrays, memo: Path(tree["path"]),
     "mapping": _read_mapping,

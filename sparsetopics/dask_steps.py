@@ -8,7 +8,6 @@ takes them out in their order, keeps what is memoized, and commits laps, as with
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -23,9 +22,8 @@ from uuid import uuid4
 import numpy as np
 
 from sparsetopics.batches import IntArray, Source
-from sparsetopics.checkpoints import Arrays, decode, encode
+from sparsetopics.checkpoints import FORMAT_VERSION, Arrays, decode, encode
 from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
-from sparsetopics.corpora.manifest import file_sha256
 from sparsetopics.dask_cluster import Cluster, open_cluster
 from sparsetopics.document_topics import DocumentTopics
 from sparsetopics.errors import RunError
@@ -33,8 +31,10 @@ from sparsetopics.executors import SerialExecutor
 from sparsetopics.local_step import Fitted, Globals, LocalResult
 from sparsetopics.memo import Memo
 from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.run_files import STATE_DAMAGE
 from sparsetopics.run_plans import RunPlan
 from sparsetopics.run_sources import divided
+from sparsetopics.sealed_files import VERSION_KEY, file_sha256, read_sealed, write_sealed
 
 TREE = "tree.json"
 MAPPED_BYTES = 1 << 20  # arrays at least so large are mapped, not read
@@ -154,7 +154,7 @@ def write_globals(folder: Path, current: Globals) -> None:
     tree = encode(current, arrays)
     for name, array in arrays.items():
         np.save(scratch / f"{name}.npy", array, allow_pickle=False)
-    (scratch / TREE).write_text(json.dumps(tree), encoding="utf-8")
+    write_sealed(scratch / TREE, {VERSION_KEY: FORMAT_VERSION, "value": tree})
     os.replace(scratch, folder)
 
 
@@ -166,7 +166,7 @@ def read_globals(folder: Path) -> Globals:
             found="no such folder in a worker",
             wanted="a run on a disk that all machines share",
         ) from FileNotFoundError(folder.parent)
-    tree = json.loads((folder / TREE).read_text(encoding="utf-8"))
+    tree = read_sealed(folder / TREE, FORMAT_VERSION, STATE_DAMAGE)["value"]
     arrays = {path.stem: _loaded(path) for path in folder.glob("*.npy")}
     current: Globals = decode(tree, arrays, Memo(folder))
     return current

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from sparsetopics import fitting
 from sparsetopics.document_mixture_estimators import DPMultinomialMixture, MultinomialMixture
 from sparsetopics.errors import RunError
@@ -13,7 +15,12 @@ from sparsetopics.estimators import HDP, LDA
 from sparsetopics.kinds import LIKELIHOODS, MODELS, imported
 from sparsetopics.mixture_estimators import DPGaussianMixture, GaussianMixture
 from sparsetopics.mixture_model import MixtureModel
+from sparsetopics.mixture_runs import MixtureRun
 from sparsetopics.model import TopicModel
+from sparsetopics.options import TrainingOptions
+from sparsetopics.run_files import DAMAGE, SETTINGS_FILE
+from sparsetopics.runs import Run
+from sparsetopics.sealed_files import PositiveSize, decoded
 from sparsetopics.stored_models import load_any_run
 
 AnyEstimator = (
@@ -44,6 +51,12 @@ OPTION_PATHS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+class Batching(msgspec.Struct):
+    """What stands among the options of a run and decides nothing about the model's kind."""
+
+    batches: PositiveSize | None = None
+
+
 def load(path: str | Path) -> AnyEstimator:
     """The fitted estimator in a run folder, written by ``save`` or by ``sparsetopics train``.
 
@@ -51,12 +64,21 @@ def load(path: str | Path) -> AnyEstimator:
     RunError for a folder that is damaged or no run, or of a model that has no estimator.
     """
     run = load_any_run(Path(path))
+    _check_options(run)
     estimator = _class_of(run.model, run.path)()
     estimator.set_params(**_arguments(run.model, run.settings, estimator.get_params()))
     estimator.n_features_in_ = _width(run.model)
     trace, facts = [dict(entry) for entry in run.trace], run.settings["corpus"]
     fitting.show(estimator, run.model, trace, facts, run.vocabulary)
     return estimator
+
+
+def _check_options(run: Run | MixtureRun) -> None:
+    """RunError unless the options of a run are those of training; some may be left out."""
+    where = f"{run.path / SETTINGS_FILE}, options"
+    options = {"n_topics": run.model.n_topics, **run.settings.get("options", {})}
+    decoded(options, TrainingOptions, where, DAMAGE)
+    decoded(options, Batching, where, DAMAGE)
 
 
 def _class_of(model: TopicModel | MixtureModel, path: Path) -> type[AnyEstimator]:

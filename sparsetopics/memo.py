@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import struct
@@ -19,6 +20,7 @@ from sparsetopics.npz_arrays import ArchivedArrays
 
 MEMORY_BUDGET = 256 * 2**20  # bytes
 PATTERN = "memo-*.npz"
+_DIRECTORY_BYTES = 4096  # more than the directory of a file of a few arrays takes
 _NAME = re.compile(r"memo-(\d{8,18})\.npz")
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -63,8 +65,9 @@ class Memo:
             self._unsynced.add(path)
         return OnDisk(path, self)
 
-    def adopt(self, name: str, size: int) -> StoredArrays:
-        """What a process before this one kept in a file of ``size`` bytes; RunError if not."""
+    def adopt(self, name: str, size: int, digest: str) -> StoredArrays:
+        """What a process before this one kept in a file of ``size`` bytes, whose directory has
+        the ``digest``; RunError if not."""
         path = self._folder / str(name)
         if not _NAME.fullmatch(path.name) or path.parent != self._folder:  # or it is removed later
             raise RunError(str(path), found=f"{name!r}", wanted="a file that the memo has written")
@@ -72,8 +75,14 @@ class Memo:
         if found != size:
             text = "no such file" if found is None else f"{found:,} bytes"
             raise RunError(str(path), found=text, wanted=f"{size:,} bytes")
+        kept = OnDisk(path, self)
+        if kept.stamp()["digest"] != digest:
+            hint = "Restore the state folder as a whole, or train again with --overwrite."
+            raise RunError(
+                str(path), found="other arrays", wanted="those of the checkpoint", hint=hint
+            )
         self._adopted.add(path)
-        return OnDisk(path, self)
+        return kept
 
     def drop_strangers(self) -> None:
         """Remove files that were neither adopted nor written here: of a lap that was not kept."""
@@ -142,6 +151,14 @@ class OnDisk:
         ) as error:
             found = f"damage ({error})"
             raise RunError(str(self.path), found=found, wanted="what training wrote") from error
+
+    def stamp(self) -> dict[str, int | str]:
+        """Size of the file, and SHA-256 of its end, where the checksums of all its arrays stand."""
+        with self.path.open("rb") as file:
+            n_bytes = file.seek(0, os.SEEK_END)
+            file.seek(max(0, n_bytes - _DIRECTORY_BYTES))
+            digest = hashlib.sha256(file.read()).hexdigest()
+        return {"bytes": n_bytes, "digest": digest}
 
     def discard(self) -> None:
         self.memo.remove(self.path)

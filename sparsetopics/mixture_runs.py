@@ -20,9 +20,9 @@ from sparsetopics.mixture_models import sharing_of
 from sparsetopics.options import MIXTURES
 from sparsetopics.run_files import (
     ARRAYS_FILE,
+    DAMAGE,
     SETTINGS_FILE,
-    TRACE_FILE,
-    check_entries,
+    RunRecord,
     check_numbers,
     load_arrays,
     load_settings,
@@ -30,9 +30,8 @@ from sparsetopics.run_files import (
     write_run,
 )
 from sparsetopics.runs import check_folder, check_same_words, load_vocabulary, refuse_vectors
+from sparsetopics.sealed_files import PositiveSize, decoded
 
-SETTING_TYPES = {"n_topics": int, "n_columns": int, "likelihood": str, "corpus": dict}
-WORD_SETTING_TYPES = {N_WORDS: int, "vocabulary_fingerprint": str}  # of documents
 AT_MODES = "at_modes"  # a setting of runs whose parameters are points; others do without
 PRIOR = "prior_"  # before the names of the prior's own arrays and numbers
 
@@ -40,6 +39,21 @@ _COUNTS = ArrayFormat(COMPONENTS, lower=-np.finfo(float).tiny)
 
 CLASSES: Mapping[str, type[Any]] = things_of(LIKELIHOODS)
 MIXTURE_FORMATS: Mapping[str, StoredAs] = Registered(CLASSES, lambda likelihood: likelihood.stored)
+
+
+class MixtureRecord(RunRecord, kw_only=True):
+    """What ``model.json`` holds of a mixture."""
+
+    n_columns: PositiveSize
+    likelihood: str
+    at_modes: bool = False
+
+
+class WordMixtureRecord(MixtureRecord, kw_only=True):
+    """The same of a mixture of documents."""
+
+    n_words: PositiveSize
+    vocabulary_fingerprint: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,25 +133,22 @@ def save_mixture_run(
 def load_mixture_run(path: Path) -> MixtureRun:
     """Read a run folder; RunError names the first thing that is missing or damaged."""
     check_folder(path)
-    settings = load_settings(path / SETTINGS_FILE, MIXTURES)
-    check_entries(path / SETTINGS_FILE, settings, SETTING_TYPES)
+    file = path / SETTINGS_FILE
+    settings = load_settings(file, MIXTURES, MixtureRecord)
     name = settings["likelihood"]
     if name not in MIXTURE_FORMATS:
         wanted = f"one of {', '.join(MIXTURE_FORMATS)}"
-        found = f"likelihood {name!r}"
-        raise RunError(str(path / SETTINGS_FILE), found=found, wanted=wanted)
+        raise DAMAGE.of(f"{file}, likelihood", found=repr(name), wanted=wanted)
     stored = MIXTURE_FORMATS[name]
-    check_numbers(path / SETTINGS_FILE, settings, ("top_concentration", *stored.numbers))
-    if AT_MODES in settings:
-        check_entries(path / SETTINGS_FILE, settings, {AT_MODES: bool})
+    check_numbers(file, settings, ("top_concentration", *stored.numbers))
     vocabulary = None
     if name in DOCUMENT_LIKELIHOODS:
-        check_entries(path / SETTINGS_FILE, settings, WORD_SETTING_TYPES)
+        decoded(settings, WordMixtureRecord, str(file), DAMAGE)
         vocabulary = load_vocabulary(path, settings)
     formats = {"component_counts": _COUNTS, **stored.arrays}
-    arrays = load_arrays(path / ARRAYS_FILE, formats, settings)
+    arrays = load_arrays(path, formats, settings)
     model = _model(path, arrays, settings)
-    return MixtureRun(path, model, settings, load_trace(path / TRACE_FILE), vocabulary)
+    return MixtureRun(path, model, settings, load_trace(path, settings), vocabulary)
 
 
 def _prior_of(likelihood: Any) -> tuple[dict[str, FloatArray], dict[str, float]]:

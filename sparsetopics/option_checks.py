@@ -12,9 +12,22 @@ if TYPE_CHECKING:
     from sparsetopics.options import TrainingOptions
 
 
+MOST = 2**31 - 1
+
+
 def refuse(option: str, found: object, wanted: str, hint: str = "") -> NoReturn:
     """Raise OptionError."""
     raise OptionError(option, found=str(found), wanted=wanted, hint=hint)
+
+
+def check_size(option: str, value: int | None, least: int, unit: str = "") -> None:
+    """OptionError unless a whole number, if it is given, is at least ``least`` and what kernels
+    can count."""
+    if value is None or least <= value <= MOST:
+        return
+    lowest = f"at least {least}" if least else "0 or more"
+    wanted = lowest if value < least else f"at most {MOST:,}"
+    refuse(option, value, f"{wanted} {unit}".rstrip())
 
 
 def check_name(option: str, found: str, names: Collection[str]) -> None:
@@ -98,8 +111,7 @@ def check_points(options: TrainingOptions) -> None:
 
 def check_round(options: TrainingOptions) -> None:
     """Of batches that share parameters."""
-    if options.batches_per_round < 1:
-        refuse("round", options.batches_per_round, "at least 1 batch")
+    check_size("round", options.batches_per_round, 1, "batch")
     if options.batches_per_round > 1 and options.learner_kind.takes_all:
         refuse(
             "round",
@@ -113,8 +125,7 @@ def check_cold(options: TrainingOptions) -> None:
     """Of laps in which documents start cold."""
     if options.cold_every is None:
         return
-    if options.cold_every < 1:
-        refuse("cold-every", options.cold_every, "at least 1 lap")
+    check_size("cold-every", options.cold_every, 1, "lap")
     if options.cold_every == 1 or options.can_remember:
         return
     if options.is_mixture:

@@ -19,6 +19,7 @@ from sparsetopics.option_checks import (
     check_name,
     check_points,
     check_round,
+    check_size,
     refuse,
 )
 
@@ -70,14 +71,11 @@ class LocalOptions:
 
     def __post_init__(self) -> None:
         check_name("local update", self.update, get_args(LocalUpdate))
-        if self.sparsity is not None and self.sparsity < 1:
-            refuse("sparsity", self.sparsity, "at least 1")
-        if self.max_iterations < 1:
-            refuse("local iterations", self.max_iterations, "at least 1")
+        check_size("sparsity", self.sparsity, 1)
+        check_size("local iterations", self.max_iterations, 1)
         if not self.tolerance >= 0:
             refuse("local tolerance", self.tolerance, "0 or more tokens")
-        if self.restarts is not None and self.restarts < 0:
-            refuse("restarts", self.restarts, "0 or more")
+        check_size("restarts", self.restarts, 0)
         if self.minimum_mass is not None and not self.minimum_mass >= 0:
             refuse("minimum mass", self.minimum_mass, "0 or more tokens")
         if self.restarts and self.update == "collapsed":
@@ -316,10 +314,8 @@ class TrainingOptions:
         check_name("learner", self.learner, LEARNERS)
         if self.start is not None:
             check_name("start", self.start, get_args(StartName))
-        if self.n_topics < 1:
-            refuse("topics", self.n_topics, "at least 1")
-        if self.n_laps < 1:
-            refuse("laps", self.n_laps, "at least 1")
+        check_size("topics", self.n_topics, 1)
+        check_size("laps", self.n_laps, 1)
         self._check_kind()
         self._check_moves()
         self._check_sparsity()

@@ -9,26 +9,37 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from sparsetopics.errors import RunError
 from sparsetopics.kinds import MODELS
 from sparsetopics.options import ExecutorName, TrainingOptions, Workplace
 from sparsetopics.run_files import (
+    DAMAGE,
     PLAN_FILE,
     SETTINGS_FILE,
     STATE_FOLDER,
     TRACE_FILE,
-    check_entries,
     load_settings,
     load_trace,
 )
 from sparsetopics.run_plans import RunPlan, check_data, plan_of, plan_record
 from sparsetopics.runs import check_folder
+from sparsetopics.sealed_files import PositiveSize, decoded
 from sparsetopics.trained_runs import RunHooks, RunResult, go_on, task_of
 from sparsetopics.training_folder import clear_finished, is_training, old_training
 
 _LOG = logging.getLogger(__name__)  # whose warnings go to stderr
 
 Watch = Callable[[TrainingOptions], AbstractContextManager[RunHooks]]
+
+
+class FinishedLap(msgspec.Struct):
+    """What the last line of a trace says."""
+
+    lap: PositiveSize
+    elbo_per_token: float
+    seconds: float
 
 
 class Resumed(NamedTuple):
@@ -115,11 +126,8 @@ def _finished(run: Path, laps: int | None) -> Resumed:
 def _result(run: Path) -> RunResult:
     check_folder(run)
     settings = load_settings(run / SETTINGS_FILE, tuple(MODELS))
-    check_entries(run / SETTINGS_FILE, settings, {"model": str, "n_topics": int})
-    trace = load_trace(run / TRACE_FILE)
-    if not trace:
-        raise RunError(str(run / TRACE_FILE), found="no lap", wanted="one at least")
-    types = {"elbo_per_token": float, "lap": int, "seconds": float}
-    check_entries(run / TRACE_FILE, trace[-1], types)
-    numbers = (trace[-1][name] for name in types)
-    return RunResult(settings["model"], settings["n_topics"], *numbers)
+    trace = load_trace(run, settings)
+    where = f"{run / TRACE_FILE}, last line"
+    last = decoded(trace[-1] if trace else None, FinishedLap, where, DAMAGE)
+    model, n_topics = settings["model"], settings["n_topics"]
+    return RunResult(model, n_topics, last.elbo_per_token, last.lap, last.seconds)

@@ -32,11 +32,12 @@ class RunKeeper:
     last one was went into that. With 0 none is kept.
     """
 
-    def __init__(self, folder: TrainingFolder, every: int | None) -> None:
+    def __init__(self, folder: TrainingFolder, every: int | None, tie: str) -> None:
         self.trace: list[dict[str, Any]] = []
         self.seconds_before = 0.0  # of processes before this one
         self._folder = folder
         self._every = every
+        self._tie = tie  # of a checkpoint to its plan
         self._due = 0.0  # by the clock
 
     def resume(self, source: Source, memo: Memo) -> Progress | None:
@@ -45,7 +46,7 @@ class RunKeeper:
         if not path.exists():
             memo.drop_strangers()
             return None
-        kept = read_checkpoint(path, memo)
+        kept = read_checkpoint(path, memo, self._tie)
         if not isinstance(kept, dict) or set(kept) != set(_Kept._fields):
             raise RunError(str(path), found="something else", wanted="a checkpoint of training")
         memo.drop_strangers()
@@ -65,7 +66,8 @@ class RunKeeper:
         began = time.monotonic()
         kept = _Kept(_with_documents(progress, lambda batch_id: None), tuple(self.trace))
         memo.sync()
-        self._folder.keep(lap, lambda path: write_checkpoint(path, kept._asdict()))
+        written, tie = kept._asdict(), self._tie
+        self._folder.keep(lap, lambda path: write_checkpoint(path, written, tie))
         memo.sweep()
         now = time.monotonic()
         self._due = now + (now - began) / COST

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
-from sparsetopics.checkpoints import FORMAT_VERSION, check_version, decode, encode
+import msgspec
+
 from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
-from sparsetopics.corpora.manifest import file_sha256
 from sparsetopics.errors import OptionError, RunError
-from sparsetopics.memo import Memo
+from sparsetopics.option_checks import refuse
 from sparsetopics.options import RESIDENT_PAIRS, ExecutorName, TrainingOptions, Workplace
-from sparsetopics.run_files import ARRAYS_FILE, check_entries
+from sparsetopics.run_files import ARRAYS_FILE, PLAN_VERSION, STATE_DAMAGE
+from sparsetopics.sealed_files import decoded, file_sha256
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,18 @@ class RunPlan:
     checkpoint_every: int | None = None  # laps; 0: never, None: as often as costs little
     keep_state: bool = False  # when training is done
     base: Path = Path()  # where relative paths start
+    identity: str = field(default_factory=lambda: secrets.token_hex(16), compare=False)
+
+    def __post_init__(self) -> None:
+        for name, value, least in (
+            ("batches", self.n_batches, 1),
+            ("resident-pairs", self.resident_pairs, 0),
+            ("seed", self.seed, 0),
+            ("workers", self.workers, 1),
+            ("checkpoint-every", self.checkpoint_every, 0),
+        ):
+            if value is not None and value < least:
+                refuse(name, value, f"{least} or more")
 
     @property
     def workplace(self) -> Workplace:
@@ -56,32 +72,60 @@ class RunPlan:
         given = (self.corpus, self.heldout, self.start_run)
         return [self.at(path) for path in given if path is not None]
 
+    @property
+    def tie(self) -> str:
+        """What ties a checkpoint to the plan: a digest of all that decides what training does.
+
+        More laps go on from the same checkpoint, wherever they are made.
+        """
+        options = replace(self.options, laps=None)
+        decisive = [options, self.n_batches, self.resident_pairs, self.seed, self.identity]
+        text = json.dumps(msgspec.to_builtins(decisive))  # ASCII, whatever a name holds
+        return hashlib.sha256(text.encode()).hexdigest()
+
     def at(self, path: Path) -> Path:
         """Where ``path`` is, wherever this process runs."""
         return self.base / path
 
 
+class Fingerprints(msgspec.Struct):
+    """SHA-256 of a file of each folder that a run reads."""
+
+    corpus: str
+    heldout: str | None = None
+    start_run: str | None = None
+
+
+class PlanRecord(msgspec.Struct):
+    """What ``plan.json`` holds."""
+
+    finished: bool
+    plan: RunPlan
+    fingerprints: Fingerprints
+
+
 def plan_record(plan: RunPlan, *, finished: bool = False) -> dict[str, Any]:
-    """The plan as JSON, with fingerprints of all that it reads."""
-    given = {field.name: getattr(plan, field.name) for field in fields(plan)}
-    given["base"] = plan.base.absolute()
+    """The plan as JSON, with fingerprints of all that it reads.
+
+    Whoever reads a plan must not be led to a stranger's scheduler, so that is left out.
+    """
+    given = msgspec.to_builtins(replace(plan, base=plan.base.absolute()), enc_hook=str)
     return {
-        "format_version": FORMAT_VERSION,
+        "format_version": PLAN_VERSION,
         "finished": finished,
-        "plan": encode(given, {}),
+        "plan": {name: given[name] for name in STORED},
         "fingerprints": _fingerprints(plan),
     }
 
 
 def plan_of(record: Mapping[str, Any], path: Path) -> RunPlan:
     """The plan again, to train into its folder wherever that is now; RunError if damaged."""
-    check_version(path, record)
-    check_entries(path, record, {"plan": dict, "finished": bool, "fingerprints": dict})
-    try:
-        return RunPlan(**decode(record["plan"], {}, Memo(path.parent)))
-    except (TypeError, KeyError, ValueError, IndexError, AttributeError, StopIteration) as error:
-        found = f"a damaged plan ({error})"
-        raise RunError(str(path), found=found, wanted="what training wrote") from error
+    names = record.get("plan")
+    strangers = sorted(set(names) ^ STORED) if isinstance(names, dict) else []
+    if strangers:
+        where = f"{path}, plan.{strangers[0]}"
+        raise STATE_DAMAGE.of(where, found="an entry too many or none", wanted="a whole plan")
+    return decoded(record, PlanRecord, str(path), STATE_DAMAGE).plan
 
 
 def check_data(plan: RunPlan, record: Mapping[str, Any]) -> None:
@@ -92,6 +136,9 @@ def check_data(plan: RunPlan, record: Mapping[str, Any]) -> None:
             path = plan.at(getattr(plan, name))
             wanted = "what the run was trained on so far"
             raise RunError(str(path), found="other data", wanted=wanted, hint="Train anew.")
+
+
+STORED = {each.name for each in fields(RunPlan)} - {"scheduler"}
 
 
 def _fingerprints(plan: RunPlan) -> dict[str, str]:

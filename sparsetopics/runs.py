@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sparsetopics.corpora.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError, RunError, ShapeError, VocabularyError
 from sparsetopics.model import TopicModel
 from sparsetopics.run_files import (
-    ARRAYS_FILE,
+    DAMAGE,
     PLAN_FILE,
     SETTINGS_FILE,
     STATE_FOLDER,
-    TRACE_FILE,
-    check_entries,
+    CorpusFacts,
+    RunRecord,
+    check_file,
     check_numbers,
     load_arrays,
     load_settings,
@@ -24,15 +27,24 @@ from sparsetopics.run_files import (
     write_run,
 )
 from sparsetopics.run_formats import RUN_FORMATS
+from sparsetopics.sealed_files import PositiveSize, Size, absence
 from sparsetopics.transactions import refuse_pending
 
 MODEL_NAMES = tuple(RUN_FORMATS)
-SETTING_TYPES = {
-    "n_topics": int,
-    "n_words": int,
-    "vocabulary_fingerprint": str,
-    "corpus": dict,
-}
+
+
+class TopicFacts(CorpusFacts, kw_only=True):
+    """The same of documents, whose number is needed."""
+
+    n_documents: Size
+
+
+class TopicRecord(RunRecord, kw_only=True):
+    """What ``model.json`` holds of topics."""
+
+    n_words: PositiveSize
+    vocabulary_fingerprint: str
+    corpus: TopicFacts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +127,7 @@ def _facts(model: TopicModel, vocabulary: Vocabulary) -> dict[str, Any]:
 
 def refuse_run(path: Path) -> None:
     """Refuse a run folder where a corpus is wanted; anything else is the corpus reader's matter."""
-    if (path / SETTINGS_FILE).exists():
+    if os.path.lexists(path / SETTINGS_FILE):
         swapped = "Are the run and the corpus swapped? The run comes first."
         raise RunError(str(path), found="a run folder", wanted="a corpus folder", hint=swapped)
 
@@ -123,50 +135,40 @@ def refuse_run(path: Path) -> None:
 def load_run(path: Path) -> Run:
     """Read a run folder; RunError names the first thing that is missing or damaged."""
     check_folder(path)
-    settings = _load_settings(path / SETTINGS_FILE)
+    settings = load_settings(path / SETTINGS_FILE, MODEL_NAMES, TopicRecord)
+    stored = RUN_FORMATS[settings["model"]]
+    check_numbers(path / SETTINGS_FILE, settings, stored.numbers)
     vocabulary = load_vocabulary(path, settings)
-    arrays = load_arrays(path / ARRAYS_FILE, RUN_FORMATS[settings["model"]].arrays, settings)
-    model = RUN_FORMATS[settings["model"]].model_of(arrays, settings)
-    return Run(path, model, vocabulary, settings, load_trace(path / TRACE_FILE))
+    model = stored.model_of(load_arrays(path, stored.arrays, settings), settings)
+    return Run(path, model, vocabulary, settings, load_trace(path, settings))
 
 
 def check_folder(path: Path) -> None:
     """RunError unless ``path`` looks like a run folder."""
     wanted, hint = "a run folder", "Train one with `sparsetopics train`."
     refuse_pending(path, (STATE_FOLDER,))
-    if not path.exists():
-        raise RunError(str(path), found="nothing", wanted=wanted, hint=hint)
-    if not path.is_dir():
-        raise RunError(str(path), found="a file", wanted=wanted, hint=hint)
-    if (path / SETTINGS_FILE).exists():
+    absent = absence(path / SETTINGS_FILE)
+    if not absent:
         return
-    if (path / STATE_FOLDER / PLAN_FILE).exists():
+    if os.path.lexists(path / STATE_FOLDER / PLAN_FILE):
         hint = f"Go on with `sparsetopics resume {path}`."
         raise RunError(str(path), found="a training that is not done", wanted=wanted, hint=hint)
-    if (path / "manifest.json").exists():
+    if os.path.lexists(path / "manifest.json"):
         swapped = "Are the run and the corpus swapped? The run comes first."
         raise RunError(str(path), found="a corpus folder", wanted=wanted, hint=swapped)
-    raise RunError(str(path), found=f"no {SETTINGS_FILE}", wanted=wanted, hint=hint)
-
-
-def _load_settings(path: Path) -> dict[str, Any]:
-    settings = load_settings(path, MODEL_NAMES)
-    check_entries(path, settings, SETTING_TYPES)
-    check_numbers(path, settings, RUN_FORMATS[settings["model"]].numbers)
-    if not isinstance(settings["corpus"].get("n_documents"), int):
-        raise RunError(str(path), found="no n_documents of the corpus", wanted="their number")
-    return settings
+    raise RunError(str(path), found=absent, wanted=wanted, hint=hint)
 
 
 def load_vocabulary(folder: Path, settings: Mapping[str, Any]) -> Vocabulary:
     """The words of a run; RunError unless they are those of the training."""
+    path = check_file(folder, settings, VOCABULARY_FILE)
     try:
-        vocabulary = Vocabulary.load(folder)
+        vocabulary = Vocabulary.read(folder)
     except CorpusFormatError as error:
         raise RunError(str(folder), found=f"no vocabulary ({error})", wanted="a run") from error
     if vocabulary.fingerprint != settings["vocabulary_fingerprint"]:
-        raise RunError(
-            str(folder / "vocabulary.parquet"),
+        raise DAMAGE.of(
+            path,
             found=f"{len(vocabulary):,} words that are not those of the training",
             wanted=f"the {settings['n_words']:,} words whose fingerprint is in {SETTINGS_FILE}",
         )

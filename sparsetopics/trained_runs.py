@@ -17,7 +17,6 @@ from sparsetopics.batches import Source
 from sparsetopics.callbacks import OnLap
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
-from sparsetopics.corpora.manifest import file_sha256
 from sparsetopics.corpora.opening import check_alike, open_corpus
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.corpora.vocabulary import Vocabulary
@@ -34,6 +33,7 @@ from sparsetopics.run_keeper import RunKeeper
 from sparsetopics.run_plans import RunPlan, plan_record
 from sparsetopics.run_sources import corpus_of, divided
 from sparsetopics.runs import load_run, refuse_run
+from sparsetopics.sealed_files import file_sha256
 from sparsetopics.stored_models import facts_of, save_any_run
 from sparsetopics.training import Hooks, LapInfo, Model, train
 from sparsetopics.training_folder import TrainingFolder, check_new_run, new_training
@@ -80,7 +80,7 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
 def go_on(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) -> RunResult:
     """Train from where ``folder`` is to the end, and publish the run."""
     began = time.perf_counter()
-    keeper = RunKeeper(folder, plan.checkpoint_every)
+    keeper = RunKeeper(folder, plan.checkpoint_every, plan.tie)
 
     def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
         score = None if plan.heldout is None else task.score(snapshot())
@@ -92,10 +92,11 @@ def go_on(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) ->
     with open_executor(plan.workers) as executor, _open_steps(plan, folder) as steps_of:
         source = divided(plan, rng)
         told = Hooks(on_lap, hooks.on_documents)
-        model = train(
-            source, plan.options, folder.memo, executor, rng,
-            hooks=told, start=task.start, keeper=keeper, steps=steps_of(source),
-        )  # fmt: skip
+        with _enough_memory(plan):
+            model = train(
+                source, plan.options, folder.memo, executor, rng,
+                hooks=told, start=task.start, keeper=keeper, steps=steps_of(source),
+            )  # fmt: skip
 
     def write(result: Path) -> None:
         task.save(result, model, keeper.trace)
@@ -106,6 +107,17 @@ def go_on(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) ->
     seconds = keeper.seconds_before + time.perf_counter() - began
     last = keeper.trace[-1]
     return RunResult(model.name, model.n_topics, last["elbo_per_token"], last["lap"], seconds)
+
+
+@contextmanager
+def _enough_memory(plan: RunPlan) -> Iterator[None]:
+    """OptionError if a model is too large for this machine."""
+    try:
+        yield
+    except MemoryError as error:
+        found = f"too little for {plan.options.n_topics:,} topics or components ({error})"
+        hint = "Use fewer topics, or more batches."
+        raise OptionError("memory", found=found, wanted="room for the model", hint=hint) from error
 
 
 @contextmanager

@@ -16,6 +16,7 @@ always be resumed.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -27,13 +28,14 @@ from sparsetopics.outputs import output_folder, refuse_inputs, written
 from sparsetopics.own_folders import RUN
 from sparsetopics.run_files import (
     PLAN_FILE,
+    PLAN_VERSION,
     RUN_FILES,
     SETTINGS_FILE,
+    STATE_DAMAGE,
     STATE_FOLDER,
     TRACE_FILE,
-    parse_object,
-    read_text,
 )
+from sparsetopics.sealed_files import read_sealed, write_sealed
 from sparsetopics.staging import put_in_place, refused, refusing, stranger_in
 from sparsetopics.transactions import Workspace
 
@@ -65,8 +67,7 @@ class TrainingFolder:
 
     def write_plan(self, plan: Mapping[str, Any]) -> None:
         """``plan`` is JSON."""
-        text = json.dumps(plan, indent=2) + "\n"
-        self._replace(PLAN_FILE, lambda path: path.write_text(text, encoding="utf-8"))
+        self._replace(PLAN_FILE, lambda path: write_sealed(path, plan, indent=2))
 
     def keep(self, lap: int, write: Callable[[Path], None]) -> None:
         """Have ``write`` make the checkpoint of ``lap``; the former one goes."""
@@ -190,14 +191,13 @@ def clear_finished(run: Path) -> None:
 
 
 def read_plan(run: Path) -> dict[str, Any]:
-    """What was asked for, as JSON."""
-    path = run / STATE_FOLDER / PLAN_FILE
-    return parse_object(read_text(path), str(path))
+    """What was asked for, as JSON; RunError if there is no sound plan."""
+    return read_sealed(run / STATE_FOLDER / PLAN_FILE, PLAN_VERSION, STATE_DAMAGE)
 
 
 def is_training(run: Path) -> bool:
     """Whether there is something to go on with."""
-    return (run / STATE_FOLDER / PLAN_FILE).exists()
+    return os.path.lexists(run / STATE_FOLDER / PLAN_FILE)
 
 
 def check_plain(run: Path) -> None:

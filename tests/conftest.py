@@ -32,6 +32,7 @@ from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.mixture_runs import save_mixture_run
 from sparsetopics.model import Sticks, TopicModel
 from sparsetopics.runs import save_run
+from sparsetopics.sealed_files import write_sealed
 from sparsetopics.training import Hooks, train
 
 # Kernels compile on their first example, and a test must fail on every machine or on none.
@@ -216,6 +217,6 @@ def edit_settings(run_folder):
 
     def edit(**changes):
         path = run_folder / "model.json"
-        path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+        write_sealed(path, json.loads(path.read_text()) | changes)
 
     return edit

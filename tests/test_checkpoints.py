@@ -16,14 +16,15 @@ from sparsetopics.statistics import Statistics
 from sparsetopics.word_counts import WordCounts
 
 MEMO_FILE = "memo-00000001.npz"
+RUN = "0" * 32
 TABLE = np.random.default_rng(0).random((4, 3))
 
 
 @pytest.fixture
 def round_trip(tmp_path):
     def call(value):
-        write_checkpoint(tmp_path / "checkpoint", value)
-        return read_checkpoint(tmp_path / "checkpoint", Memo(tmp_path))
+        write_checkpoint(tmp_path / "checkpoint", value, RUN)
+        return read_checkpoint(tmp_path / "checkpoint", Memo(tmp_path), RUN)
 
     return call
 
@@ -89,8 +90,8 @@ def test_arrays_in_files_are_named_and_others_written(tmp_path, budget):
     arrays = {"topics": np.arange(5), "shares": TABLE}
     kept = Memo(tmp_path, budget, versioned=True).keep(arrays)
 
-    write_checkpoint(tmp_path / "checkpoint", kept)
-    found = read_checkpoint(tmp_path / "checkpoint", Memo(tmp_path, versioned=True)).load()
+    write_checkpoint(tmp_path / "checkpoint", kept, RUN)
+    found = read_checkpoint(tmp_path / "checkpoint", Memo(tmp_path, versioned=True), RUN).load()
 
     assert list(found) == list(arrays)
     np.testing.assert_array_equal(found["shares"], TABLE)
@@ -100,7 +101,7 @@ def test_arrays_in_files_are_named_and_others_written(tmp_path, budget):
 
 def test_what_nobody_listed_is_not_written(tmp_path):
     with pytest.raises(TypeError, match="cannot write a set"):
-        write_checkpoint(tmp_path / "checkpoint", {"a": {1, 2}})
+        write_checkpoint(tmp_path / "checkpoint", {"a": {1, 2}}, RUN)
 
 
 def rewritten(path, change):
@@ -115,29 +116,32 @@ def rewritten(path, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda tree: tree.update(format_version=2), f"version 2, wanted version {FORMAT_VERSION}"),
+        (lambda tree: tree.update(format_version=1), f"version 1, wanted version {FORMAT_VERSION}"),
         (lambda tree: tree["value"].update(kind="Popen"), "damaged checkpoint"),
         (lambda tree: tree["value"]["fields"].pop("lap"), "other fields"),
         (lambda tree: tree["value"]["fields"].update(lap={}), "damaged checkpoint"),
         (
-            lambda tree: tree.update(value={"file": "x", "bytes": 3}),
+            lambda tree: tree.update(value={"file": "x", "bytes": 3, "digest": ""}),
             "x: found 'x', wanted a file that",
         ),
         (
-            lambda tree: tree.update(value={"file": f"../{MEMO_FILE}", "bytes": 3}),
+            lambda tree: tree.update(value={"file": f"../{MEMO_FILE}", "bytes": 3, "digest": ""}),
             "wanted a file that",
         ),
-        (lambda tree: tree.update(value={"file": MEMO_FILE, "bytes": 3}), "found no such file"),
+        (
+            lambda tree: tree.update(value={"file": MEMO_FILE, "bytes": 3, "digest": ""}),
+            "found no such file",
+        ),
         (lambda tree: tree.pop("value"), "damaged checkpoint"),
     ],
 )
 def test_another_tree_is_refused_in_one_line(tmp_path, change, message):
     path = tmp_path / "checkpoint"
-    write_checkpoint(path, Failure(1, 2, 3.0))
+    write_checkpoint(path, Failure(1, 2, 3.0), RUN)
     rewritten(path, change)
 
     with pytest.raises(RunError, match=message) as refused:
-        read_checkpoint(path, Memo(tmp_path))
+        read_checkpoint(path, Memo(tmp_path), RUN)
 
     assert "\n" not in str(refused.value)
 
@@ -146,7 +150,7 @@ def test_another_tree_is_refused_in_one_line(tmp_path, change, message):
 @pytest.mark.parametrize("cut", [True, False])
 def test_damage_is_refused_in_one_line(tmp_path, place, cut):
     path = tmp_path / "checkpoint"
-    write_checkpoint(path, {"a": TABLE, "b": np.arange(4000), "c": "text" * 500})
+    write_checkpoint(path, {"a": TABLE, "b": np.arange(4000), "c": "text" * 500}, RUN)
     content = bytearray(path.read_bytes())
     where = int(place * len(content))
     if cut:
@@ -156,6 +160,6 @@ def test_damage_is_refused_in_one_line(tmp_path, place, cut):
     path.write_bytes(content)
 
     with pytest.raises(RunError, match="found a damaged checkpoint") as refused:
-        read_checkpoint(path, Memo(tmp_path))
+        read_checkpoint(path, Memo(tmp_path), RUN)
 
     assert "\n" not in str(refused.value)

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
+from run_contents import files_of
 from sparsetopics import stored_models
 from sparsetopics.cli.main import main
 from sparsetopics.options import MoveOptions, TrainingOptions
@@ -170,9 +171,9 @@ def test_the_file_of_a_run_makes_the_same_run(corpora, tmp_path, world):
     again = ("--config", config, "--out", tmp_path / "again", "--workers", 2)
     run("train", corpora / corpus, *again, "--quiet")
 
-    for name in ("model.safetensors", "config.toml", "model.json"):
-        before, after = ((tmp_path / each / name).read_bytes() for each in ("run", "again"))
-        assert before == after, name
+    before, after = (files_of(tmp_path / name) for name in ("run", "again"))
+    for name in ("model.safetensors", "config.toml", "settings"):
+        assert before[name] == after[name], name
 
 
 def test_so_does_the_file_of_a_run_that_was_resumed_and_began_from_another(

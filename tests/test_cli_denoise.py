@@ -14,6 +14,7 @@ from sparsetopics.cli.main import main
 from sparsetopics.evaluation.denoising import BETAS, denoise
 from sparsetopics.evaluation.restoration import patch_prior
 from sparsetopics.mixture_runs import load_mixture_run
+from sparsetopics.sealed_files import write_sealed
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow reads images")
 
@@ -167,12 +168,12 @@ def test_patches_under_another_likelihood_are_refused(world, tmp_path):
     assert "found a mixture (gaussian) of 15 columns" in line
 
 
-@pytest.mark.parametrize("made", [None, [], {"basis": "dct"}, {"basis": "dct", "patches": "4"}])
+@pytest.mark.parametrize("made", [None, {"basis": "dct"}, {"basis": "dct", "patches": "4"}])
 def test_a_run_that_does_not_say_what_its_columns_are_is_refused(world, tmp_path, made):
     shutil.copytree(world / "run", tmp_path / "run")
     settings = json.loads((tmp_path / "run" / "model.json").read_text())
     settings["corpus"]["made"] = made
-    (tmp_path / "run" / "model.json").write_text(json.dumps(settings))
+    write_sealed(tmp_path / "run" / "model.json", settings)
 
     line = refused(world, tmp_path / "run", world / "test" / "10.png")
 

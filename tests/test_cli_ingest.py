@@ -143,7 +143,7 @@ def test_validate_is_silent_about_a_sound_corpus_and_loud_about_others(corpus):
 
     result = run("corpus", "validate", corpus, status=1)
 
-    assert "shard-00000.parquet: found sha256" in result.stdout
+    assert "shard-00000.parquet: found SHA-256" in result.stdout
     assert result.stderr.startswith(f"Error: {corpus}: found problems (1)")
     assert json.loads(run("corpus", "validate", corpus, "--json", status=1).stdout)["n_problems"]
 

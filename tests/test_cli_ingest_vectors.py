@@ -124,7 +124,7 @@ def test_validate_and_split(digits, tmp_path):
     assert "sound" in run("corpus", "validate", parts[0]).stdout
     path = out / "shard-00000.parquet"
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    assert "found sha256" in run("corpus", "validate", out, status=1).stdout
+    assert "found SHA-256" in run("corpus", "validate", out, status=1).stdout
 
 
 @pytest.mark.parametrize(

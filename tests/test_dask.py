@@ -1,6 +1,5 @@
 """Training by Dask workers: the same bits as without them, whichever of them die."""
 
-import json
 import pickle
 import socket
 import sys
@@ -16,6 +15,7 @@ pytest.importorskip("distributed")
 from distributed import Client
 from threadpoolctl import threadpool_limits
 
+from run_contents import files_of
 from sparsetopics import dask_cluster, dask_steps, run_keeper, training
 from sparsetopics.cli.main import main
 from sparsetopics.corpora import shards, vector_shards
@@ -58,14 +58,6 @@ def plan_of(corpora, tmp_path, cluster):
         return RunPlan(options=options, **usual | others)
 
     return make
-
-
-def files_of(run):
-    """What a run folder says, without times."""
-    contents = {file.name: file.read_bytes() for file in run.iterdir() if file.is_file()}
-    lines = contents.pop("trace.jsonl").decode().splitlines()
-    entries = [{**json.loads(line), "seconds": None} for line in lines]
-    return contents | {"trace": entries}
 
 
 MOVES = {  # that the worlds are there for

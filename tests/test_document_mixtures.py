@@ -24,6 +24,7 @@ from sparsetopics.likelihoods.multinomial import Multinomial
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.mixture_runs import load_mixture_run, save_mixture_run
 from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
+from sparsetopics.sealed_files import write_sealed
 from sparsetopics.training import Hooks, train
 
 N_WORDS = 30
@@ -175,15 +176,15 @@ def test_a_mixture_of_vectors_has_no_words(tmp_path, words):
     ("changes", "message"),
     [
         ({"n_words": 29}, "topic_word_posterior: found shape"),
-        ({"n_words": "30"}, "n_words '30'"),
+        ({"n_words": "30"}, "n_words: found '30'"),
         ({"vocabulary_fingerprint": "abc"}, "found 30 words that are not those of the training"),
-        ({"prior_word_concentration": 0.0}, "prior_word_concentration 0.0"),
-        ({"likelihood": "gaussian"}, "prior_degrees_of_freedom None"),
+        ({"prior_word_concentration": 0.0}, "prior_word_concentration: found 0.0"),
+        ({"likelihood": "gaussian"}, "prior_degrees_of_freedom: found None"),
     ],
 )
 def test_damage_is_told(folder, changes, message):
     path = folder / "model.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    write_sealed(path, json.loads(path.read_text()) | changes)
 
     with pytest.raises(RunError, match=message):
         load_mixture_run(folder)
@@ -192,7 +193,7 @@ def test_damage_is_told(folder, changes, message):
 def test_a_run_without_its_words_is_damaged(folder):
     (folder / "vocabulary.parquet").unlink()
 
-    with pytest.raises(RunError, match="found no vocabulary"):
+    with pytest.raises(RunError, match="no such file"):
         load_mixture_run(folder)
 
 

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from collections_on_disk import documents_of
+from resealing import reseal
 from sparsetopics import small_files
 from sparsetopics.cli.config_file import read_config
 from sparsetopics.cli.train import command as train_command
@@ -45,6 +46,7 @@ from sparsetopics.evaluation.weight_files import READERS
 from sparsetopics.loading import load
 from sparsetopics.memo import Memo
 from sparsetopics.npy_arrays import read_npy
+from sparsetopics.sealed_files import write_sealed
 
 ZEROS = bytes(3 << 20)
 
@@ -373,7 +375,7 @@ def test_a_vocabulary_of_one_word_many_times(tmp_path):
     pq.write_table(table, tmp_path / "vocabulary.parquet", store_schema=False)
 
     with pytest.raises(CorpusFormatError, match="1 different words in 100,000"):
-        Vocabulary.load(tmp_path)
+        Vocabulary.read(tmp_path)
 
 
 def png(width, height):
@@ -488,9 +490,9 @@ def test_a_manifest_that_points_out_of_its_folder(file, tmp_path):
     path = tmp_path / "corpus" / "manifest.json"
     content = json.loads(path.read_text())
     content["shards"][0]["file"] = file
-    path.write_text(json.dumps(content))
+    write_sealed(path, content)
 
-    with pytest.raises(CorpusFormatError, match="odd entry"):
+    with pytest.raises(CorpusFormatError, match="found the file name"):
         Corpus.open(tmp_path / "corpus")
 
 
@@ -501,7 +503,7 @@ def test_a_checkpoint_that_points_out_of_its_folder(file, tmp_path):
     (tmp_path / "memo-00000001.npz").write_bytes(b"abc")
 
     with pytest.raises(RunError, match="wanted a file that the memo has written"):
-        Memo(tmp_path / "memo").adopt(file, 3)
+        Memo(tmp_path / "memo").adopt(file, 3, "")
 
 
 def test_strange_names_in_the_memo(tmp_path):
@@ -518,6 +520,7 @@ def test_strange_names_in_the_memo(tmp_path):
 @pytest.mark.parametrize("name", ["model.json", "trace.jsonl"])
 def test_json_that_breaks_parsers(text, name, run_folder):
     (run_folder / name).write_text(text)
+    reseal(run_folder)
 
     with pytest.raises(RunError, match=f"{name}.*found damaged JSON"):
         load(run_folder)

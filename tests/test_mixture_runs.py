@@ -8,11 +8,13 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from clumped_mixtures import LIKELIHOOD_NAMES, MODEL_NAMES, draw_clumps, mixture_of, write_mixture
+from resealing import reseal
 from sparsetopics.errors import RunError, ShapeError
 from sparsetopics.mixture_model import MixtureModel
 from sparsetopics.mixture_runs import MIXTURE_FORMATS, load_mixture_run
 from sparsetopics.model import TopicModel
 from sparsetopics.runs import load_run
+from sparsetopics.sealed_files import write_sealed
 from sparsetopics.stored_models import load_any_run
 
 CLUMPS = draw_clumps(0)
@@ -114,7 +116,7 @@ def expect_damage(folder, *words):
 
 def edit_settings(folder, **changes):
     path = folder / "model.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    write_sealed(path, json.loads(path.read_text()) | changes)
     return folder
 
 
@@ -125,6 +127,7 @@ def edit_array(folder, name, change):
     changed = change(array)
     arrays[name] = np.ascontiguousarray(array if changed is None else changed)
     save_file(arrays, folder / "model.safetensors")
+    reseal(folder)
     return folder
 
 
@@ -166,6 +169,7 @@ def test_a_missing_array_is_named(folder_of, likelihood, name):
     arrays = load_file(folder / "model.safetensors")
     del arrays[name]
     save_file(arrays, folder / "model.safetensors")
+    reseal(folder)
 
     expect_damage(folder, f"{name}: found no such array")
 
@@ -264,21 +268,24 @@ def test_shapes_without_an_expected_variance_are_refused(folder_of, value):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"likelihood": "words"}, "likelihood 'words', wanted one of zero-mean-gaussian, gaussian"),
-        ({"likelihood": None}, "likelihood None"),
+        (
+            {"likelihood": "words"},
+            "likelihood: found 'words', wanted one of zero-mean-gaussian, gaussian",
+        ),
+        ({"likelihood": None}, "likelihood: found None, wanted a string"),
         ({"likelihood": "diagonal-gaussian"}, "found "),
         ({"model": "lda"}, "model 'lda', wanted one of dp-mixture, mixture"),
         ({"model": "lsi"}, "model 'lsi'"),
-        ({"format_version": 2}, "run format version 2, wanted version 1"),
-        ({"n_topics": "4"}, "n_topics '4'"),
+        ({"format_version": 1}, "found format version 1, wanted format version 2. Train again"),
+        ({"n_topics": "4"}, "n_topics: found '4', wanted a whole number"),
         ({"n_topics": 5}, "component_counts: found shape (4,), wanted shape (5,)"),
         ({"n_columns": 4}, "found shape"),
-        ({"n_columns": None}, "n_columns None"),
-        ({"corpus": []}, "corpus []"),
-        ({"top_concentration": -1.0}, "top_concentration -1.0, wanted a positive number"),
-        ({"top_concentration": None}, "top_concentration None"),
-        ({"prior_mean_precision": 0.0}, "prior_mean_precision 0.0"),
-        ({"prior_degrees_of_freedom": float("nan")}, "prior_degrees_of_freedom nan"),
+        ({"n_columns": None}, "n_columns: found None, wanted a whole number"),
+        ({"corpus": []}, "corpus: found [], wanted a JSON object"),
+        ({"top_concentration": -1.0}, "top_concentration: found -1.0, wanted a positive number"),
+        ({"top_concentration": None}, "top_concentration: found None"),
+        ({"prior_mean_precision": 0.0}, "prior_mean_precision: found 0.0"),
+        ({"prior_degrees_of_freedom": float("nan")}, "prior_degrees_of_freedom: found nan"),
         ({"prior_degrees_of_freedom": 3.0}, "degrees of freedom: found 3, wanted more than 4"),
     ],
 )
@@ -289,7 +296,7 @@ def test_settings_that_training_never_writes_are_refused(folder_of, changes, mes
 def test_single_precision_arrays_are_refused(folder_of):
     folder = edit_array(folder_of(), "means", lambda array: array.astype(np.float32))
 
-    expect_damage(folder, "means: found float32 numbers, wanted float64")
+    expect_damage(folder, "means: found F32 numbers, wanted F64")
 
 
 def test_each_kind_of_run_knows_the_other(folder_of, run_folder, hdp_folder, tmp_path):
@@ -312,7 +319,7 @@ def test_each_kind_of_run_knows_the_other(folder_of, run_folder, hdp_folder, tmp
     ("changes", "message"),
     [
         ({"model": "lsi"}, "model 'lsi', wanted one of lda, hdp, dp-mixture, mixture"),
-        ({"format_version": 9}, "run format version 9"),
+        ({"format_version": 9}, "found format version 9, wanted format version 2"),
     ],
 )
 def test_what_is_no_known_run_is_refused(folder_of, changes, message):

@@ -14,6 +14,7 @@ from sparsetopics.errors import OptionError, RunError
 from sparsetopics.evaluation.clustering import score_clustering
 from sparsetopics.mixture_runs import load_mixture_run
 from sparsetopics.options import GradientOptions, LocalOptions, TopicPrior, TrainingOptions
+from sparsetopics.sealed_files import write_sealed
 
 CLUMPS = draw_clumps(1, n_items=300)
 LEARNERS = [
@@ -168,9 +169,9 @@ def test_posteriors_of_spheres_come_back_too(corpus, tmp_path):
 def test_settings_of_points_are_checked(corpus, tmp_path):
     train(corpus, tmp_path / "run", "--learner", "gradient", "--laps", 1)
     path = tmp_path / "run" / "model.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"at_modes": "yes"}))
+    write_sealed(path, json.loads(path.read_text()) | {"at_modes": "yes"})
 
-    with pytest.raises(RunError, match="at_modes 'yes'"):
+    with pytest.raises(RunError, match="at_modes: found 'yes'"):
         load_mixture_run(tmp_path / "run")
 
 

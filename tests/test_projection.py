@@ -62,7 +62,7 @@ def test_a_stored_projection_is_the_same(tmp_path, inputs):
     fitted, _ = fit_projection(items, PcaOptions(3, whiten=True), inputs)
     fitted.save(tmp_path)
 
-    loaded = Projection.load(tmp_path)
+    loaded = Projection.read(tmp_path / "projection.safetensors")
 
     np.testing.assert_array_equal(loaded(items), fitted(items))
     assert (loaded.inputs, loaded.whitened, loaded.n_inputs, loaded.n_columns) == (
@@ -86,14 +86,14 @@ def test_two_projections_in_a_row_are_one():
 
 def test_a_damaged_projection_is_refused(tmp_path):
     with pytest.raises(CorpusFormatError, match=r"projection\.safetensors"):
-        Projection.load(tmp_path)
+        Projection.read(tmp_path / "projection.safetensors")
     fit_projection(skewed(), PcaOptions(3))[0].save(tmp_path)
     path = tmp_path / "projection.safetensors"
     data = path.read_bytes()
     for share in (0.0, 0.1, 0.9):
         path.write_bytes(data[: int(share * len(data))])
-        with pytest.raises(CorpusFormatError, match="wanted a readable projection"):
-            Projection.load(tmp_path)
+        with pytest.raises(CorpusFormatError, match="wanted arrays as they were written"):
+            Projection.read(tmp_path / "projection.safetensors")
 
 
 @pytest.mark.parametrize(

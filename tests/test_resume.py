@@ -19,6 +19,7 @@ import pytest
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import write_jsonl
+from run_contents import files_of
 from sparsetopics import run_keeper, stored_models, trained_runs
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.errors import OutputError, RunError, SparsetopicsError
@@ -154,14 +155,6 @@ def stop_and_go(monkeypatch):
         raise AssertionError("never done")
 
     return run
-
-
-def files_of(run):
-    """What a run folder says, without times."""
-    contents = {file.name: file.read_bytes() for file in run.iterdir()}
-    lines = contents.pop("trace.jsonl").decode().splitlines()
-    entries = [{**json.loads(line), "seconds": None} for line in lines]
-    return contents | {"trace": entries}
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -522,9 +515,9 @@ def test_a_damaged_state_is_refused(interrupted, file):
 
 def test_a_state_of_another_version_is_refused(interrupted):
     path = interrupted() / "state" / "plan.json"
-    path.write_text(path.read_text().replace('"format_version": 1', '"format_version": 7'))
+    path.write_text(path.read_text().replace('"format_version": 2', '"format_version": 7'))
 
-    with pytest.raises(RunError, match="version 7, wanted version 1"):
+    with pytest.raises(RunError, match=r"version 7, wanted format version 2\. Train again"):
         resume_run(path.parent.parent)
 
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from scipy.sparse import csr_array
 
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
+from resealing import reseal
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
@@ -117,6 +118,7 @@ def test_several_runs_stand_side_by_side_with_their_moves(run_folder, hdp_folder
     trace = [json.loads(line) for line in (hdp_folder / "trace.jsonl").read_text().splitlines()]
     trace[1] |= {"births_accepted": 2, "merges_accepted": 0, "deletes_accepted": 1}
     (hdp_folder / "trace.jsonl").write_text("".join(json.dumps(each) + "\n" for each in trace))
+    reseal(hdp_folder)
 
     report(run_folder, hdp_folder, "--out", tmp_path / "r.html")
 

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from resealing import reseal
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import RunError, VocabularyError
 from sparsetopics.runs import load_run, save_run
+from sparsetopics.sealed_files import write_sealed
 
 
 def test_a_saved_run_comes_back(run_folder, model, vocabulary):
@@ -122,8 +124,8 @@ def test_a_truncated_array_file_is_named(run_folder):
 
 
 def test_another_format_version_is_refused(run_folder, edit_settings):
-    edit_settings(format_version=2)
-    expect_damage(run_folder, "format version 2", "wanted version 1")
+    edit_settings(format_version=1)
+    expect_damage(run_folder, "found format version 1", "wanted format version 2. Train again")
 
 
 def test_an_unknown_model_is_refused(run_folder, edit_settings):
@@ -151,6 +153,7 @@ def test_impossible_numbers_are_refused(run_folder, value):
     arrays = load_file(run_folder / "model.safetensors")
     arrays["topic_word_posterior"][2, 3] = value
     save_file(arrays, run_folder / "model.safetensors")
+    reseal(run_folder)
     expect_damage(run_folder, "topic_word_posterior", f"found {value}", "finite positive")
 
 
@@ -158,6 +161,7 @@ def change_array(folder, name, change):
     arrays = load_file(folder / "model.safetensors")
     arrays[name] = change(arrays[name])
     save_file(arrays, folder / "model.safetensors")
+    reseal(folder)
 
 
 @pytest.mark.parametrize("name", ["stick_means", "stick_concentrations", "topic_word_posterior"])
@@ -192,6 +196,7 @@ def test_a_missing_array_of_an_hdp_is_named(hdp_folder, name):
     arrays = load_file(hdp_folder / "model.safetensors")
     del arrays[name]
     save_file(arrays, hdp_folder / "model.safetensors")
+    reseal(hdp_folder)
 
     expect_damage(hdp_folder, f"{name}: found no such array")
 
@@ -200,9 +205,9 @@ def test_a_missing_array_of_an_hdp_is_named(hdp_folder, name):
 @pytest.mark.parametrize("name", ["doc_concentration", "word_concentration", "top_concentration"])
 def test_concentrations_that_are_none_are_refused(hdp_folder, name, value):
     path = hdp_folder / "model.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    write_sealed(path, json.loads(path.read_text()) | {name: value})
 
-    expect_damage(hdp_folder, f"model.json: found {name} {value!r}", "wanted a positive number")
+    expect_damage(hdp_folder, f"model.json, {name}: found {value!r}", "wanted a positive number")
 
 
 @pytest.mark.parametrize(("fixture", "other"), [("hdp_folder", "lda"), ("run_folder", "hdp")])
@@ -210,7 +215,7 @@ def test_one_model_under_the_name_of_the_other_is_refused(request, fixture, othe
     folder = request.getfixturevalue(fixture)
     path = folder / "model.json"
     settings = json.loads(path.read_text()) | {"model": other, "top_concentration": 5.0}
-    path.write_text(json.dumps(settings))
+    write_sealed(path, settings)
 
     expect_damage(folder, "found no such array")
 
@@ -219,11 +224,14 @@ def test_single_precision_arrays_are_refused(run_folder):
     arrays = load_file(run_folder / "model.safetensors")
     arrays["doc_concentration"] = arrays["doc_concentration"].astype(np.float32)
     save_file(arrays, run_folder / "model.safetensors")
-    expect_damage(run_folder, "doc_concentration", "float32")
+    reseal(run_folder)
+    expect_damage(run_folder, "doc_concentration", "F32")
 
 
 def test_a_vocabulary_of_other_words_is_refused(run_folder, vocabulary):
     replace(vocabulary, words=vocabulary.words[::-1]).save(run_folder)
+    expect_damage(run_folder, "vocabulary.parquet", "SHA-256")
+    reseal(run_folder)
     expect_damage(run_folder, "vocabulary.parquet", "fingerprint")
 
 

@@ -14,6 +14,7 @@ from sparsetopics.corpora.shards import DocumentRows, ShardWriter
 from sparsetopics.corpora.validate import validate
 from sparsetopics.corpora.vocabulary import Vocabulary
 from sparsetopics.errors import CorpusFormatError
+from sparsetopics.sealed_files import write_sealed
 
 
 def write_corpus(folder, indptr, word_ids, counts, terms=(3, 2, 2)):
@@ -67,7 +68,7 @@ def test_wrong_totals_are_placed(tmp_path):
     folder = write_corpus(tmp_path / "c", [0, 1], [0], [1])
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["shards"][0]["row_groups"][0][2] = manifest["n_tokens"] = 5
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_sealed(folder / "manifest.json", manifest)
 
     (found,) = validate(folder)
 
@@ -83,7 +84,7 @@ def test_a_flipped_bit_is_found(tmp_path):
 
     (found,) = validate(folder)
 
-    assert "shard-00000.parquet: found sha256" in found
+    assert "shard-00000.parquet: found SHA-256" in found
 
 
 def test_a_folder_that_does_not_open_raises(tmp_path):

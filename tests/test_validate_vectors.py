@@ -11,6 +11,7 @@ from sparsetopics.corpora.validate import validate
 from sparsetopics.corpora.vector_manifest import VectorManifest
 from sparsetopics.corpora.vector_shards import VectorRows, table_of, vector_writer
 from sparsetopics.errors import CorpusFormatError
+from sparsetopics.sealed_files import write_sealed
 from vectors_on_disk import ingested, make_vectors
 
 
@@ -57,7 +58,7 @@ def test_a_flipped_bit_is_found(tmp_path):
 
     (found,) = validate(folder)
 
-    assert "shard-00000.parquet: found sha256" in found
+    assert "shard-00000.parquet: found SHA-256" in found
 
 
 def test_a_row_group_of_another_size_is_found(tmp_path):
@@ -65,7 +66,7 @@ def test_a_row_group_of_another_size_is_found(tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["shards"][0]["row_groups"] = [6]
     manifest["n_items"] = 6
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_sealed(folder / "manifest.json", manifest)
 
     (found,) = validate(folder)
 
@@ -78,7 +79,7 @@ def test_a_projection_that_changed_does_not_open(projected):
     data[-1] ^= 1
     path.write_bytes(data)
 
-    with pytest.raises(CorpusFormatError, match=r"projection\.safetensors: found sha256"):
+    with pytest.raises(CorpusFormatError, match=r"projection\.safetensors: found SHA-256"):
         validate(projected)
 
 
@@ -89,7 +90,7 @@ def test_a_projection_to_other_columns_is_found(tmp_path, projected):
     )
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest["projection"] = json.loads((projected / "manifest.json").read_text())["projection"]
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    write_sealed(folder / "manifest.json", manifest)
 
     (found,) = validate(folder)
 

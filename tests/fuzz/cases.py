@@ -14,9 +14,9 @@ import numpy as np
 
 from fuzz.mutation import mutate
 from fuzz.subject import Subject
+from resealing import SEALED
 from sparsetopics.errors import SparsetopicsError
 
-MANIFEST = "manifest.json"
 SECONDS = 5  # of computing that a reader may take over one case
 WAITING = 60  # seconds by the clock, which go by on a busy machine too
 RARELY = 200
@@ -81,7 +81,7 @@ class Sandbox:
             outcome = _tried(self.subject, self.folder, is_rare=is_rare)
         strangers = self._paths() - self._known
         for file, data in self.subject.files.items():
-            if file in (case.file, MANIFEST):  # what sealing changes
+            if file in (case.file, *SEALED):  # what sealing changes
                 (self.folder / file).write_bytes(data)
         if strangers:
             self._known |= strangers

@@ -1,7 +1,5 @@
 """Corpus folders: manifests, shards, vocabularies and projections, their checksums made true."""
 
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -13,6 +11,7 @@ from fuzz.mutation import Change
 from fuzz.structure import change_json, change_safetensors
 from fuzz.subject import Subject, files_of
 from fuzz.tables import change_parquet
+from resealing import reseal
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
 from sparsetopics.corpora.manifest import FILE_NAME as MANIFEST
@@ -43,20 +42,6 @@ def read_batches(folder: Path) -> None:
         pass
 
 
-def seal(folder: Path) -> None:
-    """Sizes and checksums of the manifest as the files have them."""
-    path = folder / MANIFEST
-    try:
-        content = json.loads(path.read_bytes())
-        for entry in (*content["shards"], content.get("vocabulary"), content.get("projection")):
-            if entry is not None:
-                data = (folder / entry["file"]).read_bytes()
-                entry |= {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return  # the manifest itself is damaged
-    path.write_text(json.dumps(content))
-
-
 def _documents(scratch: Path) -> dict[str, bytes]:
     (scratch / "a.lines").write_text("\n".join(TEXTS))
     ingest([scratch / "a.lines"], scratch / "documents")
@@ -76,7 +61,7 @@ def _corpus(
     scratch: Path,
 ) -> Subject:
     return Subject(
-        make(scratch), read_corpus, (target,), changes, seal=seal, read_rarely=read_batches
+        make(scratch), read_corpus, (target,), changes, seal=reseal, read_rarely=read_batches
     )
 
 

@@ -1,10 +1,14 @@
 """Run folders, of trained models and of training under way, and files of topics."""
 
+import atexit
 import io
+import shutil
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
+from typing import Any
 
 import click
 import numpy as np
@@ -23,11 +27,13 @@ from fuzz.structure import (
 )
 from fuzz.subject import Subject, files_of
 from fuzz.tables import change_parquet, write_parquet
+from resealing import reseal
 from sparsetopics.checkpoints import read_checkpoint
 from sparsetopics.cli.config_file import read_config
 from sparsetopics.cli.train import command as train_command
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.errors import RunError
 from sparsetopics.evaluation.run_report import write_run_report
 from sparsetopics.evaluation.topic_matrix import read_topic_matrix
 from sparsetopics.evaluation.weight_files import READERS
@@ -35,9 +41,10 @@ from sparsetopics.loading import load
 from sparsetopics.memo import Memo
 from sparsetopics.model import Sticks, TopicModel
 from sparsetopics.options import TrainingOptions
+from sparsetopics.resumed_runs import resume_run
 from sparsetopics.run_plans import RunPlan, plan_of
 from sparsetopics.runs import save_run
-from sparsetopics.trained_runs import train_run
+from sparsetopics.trained_runs import RunHooks, train_run
 from sparsetopics.training_folder import read_plan
 
 RUN_CHANGES: Mapping[str, Change] = {
@@ -65,7 +72,7 @@ def report_run(folder: Path) -> None:
 def _run(folder: Path) -> Subject:
     files = files_of(folder)
     targets = tuple(name for name in RUN_CHANGES if name in files)
-    return Subject(files, read_run, targets, RUN_CHANGES, read_rarely=report_run)
+    return Subject(files, read_run, targets, RUN_CHANGES, seal=reseal, read_rarely=report_run)
 
 
 def _topics(name: str, scratch: Path) -> Subject:
@@ -84,20 +91,52 @@ def _mixture(likelihood: str, scratch: Path) -> Subject:
     return _run(write_mixture(scratch / "run", model))
 
 
-def _training(target: str, change: Change, scratch: Path) -> Subject:
+def _training(target: str, change: Change, read: Callable[[Path], None], scratch: Path) -> Subject:
+    """A training that was stopped in its second lap; its corpus stays while this process does.
+
+    Without a checkpoint all of the plan decides what is done.
+    """
+    corpus = Path(mkdtemp(prefix="corpus-")) / "corpus"
+    atexit.register(shutil.rmtree, corpus.parent, ignore_errors=True)
     (scratch / "a.lines").write_text("\n".join(TEXTS * 4))
-    ingest([scratch / "a.lines"], scratch / "corpus")
+    ingest([scratch / "a.lines"], corpus)
     options = TrainingOptions(2, laps=2)
-    plan = RunPlan(scratch / "corpus", scratch / "run", options, n_batches=2, checkpoint_every=1,
-                   keep_state=True)  # fmt: skip
-    train_run(plan)
-    return Subject(files_of(scratch / "run"), _resume, (target,), {target: change})
+    plan = RunPlan(corpus, scratch / "run", options, n_batches=2, checkpoint_every=1)
+    with suppress(KeyboardInterrupt):
+        train_run(plan, RunHooks(_stop))
+    if read is _begin:
+        (scratch / "run" / CHECKPOINT).unlink()
+    return Subject(files_of(scratch / "run"), read, (target,), {target: change}, seal=reseal)
+
+
+def _stop(lap: Mapping[str, Any]) -> None:
+    if lap["lap"] == 2:
+        raise KeyboardInterrupt
 
 
 def _resume(folder: Path) -> None:
-    """All that is read before training goes on."""
-    plan_of(read_plan(folder), folder / PLAN)
-    read_checkpoint(folder / CHECKPOINT, Memo(folder / "state" / "memo"))
+    """To the end or the fourth lap, in a copy."""
+    hooks = RunHooks(_end)
+    with TemporaryDirectory() as scratch:
+        run = Path(shutil.copytree(folder, Path(scratch) / "run"))
+        resume_run(run, watch=lambda options: nullcontext(hooks))
+
+
+def _end(lap: Mapping[str, Any]) -> None:
+    """What asks for laps without end is not wrong."""
+    if lap["lap"] == 4:
+        raise RunError("laps", found="more than four", wanted="fewer, so that cases take no time")
+
+
+def _begin(folder: Path) -> None:
+    """The same without a checkpoint."""
+    _resume(folder)
+
+
+def _decode(folder: Path) -> None:
+    """The checkpoint of the plan."""
+    plan = plan_of(read_plan(folder), folder / PLAN)
+    read_checkpoint(folder / CHECKPOINT, Memo(folder / "state" / "memo"), plan.tie)
 
 
 def _config(scratch: Path) -> Subject:
@@ -168,8 +207,9 @@ SUBJECTS: Mapping[str, Callable[[Path], Subject]] = {
     "run-diagonal": partial(_mixture, "diagonal-gaussian"),
     "run-isotropic": partial(_mixture, "isotropic-gaussian"),
     "run-zero-mean": partial(_mixture, "zero-mean-gaussian"),
-    "plan": partial(_training, PLAN, change_json),
-    "checkpoint": partial(_training, CHECKPOINT, change_members(change_json)),
+    "plan": partial(_training, PLAN, change_json, _resume),
+    "plan-alone": partial(_training, PLAN, change_json, _begin),
+    "checkpoint": partial(_training, CHECKPOINT, change_members(change_json), _decode),
     "config": _config,
     **{
         f"topics{suffix}": partial(_matrix, suffix, change)

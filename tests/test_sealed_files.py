@@ -1,0 +1,474 @@
+"""Digests of what is read back, types of all JSON, and files that cannot be read."""
+
+import json
+import os
+import shutil
+import traceback
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from flipped_bits import contents, flip_bits, make_worlds
+from resealing import edit_json, reseal
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.opening import load_any_manifest, open_corpus
+from sparsetopics.corpora.projection import Projection
+from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.errors import CorpusFormatError, RunError, SparsetopicsError
+from sparsetopics.evaluation.run_report import write_run_report
+from sparsetopics.loading import load
+from sparsetopics.options import TrainingOptions
+from sparsetopics.resumed_runs import resume_run
+from sparsetopics.run_plans import RunPlan
+from sparsetopics.sealed_files import FileEntry, Refusal, decoded, read_sealed, write_sealed
+from sparsetopics.stored_models import load_any_run
+from sparsetopics.trained_runs import RunHooks, train_run
+
+REFUSAL = Refusal(RunError, "Make it again")
+NAMES = ("documents", "vectors", "lda", "hdp", "mixture")
+RUNS = ("lda", "hdp", "mixture")
+NOBODY = 65_534
+
+
+@pytest.fixture(scope="module")
+def worlds(tmp_path_factory):
+    return make_worlds(tmp_path_factory.mktemp("worlds"))
+
+
+@pytest.fixture
+def copy_of(worlds, tmp_path):
+    return lambda name: Path(shutil.copytree(worlds[name], tmp_path / name))
+
+
+# --- digests --------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", NAMES)
+def test_a_flipped_bit_is_refused_or_without_effect(copy_of, name):
+    outcomes = flip_bits(copy_of(name), 100, np.random.default_rng(1))
+
+    assert outcomes["refused"] > 90
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_file_but_the_config_has_a_digest(copy_of, name):
+    """In the file that is written last, which has its own."""
+    folder = copy_of(name)
+    last = folder / ("manifest.json" if (folder / "manifest.json").exists() else "model.json")
+    content = json.loads(last.read_text())
+    listed = [*content.get("files", []), *content.get("shards", [])]
+    listed += [content[key] for key in ("vocabulary", "projection") if content.get(key)]
+
+    assert {entry["file"] for entry in listed} == {
+        path.name for path in folder.iterdir() if path.name not in (last.name, "config.toml")
+    }
+    assert len(content["sha256"]) == 64
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "trace.jsonl"])
+def test_a_file_of_another_seed_is_refused(copy_of, worlds, tmp_path, name):
+    folder = copy_of("lda")
+    plan = RunPlan(worlds["documents"], tmp_path / "other", TrainingOptions(3, laps=2), seed=9)
+    train_run(plan)
+    shutil.copy(tmp_path / "other" / name, folder / name)
+
+    with pytest.raises(RunError, match=rf"{name}: found (SHA-256|[\d,]+ bytes)"):
+        load_any_run(folder)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_an_edited_digit_is_refused(copy_of, name):
+    path = copy_of(name) / "model.json"
+    text = path.read_text()
+    path.write_text(text.replace('"seed": 0', '"seed": 1'))
+    assert path.read_text() != text
+
+    with pytest.raises(RunError, match=r"model\.json, sha256: found .* that of the other entries"):
+        load_any_run(path.parent)
+
+
+def test_json_may_be_laid_out_anew(copy_of):
+    folder = copy_of("lda")
+    path = folder / "model.json"
+    before = contents(folder)
+    path.write_text(json.dumps(json.loads(path.read_text()), indent=7))
+
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("name", ["documents", "lda"])
+def test_a_vocabulary_is_read_under_its_digest(copy_of, tmp_path, name):
+    folder = copy_of(name)
+    path = folder / "vocabulary.parquet"
+    data = bytearray(path.read_bytes())
+    lines = tmp_path / "a.lines"
+    lines.write_text("owl")
+    assert Vocabulary.load(folder).words
+
+    data[40] ^= 1
+    path.write_bytes(data)
+
+    options = IngestOptions(vocabulary=folder)
+    for read in (
+        Vocabulary.load,
+        lambda f: ingest([tmp_path / "a.lines"], tmp_path / "c", options),
+    ):
+        with pytest.raises(SparsetopicsError, match=r"vocabulary\.parquet: found SHA-256"):
+            read(folder)
+
+
+@pytest.mark.parametrize("name", ["vectors", "mixture"])
+def test_what_has_no_words_has_no_vocabulary(copy_of, name):
+    with pytest.raises(SparsetopicsError, match=r"found (a corpus of vectors|no vocabulary)"):
+        Vocabulary.load(copy_of(name))
+
+
+def test_the_file_of_an_older_release_says_what_to_do(tmp_path):
+    (tmp_path / "a.json").write_text('{"format_version": 1}')
+
+    with pytest.raises(RunError, match=r"version 2\. Make it again, or use the release that wrote"):
+        read_sealed(tmp_path / "a.json", 2, REFUSAL)
+
+
+def test_a_file_without_a_digest_is_refused(tmp_path):
+    (tmp_path / "a.json").write_text('{"format_version": 2, "a": 1}')
+
+    with pytest.raises(RunError, match=r"a\.json, sha256: found no digest"):
+        read_sealed(tmp_path / "a.json", 2, REFUSAL)
+
+
+# --- types ----------------------------------------------------------------------------------------
+class Inner(msgspec.Struct):
+    size: int
+    path: Path | None = None
+
+
+class Outer(msgspec.Struct):
+    inner: list[Inner]
+    options: TrainingOptions = TrainingOptions(2)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "x: found [], wanted a JSON object"),
+        ({"inner": {}}, "x, inner: found {}, wanted a list"),
+        ({"inner": [{"size": 1}, {"size": "1"}]}, "x, inner[1].size: found '1', wanted a whole nu"),
+        ({"inner": [{"size": True}]}, "x, inner[0].size: found True, wanted a whole number"),
+        ({"inner": [{}]}, "x, inner[0]: found Object missing required field size"),
+        ({"inner": [{"size": 1, "path": "a\0b"}]}, "x, inner[0].path: found 'a\\x00b'"),
+        ({"inner": [{"size": 1, "path": "\ud800"}]}, "x, inner[0].path: found '\\ud800'"),
+        ({"inner": [], "\ud800": 1}, "x: found a name with half of a surrogate pair"),
+        ({"inner": [], "options": {"n_topics": 0}}, "x, options: found topics: found 0, wanted at"),
+        (
+            {"inner": [], "options": {"n_topics": 10**400}},
+            "x, options: found topics: found 100000",
+        ),
+        ({"inner": [], "options": {"n_topics": 2, "local": None}}, "x, options.local: found None"),
+    ],
+)
+def test_what_does_not_fit_is_named(content, message):
+    with pytest.raises(RunError) as caught:
+        decoded(content, Outer, "x", REFUSAL)
+
+    assert str(caught.value).startswith(message)
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "options",
+    [None, [], {"laps": {"a": {}}}, {"local": [1]}, {"moves": {"names": [None]}}, {"x": [[]]}],
+)
+def test_options_of_other_types_are_refused(copy_of, tmp_path, name, options):
+    folder = copy_of(name)
+    edit_json(folder / "model.json", options=options)
+
+    for read in (load_any_run, load, lambda f: write_run_report(tmp_path / "page.html", [f])):
+        with pytest.raises(RunError, match=r"model\.json, options"):
+            read(folder)
+
+
+@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    "options", [{"laps": "many"}, {"local": None}, {"batches": "x"}, {"sparsity": 3, "laps": 0}]
+)
+def test_options_that_no_estimator_takes_are_refused(copy_of, name, options):
+    """The commands do not need them."""
+    folder = copy_of(name)
+    edit_json(folder / "model.json", options=options)
+
+    assert load_any_run(folder).model.n_topics
+    with pytest.raises(RunError, match=r"model\.json, options"):
+        load(folder)
+
+
+@pytest.mark.parametrize("name", ["lda", "vectors"])
+@pytest.mark.parametrize("kind", ["BF16", "F8_E4M3", "F16", "I64"])
+def test_numbers_of_other_types_are_refused(copy_of, name, kind):
+    folder = copy_of(name)
+    (path,) = folder.glob("*.safetensors")
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    head = json.loads(data[8 : 8 + length])
+    first = next(key for key in head if key != "__metadata__")
+    start, end = head[first]["data_offsets"]
+    n_bytes = {"BF16": 2, "F16": 2, "F8_E4M3": 1, "I64": 8}[kind]
+    head[first] |= {"dtype": kind, "shape": [(end - start) // n_bytes]}
+    text = json.dumps(head).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + length :])
+    reseal(folder)
+
+    with pytest.raises(SparsetopicsError, match=rf"{first}: found {kind} numbers, wanted F64"):
+        contents(folder)
+
+
+def test_arrays_that_do_not_fit_each_other_are_no_projection(copy_of):
+    path = copy_of("vectors") / "projection.safetensors"
+    sound = Projection.read(path)
+
+    for spoiled in (
+        {"mean": sound.mean[:-1]},
+        {"components": sound.components[0]},
+        {"variances": sound.variances * np.nan},
+        {"inputs": ("a",)},
+    ):
+        parts = {name: getattr(sound, name) for name in sound.__slots__}
+        Projection(**parts | spoiled).save(path.parent)
+        with pytest.raises(CorpusFormatError, match=r"projection\.safetensors: found"):
+            Projection.read(path)
+
+
+@pytest.mark.parametrize(("name", "key"), [("documents", "n_documents"), ("vectors", "n_items")])
+def test_rows_that_are_only_claimed(copy_of, name, key):
+    """A permutation of thousands of millions of documents takes 8 GB."""
+    path = copy_of(name) / "manifest.json"
+    content = json.loads(path.read_text())
+    groups = content["shards"][0]["row_groups"]
+    if name == "documents":
+        groups[0][0] = 10**9
+    else:
+        groups[0] = 10**9
+    edit_json(path, **content | {key: 10**9})
+
+    with pytest.raises(CorpusFormatError, match=r"shards\[0\]: found 1,000,000,000 rows in"):
+        open_corpus(path.parent)
+
+
+# --- state ----------------------------------------------------------------------------------------
+@pytest.fixture
+def stopped(worlds, tmp_path):
+    """A training that was stopped in its second lap."""
+
+    def make(name="run", **others):
+        def stop(lap):
+            if lap["lap"] == 2:
+                raise KeyboardInterrupt
+
+        given = {"n_batches": 2, "checkpoint_every": 1} | others
+        plan = RunPlan(worlds["documents"], tmp_path / name, TrainingOptions(3, laps=3), **given)
+        with pytest.raises(KeyboardInterrupt):
+            train_run(plan, RunHooks(stop))
+        return plan.out
+
+    return make
+
+
+def test_the_checkpoint_of_another_run_is_refused(stopped):
+    run, other = stopped("run"), stopped("other", seed=1)
+    shutil.copy(other / "state" / "checkpoint.npz", run / "state" / "checkpoint.npz")
+
+    with pytest.raises(RunError, match=r"checkpoint\.npz: found the checkpoint of another run"):
+        resume_run(run)
+
+
+def test_even_one_of_the_same_command(stopped):
+    run, other = stopped("run"), stopped("other")
+    shutil.copy(other / "state" / "checkpoint.npz", run / "state" / "checkpoint.npz")
+
+    with pytest.raises(RunError, match=r"another run, or of other options.* or train again with"):
+        resume_run(run)
+
+
+def test_resuming_twice_keeps_the_identity(stopped):
+    run = stopped()
+
+    def stop(lap):
+        raise KeyboardInterrupt
+
+    before = json.loads((run / "state" / "plan.json").read_text())["plan"]["identity"]
+    with pytest.raises(KeyboardInterrupt):
+        resume_run(run, watch=lambda options: _Watching(RunHooks(stop)))
+
+    assert json.loads((run / "state" / "plan.json").read_text())["plan"]["identity"] == before
+    assert resume_run(run, laps=4).result.laps == 4
+
+
+class _Watching:
+    def __init__(self, hooks):
+        self.hooks = hooks
+
+    def __enter__(self):
+        return self.hooks
+
+    def __exit__(self, *ending):
+        return None
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("finished",), "no", "finished: found 'no', wanted true or false"),
+        (("plan",), [], "plan: found [], wanted a JSON object"),
+        (("fingerprints", "corpus"), None, "fingerprints.corpus: found None, wanted a string"),
+        (("plan", "corpus"), {"path": "x"}, "plan.corpus: found {'path': 'x'}, wanted a string"),
+        (("plan", "n_batches"), 0, "found batches: found 0, wanted 1 or more"),
+        (("plan", "seed"), -1, "found seed: found -1, wanted 0 or more"),
+        (("plan", "workers"), "2", "plan.workers: found '2', wanted a whole number"),
+        (("plan", "executor"), "gpu", "plan.executor: found Invalid enum value 'gpu'"),
+        (("plan", "options", "n_topics"), None, "plan.options.n_topics: found None"),
+        (("plan", "options", "laps"), {}, "plan.options.laps: found {}, wanted a whole number"),
+        (("plan", "options", "learner"), "x", "found learner: found x, wanted one of"),
+        (("plan", "scheduler"), "tcp://a:1", "plan.scheduler: found an entry too many"),
+    ],
+)
+def test_an_edited_plan_is_refused(stopped, place, value, message):
+    run = stopped()
+    path = run / "state" / "plan.json"
+    content = json.loads(path.read_text())
+    inner = content
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    edit_json(path, **content)
+
+    with pytest.raises(RunError) as caught:
+        resume_run(run)
+
+    assert f"{path}, " in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_a_plan_does_not_say_where_the_cluster_is(stopped):
+    content = json.loads((stopped() / "state" / "plan.json").read_text())
+
+    assert "scheduler" not in content["plan"]
+    assert content["plan"]["executor"] == "threads"
+
+
+def test_options_that_the_checkpoint_was_not_made_with_are_refused(stopped):
+    path = stopped() / "state" / "plan.json"
+    content = json.loads(path.read_text())
+    content["plan"]["options"]["n_topics"] = 7
+    edit_json(path, **content)
+
+    with pytest.raises(RunError, match="of another run, or of other options"):
+        resume_run(path.parent.parent)
+
+
+# --- files that cannot be read --------------------------------------------------------------------
+def test_a_missing_file_is_no_file_that_cannot_be_read(copy_of):
+    folder = copy_of("lda")
+    (folder / "model.safetensors").unlink()
+
+    with pytest.raises(RunError, match=r"model\.safetensors: found no such file"):
+        load_any_run(folder)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_folder_in_place_of_a_file_is_refused(copy_of, name):
+    folder = copy_of(name)
+    for path in sorted(folder.iterdir()):
+        if path.name == "config.toml":
+            continue
+        data = path.read_bytes()
+        path.unlink()
+        path.mkdir()
+        with pytest.raises(SparsetopicsError) as caught:
+            contents(folder)
+        assert path.name in str(caught.value)
+        path.rmdir()
+        path.write_bytes(data)
+
+
+def as_nobody(function):
+    """What ``function`` returns in a process that may not read everything."""
+    if os.geteuid() != 0:
+        return function()
+    receiver, sender = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+        try:
+            said = function()
+        except BaseException:
+            said = f"traceback: {traceback.format_exc()}"
+        os.write(sender, said.encode())
+        os._exit(0)
+    os.close(sender)
+    with os.fdopen(receiver) as stream:
+        said = stream.read()
+    os.waitpid(child, 0)
+    return said
+
+
+def refusal_of(read, folder):
+    try:
+        read(folder)
+    except SparsetopicsError as error:
+        return str(error)
+    return "read"
+
+
+def open_for_all(folder):
+    """For a process without rights to come as far as ``folder``."""
+    for path in (folder, *folder.parents):
+        if path.stat().st_uid == os.geteuid() and path != Path(path.anchor):
+            path.chmod(path.stat().st_mode | 0o555)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes of another user")
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_that_may_not_be_read_is_told_with_the_reason(copy_of, name):
+    folder = copy_of(name)
+    open_for_all(folder)
+    assert contents(folder)  # and all modules are loaded
+    for path in sorted(folder.iterdir()):
+        if path.name == "config.toml":
+            continue
+        path.chmod(0)
+        said = as_nobody(lambda: refusal_of(contents, folder))
+        assert f"{path.name}: found a file that cannot be read (Permission denied)" in said
+        path.chmod(0o644)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes of another user")
+@pytest.mark.parametrize("name", NAMES)
+def test_so_is_a_folder_that_may_not_be_entered(copy_of, name):
+    folder = copy_of(name)
+    open_for_all(folder)
+    readers = (contents, load_any_manifest, Corpus.open, Vocabulary.load, load, resume_run)
+    folder.chmod(0)
+    for read in readers:
+        said = as_nobody(lambda read=read: refusal_of(read, folder))
+        assert "Permission denied" in said
+        assert not said.startswith("traceback")
+    folder.chmod(0o755)
+
+
+def test_entries_are_of_plain_names():
+    for name in ("../x", "/x", "", ".", "a/b", "a\\b", "x" * 300):
+        with pytest.raises(ValueError, match="the file name"):
+            FileEntry(name, 0, "")
+
+
+def test_what_is_sealed_comes_back(tmp_path):
+    content = {"format_version": 3, "ψ": [0.1, float("inf"), None], "a": {"b": 10**30}}
+    write_sealed(tmp_path / "a.json", content)
+
+    found = read_sealed(tmp_path / "a.json", 3, REFUSAL)
+
+    assert {key: found[key] for key in content} == content
