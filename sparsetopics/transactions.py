@@ -112,7 +112,7 @@ class Workspace(NamedTuple):
     @property
     def is_left(self) -> bool:
         """Whether a process has left this workspace, or works in it."""
-        if self.folder.is_symlink() or not self.folder.is_dir():
+        if os.path.islink(self.folder) or not os.path.isdir(self.folder):
             return False
         return (self.folder / _LOCK).is_file() or not any(self.folder.iterdir())
 
