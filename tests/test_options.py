@@ -21,6 +21,9 @@ from sparsetopics.options import (
 MEAN_FIELD = LocalOptions("mean-field")
 REFUSED = [
     (lambda: LocalOptions(sparsity=0), "sparsity: found 0, wanted at least 1"),
+    (lambda: LocalOptions(sparsity=2**31), "sparsity: found 2147483648, wanted at most 2,147,"),
+    (lambda: LocalOptions(max_iterations=10**30), f"local iterations: found {10**30}, wanted at m"),
+    (lambda: TrainingOptions(10**400), f"topics: found {10**400}"[:100]),
     (lambda: LocalOptions(max_iterations=0), "local iterations: found 0"),
     (lambda: LocalOptions(tolerance=-0.1), "local tolerance: found -0.1"),
     (lambda: LocalOptions(tolerance=math.nan), "local tolerance: found nan"),

@@ -22,7 +22,7 @@ from collections_on_disk import write_jsonl
 from run_contents import files_of
 from sparsetopics import run_keeper, stored_models, trained_runs
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.errors import OutputError, RunError, SparsetopicsError
+from sparsetopics.errors import OptionError, OutputError, RunError, SparsetopicsError
 from sparsetopics.options import (
     GradientOptions,
     LocalOptions,
@@ -545,6 +545,17 @@ def test_a_shard_that_is_gone_is_told_and_loses_nothing(interrupted, corpora, tm
     assert after == before
     (tmp_path / "elsewhere").rename(shard)
     resume_run(run)
+
+
+def test_a_model_that_memory_cannot_hold_is_told(plan_of, monkeypatch, tmp_path):
+    def train(*given, **named):
+        raise MemoryError("Unable to allocate 32.0 GiB")
+
+    monkeypatch.setattr(trained_runs, "train", train)
+
+    with pytest.raises(OptionError, match=r"memory: found too little for 4 topics .*32\.0 GiB"):
+        train_run(plan_of("lda memoized"))
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only for root")

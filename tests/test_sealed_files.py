@@ -12,6 +12,7 @@ import pytest
 
 from flipped_bits import contents, flip_bits, make_worlds
 from resealing import edit_json, reseal
+from sparsetopics import memo
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.opening import load_any_manifest, open_corpus
@@ -348,6 +349,30 @@ def test_an_edited_plan_is_refused(stopped, place, value, message):
 
     assert f"{path}, " in str(caught.value)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("identity", ["", "\ud800", "0" * 32])
+def test_an_edited_identity_is_refused(stopped, identity):
+    path = stopped() / "state" / "plan.json"
+    content = json.loads(path.read_text())
+    content["plan"]["identity"] = identity
+    edit_json(path, **content)
+
+    with pytest.raises(RunError, match="found the checkpoint of another run"):
+        resume_run(path.parent.parent)
+
+
+def test_memo_files_of_another_run_are_refused(stopped, monkeypatch):
+    monkeypatch.setattr(memo, "MEMORY_BUDGET", 0)
+    monkeypatch.setattr(memo.Memo.__init__, "__defaults__", (0,))
+    run, other = stopped("run"), stopped("other", seed=1)
+    for path in (run / "state" / "memo").iterdir():
+        size = path.stat().st_size
+        data = (other / "state" / "memo" / path.name).read_bytes()
+        path.write_bytes(data.rjust(size, b"\0")[-size:])  # of the same size
+
+    with pytest.raises(RunError, match=r"memo-\d+\.npz: found other arrays, wanted those of the"):
+        resume_run(run)
 
 
 def test_a_plan_does_not_say_where_the_cluster_is(stopped):
