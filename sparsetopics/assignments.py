@@ -15,6 +15,7 @@ from sparsetopics.batches import DocumentBatch, IntArray, VectorBatch
 from sparsetopics.document_items import DocumentItems
 from sparsetopics.memo import Arrays
 from sparsetopics.responsibilities import Responsibilities, pairs_of
+from sparsetopics.soundness import check_ids, require
 
 _KINDS: Mapping[str, type[Any]] = {  # of batches, by an array that no other has
     "values": VectorBatch,
@@ -36,10 +37,17 @@ class Assignments(NamedTuple):
     def from_arrays(cls, arrays: Arrays, documents: Any = None) -> Assignments:
         """``documents`` are given if they are not among the arrays."""
         if documents is None:
-            kind = next(kind for name, kind in _KINDS.items() if name in arrays)
-            documents = kind.from_arrays(arrays)
+            documents = _documents_in(arrays)
         fields = (arrays[name] for name in Responsibilities._fields)
         return cls(documents, Responsibilities(*fields))
+
+    def check(self, n_topics: int, pending: Sequence[TopicChange], batch_id: int) -> None:
+        """ValueError unless they use so many topics, and patches fit the ``pending`` changes."""
+        indptr = self.documents.indptr
+        self.responsibilities.check(int(indptr[-1]), n_topics)
+        for change in pending:
+            if batch_id in change.patches:
+                change.patches[batch_id].check(indptr, change.n_topics)
 
     def take(self, documents: IntArray) -> Assignments:
         """The chosen documents, in that order."""
@@ -70,11 +78,28 @@ class Assignments(NamedTuple):
         return self._replace(responsibilities=found)
 
 
+def check_documents(arrays: Arrays, n_columns: int) -> None:
+    """ValueError or KeyError unless documents are among a file's arrays, as ingest makes them."""
+    _documents_in(arrays).check(n_columns)
+
+
+def _documents_in(arrays: Arrays) -> Any:
+    kinds = [kind for name, kind in _KINDS.items() if name in arrays]
+    require(len(kinds) > 0, "no documents")
+    return kinds[0].from_arrays(arrays)
+
+
 class Patch(NamedTuple):
     """New responsibilities of some documents of a batch."""
 
     documents: IntArray  # (n_patched,)  positions in the batch
     responsibilities: Responsibilities  # of their pairs, document after document
+
+    def check(self, indptr: IntArray, n_topics: int) -> None:
+        """ValueError unless it fits the documents of ``indptr`` and so many topics."""
+        check_ids(self.documents, len(indptr) - 1, "documents of a patch")
+        require(len(np.unique(self.documents)) == len(self.documents), "a patch has one twice")
+        self.responsibilities.check(len(pairs_of(indptr, self.documents)), n_topics)
 
 
 class TopicChange(NamedTuple):
@@ -83,6 +108,13 @@ class TopicChange(NamedTuple):
     new_topics: IntArray  # (n_old,)  -1 for topics that are gone
     patches: Mapping[int, Patch]  # by batch
     n_topics: int  # afterwards
+
+    def check(self, n_before: int, n_batches: int) -> None:
+        """ValueError unless it fits so many topics and batches; patches need their documents."""
+        require(self.n_topics > 0, f"{self.n_topics} topics after a move")
+        check_ids(self.new_topics, self.n_topics, "new numbers of topics", lowest=-1)
+        require(len(self.new_topics) == n_before, f"new numbers of {len(self.new_topics)} topics")
+        require(set(self.patches) <= set(range(n_batches)), "patches of batches that are not there")
 
 
 def overlaid(found: Responsibilities, indptr: IntArray, patch: Patch) -> Responsibilities:

@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetopics.soundness import check_fields, check_ids, check_starts, require
+
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 WordIds = NDArray[np.int32]
@@ -71,6 +73,20 @@ class DocumentBatch:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> DocumentBatch:
         """The inverse; other arrays may be among them."""
         return cls(arrays["indptr"], arrays["word_ids"], arrays["word_counts"])
+
+    def check(self, n_words: int) -> None:
+        """ValueError unless a file's arrays keep what ingest promises, with so many words."""
+        check_fields(DocumentBatch, self.to_arrays())
+        check_ids(self.word_ids, n_words, "word ids")
+        require(self.indptr.ndim == 1 and len(self.indptr) > 0, "documents do not begin")
+        check_starts(self.indptr, self.n_docs, self.n_pairs, "documents")
+        documents = np.repeat(np.arange(self.n_docs), np.diff(self.indptr))
+        pairs = documents * n_words + self.word_ids
+        require((pairs[1:] > pairs[:-1]).all(), "word ids do not rise in a document")
+        counts = self.word_counts
+        require(counts.shape == self.word_ids.shape, "word counts are not those of the words")
+        is_sound = not len(counts) or (counts.min() > 0 and np.isfinite(counts.max()))
+        require(is_sound, "word counts are not positive")
 
     def take(self, documents: NDArray[Any]) -> DocumentBatch:
         """The chosen documents, in the given order."""
@@ -183,6 +199,13 @@ class VectorBatch:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> VectorBatch:
         """The inverse; other arrays may be among them."""
         return cls(arrays["values"])
+
+    def check(self, n_columns: int) -> None:
+        """ValueError unless a file's array keeps what ingest promises, with so many columns."""
+        check_fields(VectorBatch, self.to_arrays())
+        is_table = self.values.ndim == 2 and self.values.shape[1] == n_columns
+        require(is_table, f"vectors have shape {self.values.shape}")
+        require(np.isfinite(self.values).all(), "vectors are not finite")
 
     def scorer(self, likelihood: Any, components: Any) -> Any:
         """Of single items, a ``Scorer``."""

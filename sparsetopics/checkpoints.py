@@ -39,7 +39,7 @@ from sparsetopics.learners.memoized import KeptBatch, MemoizedState
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.likelihoods.words import Words
 from sparsetopics.local_step import Globals
-from sparsetopics.memo import InMemory, Memo, OnDisk
+from sparsetopics.memo import InMemory, Memo, OnDisk, StoredArrays
 from sparsetopics.model import Sticks
 from sparsetopics.moves.ledger import Failure, Ledger
 from sparsetopics.moves.mover import MoverRecord
@@ -56,6 +56,7 @@ from sparsetopics.options import (
 )
 from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.small_files import parse_json
+from sparsetopics.soundness import check_fields, require
 from sparsetopics.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.training import LapInfo, Progress
 from sparsetopics.word_counts import StartedCounts, WordCounts
@@ -75,6 +76,11 @@ KINDS: Mapping[str, type[Any]] = {
     )
 }
 
+# What decoding and checking raise for a file that is well formed, but holds something else.
+UNSOUND = (
+    *(ValueError, TypeError, LookupError, AttributeError, StopIteration, AssertionError),
+    *(ArithmeticError, RuntimeError, MemoryError),
+)
 Arrays = dict[str, NDArray[Any]]
 _Field = tuple[str, Any]
 
@@ -106,16 +112,8 @@ def read_checkpoint(path: Path, memo: Memo, tie: str) -> Any:
                 raise TypeError("no JSON object")
             _check_origin(path, tree, tie)
             return decode(tree["value"], ArchivedArrays(file), memo)
-    except (
-        *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
-        *(NotImplementedError, struct.error),
-    ) as error:
-        raise _damaged(path, error) from error
-    except (
-        *(ValueError, TypeError, KeyError, IndexError, AttributeError, StopIteration),
-        *(OverflowError, RecursionError, RuntimeError),
-    ) as error:
-        raise _damaged(path, error) from error
+    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, struct.error, *UNSOUND) as error:
+        raise damaged(path, error) from error
 
 
 def _check_origin(path: Path, tree: Mapping[str, Any], tie: str) -> None:
@@ -137,7 +135,8 @@ def _check_origin(path: Path, tree: Mapping[str, Any], tie: str) -> None:
         )
 
 
-def _damaged(path: Path, error: Exception) -> RunError:
+def damaged(path: Path, error: Exception) -> RunError:
+    """What to tell of a file that is not what training wrote."""
     text = " ".join(str(error).split()) or type(error).__name__
     return RunError(
         str(path),
@@ -216,6 +215,13 @@ def _read_array(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> NDArray[Any
     return array.transpose(np.argsort(tree["axes"]))
 
 
+def _read_kept(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> StoredArrays:
+    kept = decode(tree["kept"], arrays, memo)
+    are_arrays = all(isinstance(each, np.ndarray) for each in kept.values())
+    require(are_arrays and all(type(name) is str for name in kept), "no arrays of a batch")
+    return memo.keep(kept)
+
+
 def _read_number(tree: Any) -> Any:
     dtype = np.dtype(tree["number"])
     if dtype.kind not in "biuf":  # others take a number for their size
@@ -230,7 +236,9 @@ def _read_kind(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> Any:
     known = [field.name for field in fields(kind)] if is_dataclass(kind) else kind._fields
     if list(parts) != list(known):
         raise TypeError(f"{tree['kind']} has other fields")
-    return kind(**{key: decode(each, arrays, memo) for key, each in parts.items()})
+    values = {key: decode(each, arrays, memo) for key, each in parts.items()}
+    check_fields(kind, values)
+    return kind(**values)
 
 
 def _read_mapping(tree: Any, arrays: Mapping[str, Any], memo: Memo) -> dict[Any, Any]:
@@ -242,7 +250,7 @@ _READERS: Mapping[str, Callable[[Any, Mapping[str, Any], Memo], Any]] = {
     "array": _read_array,
     "number": lambda tree, arrays, memo: _read_number(tree),
     "file": lambda tree, arrays, memo: memo.adopt(tree["file"], tree["bytes"], tree["digest"]),
-    "kept": lambda tree, arrays, memo: memo.keep(decode(tree["kept"], arrays, memo)),
+    "kept": _read_kept,
     "path": lambda tree, arrays, memo: Path(tree["path"]),
     "mapping": _read_mapping,
     "kind": _read_kind,

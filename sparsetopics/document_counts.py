@@ -19,6 +19,8 @@ from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.document_items import DocumentItems
 from sparsetopics.executors import Executor
 from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.soundness import check_like, check_own_fields, require
+from sparsetopics.word_counts import check_sparse
 
 
 class SparseDocumentCounts(NamedTuple):
@@ -29,6 +31,14 @@ class SparseDocumentCounts(NamedTuple):
     starts: IntArray  # (n_rows + 1,)
     topics: TopicIds  # (n_entries,)  rising within a row
     values: FloatArray  # (n_entries,)
+
+    def check(self, like: DocumentCounts) -> None:
+        """ValueError unless kernels may read a file's arrays for the words and topics of others."""
+        check_own_fields(self)
+        check_like(self.counts, like.counts, "documents of topics")
+        require(self.counts.min(initial=0.0) >= 0.0, "documents of topics below zero")
+        require(np.isfinite(self.counts).all(), "documents of topics are not finite")
+        check_sparse(self.words, self.starts, self.topics, self.values, like.table.shape)
 
     @property
     def word_of_entry(self) -> Rows:
@@ -45,9 +55,17 @@ class DocumentCounts(NamedTuple):
     def zeros(cls, n_words: int, n_topics: int) -> DocumentCounts:
         return cls(np.zeros(n_topics), np.zeros((n_words, n_topics)))
 
+    def check(self) -> None:
+        require(self.counts.min(initial=0.0) >= 0.0, "documents of topics below zero")
+        require(self.table.min(initial=0.0) >= 0.0, "word counts below zero")
+
     @property
     def n_topics(self) -> int:
         return len(self.counts)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.table)
 
     @property
     def sizes(self) -> FloatArray:
@@ -142,3 +160,6 @@ class DocumentCounts(NamedTuple):
     def restored(self, arrays: Mapping[str, Any]) -> SparseDocumentCounts:
         """A batch's counts from its arrays by name."""
         return SparseDocumentCounts(**arrays)
+
+    def check_batch(self, arrays: Mapping[str, Any]) -> None:
+        self.restored(arrays).check(self)

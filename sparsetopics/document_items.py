@@ -45,6 +45,10 @@ class DocumentItems:
         names = ("indptr", "word_ids", "word_counts")
         return cls(DocumentBatch.from_arrays({name: arrays[PREFIX + name] for name in names}))
 
+    def check(self, n_columns: int) -> None:
+        """ValueError unless a file's arrays keep what ingest promises, with so many words."""
+        self.values.check(n_columns)
+
     def take(self, items: NDArray[Any]) -> DocumentItems:
         """The chosen items, in the given order."""
         return DocumentItems(self.values.take(items))

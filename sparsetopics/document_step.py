@@ -17,6 +17,7 @@ from sparsetopics._word_kernels import Rows
 from sparsetopics.allocations.allocation import Allocation, DocumentAllocation
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.document_topics import DocumentTopics
+from sparsetopics.errors import ShapeError
 from sparsetopics.executors import Executor
 from sparsetopics.likelihoods.words import Words
 from sparsetopics.local_step import Globals, LocalInfo, LocalResult
@@ -47,6 +48,9 @@ def fit_documents(
     chunks = cut_blocks(batch.indptr, CHUNK_ENTRIES // n_slots)
     if former is None:
         former = DocumentTopics.unknown(batch.n_docs)
+    if len(former.starts) != batch.n_docs + 1:  # kernels read as many rows as there are documents
+        known = f"those of {len(former.starts) - 1:,} documents"
+        raise ShapeError("former topics", found=known, wanted=f"those of {batch.n_docs:,}")
     parts = [
         _fit_chunk(batch[slice(*chunk)], former.rows(*chunk), current, options, executor)
         for chunk in chunks

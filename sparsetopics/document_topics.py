@@ -11,6 +11,7 @@ from sparsetopics import _summary_kernels
 from sparsetopics._kernel_types import Float32Array, TopicIds
 from sparsetopics.batches import FloatArray, IntArray
 from sparsetopics.responsibilities import Responsibilities, joined_rows
+from sparsetopics.soundness import check_own_fields, check_rows, require
 
 
 class DocumentTopics(NamedTuple):
@@ -19,6 +20,14 @@ class DocumentTopics(NamedTuple):
     starts: IntArray  # (n_docs + 1,)
     topics: TopicIds  # (n_entries,)  each at most once in a document
     counts: Float32Array  # (n_entries,)  positive
+
+    def check(self, n_topics: int) -> None:
+        """ValueError unless kernels may read a file's arrays for so many topics."""
+        check_own_fields(self)
+        check_rows(*self, n_topics, "topics of documents")
+        documents = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        entries = np.sort(documents * n_topics + self.topics)
+        require((entries[1:] != entries[:-1]).all(), "topics of documents name one twice")
 
     @classmethod
     def unknown(cls, n_docs: int) -> DocumentTopics:

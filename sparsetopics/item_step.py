@@ -18,6 +18,7 @@ from sparsetopics.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.local_step import Globals, LocalInfo, LocalResult
 from sparsetopics.options import LocalOptions
 from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.soundness import require
 from sparsetopics.statistics import Summary
 
 
@@ -32,6 +33,10 @@ class ItemTerms(NamedTuple):
     @classmethod
     def zeros(cls, n_topics: int) -> ItemTerms:
         return cls(0.0, 0.0, np.zeros(n_topics), np.zeros(n_topics))
+
+    def check(self) -> None:
+        require(self.counts.min(initial=0.0) >= 0.0, "items of components below zero")
+        require(self.n_docs > 0.0, "no items")
 
     @property
     def n_topics(self) -> int:

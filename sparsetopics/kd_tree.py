@@ -12,6 +12,7 @@ import numpy as np
 
 from sparsetopics import _tree_kernels
 from sparsetopics.batches import FloatArray, IntArray, Vectors
+from sparsetopics.soundness import check_ids, require
 
 FEWEST_ITEMS = 16  # of a node that is divided when the tree is built,
 ITEMS_PER_COLUMN = 2  # or so many: sums of nodes then take no more memory than items
@@ -85,12 +86,31 @@ class KdTree:
         return nodes[np.argsort(self._children[nodes], kind="stable")]
 
     def divide_again(self, nodes: IntArray) -> None:
-        """Divide what another tree of the same items ``divided``, so that numbers are the same."""
-        left = nodes[(self.n_nodes - 1) // 2 :]
+        """Divide what another tree of the same items ``divided``, so that numbers are the same.
+
+        Raises ValueError if it did not.
+        """
+        n_built = (self.n_nodes - 1) // 2
+        check_ids(nodes, 2 * self.n_items, "divided nodes")
+        require(np.array_equal(nodes[:n_built], self.divided), "another tree was divided")
+        left = nodes[n_built:]
         while len(left):
             there = int(np.argmax(np.append(left >= self.n_nodes, True)))  # children may be next
-            self._divide(left[:there])
+            chosen, n_before = left[:there], self.n_nodes
+            is_whole = there > 0 and (self._children[chosen] < 0).all()
+            require(is_whole and len(np.unique(chosen)) == there, "a node was divided twice")
+            self._divide(chosen)
+            require(self.n_nodes == n_before + 2 * there, "a node of items that are alike")
             left = left[there:]
+
+    def check_outer(self, nodes: IntArray) -> None:
+        """ValueError unless every item is in one of ``nodes``."""
+        check_ids(nodes, self.n_nodes, "outer nodes")
+        first, last = self._bounds[nodes].T
+        n_above = np.zeros(self.n_items + 1, np.int64)
+        np.add.at(n_above, first, 1)
+        np.add.at(n_above, last, -1)
+        require((np.cumsum(n_above[:-1]) == 1).all(), "outer nodes leave items out")
 
     def _divide(self, nodes: IntArray) -> None:
         middles = np.array([_tree_kernels.divide(self._values, *self._bounds[n]) for n in nodes])

@@ -7,7 +7,7 @@ import os
 import re
 import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,12 +24,15 @@ _DIRECTORY_BYTES = 4096  # more than the directory of a file of a few arrays tak
 _NAME = re.compile(r"memo-(\d{8,18})\.npz")
 
 Arrays = Mapping[str, NDArray[Any]]
+Check = Callable[[Arrays], None]  # raises ValueError, KeyError or TypeError for others
 
 
 class StoredArrays(Protocol):
     """Arrays of a batch, kept until they are replaced."""
 
-    def load(self) -> Arrays: ...
+    def load(self, check: Check) -> Arrays:
+        """The arrays; RunError if a file holds what ``check`` refuses."""
+        ...
 
     def discard(self) -> None: ...
 
@@ -127,7 +130,8 @@ class InMemory:
     size: int
     memo: Memo
 
-    def load(self) -> Arrays:
+    def load(self, check: Check) -> Arrays:
+        """Made by this process, or checked when it took up what another has left."""
         return self.arrays
 
     def discard(self) -> None:
@@ -141,16 +145,18 @@ class OnDisk:
     path: Path
     memo: Memo
 
-    def load(self) -> Arrays:
+    def load(self, check: Check) -> Arrays:
         try:
             with zipfile.ZipFile(self.path) as file:
-                return dict(ArchivedArrays(file))
+                arrays = dict(ArchivedArrays(file))
+            check(arrays)
         except (
-            *(OSError, EOFError, ValueError, NotImplementedError),
+            *(OSError, EOFError, ValueError, NotImplementedError, KeyError, TypeError),
             *(zipfile.BadZipFile, struct.error),
         ) as error:
             found = f"damage ({error})"
             raise RunError(str(self.path), found=found, wanted="what training wrote") from error
+        return arrays
 
     def stamp(self) -> dict[str, int | str]:
         """Size of the file, and SHA-256 of its end, where the checksums of all its arrays stand."""

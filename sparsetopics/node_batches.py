@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetopics.batches import FloatArray, IntArray, VectorBatch, Vectors
+from sparsetopics.errors import RunError
 from sparsetopics.kd_tree import KdTree, NodeSums
 from sparsetopics.likelihoods.natural_parameters import NodeScorer, node_scorer
 
@@ -135,8 +136,16 @@ class NodeSource:
         return NodeRecord(self.outer, self.tree.divided)
 
     def restore(self, record: NodeRecord) -> None:
-        """Take up where a source of the same items was, from the beginning."""
-        self.tree.divide_again(record.divided)
+        """Take up where a source of the same items was, from the beginning.
+
+        Raises RunError if that is not where it can be.
+        """
+        try:
+            self.tree.divide_again(record.divided)
+            self.tree.check_outer(record.outer)
+        except ValueError as error:
+            wanted = "the tree that the items make"
+            raise RunError("checkpoint", found=f"{error}", wanted=wanted) from error
         self.outer = record.outer
         self.__dict__.pop("_batch", None)
 

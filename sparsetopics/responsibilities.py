@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sparsetopics import _summary_kernels
 from sparsetopics._kernel_types import Float32Array, TopicIds
 from sparsetopics.batches import IntArray
+from sparsetopics.soundness import LARGEST_SHARE, check_own_fields, check_rows, require
 
 SparseRows = tuple[IntArray, TopicIds, Float32Array]
 
@@ -21,6 +22,13 @@ class Responsibilities(NamedTuple):
     starts: IntArray  # (n_pairs + 1,)
     topics: TopicIds  # (n_entries,)
     shares: Float32Array  # (n_entries,)
+
+    def check(self, n_pairs: int, n_topics: int) -> None:
+        """ValueError unless kernels may read a file's arrays for so many pairs and topics."""
+        check_own_fields(self)
+        check_rows(*self, n_topics, "responsibilities", largest=LARGEST_SHARE)
+        n_rows = len(self.starts) - 1
+        require(n_rows == n_pairs, f"responsibilities of {n_rows:,} pairs, not {n_pairs:,}")
 
     @classmethod
     def joined(cls, parts: list[Responsibilities]) -> Responsibilities:

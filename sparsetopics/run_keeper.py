@@ -6,15 +6,18 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sparsetopics.batches import Source
-from sparsetopics.checkpoints import read_checkpoint, write_checkpoint
-from sparsetopics.errors import RunError
+from sparsetopics.checkpoints import UNSOUND, damaged, read_checkpoint, write_checkpoint
 from sparsetopics.learners.memoized import MemoizedState
 from sparsetopics.memo import Memo
 from sparsetopics.moves.mover import MoverRecord
-from sparsetopics.training import Progress
+from sparsetopics.soundness import check_fields, check_finite, require
+from sparsetopics.training import LapInfo, Progress
 from sparsetopics.training_folder import TrainingFolder
 
+SCORE = "heldout_log_likelihood_per_token"  # of a lap, beside what training tells
 COST = 0.1  # of the time between two checkpoints that the second may take, if nobody says how often
 
 
@@ -40,23 +43,25 @@ class RunKeeper:
         self._tie = tie  # of a checkpoint to its plan
         self._due = 0.0  # by the clock
 
-    def resume(self, source: Source, memo: Memo) -> Progress | None:
-        """What the folder has kept; RunError if that is damaged."""
+    def resume(
+        self, source: Source, memo: Memo, check: Callable[[Progress], None]
+    ) -> Progress | None:
+        """What the folder has kept; RunError if that is damaged, or ``check`` refuses it."""
         path = self._folder.checkpoint
         if not path.exists():
             memo.drop_strangers()
             return None
         kept = read_checkpoint(path, memo, self._tie)
-        if not isinstance(kept, dict) or set(kept) != set(_Kept._fields):
-            raise RunError(str(path), found="something else", wanted="a checkpoint of training")
+        try:
+            with np.errstate(all="ignore"):  # what is not finite is refused
+                progress, trace = _taken_up(kept, source, check)
+        except UNSOUND as error:
+            raise damaged(path, error) from error
         memo.drop_strangers()
-        self.trace[:] = kept["trace"]
+        self.trace[:] = trace
         self._folder.lap = len(self.trace)
-        progress: Progress = kept["progress"]
         self.seconds_before = progress.course[-1].seconds
-        if not source.is_resident:
-            return progress
-        return _with_documents(progress, source.read)
+        return progress
 
     def keep(self, progress: Progress, memo: Memo) -> None:
         """After a lap; nothing is lost if the process is killed on the way."""
@@ -76,6 +81,26 @@ class RunKeeper:
         if self._every is None:
             return time.monotonic() >= self._due
         return self._every > 0 and lap % self._every == 0
+
+
+def _taken_up(
+    kept: Any, source: Source, check: Callable[[Progress], None]
+) -> tuple[Progress, list[dict[str, Any]]]:
+    """Progress, the documents of batches with it, and the trace; errors in ``UNSOUND``."""
+    require(isinstance(kept, dict) and set(kept) == set(_Kept._fields), "no progress of training")
+    check_fields(_Kept, kept)
+    progress, trace = _Kept(**kept)
+    check_finite(progress, "progress")
+    read = source.read if source.is_resident else lambda batch_id: None
+    progress = _with_documents(progress, read)
+    check(progress)
+    laps = [info._asdict() for info in progress.course]
+    beside = [set(entry) - set(LapInfo._fields) for entry in trace]
+    require(all(names == {SCORE} for names in beside), "a trace of something else")
+    scores = [entry[SCORE] for entry in trace]
+    require(all(isinstance(score, float | None) for score in scores), "scores that are no numbers")
+    told = [lap | {SCORE: score} for lap, score in zip(laps, scores, strict=True)]
+    return progress, told
 
 
 def _with_documents(progress: Progress, read: Callable[[int], Any]) -> Progress:

@@ -16,8 +16,10 @@ from scipy.special import gammaln
 from sparsetopics.batches import Batch, FloatArray, IntArray
 from sparsetopics.executors import Executor
 from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.soundness import check_close, check_like, require
 
 T = TypeVar("T", bound=tuple[Any, ...])
+ROUNDING = 1e-3  # documents that putting in and taking out may leave
 
 
 class Components(Protocol):
@@ -29,6 +31,11 @@ class Components(Protocol):
 
     @property
     def n_topics(self) -> int: ...
+
+    @property
+    def n_columns(self) -> int:
+        """Words of the vocabulary, or numbers of a vector."""
+        ...
 
     @property
     def sizes(self) -> FloatArray:
@@ -61,6 +68,14 @@ class Components(Protocol):
         """What ``sum_batch`` gave, from its arrays by name."""
         ...
 
+    def check(self) -> None:
+        """ValueError for finite numbers that no data give."""
+        ...
+
+    def check_batch(self, arrays: Mapping[str, Any]) -> None:
+        """ValueError unless arrays of a file are what ``restored`` takes."""
+        ...
+
 
 class Terms(Protocol):
     """Sums over documents or items that an allocation's part of the ELBO needs.
@@ -73,6 +88,10 @@ class Terms(Protocol):
 
     @property
     def n_tokens(self) -> float: ...
+
+    def check(self) -> None:
+        """ValueError for finite numbers that no data give."""
+        ...
 
 
 class DocumentTerms(NamedTuple):
@@ -96,6 +115,14 @@ class DocumentTerms(NamedTuple):
     def zeros(cls, n_topics: int) -> DocumentTerms:
         a, b, c, d, e = (np.zeros(n_topics) for _ in range(5))
         return cls(0.0, 0.0, a, b, c, d, e, np.zeros(3))
+
+    def check(self) -> None:
+        active = self.active_documents
+        is_sound = active.min(initial=0.0) >= -ROUNDING and active.max() <= self.n_docs + ROUNDING
+        require(is_sound, "active documents of topics out of range")
+        entropy = self.assignment_entropy
+        require(entropy.min(initial=0.0) >= -ROUNDING * self.n_tokens, "entropy below zero")
+        require(self.n_docs > 0.0 and self.n_tokens >= 0.0, "no documents")
 
     @property
     def summed_expected_log_doc_topic(self) -> FloatArray:
@@ -143,6 +170,13 @@ class DocumentLengths(NamedTuple):
     tokens: FloatArray  # (n_lengths,)  rising
     n_docs: FloatArray  # (n_lengths,)
 
+    def check(self) -> None:
+        """ValueError unless they are lengths of documents."""
+        require(self.tokens.ndim == 1, "lengths of documents have axes")
+        require(self.tokens.shape == self.n_docs.shape, "lengths of no documents")
+        lowest = min(self.tokens.min(initial=0.0), self.n_docs.min(initial=0.0))
+        require(lowest >= 0.0, "lengths of documents below zero")
+
     @classmethod
     def of(cls, batches: Iterable[Batch]) -> DocumentLengths:
         lengths = [
@@ -181,6 +215,12 @@ class Statistics(NamedTuple):
     components: Any  # Components
     terms: Any  # Terms
 
+    def check(self, nothing: Statistics, n_docs: float) -> None:
+        """ValueError unless they are those of so many documents, ``nothing`` those of none."""
+        check_components(self.components, nothing.components)
+        check_terms(self.terms, nothing.terms)
+        check_close(self.terms.n_docs, float(n_docs), "number of documents")
+
     @classmethod
     def sum(cls, summaries: Iterable[Summary], zero: Statistics) -> Statistics:
         """The sum of ``summaries``, in their order, on top of ``zero``."""
@@ -208,6 +248,20 @@ class Statistics(NamedTuple):
             terms = subtracted(terms, old.terms)
         self.components.add(new.components)
         return Statistics(self.components, terms)
+
+
+def check_components(components: Any, nothing: Any) -> None:
+    """ValueError unless they are of the kind of ``nothing``, and what data may give."""
+    require(components is not None, "no components")
+    check_like(components, nothing, "components")
+    components.check()
+
+
+def check_terms(terms: Any, nothing: Any) -> None:
+    """ValueError unless they are of the kind of ``nothing``, and what data may give."""
+    require(terms is not None, "no terms")
+    check_like(terms, nothing, "terms")
+    terms.check()
 
 
 def added(left: T, right: T) -> T:

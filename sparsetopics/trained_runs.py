@@ -29,7 +29,7 @@ from sparsetopics.model import TopicModel
 from sparsetopics.options import WITH_MOVES, StartName, TrainingOptions
 from sparsetopics.run_configs import write_config
 from sparsetopics.run_files import CONFIG_FILE
-from sparsetopics.run_keeper import RunKeeper
+from sparsetopics.run_keeper import SCORE, RunKeeper
 from sparsetopics.run_plans import RunPlan, plan_record
 from sparsetopics.run_sources import corpus_of, divided
 from sparsetopics.runs import load_run, refuse_run
@@ -84,7 +84,7 @@ def go_on(plan: RunPlan, task: Task, folder: TrainingFolder, hooks: RunHooks) ->
 
     def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
         score = None if plan.heldout is None else task.score(snapshot())
-        keeper.trace.append(info._asdict() | {"heldout_log_likelihood_per_token": score})
+        keeper.trace.append(info._asdict() | {SCORE: score})
         folder.tell(keeper.trace)
         hooks.on_lap(keeper.trace[-1])
 

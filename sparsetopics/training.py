@@ -89,8 +89,13 @@ class Progress(NamedTuple):
 class Keeper(Protocol):
     """Keeps progress where a later process finds it."""
 
-    def resume(self, source: Source, memo: Memo) -> Progress | None:
-        """What was kept last, if anything; the memo takes the arrays of batches."""
+    def resume(
+        self, source: Source, memo: Memo, check: Callable[[Progress], None]
+    ) -> Progress | None:
+        """What was kept last, if anything; the memo takes the arrays of batches.
+
+        ``check`` raises ValueError, or another error of Python's, for what cannot be gone on with.
+        """
         ...
 
     def keep(self, progress: Progress, memo: Memo) -> None:
@@ -118,7 +123,14 @@ def train(
     seed documents. Raises OptionError if ``start`` has another number of topics or words.
     """
     memo = Memo(scratch, versioned=keeper is not None)
-    kept = None if keeper is None else keeper.resume(source, memo)
+
+    def check(progress: Progress) -> None:
+        from sparsetopics.progress_checks import check_progress  # only what goes on needs it
+
+        learner = _learner(source, options, progress.prior, memo, executor)
+        check_progress(progress, learner, source, options, rng)
+
+    kept = None if keeper is None else keeper.resume(source, memo, check)
     if kept is None:
         begin, prior = begin_training(source, options, rng, start)
         learner = _learner(source, options, prior, memo, executor)

@@ -12,6 +12,7 @@ from sparsetopics._word_kernels import Float32Array, Rows, TopicIds
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.executors import Executor
 from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.soundness import check_close, check_ids, check_own_fields, check_rows, require
 
 BLOCK_ROWS = 2_048  # words of a batch that one worker takes at a time
 
@@ -23,6 +24,11 @@ class SparseCounts(NamedTuple):
     starts: IntArray  # (n_rows + 1,)
     topics: TopicIds  # (n_entries,)  rising within a row
     values: Float32Array  # (n_entries,)
+
+    def check(self, n_words: int, n_topics: int) -> None:
+        """ValueError unless kernels may read a file's arrays for so many words and topics."""
+        check_own_fields(self)
+        check_sparse(self.words, self.starts, self.topics, self.values, (n_words, n_topics))
 
     @property
     def sizes(self) -> FloatArray:
@@ -45,9 +51,21 @@ class WordCounts(NamedTuple):
     def zeros(cls, n_words: int, n_topics: int) -> WordCounts:
         return cls(np.zeros((n_words, n_topics)))
 
+    def check(self) -> None:
+        require(self.table.min(initial=0.0) >= 0.0, "word counts below zero")
+        require(self.elsewhere is None, "word counts of words that are left out")
+        if self.within is not None:
+            require(self.within.shape == (self.n_topics,), "sizes of other topics")
+            require(self.within.min(initial=0.0) >= 0.0, "sizes of topics below zero")
+            check_close(self.within, self.table.sum(axis=0), "sizes of topics")
+
     @property
     def n_words(self) -> int:
         return len(self.table)
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_words
 
     @property
     def n_topics(self) -> int:
@@ -104,6 +122,9 @@ class WordCounts(NamedTuple):
         """A batch's counts from its arrays by name."""
         return SparseCounts(**arrays)
 
+    def check_batch(self, arrays: Mapping[str, Any]) -> None:
+        self.restored(arrays).check(*self.table.shape)
+
 
 class StartedCounts(NamedTuple):
     """Of the data seen so far, and for the rest a start.
@@ -143,6 +164,16 @@ class StartedCounts(NamedTuple):
     ) -> SparseCounts:
         """The counts of a batch for as many words and topics."""
         return self.seen.sum_batch(batch, found, executor)
+
+
+def check_sparse(
+    words: Rows, starts: IntArray, topics: TopicIds, values: Any, shape: tuple[int, int]
+) -> None:
+    """ValueError unless sparse counts of rising words lie in a table of ``shape``."""
+    check_ids(words, shape[0], "words")
+    require((words[1:] > words[:-1]).all(), "words do not rise")
+    check_rows(starts, topics, values, shape[1], "word counts")
+    require(len(starts) == len(words) + 1, f"word counts of {len(starts) - 1:,} words")
 
 
 class BatchRows(NamedTuple):

@@ -55,7 +55,7 @@ def halved(standing):
             batch, twice, allocation.doc_concentration, allocation.tail, SerialExecutor()
         )
         kept = state.per_batch[batch_id]
-        arrays = {**kept.stored.load(), **twice._asdict(), **batch_arrays(batch)}
+        arrays = {**kept.stored.load(lambda arrays: None), **twice._asdict(), **batch_arrays(batch)}
         per_batch[batch_id] = kept._replace(
             stored=_Stored(arrays), terms=terms, n_changes=len(state.changes)
         )
@@ -77,7 +77,7 @@ class _Stored:
     def __init__(self, arrays):
         self.arrays = arrays
 
-    def load(self):
+    def load(self, check):
         return self.arrays
 
     def discard(self):

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.batches import IntArray
+from sparsetopics.batches import IntArray, Source
 from sparsetopics.learners.learner import Setting, StepInfo, Visit
 from sparsetopics.local_step import Globals
-from sparsetopics.statistics import Components, Statistics
+from sparsetopics.statistics import Components, Statistics, check_components
 
 SHARE = 0.5  # of the way
 
@@ -57,6 +57,10 @@ class HalfwayLearner:
 
     def statistics(self, state: HalfwayState) -> Statistics:
         return state.total
+
+    def check(self, state: HalfwayState, nothing: Statistics, source: Source) -> None:
+        check_components(state.components, nothing.components)
+        state.total.check(nothing, source.n_docs)
 
 
 STATES = (HalfwayState,)

@@ -55,6 +55,10 @@ class Allocation(Protocol):
         """Topic ``order[k]`` becomes topic k."""
         ...
 
+    def check(self) -> None:
+        """ValueError for finite numbers that training does not come to; a file may hold any."""
+        ...
+
     @property
     def n_topics(self) -> int: ...
 

@@ -22,6 +22,7 @@ from sparsetopics.executors import Executor
 from sparsetopics.local_step import Globals, LocalResult
 from sparsetopics.model import Sticks
 from sparsetopics.options import LocalOptions
+from sparsetopics.soundness import require
 from sparsetopics.statistics import DocumentLengths, DocumentTerms
 
 CONCENTRATION_RANGE = (1e-3, 1e4)  # of learned α and γ
@@ -59,6 +60,16 @@ class HDPAllocation:
 
     def zero_terms(self) -> DocumentTerms:
         return DocumentTerms.zeros(len(self.doc_concentration))
+
+    def check(self) -> None:
+        means, concentrations, gamma, alpha = self.sticks
+        require(means.ndim == 1 and len(means) > 0, "no sticks")
+        require(concentrations.shape == means.shape, "sticks without concentrations")
+        require(means.min() > 0.0 and means.max() < 1.0, "sticks that do not share")
+        lowest = min(concentrations.min(), gamma, alpha)
+        require(lowest > 0.0, "concentrations of sticks that are not positive")
+        if self.lengths is not None:
+            self.lengths.check()
 
     @property
     def tail(self) -> float:

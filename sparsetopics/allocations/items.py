@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsetopics.allocations.mixtures import MixtureAllocation
+from sparsetopics.allocations.mixtures import MixtureAllocation, check_counts
 from sparsetopics.allocations.pair_gains import PairGains, item_pair_gains
 from sparsetopics.assignments import Assignments
 from sparsetopics.batches import FloatArray, IntArray, ItemBatch
@@ -56,6 +56,9 @@ class ItemAllocation:
         former: DocumentTopics | None = None,
     ) -> LocalResult:
         return fit_items(batch, current, self.mixture.expected_log_weights, options, executor)
+
+    def check(self) -> None:
+        check_counts(self.mixture.counts, self.mixture.concentration)
 
     def zero_terms(self) -> ItemTerms:
         return ItemTerms.zeros(self.n_topics)

@@ -21,6 +21,7 @@ from sparsetopics.executors import Executor
 from sparsetopics.hyperparameters import learn_doc_concentration
 from sparsetopics.local_step import Globals, LocalResult
 from sparsetopics.options import LocalOptions
+from sparsetopics.soundness import require
 from sparsetopics.statistics import DocumentLengths, DocumentTerms
 
 
@@ -46,6 +47,11 @@ class LDAAllocation:
 
     def zero_terms(self) -> DocumentTerms:
         return DocumentTerms.zeros(len(self.doc_concentration))
+
+    def check(self) -> None:
+        alpha = self.doc_concentration
+        require(alpha.ndim == 1 and len(alpha) > 0, "no concentrations of topics")
+        require(alpha.min() > 0.0, "concentrations of topics that are not positive")
 
     @property
     def tail(self) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import betaln, gammaln, psi
 
 from sparsetopics.batches import FloatArray
+from sparsetopics.soundness import require
 
 
 class MixtureAllocation(Protocol):
@@ -141,6 +142,13 @@ class FiniteMixture:
 
     def updated(self, counts: FloatArray) -> Self:
         return replace(self, counts=counts)
+
+
+def check_counts(counts: FloatArray, concentration: float) -> None:
+    """ValueError unless weights of a mixture follow from them."""
+    require(counts.ndim == 1 and len(counts) > 0, "no items of components")
+    require(counts.min() >= 0.0, "items of components below zero")
+    require(concentration > 0.0, "a concentration that is not positive")
 
 
 def later(counts: FloatArray) -> FloatArray:

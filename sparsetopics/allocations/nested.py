@@ -19,13 +19,14 @@ import numpy as np
 from scipy.special import betaln, psi
 
 from sparsetopics.allocations.items import ItemAllocation
-from sparsetopics.allocations.mixtures import DPMixture, expected_logs, later
+from sparsetopics.allocations.mixtures import DPMixture, check_counts, expected_logs, later
 from sparsetopics.batches import FloatArray, IntArray, ItemBatch
 from sparsetopics.document_topics import DocumentTopics
 from sparsetopics.executors import Executor
 from sparsetopics.item_step import ItemTerms, fit_items
 from sparsetopics.local_step import Globals, LocalResult
 from sparsetopics.options import LocalOptions
+from sparsetopics.soundness import require
 from sparsetopics.statistics import DocumentLengths
 
 
@@ -70,6 +71,10 @@ class NestedAllocation:
         former: DocumentTopics | None = None,
     ) -> LocalResult:
         return fit_items(batch, current, self.expected_log_weights, options, executor)
+
+    def check(self) -> None:
+        check_counts(self.counts[:-1], self.concentration)
+        require(self.counts[-1] >= 0.0, "a tail below zero")
 
     def zero_terms(self) -> ItemTerms:
         return ItemTerms.zeros(len(self.counts))

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.batches import IntArray
+from sparsetopics.batches import IntArray, Source
 from sparsetopics.learners.learner import Setting, StepInfo, Visit
 from sparsetopics.local_step import Globals
 from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.soundness import require
 from sparsetopics.statistics import Components, Statistics
 
 
@@ -49,6 +50,12 @@ class AcceleratedLearner:
 
     def end_lap(self, state: GrownState) -> GrownState:
         return state
+
+    def check(self, state: GrownState, nothing: Statistics, source: Source) -> None:
+        """Responsibilities are checked where nodes are known."""
+        require(isinstance(state, GrownState), "the state of another learner")
+        require(not state.is_start, "a lap that is not done")
+        state.total.check(nothing, source.n_docs)
 
     def components(self, state: GrownState) -> Components:
         return tied(state.total.components)

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.batches import IntArray
+from sparsetopics.batches import IntArray, Source
 from sparsetopics.bounds import elbo
 from sparsetopics.learners.learner import Setting, StepInfo, Visit
 from sparsetopics.local_step import Globals
+from sparsetopics.soundness import require
 from sparsetopics.statistics import Components, Statistics
 
 
@@ -50,6 +51,11 @@ class FullLearner:
 
     def end_lap(self, state: FullState) -> FullState:
         return state
+
+    def check(self, state: FullState, nothing: Statistics, source: Source) -> None:
+        require(isinstance(state, FullState), "the state of another learner")
+        require(not state.is_start, "a lap that is not done")
+        state.total.check(nothing, source.n_docs)
 
     def components(self, state: FullState) -> Components:
         components: Components = state.total.components

@@ -26,13 +26,14 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from sparsetopics.allocations.modes import log_weights_of, sticks_of
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.batches import FloatArray, IntArray, Source
 from sparsetopics.item_step import ItemTerms
 from sparsetopics.learners.learner import Setting, StepInfo, Visit, cut_rounds
 from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.likelihoods.moments import Moments
 from sparsetopics.local_step import Globals
 from sparsetopics.options import GradientOptions
+from sparsetopics.soundness import check_like, require
 from sparsetopics.statistics import Statistics, Summary, added
 
 EDGE = 1e-9  # sticks keep so far from 0 and 1
@@ -135,6 +136,17 @@ class GradientLearner:
 
     def end_lap(self, state: GradientState) -> GradientState:
         return state._replace(sizes=state.lap.components.counts)
+
+    def check(self, state: GradientState, nothing: Statistics, source: Source) -> None:
+        require(isinstance(state, GradientState), "the state of another learner")
+        state.lap.check(nothing, source.n_docs)
+        counts, sums = nothing.components.counts, nothing.components.sums
+        check_like(state.points, Ascent(sums, counts), "points")
+        check_like(state.velocity, state.points, "velocity")
+        check_like(state.sizes, counts, "sizes")
+        sticks = state.points.sticks
+        require(sticks.min() >= EDGE and sticks.max() <= 1.0 - EDGE, "sticks that do not share")
+        require(state.sizes.min() >= 0.0, "sizes below zero")
 
     def components(self, state: GradientState) -> Moments:
         """Items of the last lap's sizes with which the means would be the modes."""

@@ -87,6 +87,14 @@ class Learner(Protocol[State]):
 
     def statistics(self, state: State) -> Statistics: ...
 
+    def check(self, state: State, nothing: Statistics, source: Source) -> None:
+        """ValueError unless a lap over ``source`` may have left a ``state`` that a file holds.
+
+        ``nothing`` has the statistics of no data, for as many topics. Kernels trust what a state
+        holds: whatever they use as an index is to be checked here, or when it is loaded.
+        """
+        ...
+
 
 @runtime_checkable
 class Remembering(Protocol):

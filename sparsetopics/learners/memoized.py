@@ -6,21 +6,23 @@ collection, at the cost of one batch. Batches are visited in a fresh random orde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.assignments import Assignments, TopicChange
-from sparsetopics.batches import IntArray
+from sparsetopics.assignments import Assignments, TopicChange, check_documents
+from sparsetopics.batches import IntArray, Source
 from sparsetopics.bounds import batch_bound
 from sparsetopics.document_topics import DocumentTopics
 from sparsetopics.executors import Executor
 from sparsetopics.learners.learner import Setting, StepInfo, Visit, cut_rounds
 from sparsetopics.local_step import Globals
-from sparsetopics.memo import Memo, StoredArrays
-from sparsetopics.statistics import Components, Statistics, Summary
+from sparsetopics.memo import Arrays, Memo, StoredArrays
+from sparsetopics.soundness import check_close, require
+from sparsetopics.statistics import Components, Statistics, Summary, check_terms
 
 
 class KeptBatch(NamedTuple):
@@ -128,7 +130,8 @@ class MemoizedLearner:
             return None
         components = state.total.components
         if not self.keep_assignments:
-            return Summary(components.restored(kept.stored.load()), kept.terms)
+            arrays = kept.stored.load(components.check_batch)
+            return Summary(components.restored(arrays), kept.terms)
         assignments = assignments_of(state, batch_id)
         return Summary(components.sum_batch(*assignments, self.executor), kept.terms)
 
@@ -136,8 +139,7 @@ class MemoizedLearner:
         kept = state.per_batch.get(batch_id)
         if kept is None or kept.doc_topics is None or not self._is_warm(state.n_laps):
             return None
-        arrays = kept.doc_topics.load()
-        return DocumentTopics(*(arrays[name] for name in DocumentTopics._fields))
+        return _topics_in(kept.doc_topics.load(partial(_check_topics, state)))
 
     def _is_warm(self, n_laps: int) -> bool:
         """Whether documents begin with former topics in the lap after as many."""
@@ -176,6 +178,31 @@ class MemoizedLearner:
         n_laps = state.n_laps + 1
         done = state._replace(start=None, total=total, renewed=None, n_laps=n_laps)
         return _without_seen_changes(done)
+
+    def check(self, state: MemoizedState, nothing: Statistics, source: Source) -> None:
+        require(isinstance(state, MemoizedState), "the state of another learner")
+        require(state.start is None and state.renewed is None, "a lap that is not done")
+        state.total.check(nothing, source.n_docs)
+        _check_changes(state.changes, nothing.components.n_topics, source.n_batches)
+        batch_ids = range(source.n_batches)
+        require(set(state.per_batch) == set(batch_ids), "other batches than the data")
+        for batch_id, kept in state.per_batch.items():
+            require(0 <= kept.n_changes <= len(state.changes), "changes that were not made")
+            check_terms(kept.terms, nothing.terms)
+            self._check_arrays(state, batch_id)
+        summaries = (self.recall(state, batch_id) for batch_id in batch_ids)
+        total = Statistics.sum(filter(None, summaries), nothing)
+        check_close(state.total, total, "statistics")
+
+    def _check_arrays(self, state: MemoizedState, batch_id: int) -> None:
+        """Those in memory too, which are not checked when they are loaded."""
+        kept = state.per_batch[batch_id]
+        of_batch = state.total.components.check_batch
+        check = partial(_check_assignments, state, batch_id) if self.keep_assignments else of_batch
+        check(kept.stored.load(check))
+        if kept.doc_topics is not None:
+            of_documents = partial(_check_topics, state)
+            of_documents(kept.doc_topics.load(of_documents))
 
     def components(self, state: MemoizedState) -> Components:
         """Those of the data seen and, in the first lap, of the start for the rest.
@@ -218,8 +245,35 @@ def _without_seen_changes(state: MemoizedState) -> MemoizedState:
 def assignments_of(state: MemoizedState, batch_id: int) -> Assignments:
     """The assignments of a batch, with the moves that were made since its visit."""
     kept = state.per_batch[batch_id]
-    found = Assignments.from_arrays(kept.stored.load(), kept.documents)
+    arrays = kept.stored.load(partial(_check_assignments, state, batch_id))
+    found = Assignments.from_arrays(arrays, kept.documents)
     return found.changed(state.changes[kept.n_changes :], batch_id)
+
+
+def _check_assignments(state: MemoizedState, batch_id: int, arrays: Arrays) -> None:
+    kept, components = state.per_batch[batch_id], state.total.components
+    if kept.documents is None:
+        check_documents(arrays, components.n_columns)
+    pending = state.changes[kept.n_changes :]
+    n_topics = len(pending[0].new_topics) if pending else components.n_topics
+    Assignments.from_arrays(arrays, kept.documents).check(n_topics, pending, batch_id)
+
+
+def _check_changes(changes: Sequence[TopicChange], n_topics: int, n_batches: int) -> None:
+    """One after the other, they lead to so many topics."""
+    n_before = len(changes[0].new_topics) if changes else n_topics
+    for change in changes:
+        change.check(n_before, n_batches)
+        n_before = change.n_topics
+    require(n_before == n_topics, f"changes to {n_before} topics, not {n_topics}")
+
+
+def _topics_in(arrays: Arrays) -> DocumentTopics:
+    return DocumentTopics(*(arrays[name] for name in DocumentTopics._fields))
+
+
+def _check_topics(state: MemoizedState, arrays: Arrays) -> None:
+    _topics_in(arrays).check(state.total.components.n_topics)
 
 
 STATES = (MemoizedState, KeptBatch)

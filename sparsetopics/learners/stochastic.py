@@ -14,11 +14,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.batches import IntArray
+from sparsetopics.batches import IntArray, Source
 from sparsetopics.learners.learner import Setting, StepInfo, Visit, cut_rounds
 from sparsetopics.local_step import Globals
 from sparsetopics.options import StepSizes
-from sparsetopics.statistics import Components, Statistics, added, scaled
+from sparsetopics.soundness import require
+from sparsetopics.statistics import (
+    Components,
+    Statistics,
+    added,
+    check_components,
+    check_terms,
+    scaled,
+)
 
 
 class StochasticState(NamedTuple):
@@ -71,6 +79,13 @@ class StochasticLearner:
 
     def end_lap(self, state: StochasticState) -> StochasticState:
         return state
+
+    def check(self, state: StochasticState, nothing: Statistics, source: Source) -> None:
+        require(isinstance(state, StochasticState), "the state of another learner")
+        require(state.n_steps > 0, "no step")
+        check_components(state.components, nothing.components)
+        check_terms(state.terms, nothing.terms)
+        state.lap.check(nothing, source.n_docs)
 
     def components(self, state: StochasticState) -> Components:
         return state.components

@@ -27,6 +27,11 @@ class Likelihood(Protocol):
         """η, where data are words."""
         ...
 
+    @property
+    def n_columns(self) -> int:
+        """Numbers of a vector, or words of the vocabulary."""
+        ...
+
     def zeros(self, n_topics: int) -> Components:
         """Components that have been given nothing."""
         ...
@@ -67,11 +72,6 @@ class ItemLikelihood(Likelihood, Protocol[Posterior]):
     @classmethod
     def for_training(cls, sample: Any, source: ItemSource, options: TrainingOptions) -> Self:
         """The prior that training begins with; ``sample`` has items of the source."""
-        ...
-
-    @property
-    def n_columns(self) -> int:
-        """Numbers of a vector, or words of the vocabulary."""
         ...
 
     def prepare(self, components: Any) -> Scorer:

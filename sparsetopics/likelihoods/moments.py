@@ -19,6 +19,7 @@ from sparsetopics.kd_tree import NodeSums
 from sparsetopics.likelihoods.natural_parameters import unpacked
 from sparsetopics.node_batches import NodeBatch
 from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.soundness import check_finite, check_like, check_own_fields, require
 
 BLOCK_ITEMS = 1024  # gathered at once
 BLOCK_TOPICS = 32  # that one worker takes at a time
@@ -45,6 +46,9 @@ class Moments(NamedTuple):
         """No items, for variances column by column."""
         sums, squares = np.zeros((2, n_topics, len(origin)))
         return cls(np.zeros(n_topics), sums, squares, origin)
+
+    def check(self) -> None:
+        require(self.counts.min(initial=0.0) >= 0.0, "items of components below zero")
 
     @property
     def n_topics(self) -> int:
@@ -159,6 +163,14 @@ class Moments(NamedTuple):
     def restored(self, arrays: Mapping[str, Any]) -> Moments:
         """A batch's moments from its arrays by name."""
         return Moments(**arrays)
+
+    def check_batch(self, arrays: Mapping[str, Any]) -> None:
+        batch = self.restored(arrays)
+        check_own_fields(batch)
+        check_like(batch, self, "moments")
+        check_finite(batch, "moments")
+        require(np.array_equal(batch.origin, self.origin), "moments have another origin")
+        batch.check()
 
     def _with(self, values: Iterable[FloatArray]) -> Moments:
         counts, sums, squares = values

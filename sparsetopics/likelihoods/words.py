@@ -26,6 +26,10 @@ class Words:
     n_words: int
     word_concentration: float  # η
 
+    @property
+    def n_columns(self) -> int:
+        return self.n_words
+
     def zeros(self, n_topics: int) -> WordCounts:
         return WordCounts.zeros(self.n_words, n_topics)
 

@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.soundness import check_ids, require
 
 FIRST_PAUSE = 2  # laps that a topic is left alone after a refused move, doubled at each refusal
 LONGEST_PAUSE = 32
 GROWN = 0.2  # relative change of size that makes a topic worth another try at once
-
+MOST_IDS = 2**53
+MOST_REFUSALS = 2**16  # of one move on a topic: pauses double with each
 
 WHOLE = -1  # stands for the topics as a whole where a move is about all of them
 
@@ -33,6 +35,14 @@ class Ledger(NamedTuple):
     lap: int
     failures: Mapping[tuple[str, int], Failure]  # by move and topic id
     preferred: str = ""  # the move about the whole that was last right
+
+    def check(self, n_topics: int) -> None:
+        """ValueError unless it is one of so many topics."""
+        require(0 <= self.next_id < MOST_IDS, f"the next id {self.next_id}")
+        check_ids(self.ids, self.next_id, "ids of topics")
+        require(len(np.unique(self.ids)) == n_topics == len(self.ids), "ids of other topics")
+        for failure in self.failures.values():
+            require(0 < failure.n_refusals <= MOST_REFUSALS, f"{failure.n_refusals} refusals")
 
     @classmethod
     def new(cls, n_topics: int, before: Ledger | None = None) -> Ledger:

@@ -18,6 +18,7 @@ from sparsetopics.moves.ledger import Ledger
 from sparsetopics.moves.merging_down import merge_down
 from sparsetopics.moves.standing import Standing, Tools, refreshed
 from sparsetopics.moves.trimming import trim_whole
+from sparsetopics.soundness import require
 from sparsetopics.statistics import Statistics
 
 REACH = 6  # laps
@@ -31,6 +32,10 @@ class Course(NamedTuple):
     trimmed_from: int  # lap; before it topics form
     judged_from: int  # lap, no earlier; it is compared at the end of this one and each later
     merged_to: int | None = None  # topics after each trim, instead of all moves that pay
+
+    def check(self) -> None:
+        """ValueError for a course that would never end."""
+        require(self.merged_to is None or self.merged_to > 0, f"a merge to {self.merged_to} topics")
 
     def allows(self, n_topics: int) -> bool:
         return self.fewest <= n_topics and (self.most is None or n_topics <= self.most)

@@ -1,0 +1,151 @@
+"""Whether training may go on from what a checkpoint holds: all parts sound, and of one size.
+
+Files are read with types alone; what they hold must also fit the data and the options. The last
+word has the ELBO: computed anew it is the one that was written down, so it is a finite number, and
+whatever it is made of can be computed with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sparsetopics.allocations.hdp import HDPAllocation
+from sparsetopics.allocations.items import ItemAllocation
+from sparsetopics.allocations.lda import LDAAllocation
+from sparsetopics.allocations.nested import NestedAllocation
+from sparsetopics.batches import Source
+from sparsetopics.bounds import elbo
+from sparsetopics.growth.grower import GrowerRecord
+from sparsetopics.kinds import LIKELIHOODS, imported
+from sparsetopics.laps import Prior
+from sparsetopics.learners.accelerated import GrownState
+from sparsetopics.learners.learner import Learner
+from sparsetopics.likelihoods.words import Words
+from sparsetopics.mixture_models import sharing_of
+from sparsetopics.moves.birth import MOST_BORN
+from sparsetopics.moves.mover import MoverRecord
+from sparsetopics.moves.rival import Rival
+from sparsetopics.options import TrainingOptions
+from sparsetopics.soundness import check_close, require
+from sparsetopics.statistics import Statistics
+
+if TYPE_CHECKING:  # it needs this module itself
+    from sparsetopics.training import LapInfo, Progress
+
+LONGEST = 1e10  # seconds of training
+
+
+def check_progress(
+    progress: Progress,
+    learner: Learner[Any],
+    source: Source,
+    options: TrainingOptions,
+    rng: np.random.Generator,
+) -> None:
+    """ValueError, or another error of Python's, unless training goes on from ``progress``.
+
+    Its numbers are known to be finite, and it has the documents of batches in memory. ``rng`` is of
+    the kind that training draws from.
+    """
+    course, prior = progress.course, progress.prior
+    _check_course(course, prior.allocation.n_topics)
+    collection = _Collection(learner, source, options, len(course))
+    per_token = collection.check(progress.learner, prior) / source.n_tokens
+    check_close(per_token, course[-1].elbo_per_token, "the ELBO")
+    _check_rng(progress.rng, rng)
+    if options.grows:
+        _check_growth(progress.mover, progress.learner, source, options)
+    elif options.active_moves.names:
+        require(isinstance(progress.mover, MoverRecord), "no record of moves")
+        progress.mover.ledger.check(prior.allocation.n_topics)
+        if progress.mover.rival is not None:
+            _check_rival(progress.mover.rival, collection)
+    else:
+        require(progress.mover is None, "a record of moves")
+
+
+class _Collection:
+    """What states of the same training have in common."""
+
+    def __init__(
+        self, learner: Learner[Any], source: Source, options: TrainingOptions, n_laps: int
+    ) -> None:
+        self._learner, self._source, self._options = learner, source, options
+        n_topics = options.n_topics
+        self._most_topics = n_topics + (n_laps + 1) * max(MOST_BORN, n_topics)
+
+    def check(self, state: Any, prior: Prior) -> float:
+        """The ELBO in nats."""
+        self._check_prior(prior)
+        allocation, likelihood = prior
+        nothing = Statistics(None, allocation.zero_terms())
+        nothing = nothing._replace(components=likelihood.zeros(nothing.terms.n_topics))
+        self._learner.check(state, nothing, self._source)
+        current = prior.with_components(self._learner.components(state))
+        bound = elbo(self._learner.statistics(state), current)
+        require(np.isfinite(bound), "the ELBO is not finite")
+        return bound
+
+    def _check_prior(self, prior: Prior) -> None:
+        options, source = self._options, self._source
+        allocation, likelihood = prior
+        if options.is_mixture:
+            wanted = imported(LIKELIHOODS[options.likelihood_name].where)
+            n_columns = getattr(source, "n_columns", None)
+        else:
+            wanted, n_columns = Words, getattr(source, "n_words", None)
+        require(type(likelihood) is wanted, "the likelihood of another model")
+        found = likelihood.n_columns
+        require(found == n_columns, f"data of {found} words or columns, not {n_columns}")
+        concentration = likelihood.word_concentration
+        require(concentration is None or concentration > 0.0, "a concentration of words below zero")
+        require(type(allocation) is _allocation_of(options), "the weights of another model")
+        allocation.check()
+        n_topics = allocation.n_topics
+        require(n_topics <= self._most_topics, f"{n_topics:,} topics")
+        if isinstance(allocation, ItemAllocation):
+            kind = sharing_of(options.model, at_modes=options.at_modes)
+            require(type(allocation.mixture) is kind, "the weights of another mixture")
+
+
+def _allocation_of(options: TrainingOptions) -> type[Any]:
+    if options.is_mixture:
+        return NestedAllocation if options.grows else ItemAllocation
+    return LDAAllocation if options.model == "lda" else HDPAllocation
+
+
+def _check_course(course: tuple[LapInfo, ...], n_topics: int) -> None:
+    laps = [info.lap for info in course]
+    require(laps == list(range(1, len(laps) + 1)) != [], "laps that do not follow each other")
+    require(all(0.0 <= info.seconds < LONGEST for info in course), "laps without a time")
+    require(course[-1].n_topics == n_topics, "other topics than after the last lap")
+
+
+def _check_rng(state: Mapping[str, Any], rng: np.random.Generator) -> None:
+    """Numpy takes it, as it is, and it will draw what is not always the same."""
+    own = type(rng.bit_generator)()
+    own.state = dict(state)
+    require(own.state == state, "another random generator")
+    if isinstance(own, np.random.PCG64):
+        require(state["state"]["inc"] % 2 == 1, "a random generator that stands still")
+
+
+def _check_rival(rival: Rival, collection: _Collection) -> None:
+    rival.course.check()
+    rival.ledger.check(rival.prior.allocation.n_topics)
+    collection.check(rival.state, rival.prior)
+
+
+def _check_growth(record: Any, state: Any, source: Source, options: TrainingOptions) -> None:
+    """But for what only the tree knows, when it is made again."""
+    require(isinstance(record, GrowerRecord), "no record of growth")
+    assert isinstance(state, GrownState), "checked"
+    has_tree = options.tree_tolerance != 0.0
+    require(has_tree == (record.nodes is not None), "a tree, or none, where options say otherwise")
+    if state.found is not None:
+        n_rows = source.n_docs if record.nodes is None else len(record.nodes.outer)
+        state.found.check(n_rows, state.total.components.n_topics)
+        require(bool(np.diff(state.found.starts).all()), "nodes without a component")
