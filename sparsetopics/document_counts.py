@@ -55,7 +55,8 @@ class DocumentCounts(NamedTuple):
     def zeros(cls, n_words: int, n_topics: int) -> DocumentCounts:
         return cls(np.zeros(n_topics), np.zeros((n_words, n_topics)))
 
-    def check(self) -> None:
+    def check(self, nothing: DocumentCounts) -> None:
+        check_like(self, nothing, "components")
         require(self.counts.min(initial=0.0) >= 0.0, "documents of topics below zero")
         require(self.table.min(initial=0.0) >= 0.0, "word counts below zero")
 

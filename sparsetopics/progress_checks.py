@@ -27,7 +27,6 @@ from sparsetopics.likelihoods.words import Words
 from sparsetopics.mixture_models import sharing_of
 from sparsetopics.moves.birth import MOST_BORN
 from sparsetopics.moves.mover import MoverRecord
-from sparsetopics.moves.rival import Rival
 from sparsetopics.options import TrainingOptions
 from sparsetopics.soundness import check_close, require
 from sparsetopics.statistics import Statistics
@@ -52,9 +51,8 @@ def check_progress(
     """
     course, prior = progress.course, progress.prior
     _check_course(course, prior.allocation.n_topics)
-    collection = _Collection(learner, source, options, len(course))
-    per_token = collection.check(progress.learner, prior) / source.n_tokens
-    check_close(per_token, course[-1].elbo_per_token, "the ELBO")
+    bound = checked_elbo(progress.learner, prior, learner, source, options, len(course))
+    check_close(bound / source.n_tokens, course[-1].elbo_per_token, "the ELBO")
     _check_rng(progress.rng, rng)
     if options.grows:
         _check_growth(progress.mover, progress.learner, source, options)
@@ -62,53 +60,57 @@ def check_progress(
         require(isinstance(progress.mover, MoverRecord), "no record of moves")
         progress.mover.ledger.check(prior.allocation.n_topics)
         if progress.mover.rival is not None:
-            _check_rival(progress.mover.rival, collection)
+            rival = progress.mover.rival
+            rival.course.check()
+            rival.ledger.check(rival.prior.allocation.n_topics)
+            checked_elbo(rival.state, rival.prior, learner, source, options, len(course))
     else:
         require(progress.mover is None, "a record of moves")
 
 
-class _Collection:
-    """What states of the same training have in common."""
+def checked_elbo(
+    state: Any,
+    prior: Prior,
+    learner: Learner[Any],
+    source: Source,
+    options: TrainingOptions,
+    n_laps: int,
+) -> float:
+    """The ELBO in nats of a ``learner``'s state after so many laps.
 
-    def __init__(
-        self, learner: Learner[Any], source: Source, options: TrainingOptions, n_laps: int
-    ) -> None:
-        self._learner, self._source, self._options = learner, source, options
-        n_topics = options.n_topics
-        self._most_topics = n_topics + (n_laps + 1) * max(MOST_BORN, n_topics)
+    ValueError, or another error of Python's, unless state and prior are sound.
+    """
+    _check_prior(prior, source, options, n_laps)
+    allocation, likelihood = prior
+    of_topics = allocation.zero_terms()
+    nothing = Statistics(likelihood.zeros(of_topics.n_topics), of_topics)
+    learner.check(state, nothing, source)
+    current = prior.with_components(learner.components(state))
+    bound = elbo(learner.statistics(state), current)
+    require(np.isfinite(bound), "the ELBO is not finite")
+    return bound
 
-    def check(self, state: Any, prior: Prior) -> float:
-        """The ELBO in nats."""
-        self._check_prior(prior)
-        allocation, likelihood = prior
-        nothing = Statistics(None, allocation.zero_terms())
-        nothing = nothing._replace(components=likelihood.zeros(nothing.terms.n_topics))
-        self._learner.check(state, nothing, self._source)
-        current = prior.with_components(self._learner.components(state))
-        bound = elbo(self._learner.statistics(state), current)
-        require(np.isfinite(bound), "the ELBO is not finite")
-        return bound
 
-    def _check_prior(self, prior: Prior) -> None:
-        options, source = self._options, self._source
-        allocation, likelihood = prior
-        if options.is_mixture:
-            wanted = imported(LIKELIHOODS[options.likelihood_name].where)
-            n_columns = getattr(source, "n_columns", None)
-        else:
-            wanted, n_columns = Words, getattr(source, "n_words", None)
-        require(type(likelihood) is wanted, "the likelihood of another model")
-        found = likelihood.n_columns
-        require(found == n_columns, f"data of {found} words or columns, not {n_columns}")
-        concentration = likelihood.word_concentration
-        require(concentration is None or concentration > 0.0, "a concentration of words below zero")
-        require(type(allocation) is _allocation_of(options), "the weights of another model")
-        allocation.check()
-        n_topics = allocation.n_topics
-        require(n_topics <= self._most_topics, f"{n_topics:,} topics")
-        if isinstance(allocation, ItemAllocation):
-            kind = sharing_of(options.model, at_modes=options.at_modes)
-            require(type(allocation.mixture) is kind, "the weights of another mixture")
+def _check_prior(prior: Prior, source: Source, options: TrainingOptions, n_laps: int) -> None:
+    allocation, likelihood = prior
+    if options.is_mixture:
+        wanted = imported(LIKELIHOODS[options.likelihood_name].where)
+        n_columns = getattr(source, "n_columns", None)
+    else:
+        wanted, n_columns = Words, getattr(source, "n_words", None)
+    require(type(likelihood) is wanted, "the likelihood of another model")
+    found = likelihood.n_columns
+    require(found == n_columns, f"data of {found} words or columns, not {n_columns}")
+    concentration = likelihood.word_concentration
+    require(concentration is None or concentration > 0.0, "a concentration of words below zero")
+    require(type(allocation) is _allocation_of(options), "the weights of another model")
+    allocation.check()
+    n_topics = allocation.n_topics
+    most = options.n_topics + (n_laps + 1) * max(MOST_BORN, options.n_topics)
+    require(n_topics <= most, f"{n_topics:,} topics")
+    if isinstance(allocation, ItemAllocation):
+        kind = sharing_of(options.model, at_modes=options.at_modes)
+        require(type(allocation.mixture) is kind, "the weights of another mixture")
 
 
 def _allocation_of(options: TrainingOptions) -> type[Any]:
@@ -131,12 +133,6 @@ def _check_rng(state: Mapping[str, Any], rng: np.random.Generator) -> None:
     require(own.state == state, "another random generator")
     if isinstance(own, np.random.PCG64):
         require(state["state"]["inc"] % 2 == 1, "a random generator that stands still")
-
-
-def _check_rival(rival: Rival, collection: _Collection) -> None:
-    rival.course.check()
-    rival.ledger.check(rival.prior.allocation.n_topics)
-    collection.check(rival.state, rival.prior)
 
 
 def _check_growth(record: Any, state: Any, source: Source, options: TrainingOptions) -> None:

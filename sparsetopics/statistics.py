@@ -68,8 +68,8 @@ class Components(Protocol):
         """What ``sum_batch`` gave, from its arrays by name."""
         ...
 
-    def check(self) -> None:
-        """ValueError for finite numbers that no data give."""
+    def check(self, nothing: Self) -> None:
+        """ValueError for finite numbers that no data give, or another kind than ``nothing`` is."""
         ...
 
     def check_batch(self, arrays: Mapping[str, Any]) -> None:
@@ -217,7 +217,7 @@ class Statistics(NamedTuple):
 
     def check(self, nothing: Statistics, n_docs: float) -> None:
         """ValueError unless they are those of so many documents, ``nothing`` those of none."""
-        check_components(self.components, nothing.components)
+        self.components.check(nothing.components)
         check_terms(self.terms, nothing.terms)
         check_close(self.terms.n_docs, float(n_docs), "number of documents")
 
@@ -248,13 +248,6 @@ class Statistics(NamedTuple):
             terms = subtracted(terms, old.terms)
         self.components.add(new.components)
         return Statistics(self.components, terms)
-
-
-def check_components(components: Any, nothing: Any) -> None:
-    """ValueError unless they are of the kind of ``nothing``, and what data may give."""
-    require(components is not None, "no components")
-    check_like(components, nothing, "components")
-    components.check()
 
 
 def check_terms(terms: Any, nothing: Any) -> None:

@@ -12,7 +12,14 @@ from sparsetopics._word_kernels import Float32Array, Rows, TopicIds
 from sparsetopics.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.executors import Executor
 from sparsetopics.responsibilities import Responsibilities
-from sparsetopics.soundness import check_close, check_ids, check_own_fields, check_rows, require
+from sparsetopics.soundness import (
+    check_close,
+    check_ids,
+    check_like,
+    check_own_fields,
+    check_rows,
+    require,
+)
 
 BLOCK_ROWS = 2_048  # words of a batch that one worker takes at a time
 
@@ -51,7 +58,8 @@ class WordCounts(NamedTuple):
     def zeros(cls, n_words: int, n_topics: int) -> WordCounts:
         return cls(np.zeros((n_words, n_topics)))
 
-    def check(self) -> None:
+    def check(self, nothing: WordCounts) -> None:
+        check_like(self, nothing, "components")
         require(self.table.min(initial=0.0) >= 0.0, "word counts below zero")
         require(self.elsewhere is None, "word counts of words that are left out")
         if self.within is not None:

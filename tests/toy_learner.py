@@ -11,7 +11,7 @@ import numpy as np
 from sparsetopics.batches import IntArray, Source
 from sparsetopics.learners.learner import Setting, StepInfo, Visit
 from sparsetopics.local_step import Globals
-from sparsetopics.statistics import Components, Statistics, check_components
+from sparsetopics.statistics import Components, Statistics
 
 SHARE = 0.5  # of the way
 
@@ -59,7 +59,7 @@ class HalfwayLearner:
         return state.total
 
     def check(self, state: HalfwayState, nothing: Statistics, source: Source) -> None:
-        check_components(state.components, nothing.components)
+        state.components.check(nothing.components)
         state.total.check(nothing, source.n_docs)
 
 

@@ -23,7 +23,6 @@ from sparsetopics.statistics import (
     Components,
     Statistics,
     added,
-    check_components,
     check_terms,
     scaled,
 )
@@ -83,7 +82,7 @@ class StochasticLearner:
     def check(self, state: StochasticState, nothing: Statistics, source: Source) -> None:
         require(isinstance(state, StochasticState), "the state of another learner")
         require(state.n_steps > 0, "no step")
-        check_components(state.components, nothing.components)
+        state.components.check(nothing.components)
         check_terms(state.terms, nothing.terms)
         state.lap.check(nothing, source.n_docs)
 

@@ -47,7 +47,9 @@ class Moments(NamedTuple):
         sums, squares = np.zeros((2, n_topics, len(origin)))
         return cls(np.zeros(n_topics), sums, squares, origin)
 
-    def check(self) -> None:
+    def check(self, nothing: Moments) -> None:
+        check_like(self, nothing, "components")
+        require(np.array_equal(self.origin, nothing.origin), "components have another origin")
         require(self.counts.min(initial=0.0) >= 0.0, "items of components below zero")
 
     @property
@@ -167,10 +169,8 @@ class Moments(NamedTuple):
     def check_batch(self, arrays: Mapping[str, Any]) -> None:
         batch = self.restored(arrays)
         check_own_fields(batch)
-        check_like(batch, self, "moments")
-        check_finite(batch, "moments")
-        require(np.array_equal(batch.origin, self.origin), "moments have another origin")
-        batch.check()
+        check_finite(batch, "components")
+        batch.check(self)
 
     def _with(self, values: Iterable[FloatArray]) -> Moments:
         counts, sums, squares = values

@@ -4,7 +4,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from fuzz import corpus_subjects, document_subjects, run_subjects, vector_subjects
+from fuzz import (
+    corpus_subjects,
+    document_subjects,
+    resume_subjects,
+    run_subjects,
+    vector_subjects,
+)
 from fuzz.cases import Sandbox
 from fuzz.subject import Subject
 
@@ -13,6 +19,7 @@ SUBJECTS: Mapping[str, Callable[[Path], Subject]] = {
     **vector_subjects.SUBJECTS,
     **corpus_subjects.SUBJECTS,
     **run_subjects.SUBJECTS,
+    **resume_subjects.SUBJECTS,
 }
 
 

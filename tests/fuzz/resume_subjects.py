@@ -1,0 +1,244 @@
+"""Training that is taken up from edited checkpoints and memo files, of every learner and model.
+
+What an edit leaves sound by type may still be refused; what is not refused must train on. Half of
+the edited checkpoints are sealed: the sums and the bound that checks compare are made true again,
+as by someone who knows them.
+"""
+
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from clumped_mixtures import draw_clumps
+from fuzz.checkpoint_changes import change_checkpoint, change_memo
+from fuzz.subject import Subject, files_of
+from simulated_documents import as_source, simulate
+from sparsetopics import run_keeper, training
+from sparsetopics.batches import Source, VectorBatch
+from sparsetopics.checkpoints import read_checkpoint, write_checkpoint
+from sparsetopics.corpora.vector_batching import ResidentVectors
+from sparsetopics.document_items import DocumentItemSource
+from sparsetopics.executors import SerialExecutor
+from sparsetopics.learners.memoized import MemoizedState
+from sparsetopics.memo import Memo
+from sparsetopics.options import (
+    GradientOptions,
+    LocalOptions,
+    MoveOptions,
+    TopicPrior,
+    TrainingOptions,
+)
+from sparsetopics.progress_checks import checked_elbo
+from sparsetopics.run_keeper import RunKeeper
+from sparsetopics.statistics import Statistics
+from sparsetopics.training_folder import TrainingFolder
+
+N_WORDS, N_BATCHES, MORE_LAPS = 10, 3, 2
+MEAN_FIELD = LocalOptions("mean-field", restarts=1)
+DENSE = LocalOptions("mean-field")
+
+
+def _topics(learner: str, model: str = "lda", laps: int = 2, **others: Any) -> TrainingOptions:
+    return TrainingOptions(3, laps, learner, model=model, **others)
+
+
+def _mixture(learner: str, likelihood: str, laps: int = 2, **others: Any) -> TrainingOptions:
+    given = {"model": "dp-mixture", "n_topics": 3} | others
+    return TrainingOptions(
+        laps=laps, learner=learner, local=DENSE, likelihood=likelihood, **given
+    )  # fmt: skip
+
+
+def _points(learner: str, **others: Any) -> TrainingOptions:
+    return _mixture(learner, "isotropic-gaussian", prior=TopicPrior(), **others)
+
+
+NORMALS = ("gaussian", "diagonal-gaussian", "zero-mean-gaussian", "isotropic-gaussian")
+VECTORS_AND_WORDS = (*NORMALS, "multinomial")
+MEMOIZED: Mapping[str, TrainingOptions] = {
+    "lda": _topics("memoized"),
+    "lda-mean-field": _topics("memoized", local=MEAN_FIELD, learn_hyperparameters=True),
+    "lda-regroup": _topics("memoized", laps=6, moves=MoveOptions(("regroup",))),
+    "hdp": _topics("memoized", "hdp", laps=5),
+    "hdp-learned": _topics("memoized", "hdp", laps=6, learn_hyperparameters=True),
+    "hdp-bound": _topics(
+        "memoized", "hdp", 5, local=MEAN_FIELD, moves=MoveOptions(criterion="bound")
+    ),
+    **{name: _mixture("memoized", name, laps=5) for name in VECTORS_AND_WORDS},
+    **{f"finite-{name}": _mixture("memoized", name, model="mixture") for name in VECTORS_AND_WORDS},
+}
+LEARNERS: Mapping[str, Mapping[str, TrainingOptions]] = {
+    "memoized": MEMOIZED,
+    "full": {
+        "lda": _topics("full", local=MEAN_FIELD),
+        "hdp": _topics("full", "hdp", local=MEAN_FIELD, learn_hyperparameters=True),
+        **{name: _mixture("full", name) for name in VECTORS_AND_WORDS},
+        "finite": _mixture("full", "gaussian", model="mixture"),
+    },
+    "stochastic": {
+        "lda": _topics("stochastic"),
+        "hdp": _topics("stochastic", "hdp"),
+        **{name: _mixture("stochastic", name) for name in VECTORS_AND_WORDS},
+        "finite": _mixture("stochastic", "multinomial", model="mixture"),
+    },
+    "gradient": {
+        "fisher": _points("gradient"),
+        "momentum": _points("gradient", gradient=GradientOptions("momentum")),
+    },
+    "alternating": {"points": _points("alternating")},
+    "accelerated": {
+        **{name: _mixture("accelerated", name, n_topics=1) for name in NORMALS},
+        "items": _mixture("accelerated", "gaussian", n_topics=1, tree_tolerance=0.0),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """A source whose batches would be on disk."""
+
+    source: Any
+    is_resident: bool = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.source, name)
+
+
+def _source(options: TrainingOptions, *, is_streamed: bool) -> Source:
+    if options.counts_words:
+        batch = simulate(np.random.default_rng(1), 12, N_WORDS, 3, 15)
+        source: Any = as_source(batch, N_WORDS, N_BATCHES)
+        source = DocumentItemSource(source) if options.is_mixture else source
+    else:
+        n_items = 60 if options.grows else 18
+        values = draw_clumps(0, n_items, 2, 3).values
+        batches = tuple(VectorBatch(part) for part in np.array_split(values, N_BATCHES))
+        source = ResidentVectors(batches, len(values), values.shape[1])
+    return Streamed(source) if is_streamed else source
+
+
+@dataclass(frozen=True)
+class Training:
+    """One that has stopped, and can be taken up in any folder that has its files."""
+
+    options: TrainingOptions
+    source: Source
+
+    def run(self, folder: Path, *, laps: int, every: int) -> None:
+        """Until there are so many ``laps``."""
+        options = replace(self.options, laps=laps)
+        keeper = RunKeeper(TrainingFolder(folder, lap=0), every)
+        training.train(
+            self.source,
+            options,
+            folder / "state" / "memo",
+            SerialExecutor(),
+            np.random.default_rng(3),
+            hooks=training.Hooks(lambda info, model: keeper.trace.append(_entry(info))),
+            keeper=keeper,
+        )
+
+    def begin(self, folder: Path, budget: int | None) -> None:
+        (folder / "state" / "memo").mkdir(parents=True)
+        with _memo_of(budget):
+            self.run(folder, laps=self.options.n_laps, every=1)
+
+    def take_up(self, folder: Path, *, is_sealed: bool) -> None:
+        """In a copy, which training changes."""
+        with TemporaryDirectory() as scratch:
+            run = shutil.copytree(folder, Path(scratch) / "run")
+            (run / "state" / "memo").mkdir(exist_ok=True)
+            if is_sealed:
+                self.seal(run)
+            self.run(run, laps=self.options.n_laps + MORE_LAPS, every=MORE_LAPS)
+
+    def seal(self, folder: Path) -> None:
+        """Have the checkpoint hold the sums and the bound that what is in it has, if it has any."""
+        path = folder / "state" / "checkpoint.npz"
+        memo = Memo(folder / "state" / "memo")
+        try:
+            with np.errstate(all="ignore"):
+                kept = read_checkpoint(path, memo)
+                progress = self._with_sums(kept["progress"], memo)
+        except Exception:  # there is nothing to add up
+            return
+        trace = tuple(map(_entry, progress.course))
+        write_checkpoint(path, {"progress": progress, "trace": trace})
+
+    def _with_sums(self, progress: training.Progress, memo: Memo) -> training.Progress:
+        read = self.source.read if self.source.is_resident else lambda batch_id: None
+        given = run_keeper._with_documents(progress, read)
+        state, prior = given.learner, given.prior
+        learner = training._learner(self.source, self.options, prior, memo, SerialExecutor())
+        if isinstance(state, MemoizedState):
+            for batch_id in state.per_batch:
+                learner._check_arrays(state, batch_id)
+            summaries = [learner.recall(state, batch_id) for batch_id in sorted(state.per_batch)]
+            state = state._replace(total=Statistics.sum(summaries, state.total.zeros_like()))
+        n_laps = len(given.course)
+        bound = checked_elbo(state, prior, learner, self.source, self.options, n_laps)
+        last = given.course[-1]._replace(elbo_per_token=bound / self.source.n_tokens)
+        given = given._replace(learner=state, course=(*given.course[:-1], last))
+        return run_keeper._with_documents(given, lambda batch_id: None)
+
+
+def _entry(info: training.LapInfo) -> dict[str, Any]:
+    return info._asdict() | {run_keeper.SCORE: None}
+
+
+@contextmanager
+def _memo_of(budget: int | None) -> Iterator[None]:
+    """Training keeps at most so many bytes of batches in memory."""
+    original = training.Memo
+    if budget is not None:
+        training.Memo = lambda folder, **how: original(folder, budget, **how)
+    try:
+        yield
+    finally:
+        training.Memo = original
+
+
+def _resuming(
+    variants: Mapping[str, TrainingOptions], scratch: Path, *, in_files: bool = False
+) -> Subject:
+    """The folders of all ``variants``, of which that is taken up whose files are edited."""
+    trainings = {
+        name: Training(options, _source(options, is_streamed=in_files))
+        for name, options in variants.items()
+    }
+    for name, each in trainings.items():
+        each.begin(scratch / name, 0 if in_files else None)
+    sound = files_of(scratch)
+
+    def read(folder: Path) -> None:
+        found = {file: (folder / file).read_bytes() for file in sound}
+        edited = [file for file, data in found.items() if data != sound[file]]
+        for name in {file.partition("/")[0] for file in edited} or trainings:
+            is_sealed = any(zlib.crc32(found[file]) % 2 for file in edited)
+            trainings[name].take_up(folder / name, is_sealed=is_sealed)
+
+    targets = tuple(file for file in sound if in_files == ("/memo/" in file))
+    return Subject(
+        sound,
+        read,
+        targets,
+        dict.fromkeys(targets, change_memo if in_files else change_checkpoint),
+    )
+
+
+SPILLED = ("lda", "lda-mean-field", "hdp", "gaussian", "multinomial", "finite-multinomial",
+           "finite-diagonal-gaussian")  # fmt: skip
+SUBJECTS: Mapping[str, Callable[[Path], Subject]] = {
+    **{f"resume-{name}": partial(_resuming, variants) for name, variants in LEARNERS.items()},
+    "resume-memo-files": partial(
+        _resuming, {name: MEMOIZED[name] for name in SPILLED}, in_files=True
+    ),
+}
