@@ -13,6 +13,7 @@ from sparsetopics.statistics import DocumentTerms
 
 ITERATIONS = 20
 SMALLEST, LARGEST = 1e-6, 1e4  # of a concentration
+HIGHEST_DIGAMMA = 100.0  # of a number far above any concentration; an edited file may say more
 
 
 def learn_doc_concentration(
@@ -53,8 +54,8 @@ def learn_word_concentration(
 
 def inverse_digamma(values: FloatArray) -> FloatArray:
     """x with ψ(x) = value, by Newton's method from Minka's start (appendix C)."""
-    low = np.minimum(values, -2.22)
-    x: FloatArray = np.where(values >= -2.22, np.exp(values) + 0.5, -1.0 / (low - psi(1.0)))
+    low, high = np.minimum(values, -2.22), np.minimum(values, HIGHEST_DIGAMMA)
+    x: FloatArray = np.where(values >= -2.22, np.exp(high) + 0.5, -1.0 / (low - psi(1.0)))
     for _ in range(6):
         x = np.maximum(x - (psi(x) - values) / polygamma(1, x), 1e-300)
     return x

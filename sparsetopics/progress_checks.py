@@ -81,14 +81,17 @@ def checked_elbo(
     ValueError, or another error of Python's, unless state and prior are sound.
     """
     _check_prior(prior, source, options, n_laps)
-    allocation, likelihood = prior
-    of_topics = allocation.zero_terms()
-    nothing = Statistics(likelihood.zeros(of_topics.n_topics), of_topics)
-    learner.check(state, nothing, source)
+    learner.check(state, nothing_under(prior), source)
     current = prior.with_components(learner.components(state))
     bound = elbo(learner.statistics(state), current)
     require(np.isfinite(bound), "the ELBO is not finite")
     return bound
+
+
+def nothing_under(prior: Prior) -> Statistics:
+    """Statistics of no data, for as many topics."""
+    terms = prior.allocation.zero_terms()
+    return Statistics(prior.likelihood.zeros(terms.n_topics), terms)
 
 
 def _check_prior(prior: Prior, source: Source, options: TrainingOptions, n_laps: int) -> None:

@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol, Union, get_args, get_origin, get_type
 import numpy as np
 from numpy.typing import NDArray
 
+LARGEST = 1e100  # sums of squares of float32 are smaller, and their squares do not overflow
 LARGEST_SHARE = 1.001  # shares that were added up may exceed one by rounding
 _INT64 = np.iinfo(np.int64)
 
@@ -92,11 +93,12 @@ def _described(value: Any) -> str:
 
 # --- numbers --------------------------------------------------------------------------------------
 def check_finite(value: Any, name: str) -> None:
-    """No number in ``value``, or in what it holds, is infinite or no number."""
-    if isinstance(value, np.ndarray):
-        require(value.dtype.kind != "f" or np.isfinite(value).all(), f"{name} is not finite")
+    """No number in ``value``, or in what it holds, is beyond ``LARGEST``, or no number at all."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        is_finite = value.min(initial=0.0) >= -LARGEST and value.max(initial=0.0) <= LARGEST
+        require(is_finite, f"{name} is not finite")
     elif isinstance(value, float):
-        require(math.isfinite(value), f"{name} is not finite")
+        require(-LARGEST <= value <= LARGEST, f"{name} is not finite")
     elif isinstance(value, Mapping):
         for key, each in value.items():
             check_finite(each, f"{name}.{key}")

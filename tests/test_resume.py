@@ -19,9 +19,11 @@ import pytest
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import write_jsonl
+from fuzz.checkpoint_changes import closed, opened
 from run_contents import files_of
 from sparsetopics import run_keeper, stored_models, trained_runs
 from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.errors import OptionError, OutputError, RunError, SparsetopicsError
 from sparsetopics.options import (
     GradientOptions,
@@ -511,6 +513,131 @@ def test_a_damaged_state_is_refused(interrupted, file):
 
     with pytest.raises(RunError, match=rf"{file}: found (a )?damaged"):
         resume_run(path.parent.parent)
+
+
+def edited(path, name, place, value):
+    """Give the array whose name ends so another entry, or another value if ``place`` is None."""
+    tree, arrays = opened(path.read_bytes())
+    (whole,) = (each for each in arrays if each.endswith(name))
+    if place is None:
+        arrays[whole] = value(arrays[whole])
+    else:
+        arrays[whole] = arrays[whole].copy()
+        arrays[whole].reshape(-1)[place] = value
+    path.write_bytes(closed(tree, arrays))
+
+
+OF_BATCH = "progress.learner.per_batch.0"
+FAR = 50_000_000
+EDITS = [
+    ("hdp memoized", f"{OF_BATCH}.stored.topics", 0, FAR, "topics has 50000000 of"),
+    ("hdp memoized", f"{OF_BATCH}.stored.starts", 1, FAR, "starts falls"),
+    ("hdp memoized", f"{OF_BATCH}.stored.starts", -1, FAR, "does not span the entries"),
+    ("hdp memoized", f"{OF_BATCH}.stored.starts", None, lambda a: a[1:], "does not span"),
+    ("hdp memoized", f"{OF_BATCH}.stored.topics", None, lambda a: a.astype("<i8"), "of int64"),
+    ("hdp memoized", f"{OF_BATCH}.stored.shares", 0, 0.0, "has value 0"),
+    ("hdp memoized", f"{OF_BATCH}.stored.shares", 0, np.nan, "not finite"),
+    ("hdp memoized", f"{OF_BATCH}.terms.active_documents", 0, FAR, "active documents"),
+    ("hdp memoized", "learner.total.components.table", 0, 40.0, "does not add up"),
+    ("hdp memoized", "learner.total.components.table", None, lambda a: a[1:], "has shape"),
+    ("hdp memoized", "learner.total.terms.totals", 0, np.inf, "not finite"),
+    ("hdp memoized", "prior.allocation.sticks.means", 0, 1.5, "sticks that do not share"),
+    ("hdp memoized", "prior.allocation.sticks.means", None, lambda a: a[:-1], "damaged"),
+    ("hdp memoized", "mover.ledger.ids", 0, FAR, "ids of topics has 50000000"),
+    ("lda memoized", f"{OF_BATCH}.stored.words", -1, FAR, "words has 50000000 of"),
+    ("lda memoized", f"{OF_BATCH}.stored.words", 0, 7, "words do not rise"),
+    ("lda memoized", f"{OF_BATCH}.stored.topics", 0, FAR, "topics has 50000000 of 4"),
+    ("lda memoized", f"{OF_BATCH}.doc_topics.topics", 0, FAR, "topics has 50000000 of 4"),
+    ("lda memoized", f"{OF_BATCH}.doc_topics.topics", None, np.zeros_like, "name one twice"),
+    ("lda memoized", "learner.total.components.table", 0, -1.0, "below zero"),
+    ("lda memoized", "prior.allocation.doc_concentration", 0, 0.0, "not positive"),
+    ("lda full", "learner.total.components.table", None, lambda a: a[:, :2], "has shape"),
+    ("lda stochastic", "learner.components.table", 0, 2.0, "the ELBO does not add up"),
+    ("gaussian", f"{OF_BATCH}.stored.topics", 0, FAR, "topics has 50000000 of"),
+    ("gaussian", "learner.total.components.origin", 0, 9.0, "another origin"),
+    ("finite memoized", f"{OF_BATCH}.stored.counts", 0, -1.0, "below zero"),
+    ("zero-mean", "prior.likelihood.scale_matrix", 0, -1.0, "singular or indefinite"),
+    ("words", f"{OF_BATCH}.stored.topics", 0, FAR, "topics has 50000000 of"),
+    ("words finite", "learner.components.table", None, lambda a: a[:3], "has shape"),
+    ("accelerated", "learner.found.topics", 0, FAR, "topics has 50000000 of"),
+    ("accelerated", "mover.nodes.outer", 0, FAR, "outer nodes has 50000000"),
+    ("accelerated", "mover.nodes.outer", None, lambda a: a[::-1] * 0, "leave items out"),
+    ("accelerated", "mover.nodes.divided", -1, FAR, "divided nodes has 50000000"),
+    ("gradient fisher", "learner.points.sticks", 0, 1.0, "sticks that do not share"),
+    ("gradient fisher", "learner.velocity.means", None, lambda a: a[1:], "has shape"),
+    ("alternating", "prior.allocation.mixture.counts", 0, -1.0, "below zero"),
+]
+
+
+@pytest.mark.parametrize(("world", "name", "place", "value", "message"), EDITS)
+def test_an_edited_checkpoint_is_refused(interrupted, world, name, place, value, message):
+    """It would have had kernels write anywhere, or training end in a traceback."""
+    run = interrupted(world)
+    edited(run / "state" / "checkpoint.npz", name, place, value)
+
+    with pytest.raises(RunError, match=message) as refused:
+        resume_run(run)
+
+    assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda kept: kept["progress"]["fields"]["rng"]["mapping"][1].pop(), "damaged checkpoint"),
+        (lambda kept: kept["trace"].update(tuple=[]), "damaged checkpoint"),
+        (
+            lambda kept: kept["progress"]["fields"].update(course={"tuple": []}),
+            "laps that do not follow",
+        ),
+        (lambda kept: kept["progress"]["fields"].update(learner=None), "another learner"),
+        (lambda kept: kept["progress"]["fields"].update(mover=None), "no record of moves"),
+    ],
+)
+def test_a_checkpoint_without_its_parts_is_refused(interrupted, change, message):
+    path = interrupted("hdp memoized") / "state" / "checkpoint.npz"
+    tree, arrays = opened(path.read_bytes())
+    tree = json.loads(tree)
+    change(dict(tree["value"]["mapping"]))
+    path.write_bytes(closed(json.dumps(tree), arrays))
+
+    with pytest.raises(RunError, match=message):
+        resume_run(path.parent.parent)
+
+
+@pytest.mark.parametrize(
+    ("world", "name", "place", "value", "message"),
+    [
+        ("hdp memoized", "topics", 0, FAR, "topics has 50000000 of"),
+        ("hdp memoized", "starts", 1, FAR, "starts falls"),
+        ("hdp memoized", "word_ids", 0, FAR, "word ids has 50000000 of"),
+        ("hdp memoized", "word_ids", None, np.zeros_like, "word ids do not rise"),
+        ("hdp memoized", "indptr", 1, FAR, "documents falls"),
+        ("hdp memoized", "word_counts", 0, 0, "not positive"),
+        ("gaussian", "values", 0, np.nan, "not finite"),
+        ("gaussian", "values", None, lambda a: a.reshape(-1, 1), "vectors have shape"),
+        ("words", "item_word_ids", 0, FAR, "word ids has 50000000 of"),
+        ("words", "topics", None, lambda a: a.astype(np.float32), "an array of float32"),
+    ],
+)
+@pytest.mark.parametrize("is_late", [False, True])
+def test_an_edited_memo_file_is_refused_whenever_it_is_read(
+    monkeypatch, interrupted, world, name, place, value, message, is_late
+):
+    original = trained_runs.train.__globals__["Memo"]
+    monkeypatch.setattr("sparsetopics.training.Memo", lambda at, **how: original(at, 0, **how))
+    monkeypatch.setitem(plan_vector_batches.__kwdefaults__, "resident_bytes", 0)
+    run = interrupted(world, resident_pairs=0)
+    left = list((run / "state" / "memo").iterdir())
+
+    def edit(*_):
+        while left:
+            edited(left.pop(), name, place, value)
+
+    if not is_late:
+        edit()
+    with pytest.raises(RunError, match=rf"memo-\d+.npz: found damage .*{message}"):
+        resume_run(run, watch=lambda options: nullcontext(RunHooks(on_documents=edit)))
 
 
 def test_a_state_of_another_version_is_refused(interrupted):

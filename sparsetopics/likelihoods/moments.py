@@ -22,6 +22,7 @@ from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.soundness import check_finite, check_like, check_own_fields, require
 
 BLOCK_ITEMS = 1024  # gathered at once
+ROUNDING = 1e-9  # of squared sums, relative to the largest of all components
 BLOCK_TOPICS = 32  # that one worker takes at a time
 
 
@@ -51,6 +52,15 @@ class Moments(NamedTuple):
         check_like(self, nothing, "components")
         require(np.array_equal(self.origin, nothing.origin), "components have another origin")
         require(self.counts.min(initial=0.0) >= 0.0, "items of components below zero")
+        squares = self.squares
+        if squares.ndim == 3:
+            squares = np.diagonal(squares, axis1=1, axis2=2)
+        require(squares.min(initial=0.0) >= 0.0, "squares below zero")
+        if self.sums.shape[1]:  # or a variance would be negative
+            largest = self.counts[:, None] * squares
+            rounding = ROUNDING * largest.max(initial=1.0)
+            are_moments = (self.sums**2 <= largest + rounding).all()
+            require(are_moments, "sums that are too large for their squares")
 
     @property
     def n_topics(self) -> int:

@@ -8,6 +8,7 @@ import json
 import zipfile
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,30 +26,36 @@ Arrays = dict[str, np.ndarray]
 
 def change_checkpoint(data: bytes, rng: np.random.Generator) -> bytes:
     """One to three edits of the tree or of arrays."""
-    tree, arrays = _opened(data)
-    tree, arrays = json.loads(tree), dict(arrays)
+    tree, arrays = opened(data)
+    tree = json.loads(tree)
     for _ in range(_n_edits(rng)):
         if rng.random() < 0.4:
             _change_tree(tree, rng)
         else:
             _change_arrays(arrays, rng)
-    return _closed(json.dumps(tree), arrays)
+    return closed(json.dumps(tree), arrays)
 
 
 def change_memo(data: bytes, rng: np.random.Generator) -> bytes:
     """One to three edits of the arrays of a batch."""
-    arrays = dict(_opened(data)[1])
+    _, arrays = opened(data)
     for _ in range(_n_edits(rng)):
         _change_arrays(arrays, rng)
-    return _closed(None, arrays)
+    return closed(None, arrays)
 
 
 def _n_edits(rng: np.random.Generator) -> int:
     return min(3, int(rng.geometric(0.7)))
 
 
+def opened(data: bytes) -> tuple[str | None, Arrays]:
+    """The tree of a checkpoint as JSON, None in a memo file, and the arrays."""
+    tree, arrays = _members(data)
+    return tree, dict(arrays)
+
+
 @cache
-def _opened(data: bytes) -> tuple[str | None, Arrays]:
+def _members(data: bytes) -> tuple[str | None, Arrays]:
     with zipfile.ZipFile(io.BytesIO(data)) as file:
         names = file.namelist()
         arrays = {
@@ -59,15 +66,29 @@ def _opened(data: bytes) -> tuple[str | None, Arrays]:
         return (file.read(TREE).decode() if TREE in names else None), arrays
 
 
-def _closed(tree: str | None, arrays: Arrays) -> bytes:
+def closed(tree: str | None, arrays: Arrays) -> bytes:
+    """The inverse of ``opened``."""
     stream = io.BytesIO()
+    if tree is None:
+        np.savez(stream, **arrays)  # as the memo does: the checkpoint knows how many bytes it takes
+        return stream.getvalue()
     with zipfile.ZipFile(stream, "w") as file:
-        if tree is not None:
-            file.writestr(TREE, tree)
+        file.writestr(TREE, tree)
         for name, array in arrays.items():
             with file.open(f"{name}.npy", "w") as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)
     return stream.getvalue()
+
+
+def with_sizes(data: bytes, folder: Path) -> bytes:
+    """A checkpoint that knows the sizes of memo files in ``folder`` as they are."""
+    text, arrays = opened(data)
+    tree = json.loads(text)
+    for holder, key in _places(tree):
+        entry = holder[key]
+        if isinstance(entry, dict) and "bytes" in entry:
+            entry["bytes"] = (folder / entry["file"]).stat().st_size
+    return closed(json.dumps(tree), arrays)
 
 
 # --- the tree -------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from clumped_mixtures import draw_clumps
-from fuzz.checkpoint_changes import change_checkpoint, change_memo
+from fuzz.checkpoint_changes import change_checkpoint, change_memo, with_sizes
 from fuzz.subject import Subject, files_of
 from simulated_documents import as_source, simulate
 from sparsetopics import run_keeper, training
@@ -36,7 +36,7 @@ from sparsetopics.options import (
     TopicPrior,
     TrainingOptions,
 )
-from sparsetopics.progress_checks import checked_elbo
+from sparsetopics.progress_checks import checked_elbo, nothing_under
 from sparsetopics.run_keeper import RunKeeper
 from sparsetopics.statistics import Statistics
 from sparsetopics.training_folder import TrainingFolder
@@ -151,11 +151,14 @@ class Training:
         with _memo_of(budget):
             self.run(folder, laps=self.options.n_laps, every=1)
 
-    def take_up(self, folder: Path, *, is_sealed: bool) -> None:
+    def take_up(self, folder: Path, *, is_sealed: bool, is_resized: bool) -> None:
         """In a copy, which training changes."""
         with TemporaryDirectory() as scratch:
             run = shutil.copytree(folder, Path(scratch) / "run")
-            (run / "state" / "memo").mkdir(exist_ok=True)
+            memo, checkpoint = run / "state" / "memo", run / "state" / "checkpoint.npz"
+            memo.mkdir(exist_ok=True)
+            if is_resized:
+                checkpoint.write_bytes(with_sizes(checkpoint.read_bytes(), memo))
             if is_sealed:
                 self.seal(run)
             self.run(run, laps=self.options.n_laps + MORE_LAPS, every=MORE_LAPS)
@@ -179,6 +182,7 @@ class Training:
         state, prior = given.learner, given.prior
         learner = training._learner(self.source, self.options, prior, memo, SerialExecutor())
         if isinstance(state, MemoizedState):
+            state.total.check(nothing_under(prior), self.source.n_docs)
             for batch_id in state.per_batch:
                 learner._check_arrays(state, batch_id)
             summaries = [learner.recall(state, batch_id) for batch_id in sorted(state.per_batch)]
@@ -222,8 +226,12 @@ def _resuming(
         found = {file: (folder / file).read_bytes() for file in sound}
         edited = [file for file, data in found.items() if data != sound[file]]
         for name in {file.partition("/")[0] for file in edited} or trainings:
-            is_sealed = any(zlib.crc32(found[file]) % 2 for file in edited)
-            trainings[name].take_up(folder / name, is_sealed=is_sealed)
+            trainings[name].take_up(
+                folder / name,
+                is_sealed=any(zlib.crc32(found[file]) % 2 for file in edited),
+                is_resized=in_files
+                and any(len(found[each]) != len(sound[each]) for each in edited),
+            )
 
     targets = tuple(file for file in sound if in_files == ("/memo/" in file))
     return Subject(
