@@ -116,8 +116,13 @@ class DiagonalGaussian:
         mean_precisions = self.mean_precision + moments.counts
         means = moments.sums / mean_precisions[:, None]
         squares = moments.squares - mean_precisions[:, None] * means**2
-        shapes = self.shape + 0.5 * moments.counts
-        return NormalGammaPosterior(shapes, self.rates + 0.5 * squares, means, mean_precisions)
+        shapes, rates = self.shape + 0.5 * moments.counts, self.rates + 0.5 * squares
+        if not rates.min(initial=np.inf) > 0.0:
+            raise OptionError(
+                "rates", found="some that are not positive", wanted="positive numbers",
+                hint="Scale columns of very large values.",
+            )  # fmt: skip
+        return NormalGammaPosterior(shapes, rates, means, mean_precisions)
 
     def components_of(self, posterior: NormalGammaPosterior) -> Moments:
         shapes, rates, means, mean_precisions = posterior

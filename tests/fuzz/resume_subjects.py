@@ -8,7 +8,7 @@ as by someone who knows them.
 import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from sparsetopics.checkpoints import read_checkpoint, write_checkpoint
 from sparsetopics.corpora.vector_batching import ResidentVectors
 from sparsetopics.document_items import DocumentItemSource
 from sparsetopics.executors import SerialExecutor
+from sparsetopics.laps import Prior
 from sparsetopics.learners.memoized import MemoizedState
 from sparsetopics.memo import Memo
 from sparsetopics.options import (
@@ -41,13 +42,13 @@ from sparsetopics.run_keeper import RunKeeper
 from sparsetopics.statistics import Statistics
 from sparsetopics.training_folder import TrainingFolder
 
-N_WORDS, N_BATCHES, MORE_LAPS = 10, 3, 2
+N_WORDS, N_BATCHES, MORE_LAPS, MOST_LAPS = 10, 3, 2, 30
 MEAN_FIELD = LocalOptions("mean-field", restarts=1)
 DENSE = LocalOptions("mean-field")
 
 
 def _topics(learner: str, model: str = "lda", laps: int = 2, **others: Any) -> TrainingOptions:
-    return TrainingOptions(3, laps, learner, model=model, **others)
+    return TrainingOptions(laps=laps, learner=learner, model=model, **{"n_topics": 3} | others)
 
 
 def _mixture(learner: str, likelihood: str, laps: int = 2, **others: Any) -> TrainingOptions:
@@ -63,16 +64,20 @@ def _points(learner: str, **others: Any) -> TrainingOptions:
 
 NORMALS = ("gaussian", "diagonal-gaussian", "zero-mean-gaussian", "isotropic-gaussian")
 VECTORS_AND_WORDS = (*NORMALS, "multinomial")
-MEMOIZED: Mapping[str, TrainingOptions] = {
+MEMOIZED: Mapping[str, TrainingOptions] = {  # laps that leave rivals, changes and patches behind
     "lda": _topics("memoized"),
     "lda-mean-field": _topics("memoized", local=MEAN_FIELD, learn_hyperparameters=True),
     "lda-regroup": _topics("memoized", laps=6, moves=MoveOptions(("regroup",))),
-    "hdp": _topics("memoized", "hdp", laps=5),
-    "hdp-learned": _topics("memoized", "hdp", laps=6, learn_hyperparameters=True),
+    "hdp": _topics("memoized", "hdp", 4, n_topics=2),
+    "hdp-learned": _topics("memoized", "hdp", 7, n_topics=2, learn_hyperparameters=True),
     "hdp-bound": _topics(
-        "memoized", "hdp", 5, local=MEAN_FIELD, moves=MoveOptions(criterion="bound")
+        "memoized", "hdp", 5, n_topics=6, local=MEAN_FIELD, moves=MoveOptions(criterion="bound")
     ),
-    **{name: _mixture("memoized", name, laps=5) for name in VECTORS_AND_WORDS},
+    "gaussian": _mixture("memoized", "gaussian", 7, n_topics=1),
+    "diagonal-gaussian": _mixture("memoized", "diagonal-gaussian", 5, n_topics=1),
+    "zero-mean-gaussian": _mixture("memoized", "zero-mean-gaussian", 4, n_topics=5),
+    "isotropic-gaussian": _mixture("memoized", "isotropic-gaussian", 7, n_topics=1),
+    "multinomial": _mixture("memoized", "multinomial", 4, n_topics=9),
     **{f"finite-{name}": _mixture("memoized", name, model="mixture") for name in VECTORS_AND_WORDS},
 }
 LEARNERS: Mapping[str, Mapping[str, TrainingOptions]] = {
@@ -114,15 +119,32 @@ class Streamed:
 
 def _source(options: TrainingOptions, *, is_streamed: bool) -> Source:
     if options.counts_words:
-        batch = simulate(np.random.default_rng(1), 12, N_WORDS, 3, 15)
+        batch = simulate(np.random.default_rng(1), 18, N_WORDS, 3, 15)
         source: Any = as_source(batch, N_WORDS, N_BATCHES)
         source = DocumentItemSource(source) if options.is_mixture else source
     else:
-        n_items = 60 if options.grows else 18
-        values = draw_clumps(0, n_items, 2, 3).values
+        n_items = 60 if options.grows else 30
+        values = draw_clumps(0, n_items, 2, 4).values
         batches = tuple(VectorBatch(part) for part in np.array_split(values, N_BATCHES))
         source = ResidentVectors(batches, len(values), values.shape[1])
     return Streamed(source) if is_streamed else source
+
+
+class Stopped(Exception):
+    """Training is over for now."""
+
+
+class StoppingKeeper(RunKeeper):
+    """Keeps a lap, and no earlier one, and stops."""
+
+    def __init__(self, folder: TrainingFolder, n_laps: int) -> None:
+        super().__init__(folder, every=n_laps)
+        self._n_laps = n_laps
+
+    def keep(self, progress: training.Progress, memo: Memo) -> None:
+        super().keep(progress, memo)
+        if len(progress.course) >= self._n_laps:
+            raise Stopped
 
 
 @dataclass(frozen=True)
@@ -132,24 +154,24 @@ class Training:
     options: TrainingOptions
     source: Source
 
-    def run(self, folder: Path, *, laps: int, every: int) -> None:
-        """Until there are so many ``laps``."""
-        options = replace(self.options, laps=laps)
-        keeper = RunKeeper(TrainingFolder(folder, lap=0), every)
-        training.train(
-            self.source,
-            options,
-            folder / "state" / "memo",
-            SerialExecutor(),
-            np.random.default_rng(3),
-            hooks=training.Hooks(lambda info, model: keeper.trace.append(_entry(info))),
-            keeper=keeper,
-        )
+    def run(self, folder: Path, n_laps: int) -> None:
+        """Until so many laps are done, of more: with few laps left moves would not begin."""
+        keeper = StoppingKeeper(TrainingFolder(folder, lap=0), n_laps)
+        with suppress(Stopped):
+            training.train(
+                self.source,
+                replace(self.options, laps=MOST_LAPS),
+                folder / "state" / "memo",
+                SerialExecutor(),
+                np.random.default_rng(3),
+                hooks=training.Hooks(lambda info, model: keeper.trace.append(_entry(info))),
+                keeper=keeper,
+            )
 
     def begin(self, folder: Path, budget: int | None) -> None:
         (folder / "state" / "memo").mkdir(parents=True)
         with _memo_of(budget):
-            self.run(folder, laps=self.options.n_laps, every=1)
+            self.run(folder, self.options.n_laps)
 
     def take_up(self, folder: Path, *, is_sealed: bool, is_resized: bool) -> None:
         """In a copy, which training changes."""
@@ -161,7 +183,7 @@ class Training:
                 checkpoint.write_bytes(with_sizes(checkpoint.read_bytes(), memo))
             if is_sealed:
                 self.seal(run)
-            self.run(run, laps=self.options.n_laps + MORE_LAPS, every=MORE_LAPS)
+            self.run(run, self.options.n_laps + MORE_LAPS)
 
     def seal(self, folder: Path) -> None:
         """Have the checkpoint hold the sums and the bound that what is in it has, if it has any."""
@@ -179,19 +201,26 @@ class Training:
     def _with_sums(self, progress: training.Progress, memo: Memo) -> training.Progress:
         read = self.source.read if self.source.is_resident else lambda batch_id: None
         given = run_keeper._with_documents(progress, read)
-        state, prior = given.learner, given.prior
+        prior, n_laps = given.prior, len(given.course)
         learner = training._learner(self.source, self.options, prior, memo, SerialExecutor())
-        if isinstance(state, MemoizedState):
-            state.total.check(nothing_under(prior), self.source.n_docs)
-            for batch_id in state.per_batch:
-                learner._check_arrays(state, batch_id)
-            summaries = [learner.recall(state, batch_id) for batch_id in sorted(state.per_batch)]
-            state = state._replace(total=Statistics.sum(summaries, state.total.zeros_like()))
-        n_laps = len(given.course)
+        state = self._added_up(given.learner, prior, learner)
         bound = checked_elbo(state, prior, learner, self.source, self.options, n_laps)
         last = given.course[-1]._replace(elbo_per_token=bound / self.source.n_tokens)
         given = given._replace(learner=state, course=(*given.course[:-1], last))
+        rival = getattr(given.mover, "rival", None)
+        if rival is not None:
+            rival = rival._replace(state=self._added_up(rival.state, rival.prior, learner))
+            given = given._replace(mover=given.mover._replace(rival=rival))
         return run_keeper._with_documents(given, lambda batch_id: None)
+
+    def _added_up(self, state: Any, prior: Prior, learner: Any) -> Any:
+        if not isinstance(state, MemoizedState):
+            return state
+        state.total.check(nothing_under(prior), self.source.n_docs)
+        for batch_id in state.per_batch:
+            learner._check_arrays(state, batch_id)
+        summaries = [learner.recall(state, batch_id) for batch_id in sorted(state.per_batch)]
+        return state._replace(total=Statistics.sum(summaries, state.total.zeros_like()))
 
 
 def _entry(info: training.LapInfo) -> dict[str, Any]:
