@@ -193,10 +193,10 @@ class Training:
             with np.errstate(all="ignore"):
                 kept = read_checkpoint(path, memo)
                 progress = self._with_sums(kept["progress"], memo)
-        except Exception:  # there is nothing to add up
+                trace = tuple(map(_entry, progress.course))
+                write_checkpoint(path, {"progress": progress, "trace": trace})
+        except Exception:  # there is nothing to add up, or it cannot be written
             return
-        trace = tuple(map(_entry, progress.course))
-        write_checkpoint(path, {"progress": progress, "trace": trace})
 
     def _with_sums(self, progress: training.Progress, memo: Memo) -> training.Progress:
         read = self.source.read if self.source.is_resident else lambda batch_id: None
