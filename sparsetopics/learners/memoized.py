@@ -172,27 +172,31 @@ class MemoizedLearner:
         if renewed is not None and renewed.n_batches == len(state.per_batch):
             total = renewed.sum
         else:
-            recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
-            summaries = (summary for summary in recalled if summary is not None)
-            total = Statistics.sum(summaries, state.total.zeros_like())
+            total = self.added_up(state, state.total.zeros_like())
         n_laps = state.n_laps + 1
         done = state._replace(start=None, total=total, renewed=None, n_laps=n_laps)
         return _without_seen_changes(done)
 
     def check(self, state: MemoizedState, nothing: Statistics, source: Source) -> None:
+        self.check_parts(state, nothing, source)
+        check_close(state.total, self.added_up(state, nothing), "statistics")
+
+    def check_parts(self, state: MemoizedState, nothing: Statistics, source: Source) -> None:
+        """``check`` of all but the sum over batches, which takes the longest."""
         require(isinstance(state, MemoizedState), "the state of another learner")
         require(state.start is None and state.renewed is None, "a lap that is not done")
         state.total.check(nothing, source.n_docs)
         _check_changes(state.changes, nothing.components.n_topics, source.n_batches)
-        batch_ids = range(source.n_batches)
-        require(set(state.per_batch) == set(batch_ids), "other batches than the data")
+        require(set(state.per_batch) == set(range(source.n_batches)), "other batches than the data")
         for batch_id, kept in state.per_batch.items():
             require(0 <= kept.n_changes <= len(state.changes), "changes that were not made")
             check_terms(kept.terms, nothing.terms)
             self._check_arrays(state, batch_id)
-        summaries = (self.recall(state, batch_id) for batch_id in batch_ids)
-        total = Statistics.sum(filter(None, summaries), nothing)
-        check_close(state.total, total, "statistics")
+
+    def added_up(self, state: MemoizedState, nothing: Statistics) -> Statistics:
+        """What batches contribute, summed anew on top of ``nothing``."""
+        recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
+        return Statistics.sum((each for each in recalled if each is not None), nothing)
 
     def _check_arrays(self, state: MemoizedState, batch_id: int) -> None:
         """Those in memory too, which are not checked when they are loaded."""

@@ -39,7 +39,6 @@ from sparsetopics.options import (
 )
 from sparsetopics.progress_checks import checked_elbo, nothing_under
 from sparsetopics.run_keeper import RunKeeper
-from sparsetopics.statistics import Statistics
 from sparsetopics.training_folder import TrainingFolder
 
 N_WORDS, N_BATCHES, MORE_LAPS, MOST_LAPS = 10, 3, 2, 30
@@ -216,11 +215,8 @@ class Training:
     def _added_up(self, state: Any, prior: Prior, learner: Any) -> Any:
         if not isinstance(state, MemoizedState):
             return state
-        state.total.check(nothing_under(prior), self.source.n_docs)
-        for batch_id in state.per_batch:
-            learner._check_arrays(state, batch_id)
-        summaries = [learner.recall(state, batch_id) for batch_id in sorted(state.per_batch)]
-        return state._replace(total=Statistics.sum(summaries, state.total.zeros_like()))
+        learner.check_parts(state, nothing_under(prior), self.source)
+        return state._replace(total=learner.added_up(state, state.total.zeros_like()))
 
 
 def _entry(info: training.LapInfo) -> dict[str, Any]:
