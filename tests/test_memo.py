@@ -78,3 +78,16 @@ def test_discarded_files_are_gone_and_their_names_not_reused(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
     assert_equal(second.load(lambda arrays: None), make_arrays(1))
     assert_equal(third.load(lambda arrays: None), make_arrays(2))
+
+
+def test_files_of_another_process_are_checked_whenever_they_are_loaded(tmp_path):
+    Memo(tmp_path, 0).keep(make_arrays(0))
+    (path,) = tmp_path.iterdir()
+    stored = Memo(tmp_path, 0).adopt(path.name, path.stat().st_size)
+
+    def refuse(arrays):
+        raise ValueError(f"{len(arrays['topics'])} topics")
+
+    assert_equal(stored.load(lambda arrays: None), make_arrays(0))
+    with pytest.raises(RunError, match=rf"^{path}: found damage \(20 topics\)"):
+        stored.load(refuse)
