@@ -16,9 +16,10 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sparsetopics.corpora.archives import ZipMember
 from sparsetopics.corpora.byte_stream import reading
@@ -26,18 +27,21 @@ from sparsetopics.corpora.places import Place
 from sparsetopics.corpora.remote import RemoteFile, is_url
 from sparsetopics.corpora.sources import SourceFile
 from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.errors import ClusterError, OutputError
+from sparsetopics.errors import ClusterError, OptionError, OutputError
 from sparsetopics.outputs import Output, claimed, output_folder, publish
 from sparsetopics.own_folders import CORPUS
-from sparsetopics.small_files import parse_json, read_small
+from sparsetopics.sealed_files import VERSION_KEY, Refusal, decoded, read_sealed, write_sealed
 from sparsetopics.staging import put_in_place, refusing
 from sparsetopics.transactions import JOB
 
+_FORMAT_VERSION = 1  # of what is kept
 _TOKENIZER_FILE, _SPOOL = "tokenizer.json", "spool"
 _WAY_ON = "What was read is kept; the same command goes on."
+Record = TypeVar("Record")
 
 
-class Job(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Job:
     """What to compare before going on: digests of what was said, and of what it means today."""
 
     command: str  # sources and options
@@ -75,36 +79,28 @@ class WorkFolder(NamedTuple):
         self.write(_TOKENIZER_FILE, tokenizer.settings())
 
     def kept_tokenizer(self) -> TokenizerOptions | None:
-        settings = self.read(_TOKENIZER_FILE)
-        try:
-            return None if settings is None else TokenizerOptions.from_settings(settings)
-        except (TypeError, ValueError) as error:
-            raise self._damaged(_TOKENIZER_FILE, error) from error
+        return self._read(_TOKENIZER_FILE, TokenizerOptions)
+
+    @property
+    def job(self) -> Job | None:
+        """What a former process was asked for, if it left anything."""
+        return self._read(JOB, Job)
 
     def write(self, name: str, record: Mapping[str, Any]) -> None:
         scratch = self.folder / f"{name}.part"
-        scratch.write_text(json.dumps(record), encoding="utf-8")
+        write_sealed(scratch, {VERSION_KEY: _FORMAT_VERSION, **record})
         put_in_place(scratch, self.folder / name)
 
-    def read(self, name: str) -> dict[str, Any] | None:
+    def _read(self, name: str, kind: type[Record]) -> Record | None:
         path = self.folder / name
-        if not path.exists():
+        if not os.path.lexists(path):
             return None
+        refusal = Refusal(OutputError, f"Remove {self.folder} to start over")
+        content = read_sealed(path, _FORMAT_VERSION, refusal)
         try:
-            record = parse_json(read_small(path))
-            if not isinstance(record, dict):
-                raise ValueError("no JSON object")
-        except ValueError as error:
-            raise self._damaged(name, error) from error
-        return record
-
-    def _damaged(self, name: str, error: Exception) -> OutputError:
-        return OutputError(
-            str(self.folder / name),
-            found=f"damage ({error})",
-            wanted="what an ingest wrote",
-            hint=f"Remove {self.folder} to start anew.",
-        )
+            return decoded(content, kind, str(path), refusal)
+        except OptionError as error:
+            raise refusal.of(path, found=str(error), wanted="what an ingest wrote") from error
 
 
 def job_of(
@@ -201,8 +197,7 @@ def work_folder(
 def _take_over(place: WorkFolder, job: Job | None, say: Callable[[str], None]) -> None:
     """Clear what an earlier process left, unless this is the job to go on with."""
     out = place.output.path
-    left = place.read(JOB)
-    former = None if left is None or set(left) != set(Job._fields) else Job(**left)
+    former = place.job
     if former is not None and former == job:
         say(f"{out}: going on with an ingest that was interrupted.")
         return
@@ -225,4 +220,4 @@ def _prepare(place: WorkFolder, job: Job | None) -> None:
     place.corpus.mkdir(parents=True)
     place.spool.mkdir(exist_ok=True)
     if job is not None:
-        place.write(JOB, job._asdict())
+        place.write(JOB, asdict(job))

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Meta
 
 from sparsetopics.errors import SparsetopicsError
-from sparsetopics.small_files import parse_json, read_small
+from sparsetopics.small_files import check_own, parse_json, read_small
 
 DIGEST_KEY = "sha256"
 VERSION_KEY = "format_version"
@@ -93,12 +93,14 @@ class FileEntry(msgspec.Struct, frozen=True, rename={"n_bytes": "bytes"}):
         """Raise the error of ``refusal`` if the file is missing or of another size."""
         path = folder / self.file
         try:
+            check_own(path)
             n_bytes = path.stat().st_size
         except OSError as error:
             raise refusal.unreadable(path, error) from error
-        if n_bytes != self.n_bytes or not path.is_file():
-            found = f"{n_bytes:,} bytes" if path.is_file() else "something that is no file"
-            raise refusal.of(path, found=found, wanted=f"{self.n_bytes:,} bytes")
+        except ValueError as error:
+            raise refusal.of(path, found=str(error), wanted=f"{self.n_bytes:,} bytes") from error
+        if n_bytes != self.n_bytes:
+            raise refusal.of(path, found=f"{n_bytes:,} bytes", wanted=f"{self.n_bytes:,} bytes")
 
     def check(self, folder: Path, refusal: Refusal) -> None:
         """Raise the error of ``refusal`` unless the file is there as it was written."""

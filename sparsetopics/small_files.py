@@ -1,8 +1,9 @@
-"""Files of settings, which are small: read whole, but not before a look at their size."""
+"""Files of settings in folders of ours: read whole, but not before a look at what they are."""
 
 from __future__ import annotations
 
 import json
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ LARGEST_TEXT = 1 << 26  # bytes; the manifest of ten thousand million documents 
 
 
 def read_small(path: Path) -> str:
-    """The text of a file; OSError, or ValueError for what is too large or no UTF-8."""
+    """The text of a file; OSError, or ValueError for what is too large, no UTF-8 or a link."""
+    check_own(path)
     with path.open("rb") as file:
         data = file.read(min(path.stat().st_size, LARGEST_TEXT) + 1)
     if len(data) > LARGEST_TEXT:
@@ -19,6 +21,16 @@ def read_small(path: Path) -> str:
         return data.decode()
     except UnicodeDecodeError as error:
         raise ValueError("bytes that are not UTF-8") from error
+
+
+def check_own(path: Path) -> None:
+    """OSError if there is no such file, ValueError if it is a link, a pipe or a device.
+
+    The path of a folder may be a link that the user has made. A link in a folder of ours was made
+    by others, and may lead anywhere.
+    """
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise ValueError("something that is no regular file")
 
 
 def parse_json(text: str | bytes) -> Any:

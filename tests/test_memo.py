@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsetopics.errors import RunError
-from sparsetopics.memo import Memo
+from sparsetopics.memo import Memo, OnDisk
 
 
 def make_arrays(seed, n_entries=20):
@@ -83,7 +83,9 @@ def test_discarded_files_are_gone_and_their_names_not_reused(tmp_path):
 def test_files_of_another_process_are_checked_whenever_they_are_loaded(tmp_path):
     Memo(tmp_path, 0).keep(make_arrays(0))
     (path,) = tmp_path.iterdir()
-    stored = Memo(tmp_path, 0).adopt(path.name, path.stat().st_size)
+    memo = Memo(tmp_path, 0)
+    stamp = OnDisk(path, memo, is_own=False).stamp()
+    stored = memo.adopt(path.name, stamp["bytes"], stamp["digest"])
 
     def refuse(arrays):
         raise ValueError(f"{len(arrays['topics'])} topics")

@@ -19,7 +19,7 @@ import pytest
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import write_jsonl
-from fuzz.checkpoint_changes import closed, opened
+from fuzz.checkpoint_changes import closed, opened, with_stamps
 from run_contents import files_of
 from sparsetopics import run_keeper, stored_models, trained_runs
 from sparsetopics.corpora.ingest import IngestOptions, ingest
@@ -636,6 +636,8 @@ def test_an_edited_memo_file_is_refused_whenever_it_is_read(
 
     if not is_late:
         edit()
+        path = run / "state" / "checkpoint.npz"
+        path.write_bytes(with_stamps(path.read_bytes(), run / "state" / "memo"))
     with pytest.raises(RunError, match=rf"memo-\d+.npz: found damage .*{message}"):
         resume_run(run, watch=lambda options: nullcontext(RunHooks(on_documents=edit)))
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from fuzz.structure import VALUES
 from sparsetopics.checkpoints import TREE
+from sparsetopics.memo import Memo, OnDisk
 
 NUMBERS = (
     *(0, 1, -1, 2, 3, 7, 255, 50_000_000, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, -(2**63)),
@@ -80,14 +81,15 @@ def closed(tree: str | None, arrays: Arrays) -> bytes:
     return stream.getvalue()
 
 
-def with_sizes(data: bytes, folder: Path) -> bytes:
-    """A checkpoint that knows the sizes of memo files in ``folder`` as they are."""
+def with_stamps(data: bytes, folder: Path) -> bytes:
+    """A checkpoint that knows the sizes and digests of memo files in ``folder`` as they are."""
     text, arrays = opened(data)
     tree = json.loads(text)
     for holder, key in _places(tree):
         entry = holder[key]
         if isinstance(entry, dict) and "bytes" in entry:
-            entry["bytes"] = (folder / entry["file"]).stat().st_size
+            path = folder / entry["file"]
+            entry |= OnDisk(path, Memo(folder), is_own=False).stamp()
     return closed(json.dumps(tree), arrays)
 
 

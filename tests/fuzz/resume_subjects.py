@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from clumped_mixtures import draw_clumps
-from fuzz.checkpoint_changes import change_checkpoint, change_memo, with_sizes
+from fuzz.checkpoint_changes import change_checkpoint, change_memo, with_stamps
 from fuzz.subject import Subject, files_of
 from simulated_documents import as_source, simulate
 from sparsetopics import run_keeper, training
@@ -41,6 +41,7 @@ from sparsetopics.progress_checks import checked_elbo, nothing_under
 from sparsetopics.run_keeper import RunKeeper
 from sparsetopics.training_folder import TrainingFolder
 
+TIE = "a"  # of all checkpoints to their plans
 N_WORDS, N_BATCHES, MORE_LAPS, MOST_LAPS = 10, 3, 2, 30
 MEAN_FIELD = LocalOptions("mean-field", restarts=1)
 DENSE = LocalOptions("mean-field")
@@ -137,7 +138,7 @@ class StoppingKeeper(RunKeeper):
     """Keeps a lap, and no earlier one, and stops."""
 
     def __init__(self, folder: TrainingFolder, n_laps: int) -> None:
-        super().__init__(folder, every=n_laps)
+        super().__init__(folder, n_laps, TIE)
         self._n_laps = n_laps
 
     def keep(self, progress: training.Progress, memo: Memo) -> None:
@@ -172,14 +173,14 @@ class Training:
         with _memo_of(budget):
             self.run(folder, self.options.n_laps)
 
-    def take_up(self, folder: Path, *, is_sealed: bool, is_resized: bool) -> None:
+    def take_up(self, folder: Path, *, is_sealed: bool, has_new_stamps: bool) -> None:
         """In a copy, which training changes."""
         with TemporaryDirectory() as scratch:
             run = shutil.copytree(folder, Path(scratch) / "run")
             memo, checkpoint = run / "state" / "memo", run / "state" / "checkpoint.npz"
             memo.mkdir(exist_ok=True)
-            if is_resized:
-                checkpoint.write_bytes(with_sizes(checkpoint.read_bytes(), memo))
+            if has_new_stamps:
+                checkpoint.write_bytes(with_stamps(checkpoint.read_bytes(), memo))
             if is_sealed:
                 self.seal(run)
             self.run(run, self.options.n_laps + MORE_LAPS)
@@ -190,10 +191,10 @@ class Training:
         memo = Memo(folder / "state" / "memo")
         try:
             with np.errstate(all="ignore"):
-                kept = read_checkpoint(path, memo)
+                kept = read_checkpoint(path, memo, TIE)
                 progress = self._with_sums(kept["progress"], memo)
                 trace = tuple(map(_entry, progress.course))
-                write_checkpoint(path, {"progress": progress, "trace": trace})
+                write_checkpoint(path, {"progress": progress, "trace": trace}, TIE)
         except Exception:  # there is nothing to add up, or it cannot be written
             return
 
@@ -254,8 +255,7 @@ def _resuming(
             trainings[name].take_up(
                 folder / name,
                 is_sealed=any(zlib.crc32(found[file]) % 2 for file in edited),
-                is_resized=in_files
-                and any(len(found[each]) != len(sound[each]) for each in edited),
+                has_new_stamps=in_files and bool(edited),
             )
 
     targets = tuple(file for file in sound if in_files == ("/memo/" in file))
