@@ -52,6 +52,7 @@ SOURCES = {
     "denoise": same("photos", "noisy.png"),
     "export": {"run": "run", "train": "corpus"},
     "report": {"run": "run", "run-50": "run-50", "run-100": "run-100", "train": "corpus"},
+    "repair": same("corpus"),
     "compare": {"news": "corpus", "digits": "digits"},
 }
 

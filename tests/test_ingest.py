@@ -13,6 +13,7 @@ from collections_on_disk import (
     plain_vocabulary,
     write_jsonl,
 )
+from resealing import reseal
 from sparsetopics.corpora import byte_stream, shards
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
@@ -118,10 +119,8 @@ def test_the_tokeniser_travels_with_the_vocabulary(source, tmp_path):
     cutting = TokenizerOptions("[A-Z]{2,}", lowercase=False)
     ingest([source], tmp_path / "corpus", IngestOptions(tokenizer=cutting))
     vocabulary = Corpus.open(tmp_path / "corpus").vocabulary
-    (tmp_path / "run").mkdir()
-    vocabulary.save(tmp_path / "run")
 
-    ingest([source], tmp_path / "again", IngestOptions(vocabulary=tmp_path / "run"))
+    ingest([source], tmp_path / "again", IngestOptions(vocabulary=tmp_path / "corpus"))
 
     again = Corpus.open(tmp_path / "again")
     assert documents_of(again) == documents_of(Corpus.open(tmp_path / "corpus"))
@@ -132,11 +131,11 @@ def test_the_tokeniser_travels_with_the_vocabulary(source, tmp_path):
 def test_tokeniser_settings_of_another_release_are_refused(source, tmp_path):
     ingest([source], tmp_path / "corpus")
     vocabulary = Corpus.open(tmp_path / "corpus").vocabulary
-    (tmp_path / "run").mkdir()
-    replace(vocabulary, tokenizer={"stemmer": "porter"}).save(tmp_path / "run")
+    replace(vocabulary, tokenizer={"stemmer": "porter"}).save(tmp_path / "corpus")
+    reseal(tmp_path / "corpus")
 
     with pytest.raises(VocabularyError, match="found tokeniser settings"):
-        ingest([source], tmp_path / "out", IngestOptions(vocabulary=tmp_path / "run"))
+        ingest([source], tmp_path / "out", IngestOptions(vocabulary=tmp_path / "corpus"))
 
 
 def test_pruning_a_given_vocabulary_is_refused(tmp_path):

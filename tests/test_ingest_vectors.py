@@ -25,8 +25,9 @@ VECTORS = make_vectors(300, 4)
 
 @pytest.fixture
 def source(tmp_path):
-    np.save(tmp_path / "a.npy", VECTORS)
-    return tmp_path / "a.npy"
+    (tmp_path / "source").mkdir()
+    np.save(tmp_path / "source" / "a.npy", VECTORS)
+    return tmp_path / "source" / "a.npy"
 
 
 def files_of(folder):
@@ -36,9 +37,9 @@ def files_of(folder):
 def test_files_follow_each_other_in_full_row_groups(source, tmp_path, monkeypatch):
     monkeypatch.setattr(vector_shards, "ROW_GROUP_BYTES", 64 * 16)
     monkeypatch.setattr(vector_shards, "ROW_GROUPS_PER_SHARD", 4)
-    np.save(tmp_path / "b.npy", VECTORS + 1)
+    np.save(source.with_name("b.npy"), VECTORS + 1)
 
-    summary = ingest_vectors([tmp_path], tmp_path / "corpus")
+    summary = ingest_vectors([source.parent], tmp_path / "corpus")
 
     corpus = VectorCorpus.open(tmp_path / "corpus")
     np.testing.assert_array_equal(values_of(corpus), np.concatenate((VECTORS, VECTORS + 1)))
@@ -199,14 +200,14 @@ def test_mixed_dimensions_are_refused(source, tmp_path):
         with pytest.raises(SourceError, match=r"b\.npy: found items of 3 columns, wanted 4, as in"):
             ingested([source, tmp_path / "b.npy"], tmp_path / "corpus", pca=pca)
 
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.npy", "b.npy"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.npy", "source"]
 
 
 def test_mixed_formats_are_refused(source, tmp_path):
-    np.savez(tmp_path / "b.npz", VECTORS)
+    np.savez(source.with_name("b.npz"), VECTORS)
 
     with pytest.raises(SourceError, match="found format npz after npy"):
-        ingested([tmp_path], tmp_path / "corpus")
+        ingested([source.parent], tmp_path / "corpus")
 
 
 @pytest.mark.parametrize(
@@ -281,7 +282,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(source, tmp_path, monkeypatc
     with pytest.raises(OutputError, match=r"No space left on device.*Nothing was written"):
         ingested([source], tmp_path / "corpus")
 
-    assert sorted(tmp_path.iterdir()) == [source]
+    assert list(tmp_path.iterdir()) == [source.parent]
 
 
 def damaged(data, rng):

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collections_on_disk import documents_of, write_jsonl
+from resealing import reseal
 from sparsetopics.corpora import byte_stream
 from sparsetopics.corpora.blocks import TextBlock
 from sparsetopics.corpora.corpus import Corpus
@@ -211,8 +212,9 @@ def test_damaged_settings_are_refused(settings, tmp_path):
     damaged = type(vocabulary)(
         vocabulary.words, vocabulary.document_frequency, vocabulary.term_frequency, settings
     )
-    (tmp_path / "run").mkdir()
-    damaged.save(tmp_path / "run")
+    ingest([source], tmp_path / "corpus")
+    damaged.save(tmp_path / "corpus")
+    reseal(tmp_path / "corpus")
 
     with pytest.raises(VocabularyError, match="found tokeniser settings"):
-        ingest([source], tmp_path / "out", IngestOptions(vocabulary=tmp_path / "run"))
+        ingest([source], tmp_path / "out", IngestOptions(vocabulary=tmp_path / "corpus"))

@@ -84,13 +84,9 @@ def test_the_environment_names_a_scheduler(cluster, monkeypatch):
     monkeypatch.setenv(SCHEDULER_VARIABLE, cluster.scheduler_address)
 
     with open_cluster(Workplace("dask")) as workers:
-        (pid,) = workers.map(_pid, [0])
+        (pid,) = workers.map(lambda _: os.getpid(), [0])  # workers cannot import this module
 
     assert pid in {nanny.pid for nanny in cluster.workers.values()}
-
-
-def _pid(item):
-    return os.getpid()
 
 
 def test_an_address_without_a_port_is_refused(monkeypatch):
@@ -118,7 +114,7 @@ def listening():
 def test_a_cluster_of_its_own_listens_to_this_machine_alone():
     before = listening()
     with open_cluster(Workplace("dask", 2)) as workers:
-        list(workers.map(_pid, [0, 1]))
+        list(workers.map(lambda item: item, [0, 1]))
         found = listening() - before
 
     assert len(found) >= 3
