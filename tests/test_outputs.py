@@ -342,3 +342,35 @@ def test_repair_leaves_folders_of_others_alone(tmp_path):
 
     assert "found no model.json" in found.stderr
     assert files_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("most", [0, 8, 64])
+def test_resume_on_a_full_disk_says_what_was_kept(most, interrupted, tmp_path):
+    with longest_file(most):
+        found = run(["resume", "run", "--laps", "4", "--quiet"], tmp_path)
+
+    assert found.exit_code == 1
+    assert "run: found File too large, wanted room" in found.stderr
+    assert found.stderr.endswith("is kept; continue with `sparsetopics resume run`.\n")
+    assert found.stderr.count("\n") == 1
+    sound(["resume", "run", "--laps", "4", "--quiet"], tmp_path)
+
+
+@pytest.mark.parametrize("folder", ["corpus", "patches", "run", "patch-run"])
+def test_links_in_a_folder_of_ours_are_not_read(folder, given, tmp_path):
+    command = {"run": ["topics", "run"], "patch-run": ["report", "patch-run", "--out", "page.html"]}
+    words = command.get(folder, ["corpus", "validate", folder])
+    shutil.copytree(given / folder, tmp_path / folder)
+    for path in sorted((tmp_path / folder).iterdir()):
+        if path.name == "config.toml":  # which only --config reads, where the user names it
+            continue
+        path.rename(tmp_path / "elsewhere")
+        path.symlink_to(tmp_path / "elsewhere")
+
+        found = run(words, tmp_path)
+
+        assert found.exit_code == 1, path
+        assert f"{path.name}: found something that is no regular file" in found.output
+        assert "Traceback" not in found.output
+        path.unlink()
+        (tmp_path / "elsewhere").rename(path)
