@@ -65,9 +65,9 @@ def find_collection(
 ) -> Collection:
     """The files that ``sources`` mean, all of one format, told by extension unless named.
 
-    ``say`` is told of links that are skipped without ``follow_links``. Raises SourceError if a
-    source is missing, of no known format or of another than the first; OptionError if
-    ``format_name`` is unknown.
+    ``say`` gets a sentence about links that are skipped without ``follow_links``. Raises
+    SourceError if a source is missing, of no known format or of another than the first; OptionError
+    if ``format_name`` is unknown.
     """
     extensions = (
         f"{', '.join(_by_suffix())} (or these with .gz or .zst, or in a .zip) or docword.NAME.txt"

@@ -79,9 +79,9 @@ def find_vectors(
 ) -> VectorCollection:
     """The files that ``sources`` mean, all of one format that has a use for the options.
 
-    ``say`` is told of links that are skipped without ``follow_links``. Raises SourceError if a
-    source is missing, of no known format or of another than the first; OptionError for an unknown
-    format, or an option that it does not know.
+    ``say`` gets a sentence about links that are skipped without ``follow_links``. Raises
+    SourceError if a source is missing, of no known format or of another than the first; OptionError
+    for an unknown format, or an option that it does not know.
     """
     extensions = f"{', '.join(_by_suffix())} (or these with .gz or .zst)"
     table = FormatTable(VECTOR_FORMATS, format_of, extensions)

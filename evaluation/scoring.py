@@ -51,11 +51,11 @@ class ScoringPlan:
 def score_models(
     plan: ScoringPlan, say: Callable[[str], None] = lambda _: None
 ) -> Sequence[Scorecard] | Sequence[MixtureCard]:
-    """The scores of all models, which are of topics or all mixtures; a page too, if one is wanted.
+    """Score all models, either topic models or mixtures, and write a page if one is wanted.
 
-    ``say`` is told of links in folders of texts that are skipped.
-    Raises OutputError, RunError, CorpusFormatError, VocabularyError or ShapeError for what cannot
-    be read or does not fit, OptionError for options and models that do not go together.
+    ``say`` gets a sentence about links in folders of texts that are skipped. Raises OutputError,
+    RunError, CorpusFormatError, VocabularyError or ShapeError for what cannot be read or does not
+    fit, OptionError for options and models that do not go together.
     """
     output = _page(plan)
     refuse_run(plan.heldout)

@@ -40,9 +40,9 @@ class TokenizedTexts:
     ) -> TokenizedTexts:
         """Files, folders and patterns as ``ingest`` takes them, cut as the vocabulary's were.
 
-        ``say`` is told of links in folders that are skipped. Raises SourceError for sources that
-        are missing or hold counts instead of text, and VocabularyError for words that are not
-        tokens in their order.
+        ``say`` gets a sentence about links in folders that are skipped. Raises SourceError for
+        sources that are missing or hold counts instead of text, and VocabularyError for words that
+        are not tokens in their order.
         """
         collection = find_collection(sources, None, say=say)
         if collection.format.counted:

@@ -60,10 +60,10 @@ def resume_run(
 ) -> Resumed:
     """Train on from the last lap that was kept, to ``laps`` or as many as were asked for.
 
-    The run is, but for times, what it would have been without the interruption. ``workers`` are as
-    many as before, ``executor`` is the former one unless it is given. ``scheduler`` is never taken
-    from the run, since whoever answers there can run code here: a run that Dask trained goes on
-    with processes of this machine unless an address is given or in DASK_SCHEDULER_ADDRESS, and a
+    Apart from times, the run is what it would have been without the interruption. ``workers`` and
+    ``executor`` are those of before unless they are given. ``scheduler`` is never taken from the
+    run, because the process that answers there can run code here. Without an address, given or in
+    DASK_SCHEDULER_ADDRESS, a run that Dask trained continues with processes of this machine, and a
     warning says so. ``watch`` makes the hooks. Raises RunError if ``run`` is no run, if its state
     is damaged, of another version or, with more ``laps``, gone, or if its data have changed;
     OutputError if another process trains it.

@@ -1,8 +1,7 @@
 """Files that are read back: digests of files, and JSON that holds its own digest and has types.
 
-A digest notices damage and files that belong to something else. It does not stop malice, since
-whoever edits a file can compute its digest again, so everything that is read is also decoded to
-a type before it is used.
+A digest detects damage and files that belong to something else. It does not stop an attacker, who
+can compute it again, so everything that is read is also decoded to a type before it is used.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is true of all that training wrote, asked of values that a file holds.
+"""Checks of values read from files: types, shapes, ranges and order.
 
-A digest tells damage, not malice: whoever edits a file makes its digest right again. Kernels trust
-their indices, so arrays from files are checked here before any kernel sees them. Every function
+A digest detects damage but does not stop an attacker, who can compute it again. Kernels trust their
+indices, so arrays from files are checked here before any kernel sees them. Every function
 raises ValueError, which the reader of the file turns into a ``RunError`` that names it.
 """
 
