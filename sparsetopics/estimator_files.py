@@ -6,11 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sparsetopics import fitting
-from sparsetopics.outputs import output_folder, written
-from sparsetopics.own_folders import RUN
 from sparsetopics.sklearn_protocol import check_fitted
-from sparsetopics.stored_models import save_any_run
-from sparsetopics.trained_runs import option_record
 
 
 def save(self: fitting.Estimator, path: str | Path, *, overwrite: bool = False) -> None:
@@ -19,6 +15,12 @@ def save(self: fitting.Estimator, path: str | Path, *, overwrite: bool = False) 
     Raises UnfittedError before ``fit``, OutputError if ``path`` exists, unless ``overwrite``, or
     cannot be written.
     """
+    # Imported here, as an estimator that is never saved need not wait for them.
+    from sparsetopics.outputs import output_folder, written
+    from sparsetopics.own_folders import RUN
+    from sparsetopics.stored_models import save_any_run
+    from sparsetopics.trained_runs import option_record
+
     check_fitted(self)
     settings = {
         "corpus": dict(self._facts),

@@ -18,7 +18,6 @@ the output refuse it.
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -181,7 +180,7 @@ class Workspace(NamedTuple):
         All workspaces are held. Names move in their order; folders and files that are in their
         places go. After an OSError the outputs are committed, if ``is_pending``, or as they were.
         """
-        identity = secrets.token_hex(8)  # a name, which no result depends on
+        identity = os.urandom(8).hex()  # a name, which no result depends on
         for place, _ in ((self, names), *others):
             sync_tree(place.new)
         for place, _ in others:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import lapack
 
 from sparsetopics import _item_kernels
 from sparsetopics._kernel_types import Float32Array
@@ -116,6 +115,8 @@ def triangular_scorer(
     constants: FloatArray,  # (n_topics,)
 ) -> TriangularScorer:
     """constant_k − ½ (x − o − m_k)ᵀ (L_k L_kᵀ)⁻¹ (x − o − m_k)."""
+    from scipy.linalg import lapack  # what has no covariances need not wait for it
+
     n_columns = means.shape[1]
     inverses = np.stack([lapack.dtrtri(factor, lower=1)[0] for factor in factors])
     by_column = np.ascontiguousarray(inverses.transpose(2, 1, 0))  # columns of x, rows of A, topics
