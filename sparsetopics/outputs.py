@@ -103,6 +103,9 @@ def output_folder(
 
 def _output(path: Path, kind: FolderKind | None, overwrite: bool, inputs: Iterable[Path]) -> Output:
     output = Output(path, Path(os.path.realpath(path)), kind, overwrite)
+    if os.fsencode(output.place) != str(output.place).encode(errors="replace"):
+        found = "a path that is not UTF-8"  # which Arrow cannot write to
+        raise OutputError(str(path), found=found, wanted="a path in UTF-8")
     refuse_inputs(output.path, inputs)
     with refusing(path):
         was_pending = output.workspace.settle()

@@ -30,12 +30,12 @@ def repair(path: Path) -> Repaired:
     """
     beside, state = Workspace.beside(path), Workspace.inside(path, STATE_FOLDER)
     append = Workspace.inside(path, APPEND_FOLDER)
-    left = [workspace for workspace in (beside, append, state) if workspace.is_left]
-    if not left and not path.exists():
-        wanted = "an output, or what a command left beside it"
-        raise OutputError(str(path), found="nothing", wanted=wanted)
-    was_pending = any(workspace.is_pending for workspace in left)
     with refusing(path):
+        left = [workspace for workspace in (beside, append, state) if workspace.is_left]
+        if not left and not path.exists():
+            wanted = "an output, or what a command left beside it"
+            raise OutputError(str(path), found="nothing", wanted=wanted)
+        was_pending = any(workspace.is_pending for workspace in left)
         beside.settle()
         append.settle()
         state.finish()

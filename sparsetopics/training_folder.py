@@ -182,8 +182,8 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, dict[str, Any]]]:
 def clear_finished(run: Path) -> None:
     """Remove the state that a process left which was killed when its run was finished."""
     state = Workspace.inside(run, STATE_FOLDER)
-    if state.is_left:
-        with _told(TrainingFolder(run, lap=0)):
+    with _told(TrainingFolder(run, lap=0)):
+        if state.is_left:
             check_plain(run)
             state.finish()
             with state.held(_TRAINS):
@@ -219,34 +219,40 @@ def check_new_run(run: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) ->
     """Refuse a folder that is taken, or that is, holds or lies in an input, before any work."""
     refuse_inputs(run, inputs)
     with refusing(run):
-        Workspace.beside(run).settle()
+        _settle(run)
+        has_run, is_unfinished = (run / SETTINGS_FILE).exists(), is_training(run)
+        if is_unfinished and not has_run and not overwrite:
+            raise OutputError(
+                str(run),
+                found="a training that was interrupted",
+                wanted="a new path",
+                hint=f"Continue it with `sparsetopics resume {run}`, or pass --overwrite.",
+            )
+        if has_run and not overwrite:
+            hint = "Use --overwrite to replace it."
+            raise OutputError(str(run), found="an existing output", wanted="a new path", hint=hint)
+        if not has_run and not is_unfinished and not _is_free(run):
+            output_folder(run, RUN, overwrite=overwrite)
+
+
+def _settle(run: Path) -> None:
+    """Complete what a killed process has committed; OutputError if another process trains there."""
+    Workspace.beside(run).settle()
     state = Workspace.inside(run, STATE_FOLDER)
     if state.is_left:
         check_plain(run)
         state.finish()
     if is_training(run):
-        with refusing(run), state.held(_TRAINS):
-            pass  # no other process trains there now
-    has_run = (run / SETTINGS_FILE).exists()
-    if is_training(run) and not has_run and not overwrite:
-        raise OutputError(
-            str(run),
-            found="a training that was interrupted",
-            wanted="a new path",
-            hint=f"Continue it with `sparsetopics resume {run}`, or pass --overwrite.",
-        )
-    if has_run and not overwrite:
-        hint = "Use --overwrite to replace it."
-        raise OutputError(str(run), found="an existing output", wanted="a new path", hint=hint)
-    if has_run or is_training(run):
-        return
-    if (
-        run.is_dir()
-        and {path.name for path in run.iterdir()} <= {STATE_FOLDER}
-        and (state.is_left or not any(run.iterdir()))
-    ):
-        return  # empty, or what a process left that was killed while it removed its state
-    output_folder(run, RUN, overwrite=overwrite)
+        with state.held(_TRAINS):
+            pass
+
+
+def _is_free(run: Path) -> bool:
+    """Whether the folder is empty but for what a process leaves that is killed as it clears."""
+    if not run.is_dir():
+        return False
+    names = {path.name for path in run.iterdir()}
+    return not names or (names == {STATE_FOLDER} and Workspace.inside(run, STATE_FOLDER).is_left)
 
 
 _TRAINS = "trains there"

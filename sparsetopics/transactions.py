@@ -17,6 +17,7 @@ the output refuse it.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,7 @@ import msgspec
 
 from sparsetopics.errors import OutputError
 from sparsetopics.locks import alone_at
+from sparsetopics.small_files import parse_json
 from sparsetopics.staging import put_in_place, refused, stranger_in, sync, sync_tree
 
 SUFFIX = ".sparsetopics"
@@ -250,7 +252,7 @@ class Workspace(NamedTuple):
 
     def _write(self, name: str, record: msgspec.Struct) -> None:
         scratch = self.folder / f"{name}.part"
-        scratch.write_bytes(msgspec.json.encode(record))
+        scratch.write_text(json.dumps(msgspec.to_builtins(record)))  # takes names of any bytes
         put_in_place(scratch, self.folder / name)
 
     def _read(self, name: str, kind: type[Record]) -> Record | None:
@@ -260,8 +262,8 @@ class Workspace(NamedTuple):
         with path.open("rb") as file:
             data = file.read(_LARGEST_RECORD)
         try:
-            return msgspec.json.decode(data, type=kind)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            return msgspec.convert(parse_json(data), kind)
+        except (msgspec.ValidationError, ValueError) as error:
             raise self._damaged(name, f"damage ({error})") from error
 
     def _refuse_links(self) -> None:

@@ -374,3 +374,8 @@ def test_links_in_a_folder_of_ours_are_not_read(folder, given, tmp_path):
         assert "Traceback" not in found.output
         path.unlink()
         (tmp_path / "elsewhere").rename(path)
+
+
+@by_name
+def test_a_name_that_is_not_utf_8_is_refused(writer, work):
+    refused(command_of(writer, work, os.fsdecode(b"out\xff")), work, "a path that is not UTF-8")
