@@ -18,8 +18,10 @@ from sparsetopics.executors import open_spread
 from sparsetopics.mixture_runs import MixtureRun
 from sparsetopics.options import Workplace
 from sparsetopics.outputs import Output, output_file
+from sparsetopics.run_files import STATE_FOLDER
 from sparsetopics.runs import refuse_run
 from sparsetopics.stored_models import check_corpus, load_any_run
+from sparsetopics.transactions import refuse_pending
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,7 @@ def _opened(
     path: Path, plan: ScoringPlan, heldout: Corpus | VectorCorpus
 ) -> Candidate | MixtureRun:
     where = str(plan.heldout)
+    refuse_pending(path, (STATE_FOLDER,))
     if is_run(path):
         run = load_any_run(path)
         check_corpus(run, heldout, where)

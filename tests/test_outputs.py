@@ -379,3 +379,24 @@ def test_links_in_a_folder_of_ours_are_not_read(folder, given, tmp_path):
 @by_name
 def test_a_name_that_is_not_utf_8_is_refused(writer, work):
     refused(command_of(writer, work, os.fsdecode(b"out\xff")), work, "a path that is not UTF-8")
+
+
+def test_topics_of_a_half_replaced_export_are_not_scored(given, tmp_path):
+    """Its other files may be those of the former export."""
+    export = ["export", str(given / "run"), "--to", "mallet", "--out"]
+    sound([*export, "out"], tmp_path)
+    sound([*export, "again"], tmp_path)
+    workspace = Workspace.beside(tmp_path / "out")
+    workspace.new.mkdir(parents=True)
+    (tmp_path / "again").rename(workspace.new / "out")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Workspace, "_move", lambda workspace: None)  # killed
+        workspace.commit(["out"])
+    (workspace.folder / "lock").touch()
+
+    found = run(["evaluate", "out", str(given / "heldout")], tmp_path)
+
+    assert found.exit_code == 1
+    assert "complete it with `sparsetopics repair out`" in found.stderr
+    sound(["repair", "out"], tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["again.keys", "out", "out.keys"]
