@@ -198,14 +198,16 @@ def test_an_estimator_replaces_nothing_but_runs(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "run"]
 
 
-@pytest.mark.parametrize("scenario", ["split --overwrite", "append", "export-mallet --overwrite"])
+@pytest.mark.parametrize(
+    "scenario", ["split --overwrite", "append", "export-mallet --overwrite", "train"]
+)
 def test_killed_at_any_change_of_a_file_the_next_command_repairs(scenario, tmp_path):
     """A sample; ``benchmarks/kills.py --every-write`` kills every command at every place."""
     program = [sys.executable, str(Path(__file__).with_name("write_kills.py")), str(tmp_path)]
     beside = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
 
     found = subprocess.run(
-        [*program, "--scenario", scenario, "--every", "5"],
+        [*program, "--scenario", scenario, "--every", "6"],
         env=os.environ | {"PYTHONPATH": beside},
         capture_output=True,
         text=True,
