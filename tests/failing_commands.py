@@ -11,9 +11,9 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 
 from collections_on_disk import make_texts, write_jsonl
@@ -126,10 +126,24 @@ def faults(words, folder):
 
 
 def repeated_faults(n_times, folder, n_at_once=2):
-    """The faults of ``n_times`` processes, the commands in turn, several at a time."""
+    """The faults of ``n_times`` processes, the commands in turn, several at a time.
+
+    Those that run at the same time have a copy of the folder each, as they write beside outputs.
+    """
     chosen = list(islice(cycle(COMMANDS.values()), n_times))
-    with ThreadPoolExecutor(n_at_once) as pool:
-        found = list(pool.map(partial(faults, folder=folder), chosen))
+    with TemporaryDirectory() as scratch, ThreadPoolExecutor(n_at_once) as pool:
+        copies = SimpleQueue()
+        for number in range(n_at_once):
+            copies.put(shutil.copytree(folder, Path(scratch) / str(number)))
+
+        def in_a_copy(words):
+            copy = copies.get()
+            try:
+                return faults(words, copy)
+            finally:
+                copies.put(copy)
+
+        found = list(pool.map(in_a_copy, chosen))
     return Counter(
         f"{words}: {fault}" for words, each in zip(chosen, found, strict=True) for fault in each
     )
