@@ -136,8 +136,8 @@ def _untimed(path: Path) -> object:
     if path.name == "model.json":
         settings = json.loads(path.read_text())
         return {k: v for k, v in settings.items() if k not in ("files", "sha256")}
-    if path.suffix in (".html", ".dictionary", ".state", ".id2word") or path.name == "plan.json":
-        return path.name  # seconds in pages, pickles with times, identities of trainings
+    if path.suffix in (".html", ".dictionary", ".state", ".id2word") or path.name in ("plan.json", "lock"):
+        return path.name  # seconds in pages, pickles with times, identities of runs and processes
     if path.suffix in (".npz", ".gensim"):
         return path.name
     return path.read_bytes()
