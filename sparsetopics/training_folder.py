@@ -27,6 +27,7 @@ from sparsetopics.errors import ClusterError, OutputError, RunError
 from sparsetopics.outputs import output_folder, refuse_inputs, written
 from sparsetopics.own_folders import RUN
 from sparsetopics.run_files import (
+    CONFIG_FILE,
     PLAN_FILE,
     PLAN_VERSION,
     RUN_FILES,
@@ -34,6 +35,7 @@ from sparsetopics.run_files import (
     STATE_DAMAGE,
     STATE_FOLDER,
     TRACE_FILE,
+    read_settings,
 )
 from sparsetopics.sealed_files import read_sealed, write_sealed
 from sparsetopics.staging import put_in_place, refused, refusing, stranger_in
@@ -100,14 +102,16 @@ class TrainingFolder:
         names = sorted((file.name for file in result.iterdir()), key=lambda n: n == SETTINGS_FILE)
         self.workspace.commit(names)
         self.is_published = True
-        for name in set(RUN_FILES) - set(names):  # of a run of another kind that was here
-            (self.run / name).unlink(missing_ok=True)
 
     def close(self, plan: Mapping[str, Any], *, keep: bool) -> None:
         """Remove the state of a run that is published, or keep what it can be trained on from.
 
         ``plan`` says that it is finished.
         """
+        entries = read_settings(self.run / SETTINGS_FILE)["files"]
+        own = {SETTINGS_FILE, CONFIG_FILE, *(entry["file"] for entry in entries)}
+        for name in set(RUN_FILES) - own:  # of a run of another kind that was here
+            (self.run / name).unlink(missing_ok=True)
         if keep:
             self.write_plan(plan)
             self.workspace.clear(keep=(PLAN_FILE, CHECKPOINT_FILE, _MEMO))
