@@ -1,8 +1,8 @@
 """Run the commands under "Two commands" in README.md, as a newcomer would.
 
-Each gets a copy of this tree (all that git does not ignore), an environment of Python of its own,
-an empty home and cold caches. Of the variables around only those stay that say how to reach a
-package index. Status 1 if a command fails.
+Each gets a copy of this tree (all that git does not ignore), its own Python environment, an empty
+home and cold caches. The only environment variables passed on are those needed to find programs and
+to reach a package index. Status 1 if a command fails.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ def commands(readme: str) -> list[str]:
 
 
 def copy_tree(target: Path) -> None:
-    """As a fresh clone, with what is not committed yet; links stay links."""
+    """Copy the tree like a fresh clone, with uncommitted changes; links stay links."""
     ignored = [line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
     leave_out = shutil.ignore_patterns(".git", *ignored)
     shutil.copytree(ROOT, target, symlinks=True, ignore=leave_out, dirs_exist_ok=True)
 
 
 def run(command: str, place: Path) -> None:
-    """Run one command in a folder that is made for it, and taken away."""
+    """Run one command in its own copy of the tree and environment, made in ``place``."""
     for name in ("home", "tmp", "sparsetopics"):
         (place / name).mkdir(parents=True)
     copy_tree(place / "sparsetopics")

@@ -3,8 +3,8 @@
     python benchmarks/kills.py CORPUS --times 50
     python benchmarks/kills.py --every-write
 
-The second kills every command that writes at each place of the code that changes a file
-(``tests/write_kills.py``); that takes an hour. The first kills training at random moments.
+The first command kills training at random moments. The second kills each writing command at every
+place in the code that changes a file (``tests/write_kills.py``); that takes an hour.
 
 Trains an HDP without interruption, then again, killing the process (SIGKILL) at random moments and
 resuming each time; when that run is done its files are compared, all but those that hold times, and
@@ -62,7 +62,7 @@ def contents(run: Path) -> dict[str, Any]:
             name = str(path.relative_to(run))
             found[name] = _untimed(path) if path.suffix == ".jsonl" else path.read_bytes()
     settings = json.loads(found.pop("model.json", b"null"))
-    if settings is not None:  # whose digests follow from the times
+    if settings is not None:  # its digests depend on the times
         listed = [entry for entry in settings["files"] if entry["file"] != "trace.jsonl"]
         found["model.json"] = settings | {"files": listed, "sha256": None}
     return found
@@ -92,7 +92,7 @@ def killed_run(corpus: Path, run: Path, laps: int, longest: float, rng: random.R
 
 @click.command()
 @click.argument("corpus", type=click.Path(exists=True, path_type=Path), required=False)
-@click.option("--every-write", is_flag=True, help="Kill every command at every place instead.")
+@click.option("--every-write", is_flag=True, help="Kill every command at every write instead.")
 @click.option("--times", default=50, help="Kills, at least.")
 @click.option("--laps", default=12)
 @click.option("--seed", default=0)

@@ -4,9 +4,9 @@
     python benchmarks/turns.py v0.1 --at-most 1.03 -- python benchmarks/edges.py
 
 "Here" is the working tree with all that git does not ignore. Each tree is installed in an
-environment of its own, kept in the user's cache folder; other packages are those of the
-environment that runs this, for both. One turn of each is not measured: it compiles kernels.
-{scratch} stands for a folder that is made anew for each turn. A command that begins with "python"
+environment of its own, kept in the user's cache folder; both use the other packages of the
+environment that runs this script. The first turn of each is not measured: it compiles kernels.
+{scratch} stands for a folder that is new in each turn. A command that begins with "python"
 runs the same script in both environments.
 
 CPU seconds are those of the command and of all processes that it started and waited for. "Not
@@ -45,7 +45,7 @@ class Turn(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """Of a ratio over turns."""
+    """Median, quartiles and extremes of a ratio over turns."""
 
     median: float
     quartiles: tuple[float, float]
@@ -66,7 +66,7 @@ class CommandFailed(Exception):
 
 
 def compare(here: Sequence[Turn], there: Sequence[Turn]) -> Comparison:
-    """Ratios are formed turn by turn: what slows the machine for a while slows both of a turn."""
+    """Form ratios turn by turn: a slow spell of the machine slows both commands of a turn."""
 
     def spread(name: str) -> Spread:
         ratios = [getattr(a, name) / getattr(b, name) for a, b in zip(here, there, strict=True)]
@@ -78,7 +78,7 @@ def compare(here: Sequence[Turn], there: Sequence[Turn]) -> Comparison:
 
 
 def order(n_turns: int) -> Iterator[tuple[str, str]]:
-    """Who comes first alternates, as the second of two may find a warmer machine."""
+    """Alternate which side runs first, since the second may find a warmer machine."""
     for number in range(n_turns):
         yield ("there", "here") if number % 2 == 0 else ("here", "there")
 
@@ -88,7 +88,7 @@ def tree_of(commit: str) -> str:
     try:
         return _git("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
     except subprocess.CalledProcessError:
-        raise click.BadParameter(f"git knows no commit {commit!r}") from None
+        raise click.BadParameter(f"git finds no commit {commit!r}") from None
 
 
 def working_tree() -> str:
@@ -134,7 +134,7 @@ def installed(tree: str, cache: Path) -> Path:
 
 
 def _share_packages(folder: Path) -> None:
-    """Packages of the environment that runs this come behind the environment's own."""
+    """Let the environment see, after its own packages, those of the one that runs this."""
     (own,) = (folder / "lib").glob("python*/site-packages")
     (own / "shared.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
 
@@ -144,8 +144,8 @@ def run_once(command: Sequence[str], environment: Path) -> Turn:
     variables = os.environ | {
         "PATH": f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "NUMBA_CACHE_DIR": str(environment / "kernels"),
-        "PYTHONSAFEPATH": "1",  # "python -m" would take the sources of the folder it is called in
-        "PYTHONPATH": str(ROOT / "benchmarks"),  # whose scripts import each other
+        "PYTHONSAFEPATH": "1",  # else "python -m" imports from the current folder
+        "PYTHONPATH": str(ROOT / "benchmarks"),  # its scripts import each other
     }
     with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as told:
         words = [word.replace("{scratch}", scratch) for word in command]
@@ -162,7 +162,7 @@ def run_once(command: Sequence[str], environment: Path) -> Turn:
         )
         _, status, used = os.wait4(process.pid, 0)
         wall = time.perf_counter() - began
-        process.returncode = os.waitstatus_to_exitcode(status)  # or Popen waits for it again
+        process.returncode = os.waitstatus_to_exitcode(status)  # else Popen waits for it again
         if process.returncode:
             told.seek(0)
             tail = told.read().decode(errors="replace")[-TAIL:]
@@ -184,7 +184,7 @@ def take_turns(command: Sequence[str], places: dict[str, Path], n_turns: int) ->
 
 
 def sentences(found: Comparison, limit: float) -> str:
-    """What people read."""
+    """Format the result as text."""
     lines = [
         f"{name} seconds, here/there: median {ratio.median:.3f}, quartiles "
         f"{ratio.quartiles[0]:.3f} to {ratio.quartiles[1]:.3f}, "
@@ -195,7 +195,7 @@ def sentences(found: Comparison, limit: float) -> str:
         f"Medians: {found.seconds_here:.2f} s here, {found.seconds_there:.2f} s there (CPU)"
     )
     verdict = "Not slower" if found.cpu.median <= limit else "SLOWER"
-    lines.append(f"{verdict}: a median of at most {limit} is wanted")
+    lines.append(f"{verdict}: the median may be at most {limit}")
     return "\n".join(lines)
 
 

@@ -57,7 +57,7 @@ def read_config(path: Path, ctx: click.Context) -> dict[str, Any]:
                 where,
                 found="an address in a file",
                 wanted=f"--{key} on the command line",
-                hint="Whoever answers there can run code here.",
+                hint="The process at that address can run code here.",
             )
         if key not in options:
             raise OptionError(

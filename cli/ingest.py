@@ -122,7 +122,7 @@ class _Common(NamedTuple):
 @click.option(
     "--follow-links",
     is_flag=True,
-    help="Follow links in folders that lead out of them or to other folders; skipped otherwise.",
+    help="Also read links in folders that point outside the folder or to another folder.",
 )
 @document_options
 @vector_options

@@ -12,7 +12,7 @@ from sparsetopics.errors import OptionError
 
 
 class NamedPath(click.Path):
-    """A path. An empty one, which pathlib takes for the current folder, raises OptionError."""
+    """A path. Raises OptionError for "", which pathlib takes for the current folder."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)

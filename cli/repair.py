@@ -14,8 +14,8 @@ import click
 def command(output: Path, as_json: bool) -> None:
     """Complete or clear what a killed command left at OUTPUT, a folder or file.
 
-    An output that was whole when the command was killed goes to its place; what was not whole is
-    removed, and the old output stays as it was. An interrupted training or ingest is kept: the
+    If the new output was complete when the command was killed, it is moved into place. If not, it
+    is removed and the old output stays as it was. Interrupted training or ingest is kept, and the
     command to continue it is printed.
 
     \b

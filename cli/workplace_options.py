@@ -37,7 +37,7 @@ scheduler_option = click.option(
     "--scheduler",
     metavar="ADDRESS",
     help="Dask cluster to use, such as tcp://head:8786; never taken from a file. "
-    "Default: $DASK_SCHEDULER_ADDRESS, or else one that is started on this machine.",
+    "Default: $DASK_SCHEDULER_ADDRESS, or else a cluster started on this machine.",
 )
 WORKERS_HELP = "Threads, or processes that dask starts; never changes the result."
 EXECUTOR_OPTIONS = [

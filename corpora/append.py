@@ -52,11 +52,10 @@ def append(
     """Add the documents of files, folders and patterns to a corpus, under its vocabulary.
 
     Words, their frequencies and the tokeniser stay what they are; a tokeniser in ``options`` has
-    to be that of the corpus. Whatever goes wrong, the corpus stays as it was. If the process was
-    killed when the documents had been committed, the same call completes that, adds nothing, and
-    says so. ``say`` hears of that and of links that are skipped. Raises SourceError for input that
-    cannot be read, OutputError if the folder cannot be written or is changed by another process
-    meanwhile.
+    to be that of the corpus. Whatever goes wrong, the corpus stays as it was. If a process was
+    killed after the documents had been committed, the same call completes that append and adds
+    nothing. ``say`` reports this, and skipped links. Raises SourceError for input that cannot be
+    read, and OutputError if the folder cannot be written or another process changes it meanwhile.
     """
     options = options or IngestOptions()
     _check_options(options)
@@ -86,7 +85,7 @@ def append(
 
 
 def _write(new: Path, reading: Reading, folder: Path, before: Manifest) -> tuple[Manifest, int]:
-    """Write the new shards and the longer manifest; return that, and how many documents it adds."""
+    """Write the new shards and the longer manifest; return it and the number of new documents."""
     vocabulary = Corpus.open(folder).vocabulary
     tokenizer = settle_tokenizer(reading, vocabulary)
     _check_tokenizer(tokenizer, before, names_of(reading.collection.files))
@@ -136,12 +135,12 @@ def _check_tokenizer(tokenizer: TokenizerOptions | None, manifest: Manifest, whe
 def _workspace_in(folder: Path) -> Iterator[Workspace]:
     """The workspace of the corpus, in which no other process appends.
 
-    What a killed process had committed goes to its place first.
+    First completes the append that a killed process had committed.
     """
     workspace = Workspace.inside(folder, APPEND_FOLDER)
     try:
         workspace.finish()
-        Manifest.load(folder)  # before anything is made in what may be no corpus
+        Manifest.load(folder)  # first, since the folder may not be a corpus
         with workspace.held("appends to it"):
             try:
                 yield workspace

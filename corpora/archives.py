@@ -178,7 +178,7 @@ def _is_hidden(inside: PurePosixPath) -> bool:
 
 
 def refuse_twice(names: Sequence[str], where: str) -> None:
-    """SourceError if two members have the same name, of which a reader would see only the last."""
+    """SourceError if two members have the same name, since a reader would see only the last."""
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
         raise SourceError(

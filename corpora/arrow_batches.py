@@ -1,7 +1,7 @@
-"""Rows of Parquet and Arrow IPC files in pieces that are small however often they repeat a value.
+"""Rows of Parquet and Arrow IPC files in pieces that stay small even if values repeat.
 
 A few bytes may say that a million rows hold the same long string. Readers turn such columns into
-plain strings, so rows are measured as that, and cut, before anything is expanded.
+plain strings, so rows are measured as plain strings, and cut, before anything is expanded.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from sparsetopics.corpora.parquet_sizes import check_sizes, longest_shared
 from sparsetopics.corpora.places import Place
 from sparsetopics.errors import SourceError
 
-MOST_DECODED = 1 << 26  # bytes of a batch that Arrow may make of Parquet
-_BYTES_OF_ROW = 32  # that a row takes without any value: offsets, an id
+MOST_DECODED = 1 << 26  # bytes of a batch that Arrow decodes from Parquet
+_BYTES_OF_ROW = 32  # per row besides its values: offsets, an id
 _BYTES_OF_NUMBER = 8
 
-#: From the schema of a file to the names of the columns to read, and how many rows at once.
+#: Maps the schema of a file to the columns to read and the number of rows per batch.
 Choose = Callable[[pa.Schema], "Wanted"]
 
 
@@ -36,14 +36,14 @@ class Wanted(NamedTuple):
     """What to read of a table."""
 
     columns: Sequence[str]
-    n_rows: int  # at once, if they are short enough
+    n_rows: int  # per batch, if they are short enough
 
 
 class Piece(NamedTuple):
     """Consecutive rows."""
 
-    rows: pa.RecordBatch  # valid but for UTF-8
-    n_bytes: int  # that they take as plain strings and numbers
+    rows: pa.RecordBatch  # valid, except that UTF-8 is unchecked
+    n_bytes: int  # of the rows as plain strings and numbers
 
 
 def parquet_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
@@ -61,7 +61,7 @@ def parquet_batches(
     Raises ValueError for a file that unpacks to too much.
     """
     shared = check_sizes(source)
-    n_bytes = 1  # that a row may have
+    n_bytes = 1  # upper bound per row
     for name in wanted.columns:
         kind = table.schema_arrow.field(name).type
         if _is_fixed(kind):
@@ -91,11 +91,11 @@ def _ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
 
 
 def pieces(batches: Iterable[pa.RecordBatch], n_packed: int | None) -> Iterator[Piece]:
-    """The rows of all batches, cut where the next would make more than ``BLOCK_BYTES`` of them.
+    """The rows of all batches, in pieces of about ``BLOCK_BYTES``.
 
     ``n_packed`` is the size of the file; None for a table in memory, which may be of any size.
     Raises ValueError for a damaged column, a row of more than ``LONGEST_TEXT``, and rows that
-    expand to a gibibyte and 250 times as much as the file has.
+    expand to more than a gibibyte and more than 250 times the size of the file.
     """
     n_bytes = 0
     for batch in batches:
@@ -136,7 +136,7 @@ def _check_rows(sizes: NDArray[np.int64]) -> None:
 
 
 def _check_column(column: pa.Array) -> None:
-    """Arrow reads where a damaged file points without a look."""
+    """Validate a column, since Arrow follows offsets from a damaged file unchecked."""
     try:
         if pa.types.is_dictionary(column.type):
             as_bytes = _as_bytes(column.dictionary)
@@ -148,14 +148,14 @@ def _check_column(column: pa.Array) -> None:
 
 
 def _as_bytes(array: pa.Array) -> pa.Array:
-    """Strings as bytes: what is not UTF-8 is not damaged yet."""
+    """Strings as bytes, since text that is not UTF-8 does not yet count as damage."""
     if pa.types.is_string(array.type):
         return array.view(pa.binary())
     return array.view(pa.large_binary()) if pa.types.is_large_string(array.type) else array
 
 
 def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
-    """What each row takes as a plain string or list, (n_rows,); 0 for numbers."""
+    """Bytes that each row takes as a plain string, list or number, (n_rows,)."""
     kind = array.type
     if isinstance(array, pa.ExtensionArray):
         return _bytes_of(array.storage)
@@ -165,12 +165,12 @@ def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
         values = np.append(_bytes_of(array.dictionary), 0)  # the last for nulls
         indices = numbers_of(array.indices.cast(pa.int64()).fill_null(-1))
         return cast(NDArray[np.int64], values[indices])
-    if _is_view(kind):  # 16 bytes each, which begin with the length
+    if _is_view(kind):  # each view has 16 bytes and begins with the length
         lengths = np.frombuffer(array.buffers()[1], np.int32)[::4]
         own = lengths[array.offset : array.offset + len(array)]
-        return np.maximum(own, 0).astype(np.int64)  # that of a null may be anything
+        return np.maximum(own, 0).astype(np.int64)  # the length of a null may be anything
     of_offset = _offset_types(kind)
-    if of_offset is None:  # what no reader takes
+    if of_offset is None:  # no reader uses this type
         return _zeros(array)
     offsets = np.frombuffer(array.buffers()[1], of_offset)
     lengths = np.diff(offsets[array.offset : array.offset + len(array) + 1]).astype(np.int64)
@@ -180,7 +180,7 @@ def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
 
 
 def _offset_types(kind: pa.DataType) -> type[np.signedinteger[Any]] | None:
-    """Of the offsets that say where rows end; None where there are none."""
+    """The type of the offsets at which rows end; None if the type has no offsets."""
     types = pa.types
     if types.is_string(kind) or types.is_binary(kind) or types.is_list(kind):
         return np.int32
@@ -232,7 +232,7 @@ def arrow_errors(path: Place) -> Iterator[None]:
 
 
 def column_names(schema: pa.Schema, where: str) -> list[str]:
-    """The names of the columns; SourceError if they are no text."""
+    """The names of the columns; SourceError if they are not UTF-8."""
     try:
         return schema.names  # type: ignore[no-any-return]
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Files as Arrow reads them without touching a Python object in a thread of its own.
+"""Open files so that Arrow's own threads never touch a Python object.
 
 Arrow reads ahead in threads that outlive the read. When such a thread lets go of a Python object
 while the interpreter ends, the process is aborted ("terminate called without an active exception").
@@ -26,7 +26,7 @@ def open_parquet(
     dictionary_columns: Sequence[str] = (),
     check_pages: bool = False,
 ) -> pq.ParquetFile:
-    """A Parquet file that is read in the thread that asks.
+    """Open a Parquet file that is read in the calling thread.
 
     ``dictionary_columns`` stay encoded; ``check_pages`` compares the checksums of pages. Raises
     what Arrow raises.
@@ -35,13 +35,13 @@ def open_parquet(
         source,
         read_dictionary=list(dictionary_columns),
         page_checksum_verification=check_pages,
-        pre_buffer=False,  # or Arrow's threads would read ahead
+        pre_buffer=False,  # else Arrow's threads read ahead
     )
 
 
 @contextmanager
 def open_native(path: Place) -> Iterator[pa.NativeFile]:
-    """The unpacked bytes of a file, which Arrow reads, and seeks in, by itself."""
+    """The unpacked bytes of a file, read by Arrow without Python file objects."""
     if isinstance(path, Path) and path.suffix not in PACKED_SUFFIXES:
         check_regular(path)
         with pa.OSFile(str(path)) as source:
@@ -53,7 +53,7 @@ def open_native(path: Place) -> Iterator[pa.NativeFile]:
 
 
 def native_reader(data: bytes) -> pa.NativeFile:
-    """``data``, copied to memory that is Arrow's."""
+    """Copy ``data`` into memory that Arrow owns, and read it there."""
     sink = pa.BufferOutputStream()
     sink.write(data)
     return pa.BufferReader(sink.getvalue())

@@ -18,7 +18,7 @@ class TextBlock(NamedTuple):
 
     doc_ids: pa.StringArray  # null: the reader knows no id, a running number is given later
     labels: pa.StringArray  # null: no label
-    texts: pa.StringArray  # null: no text, which is an empty document whatever the reader
+    texts: pa.StringArray  # null: no text, an empty document in every format
 
 
 class CountedBlock(NamedTuple):

@@ -251,7 +251,7 @@ def add_up(
     where: Callable[[int], str],  # the place of a row, for the error
     words: pa.StringArray,  # (n_words,)
 ) -> SummedCounts:
-    """Add up the counts of a word that a document gives several times; ``matrix`` is used up.
+    """Add up the counts of a word that a document gives several times; modifies ``matrix``.
 
     Raises SourceError for a sum of more than ``LARGEST_COUNT``.
     """

@@ -21,8 +21,8 @@ class Fields(NamedTuple):
 
 
 def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Fields:
-    """Look up the columns; SourceError if one that was named, or the text, is not there, or if
-    there are two of one name."""
+    """Look up the columns; SourceError if a named column or the text is missing, or if two columns
+    have the same name."""
     for field in (options.text_field, options.id_field, options.label_field):
         if field is not None and field not in names:
             raise no_field(field, names, where)
@@ -31,7 +31,7 @@ def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Field
             raise two_fields(field, where)
     positions = {name: position for position, name in enumerate(names)}
     doc_id, label, text = map(positions.get, fields_of(options))
-    assert text is not None  # looked for above
+    assert text is not None  # checked above
     return Fields(doc_id, label, text)
 
 
@@ -45,7 +45,7 @@ def fields_of(options: ReadOptions) -> tuple[str, str, str]:
 
 
 def two_fields(field: str, where: str) -> SourceError:
-    """The error for a field that is there twice: nothing says which one is meant."""
+    """The error for a field that occurs twice: it is unclear which one is meant."""
     return SourceError(
         where,
         found=f"two fields {field!r}",

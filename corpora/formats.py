@@ -63,7 +63,7 @@ def find_collection(
     follow_links: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> Collection:
-    """The files that ``sources`` mean, all of one format, told by extension unless named.
+    """The files that ``sources`` name, all of one format, told by extension unless named.
 
     ``say`` gets a sentence about links that are skipped without ``follow_links``. Raises
     SourceError if a source is missing, of no known format or of another than the first; OptionError

@@ -135,7 +135,7 @@ class Reading(NamedTuple):
     collection: Collection
     options: IngestOptions
     ordered_map: OrderedMap  # of where they are cut and counted
-    map_here: OrderedMap  # of this process, where they are encoded
+    map_here: OrderedMap  # within this process, for encoding
     on_progress: OnProgress
 
 
@@ -187,15 +187,15 @@ def ingest(
 
 
 def _starts_anew(collection: Collection, options: IngestOptions) -> bool:
-    """Whether nothing is kept of what was read: counts are parsed by those who find where blocks
-    begin, and under a given vocabulary nothing is spooled."""
+    """Whether an interrupted ingest must start over: counts are parsed while blocks are cut, and
+    nothing is spooled if the vocabulary is given."""
     return collection.format.counted or options.vocabulary is not None
 
 
 def job_for(
     sources: Sequence[str | Path], collection: Collection, options: IngestOptions
 ) -> Job | None:
-    """What a repeated command is compared by; None where changes of the files cannot be seen."""
+    """What identifies a repeated command; None if changes of the files cannot be detected."""
     if options.tokenizer is not None and options.tokenizer.function is not None:
         load_tokenizer(options.tokenizer.function)
     neither = {"workers", "executor", "scheduler", "overwrite"}  # does the corpus depend on

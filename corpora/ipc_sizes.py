@@ -1,4 +1,4 @@
-"""How much an Arrow IPC file unpacks to, asked of all messages first: Arrow believes what they say.
+"""Unpacked size of an Arrow IPC file, checked first because Arrow trusts what messages claim.
 
 A message is a head, a flatbuffer, and a body of buffers. A packed buffer begins with the size that
 it unpacks to. The numbers of fields are those of Message.fbs and File.fbs in
@@ -21,7 +21,7 @@ _DICTIONARY, _RECORDS = 2, 3  # types of messages
 
 
 class Message(NamedTuple):
-    """A message and where it stands."""
+    """A message and its place in the file."""
 
     head: FlatTable
     n_head: int  # bytes
@@ -38,7 +38,7 @@ class Message(NamedTuple):
 
 
 class FlatTable:
-    """A table of a flatbuffer; ValueError for one that points out of its bytes."""
+    """A table of a flatbuffer; ValueError if it points outside its bytes."""
 
     def __init__(self, data: bytes, place: int) -> None:
         self._data = data
@@ -68,7 +68,7 @@ class FlatTable:
         place += _unpacked("<I", self._data, place)
         n_bytes = _unpacked("<I", self._data, place) * struct.calcsize(form)
         if place + 4 + n_bytes > len(self._data):
-            raise _damaged("a vector that goes on behind the end")
+            raise _damaged("a vector that runs past the end")
         return list(struct.iter_unpack(form, self._data[place + 4 : place + 4 + n_bytes]))
 
     def _place_of(self, field: int) -> int | None:
@@ -97,13 +97,13 @@ def check_ipc_sizes(file: IO[bytes]) -> None:
 
 
 def is_ipc_file(file: IO[bytes]) -> bool:
-    """Whether this is the file format, with a foot that lists all messages, and not a stream."""
+    """Whether this is the file format, whose footer lists all messages, not a stream."""
     file.seek(0)
     return file.read(len(MAGIC)) == MAGIC
 
 
 def messages(file: IO[bytes]) -> Iterator[Message]:
-    """All messages of a file, as its foot lists them, or of a stream; ValueError for damage."""
+    """All messages of a file, as its footer lists them, or of a stream; ValueError for damage."""
     if not is_ipc_file(file):
         yield from _streamed(file)
         return
@@ -112,13 +112,13 @@ def messages(file: IO[bytes]) -> Iterator[Message]:
     file.seek(max(0, n_bytes - tail_bytes))
     n_foot = int.from_bytes(file.read(4), "little")
     if file.read(len(MAGIC)) != MAGIC or n_foot > n_bytes - tail_bytes:
-        raise _damaged("no foot")
+        raise _damaged("no footer")
     file.seek(n_bytes - tail_bytes - n_foot)
     foot = FlatTable.root(file.read(n_foot))
     for place, n_head, _ in (*foot.structs(2, _BLOCK), *foot.structs(3, _BLOCK)):
         message = _message_at(file, _checked(place))
         if message is None:
-            raise _damaged("no message where the foot says")
+            raise _damaged("no message where the footer says")
         yield message._replace(body=place + _checked(n_head))
 
 
@@ -134,7 +134,7 @@ def _message_at(file: IO[bytes], place: int) -> Message | None:
     file.seek(place)
     length = file.read(4)
     n_before = 4
-    if length == _CONTINUATION:  # which old files do without
+    if length == _CONTINUATION:  # missing in old files
         length = file.read(4)
         n_before = 8
     n_head = int.from_bytes(length, "little")
@@ -161,7 +161,7 @@ def n_unpacked(file: IO[bytes], message: Message) -> int:
         if length:
             file.seek(message.body + _checked(offset))
             told = int.from_bytes(file.read(8), "little", signed=True)
-            n_bytes += _checked(length) if told == -1 else _checked(told)  # -1: left as it was
+            n_bytes += _checked(length) if told == -1 else _checked(told)  # -1: not packed
     return n_bytes
 
 
@@ -171,7 +171,7 @@ def _unpacked(form: str, data: bytes, place: int) -> int:
     try:
         (number,) = struct.unpack_from(form, data, place)
     except struct.error as error:
-        raise _damaged("a place behind the end") from error
+        raise _damaged("a place past the end") from error
     return int(number)
 
 

@@ -20,7 +20,7 @@ from sparsetopics.sealed_files import (
 from sparsetopics.transactions import refuse_pending
 
 FILE_NAME = "manifest.json"
-FORMAT_VERSION = 2  # 1 held no digest of itself
+FORMAT_VERSION = 2  # version 1 held no digest of itself
 DOCUMENTS = "documents"
 VECTORS = "vectors"
 KINDS = (DOCUMENTS, VECTORS)
@@ -33,7 +33,7 @@ _WHAT_FOR = {  # said where a corpus of the other kind is asked for
 }
 
 DAMAGE = Refusal(CorpusFormatError, "Ingest again")
-MOST_ROWS_PER_BYTE = 64  # of a shard: an id alone takes longer, however well it is packed
+MOST_ROWS_PER_BYTE = 64  # in a shard: even an id alone, packed well, takes more space
 Group = TypeVar("Group")
 Record = TypeVar("Record")
 Content = TypeVar("Content", bound="HasTotals")
@@ -91,7 +91,7 @@ def load_manifest(
 def check_claim(n_rows: int, n_bytes: int) -> None:
     """ValueError if a shard of ``n_bytes`` is too small to hold ``n_rows``.
 
-    Room is made for as many rows as a manifest claims.
+    Memory is allocated for the number of rows that a manifest claims.
     """
     if n_rows > MOST_ROWS_PER_BYTE * n_bytes:
         raise ValueError(f"{n_rows:,} rows in {n_bytes:,} bytes")

@@ -178,7 +178,7 @@ def _rows_of(whole: DocumentBatch, rows: Any, names: list[str]) -> DocumentRows:
 
 def _canonical(counts: Any) -> csr_array:
     """Sorted, duplicates summed, no zeros, counts as uint32 if whole and else float32."""
-    # Coordinates are summed by the conversion to rows, in the type that they have then.
+    # The conversion to rows adds up duplicates in the current type, so widen it first.
     is_of_rows = not issparse(counts) or counts.format == "csr"
     matrix = csr_array(counts if is_of_rows else _widened(counts), copy=True)
     _check_counts(matrix)
@@ -192,7 +192,7 @@ def _canonical(counts: Any) -> csr_array:
 
 
 def _widened(counts: Any) -> Any:
-    """The sparse matrix with numbers of 64 bits, whole if they are, so that sums are exact."""
+    """The sparse matrix in a 64-bit type, integer if it was, so that sums are exact."""
     kind = counts.dtype.kind
     if kind == "f" or counts.dtype == np.uint64:
         return counts.astype(np.float64)
@@ -202,14 +202,14 @@ def _widened(counts: Any) -> Any:
 def _check_counts(matrix: csr_array) -> None:
     if matrix.dtype.kind not in "biuf":
         raise ShapeError("counts", found=f"type {matrix.dtype}", wanted="real numbers")
-    largest = np.float64(LARGEST_COUNT)  # which float32 would round up
+    largest = np.float64(LARGEST_COUNT)  # float32 would round it up
     bad = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= largest)))
     if len(bad):
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
         raise ShapeError(
             f"counts, row {row}, column {matrix.indices[bad[0]]}",
             found=f"{matrix.data[bad[0]]}",
-            wanted=f"counts of zero or more, {LARGEST_COUNT:,} at most, also where several add up",
+            wanted=f"counts of zero or more, {LARGEST_COUNT:,} at most, also when added up",
         )
 
 

@@ -55,8 +55,8 @@ class OverThreads:
 
 @contextmanager
 def open_map_here(place: Workplace) -> Iterator[OrderedMap]:
-    """Over threads of this process, even if ``place`` has a cluster: for work that takes no longer
-    than to send it. The threads end with the block."""
+    """Map over threads of this process, even if ``place`` has a cluster: for work that is quicker
+    to do than to send. The threads end with the block."""
     if place.executor == "serial":
         yield one_by_one
         return

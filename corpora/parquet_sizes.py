@@ -27,17 +27,17 @@ _HEAD_BYTES = (1 << 8, 1 << 16, 1 << 24)  # to read for a head; statistics may m
 _CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 _UNKNOWN = "unknown"
 _BYTE_ARRAY = 6  # a type: strings
-_DELTA_BYTE_ARRAY = 7  # an encoding: strings by what they share with the one before
+_DELTA_BYTE_ARRAY = 7  # an encoding: each string omits the prefix it shares with the one before
 
 
 class Chunk(NamedTuple):
     """A column of a row group."""
 
-    name: str  # of the column, or of that which it is nested in
+    name: str  # of the column, or of the column that contains it
     start: int  # of its first page, in the file
     n_packed: int  # bytes
     n_values: int
-    codec: str | None  # that its pages are packed with, as Arrow calls it
+    codec: str | None  # Arrow's name for the codec of its pages
     is_nested: bool
     is_of_strings: bool
 
@@ -45,16 +45,16 @@ class Chunk(NamedTuple):
 class Page(NamedTuple):
     """What the head of a page says."""
 
-    place: int  # of what comes after it, in the file
+    place: int  # in the file, of the data after the head
     n_head: int  # bytes of it
     n_packed: int  # bytes after it
     n_unpacked: int
     is_dictionary: bool
-    is_incremental: bool  # strings that begin as the one before
+    is_incremental: bool  # strings that omit a shared prefix
 
 
 class Shared(NamedTuple):
-    """A page with strings that many rows may hold again, though they are stored once."""
+    """A page whose strings are stored once but may occur in many rows."""
 
     page: Page
     codec: str | None
@@ -86,7 +86,7 @@ def check_sizes(file: IO[bytes]) -> dict[str, list[Shared]]:
 
 
 def longest_shared(file: IO[bytes], pages: Iterable[Shared]) -> int:
-    """A bound of the bytes of a string that rows may share; ValueError for damaged pages."""
+    """An upper bound on the bytes of a string that rows may share; ValueError for damaged pages."""
     longest = 0
     for page, codec in pages:
         if page.n_unpacked <= longest:
@@ -110,7 +110,7 @@ def _page_bytes(file: IO[bytes], page: Page, codec: str | None) -> bytes:
 
 
 def _longest_of(dictionary: bytes) -> int:
-    """Each string follows its length, in four bytes."""
+    """The length of the longest string; each is preceded by its length in four bytes."""
     longest = place = 0
     unpack, end = _LENGTH.unpack_from, len(dictionary) - 4
     while place <= end:
@@ -122,7 +122,7 @@ def _longest_of(dictionary: bytes) -> int:
 
 
 def check_ratio(n_unpacked: int, n_packed: int) -> None:
-    """ValueError for more bytes than any data are packed into so few."""
+    """ValueError if so few bytes cannot plausibly unpack to so many."""
     if n_unpacked > max(MOST_UNPACKED, LARGEST_RATIO * n_packed):
         raise ValueError(f"{n_packed:,} bytes that unpack to {n_unpacked:,} or more")
 

@@ -14,7 +14,7 @@ Place: TypeAlias = Path | RemoteFile | ZipMember
 
 
 def open_place(place: Place) -> IO[bytes]:
-    """The bytes as they are stored; OSError for what is no regular file, or cannot be read."""
+    """The bytes as they are stored; OSError if this is not a regular file or cannot be read."""
     return open_regular(place) if isinstance(place, Path) else place.open("rb")
 
 

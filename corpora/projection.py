@@ -98,7 +98,7 @@ class Projection:
         return projection
 
     def check(self, path: Path) -> None:
-        """CorpusFormatError unless the arrays, read from ``path``, fit each other."""
+        """CorpusFormatError unless the arrays, read from ``path``, fit together."""
         shapes = tuple(getattr(self, name).shape for name in _ARRAYS)
         n_columns, n_inputs = (*self.components.shape, 0, 0)[:2]
         wanted = ((n_inputs,), (n_columns, n_inputs), (n_columns,))
@@ -112,7 +112,7 @@ class Projection:
 
 
 class _Settings(msgspec.Struct):
-    """What stands beside the arrays."""
+    """The metadata stored with the arrays."""
 
     whitened: bool
     inputs: tuple[str, ...] | None

@@ -38,7 +38,7 @@ def read_ipc(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pend
 
 
 def text_columns(schema: pa.Schema, options: ReadOptions, where: str) -> Wanted:
-    """The columns of id, label and text, as far as there are any."""
+    """The columns of id, label and text that exist."""
     names = column_names(schema, where)
     positions = find_fields(names, options, where)
     columns = [names[position] for position in positions if position is not None]
@@ -48,7 +48,7 @@ def text_columns(schema: pa.Schema, options: ReadOptions, where: str) -> Wanted:
 def table_blocks(
     pieces: Iterable[Piece], where: str, options: ReadOptions
 ) -> Iterator[Callable[[], TextBlock]]:
-    """Pieces put together to blocks of a good size."""
+    """Join pieces into blocks of a suitable size."""
     together: list[pa.RecordBatch] = []
     n_bytes = first_row = 0
     for piece in pieces:

@@ -19,8 +19,10 @@ from sparsetopics.errors import SourceError
 
 
 def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
-    """A text of null, or none at all, is an empty document; but if no object in the first block
-    of a file has the field, its name is taken to be wrong."""
+    """Read JSON lines; a null or missing text is an empty document.
+
+    If no object in the first block of a file has the field, raises SourceError for a wrong name.
+    """
     for file in files:
         for block in line_blocks(file.path, options.encoding_errors):
             yield partial(_decode, block, options)
@@ -46,7 +48,7 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
             ),
         )
         table.validate(full=True)  # an escaped half of a surrogate pair gives bytes of no text
-    except pa.ArrowInvalid:  # a field given twice among others
+    except pa.ArrowInvalid:  # for example a field given twice
         return None
     needed = [options.id_field, options.label_field]
     lacking = [f for f in needed if f and (f not in types or table[f].null_count)]
@@ -99,7 +101,7 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
 
 
 def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Any]:
-    """The object of a line, in which no field of ours is given twice."""
+    """The object in a line; refuses one that gives a field to be read twice."""
     try:
         record = _parsed(line)
     except ValueError as error:
@@ -114,7 +116,7 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Any]:
 
 
 class _Repetitive(dict[str, Any]):
-    """An object some of whose fields are given twice, of which it has the last."""
+    """An object with fields given twice; it holds the last value of each."""
 
     twice: frozenset[str]
 
@@ -133,7 +135,7 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _parsed(line: bytes) -> Any:
-    """What JSON says; ValueError for anything that is none, or is nested too deeply."""
+    """The value of a JSON text; ValueError if it is not JSON or is nested too deeply."""
     try:
         return _DECODER.decode(line.decode())
     except RecursionError as error:

@@ -71,7 +71,7 @@ class Found(NamedTuple):
     """The files that sources mean."""
 
     files: list[SourceFile]
-    skipped_links: list[Path]  # in folders, that lead out of them or to other folders
+    skipped_links: list[Path]  # in folders, that point outside or to another folder
 
     def say_skipped(self, say: Callable[[str], None]) -> None:
         """Tell a user of links that were not followed."""
@@ -82,7 +82,7 @@ class Found(NamedTuple):
             what = "link that leads" if len(self.skipped_links) == 1 else "links that lead"
             say(
                 f"Skipped {len(self.skipped_links):,} {what} out of the folder or to another "
-                f"folder: {shown}{more}. To read them, name them, or ingest with --follow-links."
+                f"folder: {shown}{more}. To read them, name them as sources or use --follow-links."
             )
 
 
@@ -215,7 +215,7 @@ def _matches(source: Path, found: Found, *, follow_links: bool) -> list[Path]:
 
 
 def _link_on_the_way(match: Path, pattern: Path) -> Path | None:
-    """The first link to a folder that a match lies behind, as ** goes through all folders."""
+    """The first link to a folder on the path of a match, since ** follows such links."""
     n_fixed = pattern.parts.index("**")
     ways = reversed(match.parents[: len(match.parts) - 1 - n_fixed])
     return next((folder for folder in ways if folder.is_symlink()), None)
@@ -229,7 +229,7 @@ def _check_file(path: Path) -> None:
             str(path),
             found=error.strerror or str(error),
             wanted="a file, folder or pattern",
-            hint="Write what it has to say into a file first." if path.exists() else "",
+            hint="Write its content to a file first." if path.exists() else "",
         ) from error
 
 
@@ -238,8 +238,8 @@ def _is_archive(path: Place) -> bool:
 
 
 def _files_in(folder: Path, *, follow_links: bool) -> tuple[list[SourceFile], list[Path]]:
-    """All files of a folder, the members of archives among them, but hidden ones; and the links
-    that were skipped."""
+    """All files of a folder except hidden ones, with the members of archives; and the links that
+    were skipped."""
     paths: list[Path] = []
     skipped: list[Path] = []
     root = folder.resolve()
@@ -251,7 +251,7 @@ def _files_in(folder: Path, *, follow_links: bool) -> tuple[list[SourceFile], li
             if is_link and not follow_links and (is_folder or _leads_out(path, root)):
                 skipped.append(path)
             elif is_folder:
-                if path.resolve() not in above:  # a link to a folder that it lies in has no end
+                if path.resolve() not in above:  # a link to a folder above it never ends
                     waiting.append((path, (*above, path.resolve())))
             elif path.is_file():
                 paths.append(path)
@@ -260,7 +260,7 @@ def _files_in(folder: Path, *, follow_links: bool) -> tuple[list[SourceFile], li
 
 
 def _entries(folder: Path) -> list[tuple[Path, bool]]:
-    """What is in a folder but hidden, and whether it is a link."""
+    """Entries of a folder that are not hidden, and whether each is a link."""
     try:
         with os.scandir(folder) as entries:
             shown = [entry for entry in entries if not entry.name.startswith(".")]
@@ -272,7 +272,7 @@ def _entries(folder: Path) -> list[tuple[Path, bool]]:
 
 
 def _leads_out(link: Path, folder: Path) -> bool:
-    """Whether a link leads to a file that is not in the folder, whose own links are resolved."""
+    """Whether a link points to a file outside ``folder``, a resolved path."""
     return link.is_file() and not link.resolve().is_relative_to(folder)
 
 
@@ -308,6 +308,6 @@ def _taken(
             found, hint = f"{len(files)} files, none of a known format", "Name it with --format."
         if skipped:
             found += f", and {len(skipped)} links such as {skipped[0]} out of the folder"
-            hint = "Use --follow-links to read what links lead to."
+            hint = "Use --follow-links to read what the links point to."
         raise SourceError(source, found=found, wanted="at least one document", hint=hint)
     return taken

@@ -1,8 +1,8 @@
-"""What an ingest leaves when it is stopped, so that the same command goes on from there.
+"""What an interrupted ingest leaves, so that the same command can continue it.
 
 In the workspace of its output (``transactions``):
 
-    job.json         what was asked for, of which files; without it nothing is kept
+    job.json         the options and source files; without it nothing is kept
     tokenizer.json   settings with the phrases that were learned
     spool/           documents that have been counted
     new/             the corpus while it is written
@@ -83,7 +83,7 @@ class WorkFolder(NamedTuple):
 
     @property
     def job(self) -> Job | None:
-        """What a former process was asked for, if it left anything."""
+        """The job of an earlier process, if it left one."""
         return self._read(JOB, Job)
 
     def write(self, name: str, record: Mapping[str, Any]) -> None:
@@ -147,8 +147,8 @@ def _as_json(value: object) -> Any:
 def corpus_output(
     out: str | Path, sources: Sequence[str | Path], other: Path | None, *, overwrite: bool
 ) -> Output:
-    """The corpus folder to make of ``sources`` and ``other``, a corpus whose words or projection
-    are taken; OutputError if it cannot be written there."""
+    """The corpus folder to make from ``sources``, with the words or projection of the corpus
+    ``other``; OutputError if it cannot be written there."""
     inputs = [Path(source) for source in sources if not is_url(source)]
     inputs += [] if other is None else [other]
     return output_folder(out, CORPUS, overwrite=overwrite, inputs=inputs)
@@ -166,10 +166,10 @@ def work_folder(
 ) -> Iterator[WorkFolder]:
     """Yield where to make the corpus, which becomes ``output`` if the block succeeds.
 
-    With a ``job``, what is in it stays if the process is stopped or its cluster is lost, and is
-    there again when the same job comes back; without one, and after an error, all of it goes.
-    ``say`` is told what becomes of what an earlier process left. Raises OutputError if another
-    process is at work there, if another job left something and ``output`` may not be overwritten,
+    With a ``job``, its content stays if the process is stopped or its cluster is lost, so that the
+    same job can continue; without one, and after any other error, all of it is removed. ``say``
+    reports what happens to the work of an earlier process. Raises OutputError if another process is
+    at work there, if another job left something and ``output`` may not be overwritten,
     or if the disk refuses.
     """
     place, out = WorkFolder(output), output.path

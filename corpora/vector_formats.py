@@ -77,7 +77,7 @@ def find_vectors(
     follow_links: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> VectorCollection:
-    """The files that ``sources`` mean, all of one format that has a use for the options.
+    """The files that ``sources`` name, all of one format that has a use for the options.
 
     ``say`` gets a sentence about links that are skipped without ``follow_links``. Raises
     SourceError if a source is missing, of no known format or of another than the first; OptionError

@@ -52,7 +52,7 @@ def restore_images(
     *,
     on_image: Callable[[int, int], None] = lambda n_done, n_images: None,
 ) -> list[Restored]:
-    """Write each image denoised, and beside it a picture of before and after, to a folder.
+    """Write each denoised image, and a before-and-after picture beside it, to a folder.
 
     Raises RunError for a run that is no mixture of patches, OptionError for options that do not go
     together, SourceError for images that cannot be read; nothing is written then.

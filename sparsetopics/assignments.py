@@ -42,7 +42,7 @@ class Assignments(NamedTuple):
         return cls(documents, Responsibilities(*fields))
 
     def check(self, n_topics: int, pending: Sequence[TopicChange], batch_id: int) -> None:
-        """ValueError unless they use so many topics, and patches fit the ``pending`` changes."""
+        """ValueError unless they fit ``n_topics``, and their patches the ``pending`` changes."""
         indptr = self.documents.indptr
         self.responsibilities.check(int(indptr[-1]), n_topics)
         for change in pending:
@@ -79,7 +79,7 @@ class Assignments(NamedTuple):
 
 
 def check_documents(arrays: Arrays, n_columns: int) -> None:
-    """ValueError or KeyError unless documents are among a file's arrays, as ingest makes them."""
+    """ValueError or KeyError unless a file's arrays hold documents as ingest makes them."""
     _documents_in(arrays).check(n_columns)
 
 
@@ -96,9 +96,9 @@ class Patch(NamedTuple):
     responsibilities: Responsibilities  # of their pairs, document after document
 
     def check(self, indptr: IntArray, n_topics: int) -> None:
-        """ValueError unless it fits the documents of ``indptr`` and so many topics."""
+        """ValueError unless it fits the documents of ``indptr`` and ``n_topics``."""
         check_ids(self.documents, len(indptr) - 1, "documents of a patch")
-        require(len(np.unique(self.documents)) == len(self.documents), "a patch has one twice")
+        require(len(np.unique(self.documents)) == len(self.documents), "a patch repeats a document")
         self.responsibilities.check(len(pairs_of(indptr, self.documents)), n_topics)
 
 
@@ -110,11 +110,11 @@ class TopicChange(NamedTuple):
     n_topics: int  # afterwards
 
     def check(self, n_before: int, n_batches: int) -> None:
-        """ValueError unless it fits so many topics and batches; patches need their documents."""
+        """ValueError unless it fits these sizes; patches need their documents to be checked."""
         require(self.n_topics > 0, f"{self.n_topics} topics after a move")
         check_ids(self.new_topics, self.n_topics, "new numbers of topics", lowest=-1)
         require(len(self.new_topics) == n_before, f"new numbers of {len(self.new_topics)} topics")
-        require(set(self.patches) <= set(range(n_batches)), "patches of batches that are not there")
+        require(set(self.patches) <= set(range(n_batches)), "patches of missing batches")
 
 
 def overlaid(found: Responsibilities, indptr: IntArray, patch: Patch) -> Responsibilities:

@@ -75,10 +75,10 @@ class DocumentBatch:
         return cls(arrays["indptr"], arrays["word_ids"], arrays["word_counts"])
 
     def check(self, n_words: int) -> None:
-        """ValueError unless a file's arrays keep what ingest promises, with so many words."""
+        """ValueError unless a file's arrays are what ingest writes, with ``n_words`` words."""
         check_fields(DocumentBatch, self.to_arrays())
         check_ids(self.word_ids, n_words, "word ids")
-        require(self.indptr.ndim == 1 and len(self.indptr) > 0, "documents do not begin")
+        require(self.indptr.ndim == 1 and len(self.indptr) > 0, "starts of documents are missing")
         check_starts(self.indptr, self.n_docs, self.n_pairs, "documents")
         documents = np.repeat(np.arange(self.n_docs), np.diff(self.indptr))
         pairs = documents * n_words + self.word_ids
@@ -201,7 +201,7 @@ class VectorBatch:
         return cls(arrays["values"])
 
     def check(self, n_columns: int) -> None:
-        """ValueError unless a file's array keeps what ingest promises, with so many columns."""
+        """ValueError unless a file's array is what ingest writes, with ``n_columns`` columns."""
         check_fields(VectorBatch, self.to_arrays())
         is_table = self.values.ndim == 2 and self.values.shape[1] == n_columns
         require(is_table, f"vectors have shape {self.values.shape}")

@@ -76,7 +76,7 @@ KINDS: Mapping[str, type[Any]] = {
     )
 }
 
-# What decoding and checking raise for a file that is well formed, but holds something else.
+# Errors of decoding and checking a file that is well formed but has the wrong content.
 UNSOUND = (
     *(ValueError, TypeError, LookupError, AttributeError, StopIteration, AssertionError),
     *(ArithmeticError, RuntimeError, MemoryError),
@@ -86,9 +86,9 @@ _Field = tuple[str, Any]
 
 
 def write_checkpoint(path: Path, value: Any, tie: str) -> None:
-    """``value`` with all that it holds, but for arrays that the memo has in files.
+    """Write ``value`` and all that it holds, except arrays that the memo has in files.
 
-    ``tie`` is that of the run's plan.
+    ``tie`` is the one in the run's plan.
     """
     arrays: Arrays = {}
     tree = {
@@ -104,7 +104,7 @@ def write_checkpoint(path: Path, value: Any, tie: str) -> None:
 
 
 def read_checkpoint(path: Path, memo: Memo, tie: str) -> Any:
-    """What was written; RunError if it is damaged, of another version or of another run."""
+    """Read a checkpoint; RunError if it is damaged, of another version or of another run."""
     try:
         with zipfile.ZipFile(path) as file:
             tree = parse_json(read_member(file, TREE))
@@ -117,7 +117,7 @@ def read_checkpoint(path: Path, memo: Memo, tie: str) -> Any:
 
 
 def _check_origin(path: Path, tree: Mapping[str, Any], tie: str) -> None:
-    """RunError unless the file is of this run, in the format that is written here."""
+    """RunError unless the file belongs to this run and has the current format."""
     version = tree.get("format_version")
     if version != FORMAT_VERSION:
         raise RunError(
@@ -136,7 +136,7 @@ def _check_origin(path: Path, tree: Mapping[str, Any], tie: str) -> None:
 
 
 def damaged(path: Path, error: Exception) -> RunError:
-    """What to tell of a file that is not what training wrote."""
+    """The error for a file that is not as training wrote it."""
     text = " ".join(str(error).split()) or type(error).__name__
     return RunError(
         str(path),

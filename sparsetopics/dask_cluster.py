@@ -35,9 +35,9 @@ LOCAL_SETTINGS: dict[str, Any] = {  # of a cluster that is started here
     "distributed.deploy.lost-worker-timeout": "1 hour",  # until which a busy machine restarts one
 }
 CONNECTED = "running"  # status of a client
-LOGGERS = ("asyncio", "distributed", "tornado")  # that tell of a lost scheduler at length
+LOGGERS = ("asyncio", "distributed", "tornado")  # these log tracebacks about a lost scheduler
 NO_WORKER_SECONDS = 0.2  # between two looks whether there is a worker
-SCHEDULER_VARIABLE = "DASK_SCHEDULER_ADDRESS"  # which every client of Dask obeys
+SCHEDULER_VARIABLE = "DASK_SCHEDULER_ADDRESS"  # read by every Dask client
 SETTINGS = {"distributed.admin.large-graph-warning-threshold": "64 GB"}  # a model is no graph
 # Of a task that fails for another reason, such as a shared disk that lags behind; what is wrong
 # with data or options is so wherever it is tried.
@@ -59,8 +59,8 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
     """The cluster of ``place`` or of the environment, or else one of processes of this machine,
     with one thread each.
 
-    Whoever answers as the scheduler can run code in this process, so the address never comes from
-    a file. Certificates for ``tls://`` are those of Dask's own configuration. Raises OptionError
+    A process that answers as the scheduler can run code here, so the address never comes from a
+    file. Dask's own configuration names the certificates for ``tls://``. Raises OptionError
     if Dask is not installed, ClusterError if no scheduler answers.
     """
     try:
@@ -83,7 +83,7 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
         n_workers=place.workers,
         threads_per_worker=1,
         memory_limit=0,  # who trains knows how much the collection takes
-        dashboard_address="127.0.0.1:0",  # any port, but none that other machines reach
+        dashboard_address="127.0.0.1:0",  # any free port, hidden from other machines
         silence_logs=logging.CRITICAL,  # what Dask mends itself
     )
     with (
@@ -96,7 +96,7 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
 
 
 def chosen_scheduler(place: Workplace) -> str | None:
-    """The address that was given, else that of the environment; None for a cluster of our own."""
+    """The given address, else that of the environment; None to start a local cluster."""
     if place.executor != "dask":
         return None
     return place.scheduler or os.environ.get(SCHEDULER_VARIABLE) or None
@@ -104,7 +104,7 @@ def chosen_scheduler(place: Workplace) -> str | None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask from logging tracebacks of what is raised here as one line."""
+    """Keep Dask from logging tracebacks of errors that we report in one line."""
     names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in LOGGERS]
     loggers = {name: logging.getLogger(name) for name in names}
     levels = {name: logger.level for name, logger in loggers.items()}
@@ -130,14 +130,14 @@ def started(start: Callable[[], Any]) -> Any:
 
 
 def _connected(client: Any, address: str) -> Any:
-    if ":" not in address.rpartition("//")[2]:  # Dask would wait for it, and then fail otherwise
+    if ":" not in address.rpartition("//")[2]:  # else Dask waits, then fails with another error
         raise ClusterError(address, found="no port", wanted="an address such as tcp://head:8786")
     try:
         return started(partial(client, address, timeout=CONNECT_SECONDS, set_as_default=False))
-    except (TypeError, RuntimeError) as error:  # what Dask says of settings that do not fit
+    except (TypeError, RuntimeError) as error:  # Dask's errors for settings that do not fit
         raise ClusterError(
             address,
-            found=f"settings of Dask that do not fit ({error})",
+            found=f"Dask settings that do not fit ({error})",
             wanted="those of the scheduler",
             hint="tls:// needs certificates: see docs/how-to/clusters.md.",
         ) from error
@@ -238,10 +238,10 @@ class Cluster:
         return chosen.address, sum(worker.n_threads for worker in workers)
 
     def tell_all(self, function: Callable[[], None]) -> None:
-        """Run ``function`` in every worker that is there and soon done with it.
+        """Run ``function`` in every worker that is there and finishes it soon.
 
-        Nothing is raised, and nothing waited for, if the scheduler is lost: an error that ends the
-        block says so.
+        If the scheduler is lost, this neither raises nor waits: the error that ends the block says
+        so.
         """
         if self._client.status != CONNECTED:
             return
@@ -326,26 +326,26 @@ class Cluster:
 
 @contextmanager
 def _scheduler_errors(client: Any) -> Iterator[None]:
-    """Turn what Dask raises where the scheduler is lost into a ClusterError."""
+    """Turn what Dask raises when the scheduler is lost into a ClusterError."""
     from concurrent.futures import CancelledError
 
     try:
         yield
-    except (TimeoutError, SparsetopicsError):  # the first is an OSError, but not of a connection
+    except (TimeoutError, SparsetopicsError):  # TimeoutError is an OSError, but no lost connection
         raise
     except (CancelledError, OSError) as error:
         raise _lost(error) from error
     except Exception as error:
         if client.status == CONNECTED:
             raise
-        raise _lost(error) from error  # a closed client has errors of no kind of their own
+        raise _lost(error) from error  # a closed client raises any kind of error
 
 
 def _lost(error: Exception) -> ClusterError:
     return ClusterError(
         "the Dask cluster",
-        found=f"its scheduler lost ({type(error).__name__})",
-        wanted="one that stays",
+        found=f"no connection to its scheduler ({type(error).__name__})",
+        wanted="a running scheduler",
     )
 
 

@@ -33,7 +33,7 @@ class SparseDocumentCounts(NamedTuple):
     values: FloatArray  # (n_entries,)
 
     def check(self, like: DocumentCounts) -> None:
-        """ValueError unless kernels may read a file's arrays for the words and topics of others."""
+        """ValueError unless kernels can safely use a file's arrays with these words and topics."""
         check_own_fields(self)
         check_like(self.counts, like.counts, "documents of topics")
         require(self.counts.min(initial=0.0) >= 0.0, "documents of topics below zero")

@@ -46,7 +46,7 @@ class DocumentItems:
         return cls(DocumentBatch.from_arrays({name: arrays[PREFIX + name] for name in names}))
 
     def check(self, n_columns: int) -> None:
-        """ValueError unless a file's arrays keep what ingest promises, with so many words."""
+        """ValueError unless a file's arrays are what ingest writes, with so many words."""
         self.values.check(n_columns)
 
     def take(self, items: NDArray[Any]) -> DocumentItems:

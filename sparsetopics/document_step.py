@@ -48,7 +48,7 @@ def fit_documents(
     chunks = cut_blocks(batch.indptr, CHUNK_ENTRIES // n_slots)
     if former is None:
         former = DocumentTopics.unknown(batch.n_docs)
-    if len(former.starts) != batch.n_docs + 1:  # kernels read as many rows as there are documents
+    if len(former.starts) != batch.n_docs + 1:  # kernels read one row per document
         known = f"those of {len(former.starts) - 1:,} documents"
         raise ShapeError("former topics", found=known, wanted=f"those of {batch.n_docs:,}")
     parts = [

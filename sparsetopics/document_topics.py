@@ -22,7 +22,7 @@ class DocumentTopics(NamedTuple):
     counts: Float32Array  # (n_entries,)  positive
 
     def check(self, n_topics: int) -> None:
-        """ValueError unless kernels may read a file's arrays for so many topics."""
+        """ValueError unless kernels can safely use a file's arrays with ``n_topics`` topics."""
         check_own_fields(self)
         check_rows(*self, n_topics, "topics of documents")
         documents = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))

@@ -15,7 +15,7 @@ def save(self: fitting.Estimator, path: str | Path, *, overwrite: bool = False) 
     Raises UnfittedError before ``fit``, OutputError if ``path`` exists, unless ``overwrite``, or
     cannot be written.
     """
-    # Imported here, as an estimator that is never saved need not wait for them.
+    # Imported here so that estimators that are never saved load faster.
     from sparsetopics.outputs import output_folder, written
     from sparsetopics.own_folders import RUN
     from sparsetopics.stored_models import save_any_run

@@ -62,7 +62,7 @@ def open_executor(workers: int) -> Iterator[Executor]:
 
 @contextmanager
 def open_threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
-    """A pool whose threads end with the block; after an error, without what they have not begun."""
+    """A pool whose threads end with the block, which cancels tasks that have not begun."""
     pool = ThreadPoolExecutor(n_threads)
     try:
         yield pool

@@ -86,9 +86,9 @@ class KdTree:
         return nodes[np.argsort(self._children[nodes], kind="stable")]
 
     def divide_again(self, nodes: IntArray) -> None:
-        """Divide what another tree of the same items ``divided``, so that numbers are the same.
+        """Divide the nodes that another tree of the same items ``divided``, in the same order.
 
-        Raises ValueError if it did not.
+        The nodes then have the same numbers. Raises ValueError if ``nodes`` are not such a list.
         """
         n_built = (self.n_nodes - 1) // 2
         check_ids(nodes, 2 * self.n_items, "divided nodes")

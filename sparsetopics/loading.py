@@ -52,7 +52,7 @@ OPTION_PATHS: Mapping[str, tuple[str, ...]] = {
 
 
 class Batching(msgspec.Struct):
-    """What stands among the options of a run and decides nothing about the model's kind."""
+    """Options of a run that have no influence on the kind of model."""
 
     batches: PositiveSize | None = None
 
@@ -74,7 +74,7 @@ def load(path: str | Path) -> AnyEstimator:
 
 
 def _check_options(run: Run | MixtureRun) -> None:
-    """RunError unless the options of a run are those of training; some may be left out."""
+    """RunError unless a run's options are training options; some may be missing."""
     where = f"{run.path / SETTINGS_FILE}, options"
     options = {"n_topics": run.model.n_topics, **run.settings.get("options", {})}
     decoded(options, TrainingOptions, where, DAMAGE)

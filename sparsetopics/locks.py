@@ -1,4 +1,4 @@
-"""A lock in a file, which goes with the process that holds it."""
+"""A file lock that is released when the process that holds it ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def alone_at(output: Path, lock: Path, doing: str) -> Iterator[None]:
     """Hold the lock of the file ``lock``, which is made if it is missing.
 
     Raises OutputError about ``output`` if another process holds it; ``doing`` says what that
-    process does. The lock of a process that is killed is free again.
+    process does. If a process is killed, its lock is released.
     """
     with lock.open("a+b") as file:
         if not _taken(file, lock):
@@ -39,7 +39,7 @@ def alone_at(output: Path, lock: Path, doing: str) -> Iterator[None]:
 
 
 def _taken(file: BinaryIO, path: Path) -> bool:
-    """Whether the lock is ours now, and its file is still the one in the folder."""
+    """Try to take the lock; whether that worked and its file is still in the folder."""
     if sys.platform != "win32":
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -51,7 +51,7 @@ def _taken(file: BinaryIO, path: Path) -> bool:
 
 
 def _holder(file: BinaryIO) -> str:
-    """The number of the process that holds the lock, if the file tells it."""
+    """The id of the process that holds the lock, as a phrase; "" if the file has none."""
     file.seek(0)
     pid = file.read(_LONGEST_PID)
     return f" ({pid.decode()})" if pid.isdigit() else ""

@@ -24,7 +24,7 @@ _DIRECTORY_BYTES = 4096  # more than the directory of a file of a few arrays tak
 _NAME = re.compile(r"memo-(\d{8,18})\.npz")
 
 Arrays = Mapping[str, NDArray[Any]]
-Check = Callable[[Arrays], None]  # raises ValueError, KeyError or TypeError for others
+Check = Callable[[Arrays], None]  # raises ValueError, KeyError or TypeError if unsound
 
 
 class StoredArrays(Protocol):
@@ -69,8 +69,8 @@ class Memo:
         return OnDisk(path, self, is_own=True)
 
     def adopt(self, name: str, size: int, digest: str) -> StoredArrays:
-        """What a process before this one kept in a file of ``size`` bytes, whose directory has
-        the ``digest``; RunError if not."""
+        """Arrays that an earlier process kept in a file; RunError unless it has ``size`` bytes and
+        its directory the ``digest``."""
         path = self._folder / str(name)
         if not _NAME.fullmatch(path.name) or path.parent != self._folder:  # or it is removed later
             raise RunError(str(path), found=f"{name!r}", wanted="a file that the memo has written")
@@ -131,7 +131,7 @@ class InMemory:
     memo: Memo
 
     def load(self, check: Check) -> Arrays:
-        """Made by this process, or checked when it took up what another has left."""
+        """The arrays, which this process made, or checked when it resumed training."""
         return self.arrays
 
     def discard(self) -> None:
@@ -144,7 +144,7 @@ class OnDisk:
 
     path: Path
     memo: Memo
-    is_own: bool  # written by this process, which need not doubt it
+    is_own: bool  # written by this process, so no check is needed
 
     def load(self, check: Check) -> Arrays:
         try:
@@ -161,7 +161,7 @@ class OnDisk:
         return arrays
 
     def stamp(self) -> dict[str, int | str]:
-        """Size of the file, and SHA-256 of its end, where the checksums of all its arrays stand."""
+        """Size of the file, and SHA-256 of its end, which has the checksums of all its arrays."""
         with self.path.open("rb") as file:
             n_bytes = file.seek(0, os.SEEK_END)
             file.seek(max(0, n_bytes - _DIRECTORY_BYTES))

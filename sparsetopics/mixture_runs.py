@@ -50,7 +50,7 @@ class MixtureRecord(RunRecord, kw_only=True):
 
 
 class WordMixtureRecord(MixtureRecord, kw_only=True):
-    """The same of a mixture of documents."""
+    """What ``model.json`` holds of a mixture of documents."""
 
     n_words: PositiveSize
     vocabulary_fingerprint: str

@@ -136,9 +136,9 @@ class NodeSource:
         return NodeRecord(self.outer, self.tree.divided)
 
     def restore(self, record: NodeRecord) -> None:
-        """Take up where a source of the same items was, from the beginning.
+        """Restore the nodes that another source of the same items had, from a new tree.
 
-        Raises RunError if that is not where it can be.
+        Raises RunError if the tree of these items cannot have such nodes.
         """
         try:
             self.tree.divide_again(record.divided)

@@ -21,8 +21,8 @@ def refuse(option: str, found: object, wanted: str, hint: str = "") -> NoReturn:
 
 
 def check_size(option: str, value: int | None, least: int, unit: str = "") -> None:
-    """OptionError unless a whole number, if it is given, is at least ``least`` and what kernels
-    can count."""
+    """OptionError if a whole number is given that is below ``least`` or too large for kernels to
+    count."""
     if value is None or least <= value <= MOST:
         return
     lowest = f"at least {least}" if least else "0 or more"

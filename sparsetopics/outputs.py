@@ -1,4 +1,4 @@
-"""Where a command writes: checked before any work, and replaced only by something whole."""
+"""Where a command writes: checked before any work, replaced only by complete output."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class FolderKind(NamedTuple):
     """A kind of folder that commands make, and may replace."""
 
     noun: str  # with its article
-    stranger: Callable[[Path], str]  # what in a folder is not of this kind, as a phrase; or ""
+    stranger: Callable[[Path], str]  # names what is not of this kind in a folder, or ""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A path to write, which was found to be free or replaceable when this was made."""
+    """A path to write, checked to be free or replaceable."""
 
     path: Path  # as the user gave it
     place: Path  # the same, absolute and without links
@@ -32,7 +32,7 @@ class Output:
 
     @property
     def workspace(self) -> Workspace:
-        """Where it is made."""
+        """The workspace in which the output is made."""
         return Workspace.beside(self.place)
 
     @property
@@ -60,7 +60,7 @@ class Output:
         if place.is_dir():
             raise OutputError(str(self.path), found="a folder", wanted="a file name to write to")
         if not place.is_file() or place.is_symlink():
-            found = f"{place.name}, which is no regular file"
+            found = f"{place.name}, which is not a regular file"
             raise OutputError(str(self.path), found=found, wanted="a new path")
 
     def _check_folder(self, place: Path, kind: FolderKind) -> None:
@@ -115,7 +115,7 @@ def _output(path: Path, kind: FolderKind | None, overwrite: bool, inputs: Iterab
 
 
 def refuse_inputs(path: Path, inputs: Iterable[Path]) -> None:
-    """Raise OutputError if the output ``path`` is, holds or lies in an input."""
+    """Raise OutputError if the output ``path`` is, contains or lies inside an input."""
     place = Path(os.path.realpath(path))
     for given in inputs:
         read = Path(os.path.realpath(given))
@@ -131,8 +131,9 @@ def refuse_inputs(path: Path, inputs: Iterable[Path]) -> None:
 def written(output: Output) -> Iterator[Path]:
     """Yield a scratch path that becomes the output if the block succeeds and vanishes if not.
 
-    Of a folder it is an empty folder, of a file a path; files beside that go along. Raises
-    OutputError if another process writes there or the disk refuses; the old output stays then.
+    For a folder, the scratch path is an empty folder; for a file, it is free, and files beside it
+    become files beside the output. Raises OutputError if another process writes there or the disk
+    refuses; the old output then stays.
     """
     with written_together([output]) as (scratch,):
         yield scratch
@@ -157,7 +158,7 @@ def written_together(outputs: Sequence[Output]) -> Iterator[list[Path]]:
 
 @contextmanager
 def claimed(outputs: Sequence[Output]) -> Iterator[None]:
-    """Hold the workspaces of ``outputs``, which are made if they are missing."""
+    """Hold the workspaces of ``outputs``; make those that are missing."""
     with ExitStack() as stack:
         for output in sorted(outputs, key=lambda output: output.place):
             stack.enter_context(refusing(output.path))
@@ -166,14 +167,14 @@ def claimed(outputs: Sequence[Output]) -> Iterator[None]:
 
 
 def publish(outputs: Sequence[Output]) -> None:
-    """Put what stands in the workspaces in its places; OutputError if those were taken since."""
+    """Move outputs from their workspaces into place; OutputError if a place was taken since."""
     first, *others = [(output.workspace, _names(output)) for output in outputs]
     workspace, names = first
     workspace.commit(names, others)
 
 
 def _names(output: Output) -> list[str]:
-    """What to put in place, the output itself last: it opens the files beside it."""
+    """Names to put in place, the output last, since its readers need the files beside it."""
     names = [path.name for path in output.workspace.new.iterdir() if path != output.scratch]
     names = [*sorted(names), output.place.name]
     for name in names:

@@ -21,7 +21,7 @@ _BEFORE_AFTER = "-before-after.png"
 
 
 def _named(noun: str, known: re.Pattern[str], record: str, key: str) -> FolderKind:
-    """Folders of files with known names; ``record`` is JSON that has ``key``."""
+    """Folders of files with known names; the file ``record`` is JSON that has ``key``."""
 
     def stranger(folder: Path) -> str:
         if not _has_key(folder / record, key):
@@ -40,7 +40,7 @@ def _has_key(path: Path, key: str) -> bool:
 
 
 def _other_than(folder: Path, noun: str, is_own: Callable[[Path], bool]) -> str:
-    """What in the folder is not its own, as a phrase."""
+    """A phrase that names what does not belong in the folder, or ""."""
     for path in sorted(folder.iterdir()):
         if not is_own(path):
             return f"{path.name}, which is not part of {noun},"

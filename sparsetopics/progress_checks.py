@@ -1,8 +1,8 @@
-"""Whether training may go on from what a checkpoint holds: all parts sound, and of one size.
+"""Check that training can continue from a checkpoint: all parts sound and of matching sizes.
 
-Files are read with types alone; what they hold must also fit the data and the options. The last
-word has the ELBO: computed anew it is the one that was written down, so it is a finite number, and
-whatever it is made of can be computed with.
+Reading a file checks only types; the values must also fit the data and the options. Finally the
+ELBO is recomputed and must equal the recorded one. It is then finite, and so is everything that it
+is computed from.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sparsetopics.options import TrainingOptions
 from sparsetopics.soundness import check_close, require
 from sparsetopics.statistics import Statistics
 
-if TYPE_CHECKING:  # it needs this module itself
+if TYPE_CHECKING:  # that module imports this one
     from sparsetopics.training import LapInfo, Progress
 
 LONGEST = 1e10  # seconds of training
@@ -44,10 +44,10 @@ def check_progress(
     options: TrainingOptions,
     rng: np.random.Generator,
 ) -> None:
-    """ValueError, or another error of Python's, unless training goes on from ``progress``.
+    """ValueError, or another built-in error, unless training can continue from ``progress``.
 
-    Its numbers are known to be finite, and it has the documents of batches in memory. ``rng`` is of
-    the kind that training draws from.
+    Its numbers are known to be finite, and it has the documents of batches in memory. ``rng`` is a
+    generator of the kind that training uses.
     """
     course, prior = progress.course, progress.prior
     _check_course(course, prior.allocation.n_topics)
@@ -76,9 +76,9 @@ def checked_elbo(
     options: TrainingOptions,
     n_laps: int,
 ) -> float:
-    """The ELBO in nats of a ``learner``'s state after so many laps.
+    """The ELBO in nats of a ``learner``'s state after ``n_laps`` laps.
 
-    ValueError, or another error of Python's, unless state and prior are sound.
+    ValueError, or another built-in error, unless state and prior are sound.
     """
     _check_prior(prior, source, options, n_laps)
     learner.check(state, nothing_under(prior), source)
@@ -89,7 +89,7 @@ def checked_elbo(
 
 
 def nothing_under(prior: Prior) -> Statistics:
-    """Statistics of no data, for as many topics."""
+    """Statistics of no data, for the number of topics in ``prior``."""
     terms = prior.allocation.zero_terms()
     return Statistics(prior.likelihood.zeros(terms.n_topics), terms)
 
@@ -126,24 +126,24 @@ def _check_course(course: tuple[LapInfo, ...], n_topics: int) -> None:
     laps = [info.lap for info in course]
     require(laps == list(range(1, len(laps) + 1)) != [], "laps that do not follow each other")
     require(all(0.0 <= info.seconds < LONGEST for info in course), "laps without a time")
-    require(course[-1].n_topics == n_topics, "other topics than after the last lap")
+    require(course[-1].n_topics == n_topics, "a number of topics other than that of the last lap")
 
 
 def _check_rng(state: Mapping[str, Any], rng: np.random.Generator) -> None:
-    """Numpy takes it, as it is, and it will draw what is not always the same."""
+    """ValueError unless numpy accepts the state and draws are not always the same."""
     own = type(rng.bit_generator)()
     own.state = dict(state)
     require(own.state == state, "another random generator")
     if isinstance(own, np.random.PCG64):
-        require(state["state"]["inc"] % 2 == 1, "a random generator that stands still")
+        require(state["state"]["inc"] % 2 == 1, "a random generator with an even increment")
 
 
 def _check_growth(record: Any, state: Any, source: Source, options: TrainingOptions) -> None:
-    """But for what only the tree knows, when it is made again."""
+    """Check the record, except for what only the rebuilt tree can tell."""
     require(isinstance(record, GrowerRecord), "no record of growth")
     assert isinstance(state, GrownState), "checked"
     has_tree = options.tree_tolerance != 0.0
-    require(has_tree == (record.nodes is not None), "a tree, or none, where options say otherwise")
+    require(has_tree == (record.nodes is not None), "a tree, or none, contrary to the options")
     if state.found is not None:
         n_rows = source.n_docs if record.nodes is None else len(record.nodes.outer)
         state.found.check(n_rows, state.total.components.n_topics)

@@ -18,7 +18,7 @@ _KINDS = {
 
 def open_regular(path: Path) -> IO[bytes]:
     """Open for reading; raises what ``check_regular`` does."""
-    check_regular(path)  # first, as opening a pipe waits for a writer
+    check_regular(path)  # first, because opening a pipe waits for a writer
     return path.open("rb")
 
 

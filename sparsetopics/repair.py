@@ -16,15 +16,15 @@ from sparsetopics.transactions import JOB, Workspace
 class Repaired(NamedTuple):
     """What was done about an output."""
 
-    was_completed: bool  # it was committed, and is in its place now
+    was_completed: bool  # it was committed and is now in place
     was_cleared: bool  # an unfinished output was removed
-    continued_by: str  # what continues the work that is kept: a command, as words, or ""
+    continued_by: str  # the command that continues kept work, or ""
 
 
 def repair(path: Path) -> Repaired:
-    """Move what was committed at ``path`` to its place, and clear what was not.
+    """Move committed output at ``path`` into place, and clear uncommitted output.
 
-    An interrupted training and an interrupted ingest stay, since their commands go on with them.
+    Interrupted training or ingest stays, since a command can continue it.
     Raises OutputError if nothing is at ``path``, if another process works there, or if the disk
     refuses.
     """

@@ -24,7 +24,7 @@ class Responsibilities(NamedTuple):
     shares: Float32Array  # (n_entries,)
 
     def check(self, n_pairs: int, n_topics: int) -> None:
-        """ValueError unless kernels may read a file's arrays for so many pairs and topics."""
+        """ValueError unless kernels can safely use a file's arrays with these sizes."""
         check_own_fields(self)
         check_rows(*self, n_topics, "responsibilities", largest=LARGEST_SHARE)
         n_rows = len(self.starts) - 1

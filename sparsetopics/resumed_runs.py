@@ -29,13 +29,13 @@ from sparsetopics.sealed_files import PositiveSize, decoded
 from sparsetopics.trained_runs import RunHooks, RunResult, go_on, task_of
 from sparsetopics.training_folder import clear_finished, is_training, old_training
 
-_LOG = logging.getLogger(__name__)  # whose warnings go to stderr
+_LOG = logging.getLogger(__name__)  # its warnings go to stderr
 
 Watch = Callable[[TrainingOptions], AbstractContextManager[RunHooks]]
 
 
 class FinishedLap(msgspec.Struct):
-    """What the last line of a trace says."""
+    """The last line of a trace."""
 
     lap: PositiveSize
     elbo_per_token: float
@@ -58,10 +58,10 @@ def resume_run(
     scheduler: str | None = None,
     watch: Watch = lambda options: nullcontext(RunHooks()),
 ) -> Resumed:
-    """Train on from the last lap that was kept, to ``laps`` or as many as were asked for.
+    """Continue from the last lap that was kept, up to ``laps`` or the number in the plan.
 
     Apart from times, the run is what it would have been without the interruption. ``workers`` and
-    ``executor`` are those of before unless they are given. ``scheduler`` is never taken from the
+    ``executor`` are unchanged unless they are given. ``scheduler`` is never taken from the
     run, because the process that answers there can run code here. Without an address, given or in
     DASK_SCHEDULER_ADDRESS, a run that Dask trained continues with processes of this machine, and a
     warning says so. ``watch`` makes the hooks. Raises RunError if ``run`` is no run, if its state
@@ -92,14 +92,14 @@ def resume_run(
 
 
 def _warn_of_local_cluster(place: Workplace, executor: ExecutorName | None) -> None:
-    """Say where a run goes on whose cluster nobody has named again."""
+    """Say where a run continues if its cluster was not named again."""
     if executor is not None or place.executor != "dask":
         return
     from sparsetopics.dask_cluster import chosen_scheduler
 
     if chosen_scheduler(place) is None:
         _LOG.warning(
-            "--workers %d: processes of this machine work. Repeat --scheduler to use its cluster.",
+            "--workers %d: using processes on this machine. Repeat --scheduler to use the cluster.",
             place.workers,
         )
 

@@ -30,7 +30,7 @@ from sparsetopics.sealed_files import (
 )
 from sparsetopics.tensor_files import read_tensors
 
-FORMAT_VERSION = 2  # 1 held no digests
+FORMAT_VERSION = 2  # version 1 held no digests
 SETTINGS_FILE = "model.json"
 ARRAYS_FILE = "model.safetensors"
 TRACE_FILE = "trace.jsonl"
@@ -60,7 +60,7 @@ class CorpusFacts(msgspec.Struct):
 
 
 class Versions(msgspec.Struct):
-    """The release that wrote a run; its libraries stand beside it."""
+    """The release that wrote a run; the versions of libraries are beside it."""
 
     sparsetopics: str
 
@@ -111,7 +111,7 @@ def write_run(
         "versions": _versions(),
         "files": [entry.to_json() for entry in listed],
     }
-    content = known | dict(settings) | known  # facts stand first and win
+    content = known | dict(settings) | known  # facts come first and win
     write_sealed(folder / SETTINGS_FILE, content, indent=2)
 
 
@@ -139,9 +139,9 @@ def load_settings(
 
 
 def file_entry(path: Path, settings: Mapping[str, Any], name: str) -> FileEntry:
-    """What ``settings``, which were read from ``path``, say of a file beside it.
+    """The entry in ``settings``, read from ``path``, for a file beside it.
 
-    Raises RunError if they say nothing.
+    Raises RunError if there is none.
     """
     for entry in decoded(settings["files"], list[FileEntry], f"{path}, files", DAMAGE):
         if entry.file == name:
@@ -150,7 +150,7 @@ def file_entry(path: Path, settings: Mapping[str, Any], name: str) -> FileEntry:
 
 
 def check_file(folder: Path, settings: Mapping[str, Any], name: str) -> Path:
-    """The path of a file of a run; RunError unless it is as ``settings`` say."""
+    """The path of a file of a run; RunError unless it matches its entry in ``settings``."""
     file_entry(folder / SETTINGS_FILE, settings, name).check(folder, DAMAGE)
     return folder / name
 

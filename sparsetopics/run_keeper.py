@@ -17,7 +17,7 @@ from sparsetopics.soundness import check_fields, check_finite, require
 from sparsetopics.training import LapInfo, Progress
 from sparsetopics.training_folder import TrainingFolder
 
-SCORE = "heldout_log_likelihood_per_token"  # of a lap, beside what training tells
+SCORE = "heldout_log_likelihood_per_token"  # of a lap, added to what training reports
 COST = 0.1  # of the time between two checkpoints that the second may take, if nobody says how often
 
 
@@ -40,20 +40,20 @@ class RunKeeper:
         self.seconds_before = 0.0  # of processes before this one
         self._folder = folder
         self._every = every
-        self._tie = tie  # of a checkpoint to its plan
+        self._tie = tie  # between a checkpoint and its plan
         self._due = 0.0  # by the clock
 
     def resume(
         self, source: Source, memo: Memo, check: Callable[[Progress], None]
     ) -> Progress | None:
-        """What the folder has kept; RunError if that is damaged, or ``check`` refuses it."""
+        """The progress that the folder has kept; RunError if damaged or refused by ``check``."""
         path = self._folder.checkpoint
         if not path.exists():
             memo.drop_strangers()
             return None
         kept = read_checkpoint(path, memo, self._tie)
         try:
-            with np.errstate(all="ignore"):  # what is not finite is refused
+            with np.errstate(all="ignore"):  # values that are not finite are refused
                 progress, trace = _taken_up(kept, source, check)
         except UNSOUND as error:
             raise damaged(path, error) from error
@@ -98,7 +98,7 @@ def _taken_up(
     beside = [set(entry) - set(LapInfo._fields) for entry in trace]
     require(all(names == {SCORE} for names in beside), "a trace of something else")
     scores = [entry[SCORE] for entry in trace]
-    require(all(isinstance(score, float | None) for score in scores), "scores that are no numbers")
+    require(all(isinstance(score, float | None) for score in scores), "scores that are not numbers")
     told = [lap | {SCORE: score} for lap, score in zip(laps, scores, strict=True)]
     return progress, told
 

@@ -74,13 +74,13 @@ class RunPlan:
 
     @property
     def tie(self) -> str:
-        """What ties a checkpoint to the plan: a digest of all that decides what training does.
+        """A digest of everything that determines the result of training; ties checkpoint to plan.
 
-        More laps go on from the same checkpoint, wherever they are made.
+        The number of laps and where they run are left out, since they may change on resuming.
         """
         options = replace(self.options, laps=None)
         decisive = [options, self.n_batches, self.resident_pairs, self.seed, self.identity]
-        text = json.dumps(msgspec.to_builtins(decisive))  # ASCII, whatever a name holds
+        text = json.dumps(msgspec.to_builtins(decisive))  # ASCII, even if a name is not
         return hashlib.sha256(text.encode()).hexdigest()
 
     def at(self, path: Path) -> Path:
@@ -89,7 +89,7 @@ class RunPlan:
 
 
 class Fingerprints(msgspec.Struct):
-    """SHA-256 of a file of each folder that a run reads."""
+    """SHA-256 of one file in each folder that a run reads."""
 
     corpus: str
     heldout: str | None = None
@@ -107,7 +107,7 @@ class PlanRecord(msgspec.Struct):
 def plan_record(plan: RunPlan, *, finished: bool = False) -> dict[str, Any]:
     """The plan as JSON, with fingerprints of all that it reads.
 
-    Whoever reads a plan must not be led to a stranger's scheduler, so that is left out.
+    The scheduler is left out, so that a plan cannot lead its reader to a stranger's scheduler.
     """
     given = msgspec.to_builtins(replace(plan, base=plan.base.absolute()), enc_hook=str)
     return {

@@ -1,4 +1,4 @@
-"""Files that are read back: digests of files, and JSON that holds its own digest and has types.
+"""Digests of files that are read back, and typed JSON that holds its own digest.
 
 A digest detects damage and files that belong to something else. It does not stop an attacker, who
 can compute it again, so everything that is read is also decoded to a type before it is used.
@@ -22,7 +22,7 @@ from sparsetopics.small_files import check_own, parse_json, read_small
 
 DIGEST_KEY = "sha256"
 VERSION_KEY = "format_version"
-LARGEST_SIZE = 2**53  # floats count exactly up to here
+LARGEST_SIZE = 2**53  # floats are exact up to here
 Size = Annotated[int, Meta(ge=0, le=LARGEST_SIZE)]
 PositiveSize = Annotated[int, Meta(ge=1, le=LARGEST_SIZE)]
 
@@ -46,7 +46,7 @@ class Refusal(NamedTuple):
     """How files of one kind are refused."""
 
     error: type[SparsetopicsError]
-    redo: str  # what makes the files again, as a sentence without its full stop
+    redo: str  # how to make the files again, as a sentence without its full stop
 
     def of(self, where: str | Path, *, found: str, wanted: str) -> SparsetopicsError:
         """The error for a file that is not as it was written."""
@@ -81,7 +81,7 @@ class FileEntry(msgspec.Struct, frozen=True, rename={"n_bytes": "bytes"}):
     sha256: str
 
     def __post_init__(self) -> None:
-        if not _FILE_NAME.fullmatch(self.file):  # nothing is ever read outside the folder
+        if not _FILE_NAME.fullmatch(self.file):  # never read outside the folder
             raise ValueError(f"the file name {self.file!r}")
 
     @classmethod
@@ -124,9 +124,9 @@ class FileEntry(msgspec.Struct, frozen=True, rename={"n_bytes": "bytes"}):
 
 
 def absence(path: Path) -> str:
-    """What there is instead of a file in a folder; "" if something of its name is there.
+    """Describe what is there instead of a missing file; "" if something has its name.
 
-    Also if it cannot be told, so that reading the file says why.
+    Also "" if that cannot be determined; reading the file then says why.
     """
     try:
         path.lstat()
@@ -166,7 +166,7 @@ def read_sealed(path: Path, version: int, refusal: Refusal) -> dict[str, Any]:
     """The object that ``write_sealed`` wrote, with a ``format_version``.
 
     Raises the error of ``refusal`` if the file cannot be read, is of another version, or does not
-    have the digest that it says.
+    have the digest that it records.
     """
     content = read_object(path, refusal)
     found = content.get(VERSION_KEY)
@@ -202,7 +202,7 @@ def read_text(path: Path, refusal: Refusal) -> str:
 
 
 def parsed(text: str, where: str, refusal: Refusal) -> Any:
-    """What JSON found at ``where`` says; raises the error of ``refusal`` if it is damaged."""
+    """The value of JSON found at ``where``; raises the error of ``refusal`` if it is damaged."""
     try:
         return parse_json(text)
     except ValueError as error:
@@ -233,7 +233,7 @@ def _decode_path(kind: type[Any], value: Any) -> Any:
 
 
 def _is_encodable(path: str) -> bool:
-    """Whether the system can have a file of that name."""
+    """Whether the system allows a file of that name."""
     try:
         os.fsencode(path)
     except UnicodeEncodeError:
@@ -256,7 +256,7 @@ def _refuse(
 
 
 def _value_at(content: Any, key: str) -> Any:
-    """What stands at a key such as ``shards[0].bytes``, as far as the key says."""
+    """The value at a key such as ``shards[0].bytes``, or at the part that can be followed."""
     for number, name in _STEP.findall(key):
         try:
             content = content[int(number)] if number else content[name]
@@ -266,7 +266,7 @@ def _value_at(content: Any, key: str) -> Any:
 
 
 def _plain(text: str) -> str:
-    """A message of msgspec without its marks, and with words for types."""
+    """A message of msgspec without backquotes, and with words for types."""
 
     def words(quoted: re.Match[str]) -> str:
         kinds = quoted[1].split(" | ")

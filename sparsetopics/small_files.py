@@ -1,4 +1,4 @@
-"""Files of settings in folders of ours: read whole, but not before a look at what they are."""
+"""Settings files in our own folders: checked to be small regular files, then read whole."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LARGEST_TEXT = 1 << 26  # bytes; the manifest of ten thousand million documents 
 
 
 def read_small(path: Path) -> str:
-    """The text of a file; OSError, or ValueError for what is too large, no UTF-8 or a link."""
+    """The text of a file; OSError, or ValueError if it is too large, not UTF-8 or a link."""
     check_own(path)
     with path.open("rb") as file:
         data = file.read(min(path.stat().st_size, LARGEST_TEXT) + 1)
@@ -26,11 +26,11 @@ def read_small(path: Path) -> str:
 def check_own(path: Path) -> None:
     """OSError if there is no such file, ValueError if it is a link, a pipe or a device.
 
-    The path of a folder may be a link that the user has made. A link in a folder of ours was made
-    by others, and may lead anywhere.
+    The folder itself may be a link that the user made. A link inside one of our folders was made by
+    somebody else and may point anywhere.
     """
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise ValueError("something that is no regular file")
+        raise ValueError("something that is not a regular file")
 
 
 def parse_json(text: str | bytes) -> Any:

@@ -23,16 +23,16 @@ _INT64 = np.iinfo(np.int64)
 
 
 def require(is_sound: bool | np.bool_, what: str) -> None:
-    """ValueError that says ``what`` is wrong, unless it is not."""
+    """Raise ValueError with the message ``what`` unless ``is_sound``."""
     if not is_sound:
         raise ValueError(what)
 
 
 # --- types ----------------------------------------------------------------------------------------
 def check_fields(kind: Any, values: Mapping[str, Any]) -> None:
-    """The fields of a NamedTuple or dataclass have the types that the class declares.
+    """Check that the fields of a NamedTuple or dataclass have their declared types.
 
-    Protocols and ``Any`` allow everything; what such a field may hold, its reader must check.
+    Protocols and ``Any`` allow everything; the reader of the file must check such fields.
     """
     for name, hint in _hints(kind).items():
         require(
@@ -42,7 +42,7 @@ def check_fields(kind: Any, values: Mapping[str, Any]) -> None:
 
 
 def check_own_fields(value: Any) -> None:
-    """``check_fields`` of a NamedTuple whose arrays come from a file without declared types."""
+    """``check_fields`` for a NamedTuple whose arrays come from a file without declared types."""
     check_fields(type(value), value._asdict())
 
 
@@ -77,7 +77,7 @@ def _is_of(value: Any, hint: Any) -> bool:
 
 
 def _is_plain(value: Any, kind: type[Any]) -> bool:
-    """Numbers fit the machine's, so that none overflows later."""
+    """Whether a value is of ``kind``; integers must fit 64 bits, to avoid later overflow."""
     if kind is float and type(value) is not bool:
         return _is_plain(value, int) or (isinstance(value, float) and not math.isnan(value))
     if kind is int:
@@ -93,7 +93,7 @@ def _described(value: Any) -> str:
 
 # --- numbers --------------------------------------------------------------------------------------
 def check_finite(value: Any, name: str) -> None:
-    """No number in ``value``, or in what it holds, is beyond ``LARGEST``, or no number at all."""
+    """Check that no number in ``value``, at any depth, is NaN or beyond ``LARGEST``."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
         is_finite = value.min(initial=0.0) >= -LARGEST and value.max(initial=0.0) <= LARGEST
         require(is_finite, f"{name} is not finite")
@@ -112,9 +112,9 @@ def check_finite(value: Any, name: str) -> None:
 
 
 def check_like(value: Any, model: Any, name: str) -> None:
-    """Of the class of ``model``, its arrays of the same types and shapes.
+    """Check that ``value`` has the class of ``model``, and arrays of the same types and shapes.
 
-    A field that is None in ``model`` may hold what its class has checked.
+    Fields that are None in ``model`` are not compared; their own class checks them.
     """
     if model is None:
         return
@@ -132,7 +132,7 @@ def _are_floats(value: Any, model: Any) -> bool:
 
 
 def check_close(value: Any, exact: Any, name: str, tolerance: float = 1e-4) -> None:
-    """Equal but for rounding: sums over batches depend on their order."""
+    """Check equality up to rounding, since sums over batches depend on their order."""
     if value is None or exact is None:
         return
     if isinstance(exact, np.ndarray):
@@ -149,7 +149,7 @@ def check_close(value: Any, exact: Any, name: str, tolerance: float = 1e-4) -> N
 
 # --- indices --------------------------------------------------------------------------------------
 def check_ids(ids: NDArray[Any], n_things: int, name: str, *, lowest: int = 0) -> None:
-    """One axis, and every number from ``lowest`` below ``n_things``."""
+    """Check for one axis, and that ``lowest`` <= id < ``n_things`` for every id."""
     require(ids.ndim == 1, f"{name} has {ids.ndim} axes")
     if len(ids):
         require(ids.min() >= lowest, f"{name} has {ids.min()}")
@@ -157,7 +157,7 @@ def check_ids(ids: NDArray[Any], n_things: int, name: str, *, lowest: int = 0) -
 
 
 def check_starts(starts: NDArray[Any], n_rows: int, n_entries: int, name: str) -> None:
-    """Where rows begin, and last where the last ends: from 0, never falling, to ``n_entries``."""
+    """Check the starts of rows, with the last end: from 0, never falling, to ``n_entries``."""
     require(starts.shape == (n_rows + 1,), f"{name} has shape {starts.shape}, not ({n_rows + 1},)")
     require(starts[0] == 0 and starts[-1] == n_entries, f"{name} does not span the entries")
     require((starts[1:] >= starts[:-1]).all(), f"{name} falls")
@@ -172,11 +172,11 @@ def check_rows(
     *,
     largest: float = math.inf,
 ) -> None:
-    """Sparse rows: topics there are, and positive, finite values, at most ``largest``."""
+    """Check sparse rows: existing topics, and positive, finite values up to ``largest``."""
     check_ids(topics, n_topics, f"{name}.topics")
     require(values.shape == topics.shape, f"{name} has {values.shape} values")
     require(starts.ndim == 1 and len(starts) > 0, f"{name}.starts is empty")
     check_starts(starts, len(starts) - 1, len(topics), f"{name}.starts")
     if len(values):
-        low, high = values.min(), values.max()  # not a number if one of them is none
+        low, high = values.min(), values.max()  # NaN if any of them is NaN
         require(low > 0.0 and high <= largest and math.isfinite(high), f"{name} has value {low:g}")

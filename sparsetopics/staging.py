@@ -1,4 +1,4 @@
-"""Files that the disk holds: synced, then renamed."""
+"""Write files durably: sync them, then rename them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparsetopics.errors import OutputError
 
 
 def put_in_place(scratch: Path, path: Path) -> None:
-    """Replace a file by one that is written; ``path`` is whole at any moment."""
+    """Replace ``path`` by a file already written; ``path`` is complete at every moment."""
     sync(scratch)
     os.replace(scratch, path)
     sync(path.parent)
@@ -37,7 +37,7 @@ def sync(path: Path) -> None:
 def stranger_in(folder: Path) -> str:
     """The path of the first thing in ``folder`` that is neither file nor folder, or "".
 
-    A symbolic link would lead what is written there to another place, and a pipe has no end.
+    Writing through a symbolic link would change another place, and reading a pipe may never end.
     """
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):
@@ -50,7 +50,7 @@ def stranger_in(folder: Path) -> str:
 
 @contextmanager
 def refusing(path: Path) -> Iterator[None]:
-    """Turn what the system says about ``path`` into an OutputError; nothing is left behind."""
+    """Turn the system's errors about ``path`` into OutputError; nothing is left behind."""
     try:
         yield
     except OSError as error:
@@ -58,6 +58,6 @@ def refusing(path: Path) -> Iterator[None]:
 
 
 def refused(path: Path, error: OSError, hint: str) -> OutputError:
-    """What to raise for what the system said; ``hint`` tells what became of the output."""
+    """The OutputError for a system error; ``hint`` says what happened to the output."""
     found = error.strerror or str(error)
     return OutputError(str(path), found=found, wanted="room and permission to write", hint=hint)

@@ -19,7 +19,7 @@ from sparsetopics.responsibilities import Responsibilities
 from sparsetopics.soundness import check_close, check_like, require
 
 T = TypeVar("T", bound=tuple[Any, ...])
-ROUNDING = 1e-3  # documents that putting in and taking out may leave
+ROUNDING = 1e-3  # documents left over by rounding when batches are added and removed
 
 
 class Components(Protocol):
@@ -69,11 +69,11 @@ class Components(Protocol):
         ...
 
     def check(self, nothing: Self) -> None:
-        """ValueError for finite numbers that no data give, or another kind than ``nothing`` is."""
+        """ValueError for values that no data can give, or a kind that differs from ``nothing``."""
         ...
 
     def check_batch(self, arrays: Mapping[str, Any]) -> None:
-        """ValueError unless arrays of a file are what ``restored`` takes."""
+        """ValueError unless a file's arrays are valid for ``restored``."""
         ...
 
 
@@ -90,7 +90,7 @@ class Terms(Protocol):
     def n_tokens(self) -> float: ...
 
     def check(self) -> None:
-        """ValueError for finite numbers that no data give."""
+        """ValueError for finite values that no data can give."""
         ...
 
 
@@ -216,7 +216,7 @@ class Statistics(NamedTuple):
     terms: Any  # Terms
 
     def check(self, nothing: Statistics, n_docs: float) -> None:
-        """ValueError unless they are those of so many documents, ``nothing`` those of none."""
+        """ValueError unless these are sums over so many documents, and ``nothing`` over none."""
         self.components.check(nothing.components)
         check_terms(self.terms, nothing.terms)
         check_close(self.terms.n_docs, float(n_docs), "number of documents")
@@ -251,7 +251,7 @@ class Statistics(NamedTuple):
 
 
 def check_terms(terms: Any, nothing: Any) -> None:
-    """ValueError unless they are of the kind of ``nothing``, and what data may give."""
+    """ValueError unless they have the kind of ``nothing`` and values that data can give."""
     require(terms is not None, "no terms")
     check_like(terms, nothing, "terms")
     terms.check()

@@ -1,4 +1,4 @@
-"""Arrays in safetensors files, read with suspicion."""
+"""Read arrays from safetensors files that are not trusted."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def read_tensors(path: Path, names: Sequence[str], refusal: Refusal) -> Tensors:
 
 
 def _check_type(path: Path, name: str, file: Any, refusal: Refusal) -> None:
-    """numpy has no name for some types, and reading them raises errors of many kinds."""
-    if name not in file.keys():  # noqa: SIM118 - the file is no mapping
+    """Check the type first: reading types unknown to numpy raises errors of many kinds."""
+    if name not in file.keys():  # noqa: SIM118 - the file is not a mapping
         raise refusal.of(f"{path}, {name}", found="no such array", wanted="an array")
     found = file.get_slice(name).get_dtype()
     if found != FLOAT64:

@@ -92,9 +92,9 @@ class Keeper(Protocol):
     def resume(
         self, source: Source, memo: Memo, check: Callable[[Progress], None]
     ) -> Progress | None:
-        """What was kept last, if anything; the memo takes the arrays of batches.
+        """The progress that was kept last, if any; the memo takes the arrays of batches.
 
-        ``check`` raises ValueError, or another error of Python's, for what cannot be gone on with.
+        ``check`` raises ValueError, or another built-in error, if training cannot continue from it.
         """
         ...
 
@@ -125,7 +125,7 @@ def train(
     memo = Memo(scratch, versioned=keeper is not None)
 
     def check(progress: Progress) -> None:
-        from sparsetopics.progress_checks import check_progress  # only what goes on needs it
+        from sparsetopics.progress_checks import check_progress  # only continued training needs it
 
         learner = _learner(source, options, progress.prior, memo, executor)
         check_progress(progress, learner, source, options, rng)

@@ -1,12 +1,12 @@
-"""A run folder while its run is being trained: what a later process needs to go on.
+"""A run folder during training, with everything that a later process needs to resume.
 
-    run/state/plan.json        what was asked for, and whether it is done
+    run/state/plan.json        the options of the run, and whether it is finished
     run/state/checkpoint.npz   training after its last kept lap (``checkpoints``)
     run/state/memo/            arrays of batches that the checkpoint names; never written twice
     run/state/globals/         parameters that workers of a cluster read, a folder for each round
     run/state/trace.jsonl      the laps so far, for people to look at; nothing reads it back
-    run/state/new/, lock, ...  a workspace (``transactions``), from which the finished run goes to
-                               its places
+    run/state/new/, lock, ...  a workspace (``transactions``), from which the finished run is
+                               moved into place
 
 Every file is written aside, synced and renamed. Whenever a process is killed, the last checkpoint
 is whole, and so are the files that it names. A new run folder appears with its plan, so that it can
@@ -90,7 +90,7 @@ class TrainingFolder:
 
     @property
     def workspace(self) -> Workspace:
-        """From where the finished run goes to its places."""
+        """The workspace from which the finished run is moved into place."""
         return Workspace.inside(self.run, STATE_FOLDER)
 
     def publish(self, write: Callable[[Path], None]) -> None:
@@ -104,13 +104,13 @@ class TrainingFolder:
         self.is_published = True
 
     def close(self, plan: Mapping[str, Any], *, keep: bool) -> None:
-        """Remove the state of a run that is published, or keep what it can be trained on from.
+        """Remove the state of a published run, or keep what more training needs.
 
-        ``plan`` says that it is finished.
+        ``plan`` says that the run is finished.
         """
         entries = read_settings(self.run / SETTINGS_FILE)["files"]
         own = {SETTINGS_FILE, CONFIG_FILE, *(entry["file"] for entry in entries)}
-        for name in set(RUN_FILES) - own:  # of a run of another kind that was here
+        for name in set(RUN_FILES) - own:  # left by an earlier run of another kind
             (self.run / name).unlink(missing_ok=True)
         if keep:
             self.write_plan(plan)
@@ -119,12 +119,12 @@ class TrainingFolder:
             self.remove_state()
 
     def remove_state(self) -> None:
-        """Forget the training; the plan goes first: without it there is nothing to resume."""
+        """Remove the state, the plan first, so that nobody resumes from the rest."""
         (self._state / PLAN_FILE).unlink(missing_ok=True)
         self.workspace.remove()
 
     def begin(self, plan: Mapping[str, Any]) -> None:
-        """Forget a training that was here before, in an order that always leaves one to resume."""
+        """Clear earlier training, in an order that always leaves one that can be resumed."""
         self.checkpoint.unlink(missing_ok=True)
         self.write_plan(plan)
         self.workspace.clear(keep=(PLAN_FILE,))
@@ -179,12 +179,12 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, dict[str, Any]]]:
         with folder.workspace.held(_TRAINS):
             folder.is_published = folder.workspace.is_committed
             shutil.rmtree(folder.globals, ignore_errors=True)
-            folder.memo.mkdir(exist_ok=True)  # its process may have been killed before it did
+            folder.memo.mkdir(exist_ok=True)  # missing if a kill came before it was made
             yield folder, read_plan(run)
 
 
 def clear_finished(run: Path) -> None:
-    """Remove the state that a process left which was killed when its run was finished."""
+    """Remove the state left by a process that was killed after its run was finished."""
     state = Workspace.inside(run, STATE_FOLDER)
     with _told(TrainingFolder(run, lap=0)):
         if state.is_left:
@@ -195,32 +195,32 @@ def clear_finished(run: Path) -> None:
 
 
 def read_plan(run: Path) -> dict[str, Any]:
-    """What was asked for, as JSON; RunError if there is no sound plan."""
+    """The plan of the run, as JSON; RunError if there is no sound plan."""
     return read_sealed(run / STATE_FOLDER / PLAN_FILE, PLAN_VERSION, STATE_DAMAGE)
 
 
 def is_training(run: Path) -> bool:
-    """Whether there is something to go on with."""
+    """Whether there is training to resume."""
     return os.path.lexists(run / STATE_FOLDER / PLAN_FILE)
 
 
 def check_plain(run: Path) -> None:
     """RunError if a run folder holds a symbolic link, a pipe or a device.
 
-    Runs of others may hold links that lead what is written, or removed, out of the folder.
+    In a run from somebody else, links may redirect writing or removal to places outside the folder.
     """
     stranger = stranger_in(run)
     if stranger:
         raise RunError(
             stranger,
             found="a link or device",
-            wanted="files and folders only in a run folder",
-            hint="Replace it by what it leads to if you trust it.",
+            wanted="only files and folders in a run folder",
+            hint="If you trust it, replace it with what it points to.",
         )
 
 
 def check_new_run(run: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
-    """Refuse a folder that is taken, or that is, holds or lies in an input, before any work."""
+    """Before any work, refuse a folder that is taken, or is, contains or lies in an input."""
     refuse_inputs(run, inputs)
     with refusing(run):
         _settle(run)
@@ -252,7 +252,7 @@ def _settle(run: Path) -> None:
 
 
 def _is_free(run: Path) -> bool:
-    """Whether the folder is empty but for what a process leaves that is killed as it clears."""
+    """Whether the folder is empty, except for what a process killed while clearing leaves."""
     if not run.is_dir():
         return False
     names = {path.name for path in run.iterdir()}

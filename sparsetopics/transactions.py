@@ -1,18 +1,18 @@
-"""One or several outputs that go to their places together, or not at all.
+"""Put one or several outputs in place together, or not at all.
 
 A command writes into a workspace, a folder in the folder of its output:
 
     new/           the outputs, under their names
-    journal.json   says that new/ is whole, and which names go to their places
+    journal.json   says that new/ is complete, and which names to put in place
     part-of.json   instead of a journal: the workspace whose journal has the names of this one
     old/           folders that outputs have replaced
-    job.json       says what is made, by a command that can go on with uncommitted work
+    job.json       identifies the work of a command that can continue it uncommitted
     lock           held by the process that writes
 
-Writing the journal is the commit. A process that is killed before it leaves the old outputs as they
-were, and the next command that writes there clears its workspace. After the commit the next such
-command, or ``sparsetopics repair``, moves what is still in ``new/``; until then commands that read
-the output refuse it.
+Writing the journal is the commit. If a process is killed before the commit, the old outputs stay as
+they were, and the next command that writes there clears the workspace. If it is killed after the
+commit, the next such command, or ``sparsetopics repair``, moves what is still in ``new/``; until
+then commands that read the output refuse it.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 
 class _Journal(msgspec.Struct, forbid_unknown_fields=True):
     identity: str
-    places: list[tuple[str, list[str]]]  # workspaces as seen from here, and names in their new/
-    job: str  # what was asked for, so that a repeated command can tell that it is done
+    places: list[tuple[str, list[str]]]  # relative paths of workspaces, and names in their new/
+    job: str  # lets a repeated command detect that its work is done
 
 
 class _PartOf(msgspec.Struct, forbid_unknown_fields=True):
     identity: str
-    workspace: str  # with the journal, as seen from here
+    workspace: str  # relative path of the workspace with the journal
 
 
 class Workspace(NamedTuple):
-    """A folder in which outputs are made that belong beside it."""
+    """A folder in which outputs are made before they are moved beside it."""
 
     folder: Path
 
@@ -83,28 +83,28 @@ class Workspace(NamedTuple):
 
     @contextmanager
     def held(self, doing: str = "writes there") -> Iterator[None]:
-        """Make the folder if it is missing, and keep other processes from it."""
+        """Make the folder if it is missing, and lock out other processes."""
         self.folder.mkdir(exist_ok=True)
         self._refuse_links()
         with alone_at(self.folder.parent, self.folder / _LOCK, doing):
             yield
 
     def clear(self, keep: Sequence[str] = ()) -> None:
-        """Remove what commands leave here, but for the lock and ``keep``.
+        """Remove what commands leave here, except the lock and ``keep``.
 
-        Nothing may be committed and not yet moved.
+        No committed output may still be waiting to be moved.
         """
         assert not self.is_pending, "what is committed must not be lost"
         with suppress(FileNotFoundError):
-            # The journal goes last: while anything is left, it tells that the job is done.
+            # The journal goes last: while anything is left, it says that the job is done.
             for path in sorted(self.folder.iterdir(), key=lambda path: path.name == _JOURNAL):
                 if path.name.removesuffix(".part") in _OWN_NAMES and path.name not in keep:
                     _remove(path)
 
     def remove(self) -> None:
-        """Remove the folder, unless something committed, or of another origin, is in it."""
+        """Remove the folder, unless it holds committed outputs or files that are not ours."""
         if not self.is_pending:
-            with suppress(OSError):  # what cannot be removed now is cleared by the next command
+            with suppress(OSError):  # the next command clears what is left
                 self.clear()
                 if os.listdir(self.folder) == [_LOCK]:
                     (self.folder / _LOCK).unlink()
@@ -112,14 +112,14 @@ class Workspace(NamedTuple):
 
     @property
     def is_left(self) -> bool:
-        """Whether a process has left this workspace, or works in it."""
+        """Whether a process has left this workspace or is working in it."""
         if os.path.islink(self.folder) or not os.path.isdir(self.folder):
             return False
         return (self.folder / _LOCK).is_file() or not any(self.folder.iterdir())
 
     @property
     def is_committed(self) -> bool:
-        """Whether the journal is there, its outputs moved or not."""
+        """Whether the journal is there, whether or not its outputs have been moved."""
         return (self.folder / _JOURNAL).is_file()
 
     @property
@@ -156,7 +156,7 @@ class Workspace(NamedTuple):
 
     @contextmanager
     def _held_together(self) -> Iterator[list[Workspace]]:
-        """This workspace and those of the same set, that of the journal first."""
+        """Hold this workspace and those of the same set, the one with the journal first."""
         first = self._committing() or self
         with ExitStack() as stack:
             stack.enter_context(first.held())
@@ -167,7 +167,7 @@ class Workspace(NamedTuple):
 
     @property
     def committed_job(self) -> str:
-        """The job of what is committed here, moved or not; "" if nothing is."""
+        """The job that is committed here, moved or not; "" if there is none."""
         journal = self._read(_JOURNAL, _Journal)
         return "" if journal is None else journal.job
 
@@ -179,10 +179,10 @@ class Workspace(NamedTuple):
     ) -> None:
         """Put ``names`` from ``new/`` beside this workspace, and those of ``others`` beside theirs.
 
-        All workspaces are held. Names move in their order; folders and files that are in their
-        places go. After an OSError the outputs are committed, if ``is_pending``, or as they were.
+        The caller holds all workspaces. Names move in the given order and replace what is in their
+        places. After an OSError, outputs are committed if ``is_pending``, and else unchanged.
         """
-        identity = os.urandom(8).hex()  # a name, which no result depends on
+        identity = os.urandom(8).hex()  # random, but no result depends on it
         for place, _ in ((self, names), *others):
             sync_tree(place.new)
         for place, _ in others:
@@ -198,7 +198,7 @@ class Workspace(NamedTuple):
         try:
             for place, name in self._waiting():
                 target = place.folder.parent / name
-                if target.is_dir():  # which no rename replaces
+                if target.is_dir():  # rename cannot replace a folder
                     place._old.mkdir(exist_ok=True)
                     os.rename(target, place._old / name)
                 os.replace(place.new / name, target)
@@ -208,7 +208,7 @@ class Workspace(NamedTuple):
             raise refused(self.folder.parent, error, hint) from error
 
     def _waiting(self) -> list[tuple[Workspace, str]]:
-        """What the journal here names and is still in ``new/``."""
+        """The names in the journal here that are still in ``new/``."""
         return [
             (place, name)
             for place, names in self._places()
@@ -225,7 +225,7 @@ class Workspace(NamedTuple):
         return [(p, names) for p, names in places if p == self or p._is_part_of(journal)]
 
     def _is_part_of(self, journal: _Journal) -> bool:
-        """Whether this workspace names the journal in return, and was not used since."""
+        """Whether this workspace names the journal in return and has not been reused."""
         part = self._read(_PART_OF, _PartOf)
         return part is not None and part.identity == journal.identity
 
@@ -244,7 +244,7 @@ class Workspace(NamedTuple):
         return Workspace(Path(os.path.normpath(self.folder / where)))
 
     def _may_hold(self, name: str) -> bool:
-        """Names that a stranger could have written lead nowhere else."""
+        """Whether a name, perhaps written by a stranger, stays within this workspace's outputs."""
         if name in ("", ".", "..") or name != os.path.basename(name):
             return False
         own = self.folder.name
@@ -252,7 +252,7 @@ class Workspace(NamedTuple):
 
     def _write(self, name: str, record: msgspec.Struct) -> None:
         scratch = self.folder / f"{name}.part"
-        scratch.write_text(json.dumps(msgspec.to_builtins(record)))  # takes names of any bytes
+        scratch.write_text(json.dumps(msgspec.to_builtins(record)))  # for names of any bytes
         put_in_place(scratch, self.folder / name)
 
     def _read(self, name: str, kind: type[Record]) -> Record | None:
@@ -286,7 +286,7 @@ class Workspace(NamedTuple):
 
 
 def refuse_pending(path: Path, inner: Sequence[str]) -> None:
-    """Raise OutputError if ``path`` waits for outputs that were committed to be moved.
+    """Raise OutputError if committed outputs at ``path`` have not yet been moved into place.
 
     ``inner`` are names of workspaces inside the folder ``path``.
     """
@@ -294,9 +294,9 @@ def refuse_pending(path: Path, inner: Sequence[str]) -> None:
         if workspace.is_pending:
             raise OutputError(
                 str(path),
-                found="an output that a command is putting in place, or was when it was stopped",
+                found="an output that a running or interrupted command has not finished moving",
                 wanted="a finished one",
-                hint=f"Unless it still runs, complete it with `sparsetopics repair {path}`.",
+                hint=f"If no command is running, complete it with `sparsetopics repair {path}`.",
             )
 
 

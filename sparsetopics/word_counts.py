@@ -33,7 +33,7 @@ class SparseCounts(NamedTuple):
     values: Float32Array  # (n_entries,)
 
     def check(self, n_words: int, n_topics: int) -> None:
-        """ValueError unless kernels may read a file's arrays for so many words and topics."""
+        """ValueError unless kernels can safely use a file's arrays with these sizes."""
         check_own_fields(self)
         check_sparse(self.words, self.starts, self.topics, self.values, (n_words, n_topics))
 
@@ -177,7 +177,7 @@ class StartedCounts(NamedTuple):
 def check_sparse(
     words: Rows, starts: IntArray, topics: TopicIds, values: Any, shape: tuple[int, int]
 ) -> None:
-    """ValueError unless sparse counts of rising words lie in a table of ``shape``."""
+    """ValueError unless sparse counts, with words in rising order, fit a table of ``shape``."""
     check_ids(words, shape[0], "words")
     require((words[1:] > words[:-1]).all(), "words do not rise")
     check_rows(starts, topics, values, shape[1], "word counts")

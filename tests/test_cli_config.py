@@ -106,7 +106,7 @@ def test_out_may_stand_in_the_file_and_paths_start_from_the_working_directory(
         ("zzz = 3", "wanted an option of train. --help lists them."),
         ("corpus = 'news'", "run.toml, corpus: found no such option"),
         ("scheduler = 'tcp://head:8786'", "run.toml, scheduler: found an address in a file, wanted "
-         "--scheduler on the command line. Whoever answers there can run code here."),
+         "--scheduler on the command line. The process at that address can run code here."),
         ("config = 'other.toml'", "run.toml, config: found no such option"),
         ("verbose = true", "run.toml, verbose: found no such option"),
         ("topics = '3'", "run.toml, topics: found '3', wanted a whole number."),

@@ -372,7 +372,7 @@ def test_links_in_a_folder_of_ours_are_not_read(folder, given, tmp_path):
         found = run(words, tmp_path)
 
         assert found.exit_code == 1, path
-        assert f"{path.name}: found something that is no regular file" in found.output
+        assert f"{path.name}: found something that is not a regular file" in found.output
         assert "Traceback" not in found.output
         path.unlink()
         (tmp_path / "elsewhere").rename(path)

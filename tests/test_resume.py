@@ -541,7 +541,7 @@ EDITS = [
     ("hdp memoized", "learner.total.components.table", 0, 40.0, "does not add up"),
     ("hdp memoized", "learner.total.components.table", None, lambda a: a[1:], "has shape"),
     ("hdp memoized", "learner.total.terms.totals", 0, np.inf, "not finite"),
-    ("hdp memoized", "prior.allocation.sticks.means", 0, 1.5, "sticks that do not share"),
+    ("hdp memoized", "prior.allocation.sticks.means", 0, 1.5, "sticks out of range"),
     ("hdp memoized", "prior.allocation.sticks.means", None, lambda a: a[:-1], "damaged"),
     ("hdp memoized", "mover.ledger.ids", 0, FAR, "ids of topics has 50000000"),
     ("lda memoized", f"{OF_BATCH}.stored.words", -1, FAR, "words has 50000000 of"),
@@ -563,7 +563,7 @@ EDITS = [
     ("accelerated", "mover.nodes.outer", 0, FAR, "outer nodes has 50000000"),
     ("accelerated", "mover.nodes.outer", None, lambda a: a[::-1] * 0, "leave items out"),
     ("accelerated", "mover.nodes.divided", -1, FAR, "divided nodes has 50000000"),
-    ("gradient fisher", "learner.points.sticks", 0, 1.0, "sticks that do not share"),
+    ("gradient fisher", "learner.points.sticks", 0, 1.0, "sticks out of range"),
     ("gradient fisher", "learner.velocity.means", None, lambda a: a[1:], "has shape"),
     ("alternating", "prior.allocation.mixture.counts", 0, -1.0, "below zero"),
 ]

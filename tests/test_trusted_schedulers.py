@@ -68,7 +68,7 @@ def test_resume_never_asks_the_scheduler_of_a_plan(plan, stranger, monkeypatch, 
 
     assert resumed.result.laps == 2
     assert caplog.messages == [
-        "--workers 1: processes of this machine work. Repeat --scheduler to use its cluster."
+        "--workers 1: using processes on this machine. Repeat --scheduler to use the cluster."
     ]
     with pytest.raises(BlockingIOError):
         stranger.accept()
@@ -166,5 +166,5 @@ def test_tls_without_certificates_is_refused_in_one_line(corpus, tmp_path, stran
     result = CliRunner().invoke(main, words.split())
 
     assert result.exit_code == 1
-    assert result.stderr.startswith(f"Error: {address}: found settings of Dask that do not fit (")
+    assert result.stderr.startswith(f"Error: {address}: found Dask settings that do not fit (")
     assert result.stderr.count("\n") == 1

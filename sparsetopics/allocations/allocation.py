@@ -56,7 +56,7 @@ class Allocation(Protocol):
         ...
 
     def check(self) -> None:
-        """ValueError for finite numbers that training does not come to; a file may hold any."""
+        """ValueError for finite numbers that training never produces, but a file may hold."""
         ...
 
     @property

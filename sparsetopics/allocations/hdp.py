@@ -65,7 +65,7 @@ class HDPAllocation:
         means, concentrations, gamma, alpha = self.sticks
         require(means.ndim == 1 and len(means) > 0, "no sticks")
         require(concentrations.shape == means.shape, "sticks without concentrations")
-        require(means.min() > 0.0 and means.max() < 1.0, "sticks that do not share")
+        require(means.min() > 0.0 and means.max() < 1.0, "sticks out of range")
         lowest = min(concentrations.min(), gamma, alpha)
         require(lowest > 0.0, "concentrations of sticks that are not positive")
         if self.lengths is not None:

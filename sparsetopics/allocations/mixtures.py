@@ -145,7 +145,7 @@ class FiniteMixture:
 
 
 def check_counts(counts: FloatArray, concentration: float) -> None:
-    """ValueError unless weights of a mixture follow from them."""
+    """ValueError unless these numbers give valid mixture weights."""
     require(counts.ndim == 1 and len(counts) > 0, "no items of components")
     require(counts.min() >= 0.0, "items of components below zero")
     require(concentration > 0.0, "a concentration that is not positive")

@@ -52,7 +52,7 @@ class AcceleratedLearner:
         return state
 
     def check(self, state: GrownState, nothing: Statistics, source: Source) -> None:
-        """Responsibilities are checked where nodes are known."""
+        """See ``Learner.check``; ``progress_checks`` checks responsibilities, knowing the nodes."""
         require(isinstance(state, GrownState), "the state of another learner")
         require(not state.is_start, "a lap that is not done")
         state.total.check(nothing, source.n_docs)

@@ -145,7 +145,7 @@ class GradientLearner:
         check_like(state.velocity, state.points, "velocity")
         check_like(state.sizes, counts, "sizes")
         sticks = state.points.sticks
-        require(sticks.min() >= EDGE and sticks.max() <= 1.0 - EDGE, "sticks that do not share")
+        require(sticks.min() >= EDGE and sticks.max() <= 1.0 - EDGE, "sticks out of range")
         require(state.sizes.min() >= 0.0, "sizes below zero")
 
     def components(self, state: GradientState) -> Moments:

@@ -88,10 +88,10 @@ class Learner(Protocol[State]):
     def statistics(self, state: State) -> Statistics: ...
 
     def check(self, state: State, nothing: Statistics, source: Source) -> None:
-        """ValueError unless a lap over ``source`` may have left a ``state`` that a file holds.
+        """ValueError unless a ``state`` read from a file could result from a lap over ``source``.
 
-        ``nothing`` has the statistics of no data, for as many topics. Kernels trust what a state
-        holds: whatever they use as an index is to be checked here, or when it is loaded.
+        ``nothing`` has the statistics of no data, for the same number of topics. Kernels trust the
+        state, so all indices must be checked here or when they are loaded.
         """
         ...
 

@@ -182,7 +182,7 @@ class MemoizedLearner:
         check_close(state.total, self.added_up(state, nothing), "statistics")
 
     def check_parts(self, state: MemoizedState, nothing: Statistics, source: Source) -> None:
-        """``check`` of all but the sum over batches, which takes the longest."""
+        """``check`` without the sum over batches, which takes the longest."""
         require(isinstance(state, MemoizedState), "the state of another learner")
         require(state.start is None and state.renewed is None, "a lap that is not done")
         state.total.check(nothing, source.n_docs)
@@ -194,12 +194,12 @@ class MemoizedLearner:
             self._check_arrays(state, batch_id)
 
     def added_up(self, state: MemoizedState, nothing: Statistics) -> Statistics:
-        """What batches contribute, summed anew on top of ``nothing``."""
+        """The contributions of all batches, summed again on top of ``nothing``."""
         recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
         return Statistics.sum((each for each in recalled if each is not None), nothing)
 
     def _check_arrays(self, state: MemoizedState, batch_id: int) -> None:
-        """Those in memory too, which are not checked when they are loaded."""
+        """Check a batch's arrays, even those in memory, which loading does not check."""
         kept = state.per_batch[batch_id]
         of_batch = state.total.components.check_batch
         check = partial(_check_assignments, state, batch_id) if self.keep_assignments else of_batch
@@ -264,7 +264,7 @@ def _check_assignments(state: MemoizedState, batch_id: int, arrays: Arrays) -> N
 
 
 def _check_changes(changes: Sequence[TopicChange], n_topics: int, n_batches: int) -> None:
-    """One after the other, they lead to so many topics."""
+    """ValueError unless the changes, applied in order, lead to ``n_topics`` topics."""
     n_before = len(changes[0].new_topics) if changes else n_topics
     for change in changes:
         change.check(n_before, n_batches)

@@ -43,7 +43,7 @@ def assign(
             "sparsity", found=str(n_slots), wanted=f"at most {LARGEST_SLOTS}",
             hint="Items seldom need more than a few topics.",
         )  # fmt: skip
-    topics = np.zeros((n_items, n_slots), np.uint32)  # where a weight is no number, none is chosen
+    topics = np.zeros((n_items, n_slots), np.uint32)  # 0 where weights are NaN
     shares = np.empty((n_items, n_slots), np.float32)
     log_totals = np.empty(n_items)
     log_weights = expected_log_weights.astype(np.float32)

@@ -115,7 +115,7 @@ def triangular_scorer(
     constants: FloatArray,  # (n_topics,)
 ) -> TriangularScorer:
     """constant_k − ½ (x − o − m_k)ᵀ (L_k L_kᵀ)⁻¹ (x − o − m_k)."""
-    from scipy.linalg import lapack  # what has no covariances need not wait for it
+    from scipy.linalg import lapack  # imported only for models with covariances
 
     n_columns = means.shape[1]
     inverses = np.stack([lapack.dtrtri(factor, lower=1)[0] for factor in factors])

@@ -14,7 +14,7 @@ FIRST_PAUSE = 2  # laps that a topic is left alone after a refused move, doubled
 LONGEST_PAUSE = 32
 GROWN = 0.2  # relative change of size that makes a topic worth another try at once
 MOST_IDS = 2**53
-MOST_REFUSALS = 2**16  # of one move on a topic: pauses double with each
+MOST_REFUSALS = 2**16  # of one move on a topic; each doubles the pause
 
 WHOLE = -1  # stands for the topics as a whole where a move is about all of them
 
@@ -37,7 +37,7 @@ class Ledger(NamedTuple):
     preferred: str = ""  # the move about the whole that was last right
 
     def check(self, n_topics: int) -> None:
-        """ValueError unless it is one of so many topics."""
+        """ValueError unless it fits ``n_topics`` topics."""
         require(0 <= self.next_id < MOST_IDS, f"the next id {self.next_id}")
         check_ids(self.ids, self.next_id, "ids of topics")
         require(len(np.unique(self.ids)) == n_topics == len(self.ids), "ids of other topics")

@@ -34,7 +34,7 @@ class Course(NamedTuple):
     merged_to: int | None = None  # topics after each trim, instead of all moves that pay
 
     def check(self) -> None:
-        """ValueError for a course that would never end."""
+        """ValueError if the course would never end."""
         require(self.merged_to is None or self.merged_to > 0, f"a merge to {self.merged_to} topics")
 
     def allows(self, n_topics: int) -> bool:
