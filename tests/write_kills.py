@@ -27,6 +27,7 @@ import sparsetopics
 WATCHED = ("open", "os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.truncate", "fsync")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 TIMES = ("seconds",)
+UNEQUAL = (".html", ".dictionary", ".state", ".id2word", ".npz", ".gensim")  # times and identities
 PACKAGE = str(Path(sparsetopics.__file__).parent)  # of the checkout or installed
 
 
@@ -244,7 +245,9 @@ def _losses(
         return  # perhaps with files that the old output had, and the new one does not list
     run(scenario.read, work, said)
     text = said.read_text()
-    if not re.search(r"sparsetopics (repair|resume)|found nothing|No such file|found no", text):
+    if not re.search(
+        r"sparsetopics (repair|resume)|: completed|found nothing|No such file|found no", text
+    ):
         yield f"neither old nor new, and read without a word: {text.strip()[:300]}"
 
 
