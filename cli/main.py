@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import signal
 import threading
 import traceback
@@ -88,6 +89,7 @@ class LazyCommands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
+        _check_current_folder()
         choose_cache_folder()
         try:
             with _terminable():
@@ -99,6 +101,16 @@ class LazyCommands(click.Group):
         except KeyboardInterrupt as stop:
             click.echo(f"Error: {str(stop) or 'interrupted.'}", err=True)
             ctx.exit(TERMINATED if isinstance(stop, Terminated) else INTERRUPTED)
+
+
+def _check_current_folder() -> None:
+    """Relative paths have no meaning, and much of the system fails, in a folder that is gone."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise click.ClickException(
+            f"the current folder: {error.strerror}. Change to a folder that exists."
+        ) from error
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from sparsetopics.corpora.ingest import (
     settle_tokenizer,
     write_shards,
 )
-from sparsetopics.corpora.manifest import APPEND_FOLDER, FILE_NAME, ShardEntry
+from sparsetopics.corpora.manifest import FILE_NAME, ShardEntry
 from sparsetopics.corpora.ordered_map import open_map_here, open_ordered_map
 from sparsetopics.corpora.pruning import PruningOptions
 from sparsetopics.corpora.remote import is_url
@@ -32,7 +32,7 @@ from sparsetopics.errors import OptionError, OutputError
 from sparsetopics.outputs import refuse_inputs
 from sparsetopics.sealed_files import FileEntry
 from sparsetopics.staging import refused
-from sparsetopics.transactions import Workspace
+from sparsetopics.transactions import APPEND_FOLDER, Workspace
 
 
 class AppendSummary(NamedTuple):
@@ -80,6 +80,7 @@ def append(
         longer, n_added = _write(workspace.new, reading, folder, before)
         _refuse_changed(folder, before)
         added = [shard.file.file for shard in longer.shards[len(before.shards) :]]
+        _refuse_taken(folder, added)
         workspace.commit([*added, FILE_NAME], job="" if job is None else job.text)
     return AppendSummary(n_added, IngestSummary.of(longer))
 
@@ -161,6 +162,17 @@ def _as_next(
         entry = FileEntry(name, shard.file.n_bytes, shard.file.sha256)
         renamed.append(ShardEntry(entry, shard.row_groups))
     return tuple(reversed(renamed))
+
+
+def _refuse_taken(folder: Path, names: Sequence[str]) -> None:
+    for name in names:
+        if os.path.lexists(folder / name):
+            raise OutputError(
+                str(folder / name),
+                found="a file that is not part of the corpus",
+                wanted="a free name for a new shard",
+                hint="Move it away.",
+            )
 
 
 def _refuse_changed(folder: Path, before: Manifest) -> None:

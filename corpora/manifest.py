@@ -17,14 +17,13 @@ from sparsetopics.sealed_files import (
     read_sealed,
     write_sealed,
 )
-from sparsetopics.transactions import refuse_pending
+from sparsetopics.transactions import APPEND_FOLDER, refuse_pending
 
 FILE_NAME = "manifest.json"
 FORMAT_VERSION = 2  # version 1 held no digest of itself
 DOCUMENTS = "documents"
 VECTORS = "vectors"
 KINDS = (DOCUMENTS, VECTORS)
-APPEND_FOLDER = ".append"  # the workspace of a process that adds documents
 _WHAT_FOR = {  # said where a corpus of the other kind is asked for
     DOCUMENTS: "Vectors are made by `sparsetopics ingest --kind vectors`; mixtures of documents "
     "have --likelihood multinomial.",

@@ -18,10 +18,9 @@ from sparsetopics.executors import open_spread
 from sparsetopics.mixture_runs import MixtureRun
 from sparsetopics.options import Workplace
 from sparsetopics.outputs import Output, output_file
-from sparsetopics.run_files import STATE_FOLDER
 from sparsetopics.runs import refuse_run
 from sparsetopics.stored_models import check_corpus, load_any_run
-from sparsetopics.transactions import refuse_pending
+from sparsetopics.transactions import STATE_FOLDER, refuse_pending
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sparsetopics.errors import OutputError
 from sparsetopics.staging import refusing
-from sparsetopics.transactions import Workspace
+from sparsetopics.transactions import APPEND_FOLDER, STATE_FOLDER, Workspace
 
 
 class FolderKind(NamedTuple):
@@ -69,6 +69,7 @@ class Output:
                 found = "the current folder, or one that holds it"
                 raise OutputError(str(self.path), found=found, wanted="a new path")
             stranger = kind.stranger(place) if any(place.iterdir()) else ""
+            refuse_busy(place)
         else:
             stranger = "a file"
         if stranger:
@@ -103,6 +104,7 @@ def output_folder(
 
 def _output(path: Path, kind: FolderKind | None, overwrite: bool, inputs: Iterable[Path]) -> Output:
     output = Output(path, Path(os.path.realpath(path)), kind, overwrite)
+    _refuse_internal(path, output.place)
     if os.fsencode(output.place) != str(output.place).encode(errors="replace"):
         found = "a path that is not UTF-8"  # which Arrow cannot write to
         raise OutputError(str(path), found=found, wanted="a path in UTF-8")
@@ -112,6 +114,25 @@ def _output(path: Path, kind: FolderKind | None, overwrite: bool, inputs: Iterab
         note = "An interrupted command had made it; it is complete now. " if was_pending else ""
         output.check(output.place, note)
     return output
+
+
+def _refuse_internal(path: Path, place: Path) -> None:
+    """Raise OutputError for a place in which training or an append keeps its files."""
+    for folder in (place, *place.parents):
+        is_state = folder.name == STATE_FOLDER and (folder / "plan.json").exists()
+        if is_state or folder.name == APPEND_FOLDER:
+            found = f"a path inside {folder}, which commands clear"
+            raise OutputError(str(path), found=found, wanted="a path of your own")
+
+
+def refuse_busy(folder: Path) -> None:
+    """Raise OutputError if a process trains in a run, or appends to a corpus, in ``folder``."""
+    for place in (folder, *(path for path in folder.iterdir() if path.is_dir())):
+        for name in (STATE_FOLDER, APPEND_FOLDER):
+            inner = Workspace.inside(place, name)
+            if inner.is_left:
+                with inner.held():
+                    pass
 
 
 def refuse_inputs(path: Path, inputs: Iterable[Path]) -> None:

@@ -9,34 +9,40 @@ from pathlib import Path
 
 from sparsetopics.outputs import FolderKind
 from sparsetopics.staging import stranger_in
-from sparsetopics.transactions import SUFFIX
+from sparsetopics.transactions import APPEND_FOLDER, STATE_FOLDER, SUFFIX, Workspace
 
 _CORPUS_FILES = re.compile(
-    r"manifest\.json|vocabulary\.parquet|projection\.safetensors|shard-\d{5,}\.parquet|\.append"
+    r"manifest\.json|vocabulary\.parquet|projection\.safetensors|shard-\d{5,}\.parquet"
 )
 _RUN_FILES = re.compile(
-    r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet|state"
+    r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
 )
 _BEFORE_AFTER = "-before-after.png"
 
 
-def _named(noun: str, known: re.Pattern[str], record: str, key: str) -> FolderKind:
-    """Folders of files with known names; the file ``record`` is JSON that has ``key``."""
-
-    def stranger(folder: Path) -> str:
-        if not _has_key(folder / record, key):
-            return f"a folder that is not {noun}"
-        return _other_than(folder, noun, lambda path: bool(known.fullmatch(path.name)))
-
-    return FolderKind(noun, stranger)
-
-
-def _has_key(path: Path, key: str) -> bool:
+def is_sparsetopics_json(path: Path) -> bool:
+    """Whether a file is JSON as commands write it: an object with a format version."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(content, dict) and key in content
+    return isinstance(content, dict) and "format_version" in content
+
+
+def _named(noun: str, known: re.Pattern[str], record: str, workspace: str) -> FolderKind:
+    """Folders of files with known names, ``record`` among them, and perhaps a workspace."""
+
+    def is_own(path: Path) -> bool:
+        if path.name == workspace:
+            return path.is_dir() and not Workspace(path).strangers
+        return path.is_file() and bool(known.fullmatch(path.name))
+
+    def stranger(folder: Path) -> str:
+        if not is_sparsetopics_json(folder / record):
+            return f"a folder that is not {noun}"
+        return _other_than(folder, noun, is_own)
+
+    return FolderKind(noun, stranger)
 
 
 def _other_than(folder: Path, noun: str, is_own: Callable[[Path], bool]) -> str:
@@ -48,8 +54,9 @@ def _other_than(folder: Path, noun: str, is_own: Callable[[Path], bool]) -> str:
     return f"the link or device {link}" if link else ""
 
 
-CORPUS = _named("a corpus folder", _CORPUS_FILES, "manifest.json", "format_version")
-RUN = _named("a run folder", _RUN_FILES, "model.json", "format_version")
+CORPUS = _named("a corpus folder", _CORPUS_FILES, "manifest.json", APPEND_FOLDER)
+RUN = _named("a run folder", _RUN_FILES, "model.json", STATE_FOLDER)
+_UNFINISHED = _named("an interrupted training", _RUN_FILES, "state/plan.json", STATE_FOLDER)
 
 
 def _is_corpus(path: Path) -> bool:
@@ -74,12 +81,14 @@ def _stranger_of_quickstart(folder: Path) -> str:
 
 
 def _stranger_of_comparison(folder: Path) -> str:
-    def is_own(path: Path) -> bool:
-        if path.name == "report.html" or path.name.endswith(SUFFIX):
-            return True
-        is_unfinished = (path / "state" / "plan.json").is_file()
-        return _is_corpus(path) or _is_run(path) or is_unfinished
+    def is_part(path: Path) -> bool:
+        return path.is_dir() and not all(kind.stranger(path) for kind in (CORPUS, RUN, _UNFINISHED))
 
+    def is_own(path: Path) -> bool:
+        return path.name == "report.html" or path.name.endswith(SUFFIX) or is_part(path)
+
+    if not any(map(is_part, folder.iterdir())):
+        return "a folder that is not a comparison"
     return _other_than(folder, "a comparison", is_own)
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from sparsetopics.corpora.manifest import APPEND_FOLDER
 from sparsetopics.errors import OutputError
-from sparsetopics.run_files import STATE_FOLDER
 from sparsetopics.staging import refusing
 from sparsetopics.training_folder import clear_finished, is_training
-from sparsetopics.transactions import JOB, Workspace
+from sparsetopics.transactions import APPEND_FOLDER, JOB, STATE_FOLDER, Workspace
 
 
 class Repaired(NamedTuple):
@@ -39,7 +37,10 @@ def repair(path: Path) -> Repaired:
         beside.settle()
         append.settle()
         state.finish()
-    if not is_training(path):
+    if is_training(path):
+        with refusing(path), state.held("trains there"):
+            pass
+    else:
         clear_finished(path)
     continued_by = ""
     if (beside.folder / JOB).exists():

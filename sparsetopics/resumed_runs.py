@@ -18,7 +18,6 @@ from sparsetopics.run_files import (
     DAMAGE,
     PLAN_FILE,
     SETTINGS_FILE,
-    STATE_FOLDER,
     TRACE_FILE,
     load_settings,
     load_trace,
@@ -28,6 +27,7 @@ from sparsetopics.runs import check_folder
 from sparsetopics.sealed_files import PositiveSize, decoded
 from sparsetopics.trained_runs import RunHooks, RunResult, go_on, task_of
 from sparsetopics.training_folder import clear_finished, is_training, old_training
+from sparsetopics.transactions import STATE_FOLDER
 
 _LOG = logging.getLogger(__name__)  # its warnings go to stderr
 

@@ -38,7 +38,6 @@ CONFIG_FILE = "config.toml"
 LISTED_FILES = (ARRAYS_FILE, TRACE_FILE, "vocabulary.parquet")  # users may edit config.toml
 RUN_FILES = (SETTINGS_FILE, CONFIG_FILE, *LISTED_FILES)
 LARGEST_NUMBER = 1e100  # beyond which, and below its inverse, products leave what floats can hold
-STATE_FOLDER = "state"  # of a run that is being trained (``training_folder``)
 PLAN_FILE = "plan.json"
 PLAN_VERSION = 2
 DAMAGE = Refusal(RunError, "Train again")

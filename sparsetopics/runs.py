@@ -16,7 +16,6 @@ from sparsetopics.run_files import (
     DAMAGE,
     PLAN_FILE,
     SETTINGS_FILE,
-    STATE_FOLDER,
     CorpusFacts,
     RunRecord,
     check_file,
@@ -28,7 +27,7 @@ from sparsetopics.run_files import (
 )
 from sparsetopics.run_formats import RUN_FORMATS
 from sparsetopics.sealed_files import PositiveSize, Size, absence
-from sparsetopics.transactions import refuse_pending
+from sparsetopics.transactions import STATE_FOLDER, refuse_pending
 
 MODEL_NAMES = tuple(RUN_FORMATS)
 

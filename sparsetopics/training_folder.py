@@ -25,7 +25,7 @@ from typing import Any
 
 from sparsetopics.errors import ClusterError, OutputError, RunError
 from sparsetopics.outputs import output_folder, refuse_inputs, written
-from sparsetopics.own_folders import RUN
+from sparsetopics.own_folders import RUN, is_sparsetopics_json
 from sparsetopics.run_files import (
     CONFIG_FILE,
     PLAN_FILE,
@@ -33,13 +33,12 @@ from sparsetopics.run_files import (
     RUN_FILES,
     SETTINGS_FILE,
     STATE_DAMAGE,
-    STATE_FOLDER,
     TRACE_FILE,
     read_settings,
 )
 from sparsetopics.sealed_files import read_sealed, write_sealed
 from sparsetopics.staging import put_in_place, refused, refusing, stranger_in
-from sparsetopics.transactions import Workspace
+from sparsetopics.transactions import STATE_FOLDER, Workspace
 
 CHECKPOINT_FILE = "checkpoint.npz"
 _MEMO = "memo"
@@ -161,8 +160,8 @@ def new_training(
 def _make(run: Path, plan: Mapping[str, Any]) -> None:
     """Make the folder of a run that has only a plan; OutputError if another process was first."""
     with written(output_folder(run, RUN, overwrite=False)) as scratch:
-        (scratch / STATE_FOLDER).mkdir()
-        TrainingFolder(scratch, lap=0).write_plan(plan)
+        with Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS):
+            TrainingFolder(scratch, lap=0).write_plan(plan)
 
 
 @contextmanager
@@ -192,6 +191,10 @@ def clear_finished(run: Path) -> None:
             state.finish()
             with state.held(_TRAINS):
                 state.remove()
+
+
+def _plan_of(run: Path) -> Path:
+    return run / STATE_FOLDER / PLAN_FILE
 
 
 def read_plan(run: Path) -> dict[str, Any]:
@@ -235,7 +238,8 @@ def check_new_run(run: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) ->
         if has_run and not overwrite:
             hint = "Use --overwrite to replace it."
             raise OutputError(str(run), found="an existing output", wanted="a new path", hint=hint)
-        if not has_run and not is_unfinished and not _is_free(run):
+        is_own = is_sparsetopics_json(run / SETTINGS_FILE if has_run else _plan_of(run))
+        if not is_own and not _is_free(run):
             output_folder(run, RUN, overwrite=overwrite)
 
 
@@ -246,9 +250,9 @@ def _settle(run: Path) -> None:
     if state.is_left:
         check_plain(run)
         state.finish()
-    if is_training(run):
-        with state.held(_TRAINS):
-            pass
+        if is_training(run):
+            with state.held(_TRAINS):
+                pass
 
 
 def _is_free(run: Path) -> bool:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -33,6 +34,8 @@ from sparsetopics.small_files import parse_json
 from sparsetopics.staging import put_in_place, refused, stranger_in, sync, sync_tree
 
 SUFFIX = ".sparsetopics"
+STATE_FOLDER = "state"  # the workspace of a run that is being trained
+APPEND_FOLDER = ".append"  # the workspace of a process that adds documents to a corpus
 JOB = "job.json"
 _JOURNAL, _PART_OF, _LOCK = "journal.json", "part-of.json", "lock"
 _OWN_NAMES = frozenset(
@@ -42,13 +45,23 @@ _OWN_NAMES = frozenset(
         *("plan.json", "checkpoint.npz", "memo", "globals", "trace.jsonl"),  # of a training
     )
 )
+_INNER_NAMES = re.compile(  # of what goes from state/ to a run, and from .append to a corpus
+    r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
+    r"|manifest\.json|shard-\d{5,}\.parquet"
+)
 _LARGEST_RECORD = 1 << 24  # bytes
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 
+class _Place(msgspec.Struct, forbid_unknown_fields=True):
+    workspace: str  # relative path
+    names: list[str]  # in its new/, in the order in which they move
+    replaced: list[str]  # those of them that replace an output
+
+
 class _Journal(msgspec.Struct, forbid_unknown_fields=True):
     identity: str
-    places: list[tuple[str, list[str]]]  # relative paths of workspaces, and names in their new/
+    places: list[_Place]
     job: str  # lets a repeated command detect that its work is done
 
 
@@ -66,7 +79,7 @@ class Workspace(NamedTuple):
     def beside(cls, output: Path) -> Workspace:
         """The workspace for one output, in the same folder."""
         output = Path(os.path.realpath(output))
-        return cls(output.with_name(f".{output.name}{SUFFIX}"))
+        return cls(output.parent / f".{output.name}{SUFFIX}")
 
     @classmethod
     def inside(cls, folder: Path, name: str) -> Workspace:
@@ -84,6 +97,14 @@ class Workspace(NamedTuple):
     @contextmanager
     def held(self, doing: str = "writes there") -> Iterator[None]:
         """Make the folder if it is missing, and lock out other processes."""
+        is_foreign = self._is_beside and self.folder.exists() and not self.is_left
+        if is_foreign:
+            raise OutputError(
+                str(self.folder),
+                found="a file or folder that sparsetopics did not make",
+                wanted="a free name, where outputs are made",
+                hint=f"Move {self.folder} away.",
+            )
         self.folder.mkdir(exist_ok=True)
         self._refuse_links()
         with alone_at(self.folder.parent, self.folder / _LOCK, doing):
@@ -115,7 +136,14 @@ class Workspace(NamedTuple):
         """Whether a process has left this workspace or is working in it."""
         if os.path.islink(self.folder) or not os.path.isdir(self.folder):
             return False
-        return (self.folder / _LOCK).is_file() or not any(self.folder.iterdir())
+        names = set(os.listdir(self.folder))
+        return not names or bool(names & {_LOCK, _JOURNAL, _PART_OF})
+
+    @property
+    def strangers(self) -> list[str]:
+        """Names of what is in the folder and was not made by commands."""
+        names = (name.removesuffix(".part") for name in os.listdir(self.folder))
+        return sorted(name for name in names if name not in _OWN_NAMES and name != _LOCK)
 
     @property
     def is_committed(self) -> bool:
@@ -189,51 +217,68 @@ class Workspace(NamedTuple):
             here = os.path.relpath(self.folder, place.folder)
             place._write(_PART_OF, _PartOf(identity, here))
             sync(place.folder.parent)
-        places = [(os.path.relpath(place.folder, self.folder), list(own)) for place, own in others]
-        self._write(_JOURNAL, _Journal(identity, [(".", list(names)), *places], job))
+        places = [place._entry(own, self.folder) for place, own in ((self, names), *others)]
+        self._write(_JOURNAL, _Journal(identity, places, job))
         sync(self.folder.parent)
         self._move()
 
+    def _entry(self, names: Sequence[str], seen_from: Path) -> _Place:
+        replaced = [name for name in names if os.path.lexists(self.folder.parent / name)]
+        return _Place(os.path.relpath(self.folder, seen_from), list(names), replaced)
+
     def _move(self) -> None:
         try:
-            for place, name in self._waiting():
-                target = place.folder.parent / name
-                if target.is_dir():  # rename cannot replace a folder
-                    place._old.mkdir(exist_ok=True)
-                    os.rename(target, place._old / name)
-                os.replace(place.new / name, target)
-                sync(place.folder.parent)
+            for place, name, is_replacing in self._waiting():
+                place._move_one(name, is_replacing=is_replacing)
         except OSError as error:
             hint = "The output is complete but not in its place yet. Run the same command again."
             raise refused(self.folder.parent, error, hint) from error
 
-    def _waiting(self) -> list[tuple[Workspace, str]]:
-        """The names in the journal here that are still in ``new/``."""
+    def _move_one(self, name: str, *, is_replacing: bool) -> None:
+        """Put an output in its place, unless what is there came after the commit."""
+        target, former = self.folder.parent / name, self._old / name
+        if os.path.lexists(target):
+            is_folder = target.is_dir() and not target.is_symlink()
+            if not is_replacing or (is_folder and (former.exists() or not self._is_beside)):
+                raise OutputError(
+                    str(target),
+                    found="a file or folder that appeared when its new version was complete",
+                    wanted="a free path",
+                    hint=f"Move it away, then run `sparsetopics repair {target}`.",
+                )
+            if is_folder:  # rename cannot replace a folder
+                self._old.mkdir(exist_ok=True)
+                os.rename(target, former)
+        os.replace(self.new / name, target)
+        sync(self.folder.parent)
+
+    def _waiting(self) -> list[tuple[Workspace, str, bool]]:
+        """The names in the journal here that are still in ``new/``, and whether they replace."""
         return [
-            (place, name)
-            for place, names in self._places()
-            for name in names
+            (place, name, name in entry.replaced)
+            for place, entry in self._places()
+            for name in entry.names
             if place._may_hold(name) and os.path.lexists(place.new / name)
         ]
 
-    def _places(self) -> list[tuple[Workspace, list[str]]]:
-        """The workspaces that the journal here names, this one first, each with its names."""
+    def _places(self) -> list[tuple[Workspace, _Place]]:
+        """The workspaces that the journal here names, each with its entry."""
         journal = self._read(_JOURNAL, _Journal)
         if journal is None:
             return []
-        places = [(self._at(where), names) for where, names in journal.places]
-        return [(p, names) for p, names in places if p == self or p._is_part_of(journal)]
+        places = [(self._at(entry.workspace), entry) for entry in journal.places]
+        return [(p, entry) for p, entry in places if p == self or p._is_part_of(journal)]
 
     def _is_part_of(self, journal: _Journal) -> bool:
         """Whether this workspace names the journal in return and has not been reused."""
-        part = self._read(_PART_OF, _PartOf)
+        part = self._read(_PART_OF, _PartOf) if self._is_beside else None
         return part is not None and part.identity == journal.identity
 
     def _committing(self) -> Workspace | None:
         """The workspace whose journal has the names of this one; None if nothing is committed."""
         if self.is_committed:
             return self
-        part = self._read(_PART_OF, _PartOf)
+        part = self._read(_PART_OF, _PartOf) if self._is_beside else None
         if part is None:
             return None
         whole = self._at(part.workspace)
@@ -245,10 +290,15 @@ class Workspace(NamedTuple):
 
     def _may_hold(self, name: str) -> bool:
         """Whether a name, perhaps written by a stranger, stays within this workspace's outputs."""
-        if name in ("", ".", "..") or name != os.path.basename(name):
-            return False
-        own = self.folder.name
-        return not own.endswith(SUFFIX) or name.startswith(own[1 : -len(SUFFIX)])
+        if not self._is_beside:
+            return _INNER_NAMES.fullmatch(name) is not None
+        own = self.folder.name[1 : -len(SUFFIX)]
+        return name == os.path.basename(name) and (name == own or name.startswith(f"{own}."))
+
+    @property
+    def _is_beside(self) -> bool:
+        """Whether this is the workspace of an output, not one inside a run or corpus."""
+        return self.folder.name.endswith(SUFFIX)
 
     def _write(self, name: str, record: msgspec.Struct) -> None:
         scratch = self.folder / f"{name}.part"

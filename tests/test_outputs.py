@@ -1,5 +1,6 @@
 """Every command that writes: what it refuses, and what it leaves then, which is nothing."""
 
+import json
 import os
 import resource
 import shutil
@@ -280,7 +281,7 @@ def test_a_workspace_that_is_a_link_is_refused(given, tmp_path):
     found = run(["ingest", str(given / "texts.jsonl"), "--out", "out", "--quiet"], tmp_path)
 
     assert found.exit_code == 1
-    assert ".out.sparsetopics: found a link or device" in found.stderr
+    assert ".out.sparsetopics: found a file or folder that sparsetopics did not" in found.stderr
     assert list((tmp_path / "precious").iterdir()) == []
 
 
@@ -291,9 +292,8 @@ def test_a_journal_of_others_moves_nothing_elsewhere(given, tmp_path):
     (workspace / "lock").touch()
     (workspace / "new" / "precious").write_text("evil")
     (tmp_path / "inner" / "precious").write_text("precious")
-    places = '[[".", ["precious", "../precious", "new/precious", ".."]], ["..", ["inner"]]]'
-    journal = f'{{"identity": "a", "places": {places}, "job": ""}}'
-    (workspace / "journal.json").write_text(journal)
+    names = ["precious", "../precious", "new/precious", "..", "out-precious"]
+    write_journal(workspace, (".", names), ("..", ["inner"]))
 
     sound(["repair", "inner/out"], tmp_path)
 
@@ -402,3 +402,144 @@ def test_topics_of_a_half_replaced_export_are_not_scored(given, tmp_path):
     assert "complete it with `sparsetopics repair out`" in found.stderr
     sound(["repair", "out"], tmp_path)
     assert sorted(os.listdir(tmp_path)) == ["again.keys", "out", "out.keys"]
+
+
+def write_journal(workspace, *places):
+    entries = [{"workspace": w, "names": names, "replaced": names} for w, names in places]
+    record = {"identity": "a", "places": entries, "job": ""}
+    (workspace / "journal.json").write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize("command", ["repair run", "resume run"])
+def test_a_journal_in_a_run_of_others_moves_nothing_out_of_it(command, interrupted, tmp_path):
+    for folder in (interrupted / "new", interrupted / "state" / "new"):
+        folder.mkdir(exist_ok=True)
+        (folder / "thesis.txt").write_text("evil")
+    (interrupted / "part-of.json").write_text('{"identity": "a", "workspace": "state"}')
+    write_journal(interrupted / "state", (".", ["thesis.txt"]), ("..", ["thesis.txt"]))
+    (tmp_path / "thesis.txt").write_text("precious")
+
+    run(command.split(), tmp_path)
+
+    assert (tmp_path / "thesis.txt").read_text() == "precious"
+    assert not (interrupted / "thesis.txt").exists()
+
+
+def test_what_appears_after_a_commit_is_not_replaced(given, tmp_path):
+    """A process was killed after the journal, and the user has made a folder since."""
+    workspace = Workspace.beside(tmp_path / "out")
+    shutil.copytree(given / "corpus", workspace.new / "out")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Workspace, "_move", lambda workspace: None)
+        workspace.commit(["out"])
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("precious")
+
+    for command in (["repair", "out"], ["ingest", str(given / "texts.jsonl"), "--out", "out"]):
+        found = run(command, tmp_path)
+        assert "out: found a file or folder that appeared" in found.stderr
+        assert found.exit_code == 1
+
+    (tmp_path / "out").rename(tmp_path / "mine")
+    sound(["repair", "out"], tmp_path)
+    assert sorted(os.listdir(tmp_path)) == ["mine", "out"]
+
+
+def test_a_workspace_of_others_is_left_alone(given, tmp_path):
+    (tmp_path / ".out.sparsetopics" / "new").mkdir(parents=True)
+    (tmp_path / ".out.sparsetopics" / "new" / "thesis.txt").write_text("precious")
+
+    found = run(["ingest", str(given / "texts.jsonl"), "--out", "out", "--quiet"], tmp_path)
+
+    assert "that sparsetopics did not make" in found.stderr
+    assert (tmp_path / ".out.sparsetopics" / "new" / "thesis.txt").exists()
+
+
+@pytest.mark.parametrize("files", [("model.json", "config.toml"), ("state/plan.json",)])
+def test_train_replaces_no_files_of_other_programs(files, given, tmp_path):
+    """Keras has a ``model.json`` too."""
+    for name in files:
+        (tmp_path / "site" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "site" / name).write_text('{"keras": 1}')
+    before = files_of(tmp_path)
+    words = ["--out", "site", "--laps", "2", "--topics", "3", "--quiet", "--overwrite"]
+
+    found = run(["train", str(given / "train"), *words], tmp_path)
+
+    assert "site: found a folder that is not a run folder" in found.stderr
+    assert files_of(tmp_path) == before
+
+
+def test_compare_replaces_no_pages_of_others(given, tmp_path):
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "report.html").write_text("precious")
+    words = ["--models", "lda:2", "--laps", "2", "--out", "page", "--overwrite", "--quiet"]
+
+    found = run(["compare", str(given / "corpus"), *words], tmp_path)
+
+    assert "page: found a folder that is not a comparison" in found.stderr
+    assert (tmp_path / "page" / "report.html").read_text() == "precious"
+
+
+def test_a_run_is_not_replaced_while_a_process_trains_it(given, tmp_path):
+    model = LDA(2, max_iter=2).fit(Corpus.from_texts(["the owl", "a cat", "the cat"]))
+    shutil.copytree(given / "run", tmp_path / "run")
+
+    with (
+        Workspace.inside(tmp_path / "run", "state").held("trains there"),
+        pytest.raises(OutputError, match=r"found another process .* that writes there"),
+    ):
+        model.save(tmp_path / "run", overwrite=True)
+
+
+def test_append_replaces_no_files_of_others(given, tmp_path):
+    shutil.copytree(given / "corpus", tmp_path / "corpus")
+    (tmp_path / "corpus" / "shard-00001.parquet").write_text("precious")
+
+    found = run(["ingest", str(given / "more.jsonl"), "--append", "corpus"], tmp_path)
+
+    assert "found a file that is not part of the corpus" in found.stderr
+    assert (tmp_path / "corpus" / "shard-00001.parquet").read_text() == "precious"
+
+
+@pytest.mark.parametrize("out", ["run/state/new", "run/state/memo/out", "corpus/.append"])
+def test_outputs_do_not_lie_where_commands_clear(out, interrupted, given, tmp_path):
+    shutil.copytree(given / "corpus", tmp_path / "corpus")
+
+    found = run(["ingest", str(given / "texts.jsonl"), "--out", out, "--quiet"], tmp_path)
+
+    assert "which commands clear" in found.stderr
+
+
+def test_files_of_others_in_workspaces_are_not_replaced(given, tmp_path):
+    shutil.copytree(given / "corpus", tmp_path / "corpus")
+    (tmp_path / "corpus" / ".append").mkdir()
+    (tmp_path / "corpus" / ".append" / "thesis.txt").write_text("precious")
+    words = ["--out", "corpus", "--overwrite", "--quiet"]
+
+    found = run(["ingest", str(given / "texts.jsonl"), *words], tmp_path)
+
+    assert "found .append, which is not part of a corpus folder" in found.stderr
+    assert (tmp_path / "corpus" / ".append" / "thesis.txt").exists()
+
+
+@pytest.mark.parametrize("command", ["repair /", "topics /", "corpus info /", "resume /"])
+def test_the_root_is_one_line(command, tmp_path):
+    found = run(command.split(), tmp_path)
+
+    assert "Traceback" not in found.output
+    assert found.exception is None or isinstance(found.exception, SystemExit)
+
+
+def test_a_current_folder_that_is_gone_is_one_line(tmp_path):
+    before = Path.cwd()
+    (tmp_path / "gone").mkdir()
+    os.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    try:
+        found = CliRunner().invoke(main, ["topics", "run"])
+    finally:
+        os.chdir(before)
+
+    assert found.exit_code == 1
+    assert "Change to a folder that exists." in found.stderr
