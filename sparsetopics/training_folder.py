@@ -159,9 +159,11 @@ def new_training(
 
 def _make(run: Path, plan: Mapping[str, Any]) -> None:
     """Make the folder of a run that has only a plan; OutputError if another process was first."""
-    with written(output_folder(run, RUN, overwrite=False)) as scratch:
-        with Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS):
-            TrainingFolder(scratch, lap=0).write_plan(plan)
+    with (
+        written(output_folder(run, RUN, overwrite=False)) as scratch,
+        Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS),
+    ):
+        TrainingFolder(scratch, lap=0).write_plan(plan)
 
 
 @contextmanager
