@@ -84,12 +84,19 @@ def _stranger_of_comparison(folder: Path) -> str:
     def is_part(path: Path) -> bool:
         return path.is_dir() and not all(kind.stranger(path) for kind in (CORPUS, RUN, _UNFINISHED))
 
-    def is_own(path: Path) -> bool:
-        return path.name == "report.html" or path.name.endswith(SUFFIX) or is_part(path)
+    def is_workspace(path: Path) -> bool:  # of the first part, while that is made
+        return path.name.endswith(SUFFIX) and Workspace(path).is_left
 
-    if not any(map(is_part, folder.iterdir())):
+    has_part = any(map(is_part, folder.iterdir()))
+    if not has_part and not any(map(is_workspace, folder.iterdir())):
         return "a folder that is not a comparison"
-    return _other_than(folder, "a comparison", is_own)
+    return _other_than(
+        folder,
+        "a comparison",
+        lambda path: (
+            is_part(path) or is_workspace(path) or (path.name == "report.html" and has_part)
+        ),
+    )
 
 
 def _stranger_of_denoised(folder: Path) -> str:
