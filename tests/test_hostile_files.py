@@ -560,6 +560,7 @@ def test_what_an_interrupted_ingest_left_may_be_damaged(text, tmp_path):
     (tmp_path / "a.txt").write_text("owl")
     left = tmp_path / ".corpus.sparsetopics"
     left.mkdir()
+    (left / "lock").touch()
     (left / "job.json").write_bytes(text.encode(errors="surrogatepass"))
 
     try:
