@@ -267,7 +267,10 @@ class Workspace(NamedTuple):
         if journal is None:
             return []
         places = [(self._at(entry.workspace), entry) for entry in journal.places]
-        return [(p, entry) for p, entry in places if p == self or p._is_part_of(journal)]
+        for place, _ in places:
+            if place != self and not place._is_part_of(journal):
+                raise self._parted_from(place)
+        return places
 
     def _is_part_of(self, journal: _Journal) -> bool:
         """Whether this workspace names the journal in return and has not been reused."""
@@ -325,6 +328,14 @@ class Workspace(NamedTuple):
                 wanted="a file or folder, where outputs are made",
                 hint=f"Remove {link}.",
             )
+
+    def _parted_from(self, other: Workspace) -> OutputError:
+        return OutputError(
+            str(self.folder),
+            found=f"an interrupted command whose other output was made at {other.folder.parent}",
+            wanted=f"its other half, {other.folder}",
+            hint=f"Move the folders back, or make both outputs again and remove {self.folder}.",
+        )
 
     def _damaged(self, name: str, found: str) -> OutputError:
         return OutputError(

@@ -293,9 +293,15 @@ def test_a_journal_of_others_moves_nothing_elsewhere(given, tmp_path):
     (workspace / "new" / "precious").write_text("evil")
     (tmp_path / "inner" / "precious").write_text("precious")
     names = ["precious", "../precious", "new/precious", "..", "out-precious"]
-    write_journal(workspace, (".", names), ("..", ["inner"]))
-
+    write_journal(workspace, (".", names))
     sound(["repair", "inner/out"], tmp_path)
+    (workspace / "new").mkdir(parents=True)
+    (workspace / "new" / "inner").write_text("evil")
+    write_journal(workspace, (".", names), ("..", ["inner"]))
+    found = run(["repair", "inner/out"], tmp_path)
+
+    assert found.exit_code == 1
+    assert "wanted its other half" in found.stderr
 
     assert (tmp_path / "inner" / "precious").read_text() == "precious"
 
@@ -543,3 +549,27 @@ def test_a_current_folder_that_is_gone_is_one_line(tmp_path):
 
     assert found.exit_code == 1
     assert "Change to a folder that exists." in found.stderr
+
+
+def test_a_division_whose_halves_are_moved_apart_is_refused(given, tmp_path):
+    """A process was killed after the journal, and the user then renamed the folder of a half."""
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+    halves = ["--out-train", "a/train", "--out-heldout", "b/held"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Workspace, "_move", lambda workspace: None)
+        patch.setattr(Workspace, "remove", lambda workspace: None)
+        run(["corpus", "split", str(given / "corpus"), *halves], tmp_path)
+    (tmp_path / "b").rename(tmp_path / "c")
+
+    for command in (["corpus", "info", "a/train"], ["repair", "a/train"]):
+        found = run(command, tmp_path)
+        assert found.exit_code == 1
+        assert "wanted its other half" in found.stderr
+
+    (tmp_path / "c").rename(tmp_path / "b")
+    sound(["repair", "a/train"], tmp_path)
+    for half in ("a/train", "b/held"):
+        sound(["corpus", "validate", half], tmp_path)
+    assert os.listdir(tmp_path / "a") == ["train"]
+    assert os.listdir(tmp_path / "b") == ["held"]
