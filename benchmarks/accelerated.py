@@ -25,12 +25,12 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetopics import training
-from sparsetopics.batches import VectorBatch, Vectors
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.growth import begin
-from sparsetopics.growth.begin import outer_nodes
-from sparsetopics.options import DEFAULT_TREE_TOLERANCE, LocalOptions, TrainingOptions
+from sparsetopics.base.batches import VectorBatch, Vectors
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference import training
+from sparsetopics.inference.growth import begin
+from sparsetopics.inference.growth.begin import outer_nodes
+from sparsetopics.options.training import DEFAULT_TREE_TOLERANCE, LocalOptions, TrainingOptions
 
 COMPONENTS = 10
 

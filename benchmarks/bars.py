@@ -22,9 +22,9 @@ import numpy as np
 
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.options import MoveOptions, TrainingOptions
-from sparsetopics.training import Hooks, LapInfo, train
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.training import Hooks, LapInfo, train
+from sparsetopics.options.training import MoveOptions, TrainingOptions
 
 # Before this file's own folder, where ``bars`` is this file.
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

@@ -21,9 +21,9 @@ import click
 
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.options import TrainingOptions
-from sparsetopics.run_plans import RunPlan
-from sparsetopics.trained_runs import RunHooks, train_run
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.train import RunHooks, train_run
 
 
 class Timed(NamedTuple):

@@ -24,16 +24,16 @@ import click
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from sparsetopics.batches import FloatArray, Vectors
+from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.corpora.patch_basis import patch_basis, patch_projection
-from sparsetopics.corpora.read_images import read_grey
-from sparsetopics.evaluation.denoising import add_noise, denoise, psnr
-from sparsetopics.evaluation.patch_prior import PatchPrior, as_pixels
-from sparsetopics.evaluation.pictures import before_after_png
-from sparsetopics.evaluation.restoration import patch_prior
-from sparsetopics.executors import Executor, open_executor
-from sparsetopics.mixture_estimators import GaussianMixture
-from sparsetopics.mixture_runs import load_mixture_run
+from sparsetopics.corpora.readers.images import read_grey
+from sparsetopics.estimators.mixtures import GaussianMixture
+from sparsetopics.evaluation.denoising.denoising import add_noise, denoise, psnr
+from sparsetopics.evaluation.denoising.patch_prior import PatchPrior, as_pixels
+from sparsetopics.evaluation.denoising.pictures import before_after_png
+from sparsetopics.evaluation.denoising.restoration import patch_prior
+from sparsetopics.execution.executors import Executor, open_executor
+from sparsetopics.runs.mixture_runs import load_mixture_run
 
 SIDE = 8
 

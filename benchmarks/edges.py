@@ -21,10 +21,10 @@ import numpy as np
 
 from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.options import LearnerName, LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.training import Hooks, LapInfo, train
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.training import Hooks, LapInfo, train
+from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.options.training import LearnerName, LocalOptions, MoveOptions, TrainingOptions
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from patches import N_EDGES, Patches, edge_patches

@@ -22,16 +22,21 @@ from typing import Any, NamedTuple, cast
 import click
 import numpy as np
 
-from sparsetopics.batches import IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import IntArray, ItemSource, Vectors
 from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.evaluation.clustering import score_clustering
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
-from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.mixture_models import begin_mixture
-from sparsetopics.options import GradientName, GradientOptions, LocalOptions, TrainingOptions
-from sparsetopics.training import Hooks, LapInfo, train
+from sparsetopics.evaluation.scores.clustering import score_clustering
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.mixtures import begin_mixture
+from sparsetopics.inference.training import Hooks, LapInfo, train
+from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.options.training import (
+    GradientName,
+    GradientOptions,
+    LocalOptions,
+    TrainingOptions,
+)
 
 DOMAINS = {name: (name,) for name in ("amazon", "webcam", "dslr")}
 DOMAINS["office"] = ("amazon", "webcam", "dslr")

@@ -25,9 +25,9 @@ from prepared import SOURCES, Prepared, prepare
 
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.options import DEFAULT_MOVES, LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.training import Hooks, LapInfo, train
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.training import Hooks, LapInfo, train
+from sparsetopics.options.training import DEFAULT_MOVES, LocalOptions, MoveOptions, TrainingOptions
 
 Run = dict[str, Any]
 

@@ -21,17 +21,17 @@ import click
 import numpy as np
 from prepared import SOURCES, prepare
 
-from sparsetopics import laps as lap_module
-from sparsetopics.batches import BatchSource
+from sparsetopics.base.batches import BatchSource
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.laps import Laps, LapTally, Prior
-from sparsetopics.memo import Memo
-from sparsetopics.moves import phase
-from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.statistics import Statistics
-from sparsetopics.training import Hooks, LapInfo, train
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference import laps as lap_module
+from sparsetopics.inference.laps import Laps, LapTally, Prior
+from sparsetopics.inference.moves import phase
+from sparsetopics.inference.training import Hooks, LapInfo, train
+from sparsetopics.model.memo import Memo
+from sparsetopics.model.statistics import Statistics
+from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 NAMES: Any = ("merge", "delete")
 LapRun = Callable[[Laps, Any, Prior, np.random.Generator], tuple[Any, Prior, LapTally]]

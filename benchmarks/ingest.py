@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.tokenizer import DEFAULT_PATTERN
+from sparsetopics.corpora.text.tokenizer import DEFAULT_PATTERN
 
 _SECONDS_BETWEEN_LOOKS = 0.02
 

@@ -24,12 +24,12 @@ import click
 import numpy as np
 from prepared import SOURCES, prepare
 
-from sparsetopics.batches import BatchSource
+from sparsetopics.base.batches import BatchSource
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.executors import open_executor
-from sparsetopics.options import LocalOptions, TrainingOptions
-from sparsetopics.training import Hooks, train
+from sparsetopics.execution.executors import open_executor
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 
 class Speed(NamedTuple):

@@ -26,9 +26,9 @@ from scipy import sparse
 
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.training import Hooks, train
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 N_LONGEST = 3  # held-out documents: they have 29 % of the tokens that 20 Newsgroups counts
 PEERS = "tomotopy-LDA,sklearn-batch,gensim-LdaModel"

@@ -27,15 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 from prepared import SOURCES, prepare
 
-from sparsetopics.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.document_step import fit_documents
-from sparsetopics.document_topics import DocumentTopics
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.local_step import Globals
-from sparsetopics.options import LocalOptions, TrainingOptions
-from sparsetopics.training import Hooks, train
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.model.document_topics import DocumentTopics
+from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 SAMPLE = 2_000  # documents
 REPEATS = 5

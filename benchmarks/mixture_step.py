@@ -19,15 +19,15 @@ from typing import Any
 import click
 import numpy as np
 
-from sparsetopics.allocations.mixtures import DPMixture
-from sparsetopics.batches import Vectors
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
-from sparsetopics.likelihoods.gaussian import Gaussian
-from sparsetopics.likelihoods.items import assign
-from sparsetopics.likelihoods.normals import Normals
-from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
-from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.base.batches import Vectors
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.model.item_assignment import assign
+from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
+from sparsetopics.model.likelihoods.gaussian import Gaussian
+from sparsetopics.model.likelihoods.normals import Normals
+from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
+from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.weights.mixtures import DPMixture
 
 LIKELIHOODS: Any = {
     "zero-mean-gaussian": ZeroMeanGaussian,

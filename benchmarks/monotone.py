@@ -16,10 +16,10 @@ from prepared import SOURCES, prepare
 
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.model import TopicModel
-from sparsetopics.options import LocalOptions, TrainingOptions
-from sparsetopics.training import Hooks, LapInfo, train
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.training import Hooks, LapInfo, train
+from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 
 @click.command()

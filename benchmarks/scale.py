@@ -24,17 +24,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparsetopics import laps as lap_module
-from sparsetopics.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.document_manifest import write_manifest
-from sparsetopics.corpora.shards import DocumentRows, ShardWriter
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.laps import Laps
-from sparsetopics.options import LocalOptions, TrainingOptions
-from sparsetopics.training import Hooks, train
+from sparsetopics.corpora.store.document_manifest import write_manifest
+from sparsetopics.corpora.store.shards import DocumentRows, ShardWriter
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference import laps as lap_module
+from sparsetopics.inference.laps import Laps
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 N_WORDS, N_TOPICS = 50_000, 100
 DOCS_AT_ONCE = 65_536

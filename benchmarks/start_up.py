@@ -42,7 +42,7 @@ from sparsetopics.cli.main import main
 
 @contextmanager
 def show_progress(options, *, quiet):
-    from sparsetopics.trained_runs import RunHooks
+    from sparsetopics.runs.train import RunHooks
     yield RunHooks(on_documents=lambda n_done, n_docs: tell())
 
 train_progress.show_progress = show_progress

@@ -9,8 +9,8 @@ import click
 
 from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.workplace_options import threads_option
-from sparsetopics.kinds import LIKELIHOODS
-from sparsetopics.options import LikelihoodName
+from sparsetopics.options.registry import LIKELIHOODS
+from sparsetopics.options.training import LikelihoodName
 
 
 @click.command()
@@ -89,7 +89,7 @@ def command(
     """
     from sparsetopics.cli.score_table import score_lines
     from sparsetopics.cli.train_progress import show_progress
-    from sparsetopics.evaluation.comparison import (
+    from sparsetopics.evaluation.comparison.comparison import (
         ComparisonHooks,
         ComparisonPlan,
         compare_models,

@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
+from sparsetopics.base.errors import OptionError
+from sparsetopics.base.regular_files import open_regular
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.errors import OptionError
-from sparsetopics.regular_files import open_regular
 
 LARGEST_CONFIG = 1 << 20  # bytes
 

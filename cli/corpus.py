@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.errors import CorpusFormatError
 from sparsetopics.exports.targets import CORPUS_TARGETS
 
 _CORPUS = click.argument("corpus", type=NAMED_PATH)
@@ -59,7 +59,7 @@ def validate(corpus: Path, as_json: bool) -> None:
     Example:
         sparsetopics corpus validate news
     """
-    from sparsetopics.corpora.validate import validate as find_problems
+    from sparsetopics.corpora.store.validate import validate as find_problems
 
     problems = find_problems(corpus)
     if as_json:

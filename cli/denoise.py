@@ -12,7 +12,7 @@ from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.workplace_options import threads_option
 
 if TYPE_CHECKING:
-    from sparsetopics.evaluation.restoration import Restored
+    from sparsetopics.evaluation.denoising.restoration import Restored
 
 
 @click.command()
@@ -64,10 +64,10 @@ def command(
         sparsetopics train patches --model dp-mixture --likelihood zero-mean-gaussian --out run
         sparsetopics denoise run noisy.png --sigma 25 --out restored
     """
-    from sparsetopics.evaluation.restoration import RestorationPlan, restore_images
-    from sparsetopics.mixture_runs import load_mixture_run
-    from sparsetopics.outputs import output_folder
-    from sparsetopics.own_folders import DENOISED
+    from sparsetopics.base.outputs import output_folder
+    from sparsetopics.base.own_folders import DENOISED
+    from sparsetopics.evaluation.denoising.restoration import RestorationPlan, restore_images
+    from sparsetopics.runs.mixture_runs import load_mixture_run
 
     inputs = [run, *images, *([] if clean is None else [clean])]
     output = output_folder(out, DENOISED, overwrite=overwrite, inputs=inputs)

@@ -34,13 +34,13 @@ def command(
     Example:
         sparsetopics infer run corpus --out proportions.parquet
     """
+    from sparsetopics.base.outputs import output_file
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.opening import open_corpus
-    from sparsetopics.evaluation.proportions import write_shares
-    from sparsetopics.executors import open_spread
-    from sparsetopics.outputs import output_file
-    from sparsetopics.runs import refuse_run
-    from sparsetopics.stored_models import check_corpus, load_any_run
+    from sparsetopics.execution.executors import open_spread
+    from sparsetopics.runs.proportions import write_shares
+    from sparsetopics.runs.stored_models import check_corpus, load_any_run
+    from sparsetopics.runs.topic_runs import refuse_run
 
     output = output_file(out, overwrite=overwrite, inputs=[run, corpus])
     refuse_run(corpus)

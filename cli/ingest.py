@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.help_sections import command_with
 from sparsetopics.cli.ingest_documents import DocumentChoices, document_options
 from sparsetopics.cli.ingest_progress import showing_progress
@@ -17,8 +18,7 @@ from sparsetopics.cli.ingest_vectors import VectorChoices, vector_options
 from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.option_groups import given_options, option_group
 from sparsetopics.cli.workplace_options import EXECUTOR_OPTIONS, WORKERS_HELP
-from sparsetopics.errors import OptionError
-from sparsetopics.options import ExecutorName, Workplace
+from sparsetopics.options.training import ExecutorName, Workplace
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.ingest import IngestOptions, IngestSummary
@@ -234,7 +234,7 @@ def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
 
 def _checked_kind(ctx: click.Context, sources: Sources, common: _Common, kind: str | None) -> str:
     """Which corpus the sources make; OptionError for an option that is for the other kind."""
-    from sparsetopics.corpora.vector_formats import kind_of_sources
+    from sparsetopics.corpora.readers.vector_formats import kind_of_sources
 
     if kind is None:
         wants_vectors = bool(given_options(ctx, VectorChoices))
@@ -257,7 +257,7 @@ def _checked_kind(ctx: click.Context, sources: Sources, common: _Common, kind: s
 
 def _document_options(common: _Common, chosen: DocumentChoices) -> IngestOptions:
     from sparsetopics.corpora.ingest import IngestOptions
-    from sparsetopics.corpora.sources import ReadOptions
+    from sparsetopics.corpora.sources.sources import ReadOptions
 
     return IngestOptions(
         format=common.format_name,
@@ -282,7 +282,7 @@ def _document_options(common: _Common, chosen: DocumentChoices) -> IngestOptions
 
 def _vector_options(common: _Common, chosen: VectorChoices) -> VectorOptions:
     from sparsetopics.corpora.ingest_vectors import VectorOptions
-    from sparsetopics.corpora.vector_blocks import VectorReadOptions
+    from sparsetopics.corpora.readers.vector_blocks import VectorReadOptions
 
     return VectorOptions(
         format=common.format_name,

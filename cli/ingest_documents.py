@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.option_groups import option_group
-from sparsetopics.errors import OptionError
 
 if TYPE_CHECKING:
-    from sparsetopics.corpora.phrases import PhraseOptions
-    from sparsetopics.corpora.pruning import PruningOptions
-    from sparsetopics.corpora.tokenizer import TokenizerOptions
+    from sparsetopics.corpora.text.phrases import PhraseOptions
+    from sparsetopics.corpora.text.pruning import PruningOptions
+    from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class DocumentChoices:
 
     def tokenizer_options(self) -> TokenizerOptions | None:
         """The settings, or None where nothing was said, so that a vocabulary's own are used."""
-        from sparsetopics.corpora.tokenizer import DEFAULT_PATTERN, TokenizerOptions
+        from sparsetopics.corpora.text.tokenizer import DEFAULT_PATTERN, TokenizerOptions
 
         said = (self.token_pattern, self.lowercase, self.tokenizer, self.ngrams)
         if all(choice is None for choice in said):
@@ -53,7 +53,7 @@ class DocumentChoices:
         )
 
     def phrase_options(self) -> PhraseOptions | None:
-        from sparsetopics.corpora.phrases import PhraseOptions
+        from sparsetopics.corpora.text.phrases import PhraseOptions
 
         if not self.phrases:
             if self.phrase_threshold is not None:
@@ -64,12 +64,12 @@ class DocumentChoices:
         return PhraseOptions(self.phrase_threshold)
 
     def pruning_options(self) -> PruningOptions:
-        from sparsetopics.corpora.pruning import PruningOptions
+        from sparsetopics.corpora.text.pruning import PruningOptions
 
         return PruningOptions(self.min_df, self.max_df, self.max_words, self._stop_words())
 
     def _stop_words(self) -> frozenset[str]:
-        from sparsetopics.corpora.stop_words import english_stop_words, read_stop_words
+        from sparsetopics.corpora.text.stop_words import english_stop_words, read_stop_words
 
         words: set[str] = set()
         for choice in self.stop_words:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.option_groups import option_group
-from sparsetopics.errors import OptionError
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.projection import PcaOptions

@@ -15,8 +15,8 @@ from typing import Any, NoReturn, cast
 
 import click
 
+from sparsetopics.base.errors import SparsetopicsError
 from sparsetopics.cli.numba_cache import choose_cache_folder
-from sparsetopics.errors import SparsetopicsError
 
 COMMANDS = {  # modules beside this one; what they do is said here, so that --help imports none
     "quickstart": "The whole way once, on news stories that come with gensim.",

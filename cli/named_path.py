@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sparsetopics.errors import OptionError
+from sparsetopics.base.errors import OptionError
 
 
 class NamedPath(click.Path):

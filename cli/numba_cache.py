@@ -22,7 +22,7 @@ def choose_cache_folder() -> None:
 def kernels_are_kept() -> bool:
     """Whether there are any on disk, of whichever release: a hint for who waits, no more."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
-    beside_sources = Path(__file__).parent.parent / "__pycache__"
+    beside_sources = Path(__file__).parent.parent / "kernels" / "__pycache__"
     places = Path(chosen).glob("*/*.nbi") if chosen else beside_sources.glob("*.nbi")
     return next(places, None) is not None
 

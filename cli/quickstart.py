@@ -29,9 +29,9 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
         sparsetopics quickstart --out first-look
     """
     from sparsetopics.cli.train_progress import show_progress
-    from sparsetopics.evaluation.topic_table import topic_table
-    from sparsetopics.quickstart import TRAINING, run_quickstart
-    from sparsetopics.runs import load_run
+    from sparsetopics.evaluation.quickstart import TRAINING, run_quickstart
+    from sparsetopics.evaluation.scores.topic_table import topic_table
+    from sparsetopics.runs.topic_runs import load_run
 
     with show_progress(TRAINING, quiet=as_json) as hooks:
         made = run_quickstart(

@@ -10,7 +10,7 @@ import click
 
 from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.workplace_options import scheduler_option
-from sparsetopics.options import ExecutorName
+from sparsetopics.options.training import ExecutorName
 
 
 @click.command()
@@ -55,7 +55,7 @@ def command(
     """
     from sparsetopics.cli.train import outcome
     from sparsetopics.cli.train_progress import show_progress
-    from sparsetopics.resumed_runs import resume_run
+    from sparsetopics.runs.resume import resume_run
 
     resumed = resume_run(
         run,

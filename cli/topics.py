@@ -30,8 +30,8 @@ def command(run: Path, n_words: int, as_json: bool) -> None:
     Example:
         sparsetopics topics run --words 15
     """
-    from sparsetopics.evaluation.topic_table import topic_table
-    from sparsetopics.stored_models import load_any_run
+    from sparsetopics.evaluation.scores.topic_table import topic_table
+    from sparsetopics.runs.stored_models import load_any_run
 
     trained = load_any_run(run)
     words = trained.words.words  # first: a mixture of vectors has none

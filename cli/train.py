@@ -20,9 +20,9 @@ from sparsetopics.cli.train_options import (
 )
 
 if TYPE_CHECKING:
-    from sparsetopics.options import TrainingOptions
-    from sparsetopics.run_plans import RunPlan
-    from sparsetopics.trained_runs import RunResult
+    from sparsetopics.options.training import TrainingOptions
+    from sparsetopics.runs.plan import RunPlan
+    from sparsetopics.runs.train import RunResult
 
 
 @click.command(cls=command_with(HELP_SECTIONS))
@@ -67,7 +67,7 @@ def command(
             --learner gradient --gradient momentum --topics 50 --out run
     """
     from sparsetopics.cli.train_progress import show_progress
-    from sparsetopics.trained_runs import train_run
+    from sparsetopics.runs.train import train_run
 
     plan = course.plan(corpus, out, choices, overwrite=overwrite)
     _tell_of_idle_workers(plan, quiet)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, cast, get_args
 
 import click
 
+from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.option_groups import option_group
 from sparsetopics.cli.workplace_options import WORKPLACE_OPTIONS
-from sparsetopics.errors import OptionError
-from sparsetopics.kinds import DOCUMENT_LIKELIHOODS, LEARNERS, LIKELIHOODS
-from sparsetopics.options import (
+from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, LEARNERS, LIKELIHOODS
+from sparsetopics.options.training import (
     DEFAULT_COLD_EVERY,
     DEFAULT_CRITERION,
     DEFAULT_DOC_CONCENTRATION,
@@ -48,7 +48,7 @@ from sparsetopics.options import (
 )
 
 if TYPE_CHECKING:
-    from sparsetopics.run_plans import RunPlan
+    from sparsetopics.runs.plan import RunPlan
 
 NO_MOVES = "none"
 STARTS = get_args(StartName)
@@ -164,7 +164,7 @@ class CourseChoices:
 
     def plan(self, corpus: Path, out: Path, choices: ModelChoices, *, overwrite: bool) -> RunPlan:
         """All that ``train_run`` needs; raises OptionError."""
-        from sparsetopics.run_plans import RunPlan
+        from sparsetopics.runs.plan import RunPlan
 
         return RunPlan(
             corpus=corpus,

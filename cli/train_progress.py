@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparsetopics.options import TrainingOptions
-    from sparsetopics.trained_runs import RunHooks
+    from sparsetopics.options.training import TrainingOptions
+    from sparsetopics.runs.train import RunHooks
 
 Entry = Mapping[str, Any]
 MOVES = {
@@ -23,7 +23,7 @@ MOVES = {
 @contextmanager
 def show_progress(options: TrainingOptions, *, quiet: bool) -> Iterator[RunHooks]:
     """Hooks for ``train_run`` that tell a person how far it is."""
-    from sparsetopics.trained_runs import RunHooks
+    from sparsetopics.runs.train import RunHooks
 
     if quiet:
         yield RunHooks()
@@ -71,7 +71,7 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from sparsetopics.trained_runs import RunHooks
+    from sparsetopics.runs.train import RunHooks
 
     columns = (
         TextColumn("{task.description}"),

@@ -9,7 +9,7 @@ from typing import get_args
 import click
 
 from sparsetopics.cli.option_groups import option_group
-from sparsetopics.options import ExecutorName, Workplace
+from sparsetopics.options.training import ExecutorName, Workplace
 
 
 @dataclass(frozen=True)

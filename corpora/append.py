@@ -9,9 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from sparsetopics.base.errors import OptionError, OutputError
+from sparsetopics.base.outputs import refuse_inputs
+from sparsetopics.base.sealed_files import FileEntry
+from sparsetopics.base.staging import refused
+from sparsetopics.base.transactions import APPEND_FOLDER, Workspace
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.document_manifest import Manifest, Sizes, settings_hash, total
-from sparsetopics.corpora.formats import find_collection
 from sparsetopics.corpora.ingest import (
     IngestOptions,
     IngestSummary,
@@ -22,17 +25,14 @@ from sparsetopics.corpora.ingest import (
     settle_tokenizer,
     write_shards,
 )
-from sparsetopics.corpora.manifest import FILE_NAME, ShardEntry
-from sparsetopics.corpora.ordered_map import open_map_here, open_ordered_map
-from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.remote import is_url
-from sparsetopics.corpora.sources import names_of
-from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.errors import OptionError, OutputError
-from sparsetopics.outputs import refuse_inputs
-from sparsetopics.sealed_files import FileEntry
-from sparsetopics.staging import refused
-from sparsetopics.transactions import APPEND_FOLDER, Workspace
+from sparsetopics.corpora.readers.formats import find_collection
+from sparsetopics.corpora.sources.remote import is_url
+from sparsetopics.corpora.sources.sources import names_of
+from sparsetopics.corpora.store.document_manifest import Manifest, Sizes, settings_hash, total
+from sparsetopics.corpora.store.manifest import FILE_NAME, ShardEntry
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.execution.ordered_map import open_map_here, open_ordered_map
 
 
 class AppendSummary(NamedTuple):

@@ -10,10 +10,10 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sparsetopics.batches import BatchSource, DocumentBatch, IntArray
+from sparsetopics.base.batches import BatchSource, DocumentBatch, IntArray
+from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.errors import OptionError
-from sparsetopics.options import RESIDENT_PAIRS
+from sparsetopics.options.training import RESIDENT_PAIRS
 
 FEWEST_BATCHES = 10
 FEWEST_DOCS = 32  # in a batch of the default division

@@ -8,17 +8,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sparsetopics.batches import DocumentBatch
-from sparsetopics.corpora.document_manifest import Manifest, Sizes, total
-from sparsetopics.corpora.manifest import DAMAGE
-from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.shard_files import StoredShard
-from sparsetopics.corpora.shards import StoredRowGroup
-from sparsetopics.corpora.sources import ReadOptions
-from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.corpora.sources.sources import ReadOptions
+from sparsetopics.corpora.store.document_manifest import Manifest, Sizes, total
+from sparsetopics.corpora.store.manifest import DAMAGE
+from sparsetopics.corpora.store.shard_files import StoredShard
+from sparsetopics.corpora.store.shards import StoredRowGroup
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from sparsetopics.corpora.tokenizer import TokenizerOptions
+    from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 # What makes corpora in memory is imported by the methods that do: commands open them on disk.
 DEFAULT_PRUNING = PruningOptions()

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from sparsetopics.base.errors import ShapeError, SourceError
 from sparsetopics.corpora.memory_corpus import MemoryDocuments, documents_of_csr
-from sparsetopics.errors import ShapeError, SourceError
 
 
 def documents_of_gensim(

@@ -11,26 +11,17 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from sparsetopics.corpora.blocks import CountedBlock, PendingBlock, with_running_numbers
-from sparsetopics.corpora.document_manifest import Manifest, Sizes, write_manifest
-from sparsetopics.corpora.encoding import EncodedBlock, encode
-from sparsetopics.corpora.formats import Collection, find_collection
-from sparsetopics.corpora.manifest import ShardEntry
-from sparsetopics.corpora.ordered_map import OrderedMap, open_map_here, open_ordered_map
-from sparsetopics.corpora.phrases import PhraseOptions, learn_phrases
-from sparsetopics.corpora.pruning import PruningOptions, prune
-from sparsetopics.corpora.shards import ShardWriter
-from sparsetopics.corpora.sources import ReadOptions, names_of
-from sparsetopics.corpora.spool import Spool
-from sparsetopics.corpora.tokenizer import (
-    TokenizerOptions,
-    count_texts,
-    options_for,
-    tokens_of,
-)
-from sparsetopics.corpora.tokenizer_functions import load_tokenizer, where_function_is_same
-from sparsetopics.corpora.tokens import Tokens
-from sparsetopics.corpora.unfinished import (
+from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.outputs import refuse_inputs
+from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock, with_running_numbers
+from sparsetopics.corpora.readers.formats import Collection, find_collection
+from sparsetopics.corpora.sources.sources import ReadOptions, names_of
+from sparsetopics.corpora.store.document_manifest import Manifest, Sizes, write_manifest
+from sparsetopics.corpora.store.encoding import EncodedBlock, encode
+from sparsetopics.corpora.store.manifest import ShardEntry
+from sparsetopics.corpora.store.shards import ShardWriter
+from sparsetopics.corpora.store.spool import Spool
+from sparsetopics.corpora.store.unfinished import (
     Job,
     WorkFolder,
     corpus_output,
@@ -38,11 +29,20 @@ from sparsetopics.corpora.unfinished import (
     paths_of,
     work_folder,
 )
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.corpora.word_tally import WordTally
-from sparsetopics.errors import OptionError, SourceError
-from sparsetopics.options import ExecutorName, Workplace
-from sparsetopics.outputs import refuse_inputs
+from sparsetopics.corpora.text.phrases import PhraseOptions, learn_phrases
+from sparsetopics.corpora.text.pruning import PruningOptions, prune
+from sparsetopics.corpora.text.tokenizer import (
+    TokenizerOptions,
+    count_texts,
+    options_for,
+    tokens_of,
+)
+from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, where_function_is_same
+from sparsetopics.corpora.text.tokens import Tokens
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.corpora.text.word_tally import WordTally
+from sparsetopics.execution.ordered_map import OrderedMap, open_map_here, open_ordered_map
+from sparsetopics.options.training import ExecutorName, Workplace
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,23 +10,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.corpora.blocks import with_running_numbers
-from sparsetopics.corpora.ordered_map import OrderedMap, open_ordered_map
+from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.outputs import refuse_inputs
+from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.corpora.patch_basis import NAME as PATCH_BASIS
 from sparsetopics.corpora.patch_basis import patch_projection
 from sparsetopics.corpora.projection import FILE_NAME as PROJECTION_FILE
 from sparsetopics.corpora.projection import PcaOptions, Projection, fit_projection, sample_rows
-from sparsetopics.corpora.sources import names_of
-from sparsetopics.corpora.unfinished import corpus_output, paths_of, work_folder
-from sparsetopics.corpora.vector_blocks import PendingVectors, VectorBlock, VectorReadOptions
-from sparsetopics.corpora.vector_formats import IMAGE, VectorCollection, find_vectors
-from sparsetopics.corpora.vector_manifest import VectorManifest
-from sparsetopics.corpora.vector_shards import VectorRows, table_of, vector_writer
+from sparsetopics.corpora.readers.blocks import with_running_numbers
+from sparsetopics.corpora.readers.vector_blocks import (
+    PendingVectors,
+    VectorBlock,
+    VectorReadOptions,
+)
+from sparsetopics.corpora.readers.vector_formats import IMAGE, VectorCollection, find_vectors
+from sparsetopics.corpora.sources.sources import names_of
+from sparsetopics.corpora.store.unfinished import corpus_output, paths_of, work_folder
+from sparsetopics.corpora.store.vector_manifest import VectorManifest
+from sparsetopics.corpora.store.vector_shards import VectorRows, table_of, vector_writer
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError, SourceError
-from sparsetopics.options import ExecutorName, Workplace
-from sparsetopics.outputs import refuse_inputs
-from sparsetopics.sealed_files import FileEntry
+from sparsetopics.execution.ordered_map import OrderedMap, open_ordered_map
+from sparsetopics.options.training import ExecutorName, Workplace
 
 
 @dataclass(frozen=True, slots=True)

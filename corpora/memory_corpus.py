@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array, issparse
 
-from sparsetopics.batches import DocumentBatch, WordCounts
-from sparsetopics.corpora.blocks import CountedBlock, TextBlock
-from sparsetopics.corpora.count_lines import LARGEST_COUNT
-from sparsetopics.corpora.encoding import encode
-from sparsetopics.corpora.pruning import PruningOptions, prune
-from sparsetopics.corpora.shards import DOCS_PER_ROW_GROUP, DocumentRows
-from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts, options_for
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.corpora.word_tally import WordTally
-from sparsetopics.errors import ShapeError, SourceError
+from sparsetopics.base.batches import DocumentBatch, WordCounts
+from sparsetopics.base.errors import ShapeError, SourceError
+from sparsetopics.corpora.readers.blocks import CountedBlock, TextBlock
+from sparsetopics.corpora.readers.count_lines import LARGEST_COUNT
+from sparsetopics.corpora.store.encoding import encode
+from sparsetopics.corpora.store.shards import DOCS_PER_ROW_GROUP, DocumentRows
+from sparsetopics.corpora.text.pruning import PruningOptions, prune
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, options_for
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.corpora.text.word_tally import WordTally
 
 
 @dataclass(frozen=True, slots=True, eq=False)

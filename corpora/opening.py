@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sparsetopics.base.errors import OptionError, ShapeError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.document_manifest import Manifest
-from sparsetopics.corpora.manifest import VECTORS, HasTotals, kind_of
-from sparsetopics.corpora.vector_manifest import VectorManifest
+from sparsetopics.corpora.store.document_manifest import Manifest
+from sparsetopics.corpora.store.manifest import VECTORS, HasTotals, kind_of
+from sparsetopics.corpora.store.vector_manifest import VectorManifest
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError, ShapeError, VocabularyError
 
 
 def open_corpus(path: str | Path) -> Corpus | VectorCorpus:

@@ -13,9 +13,9 @@ import math
 
 import numpy as np
 
-from sparsetopics.batches import FloatArray
+from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.projection import Projection
-from sparsetopics.errors import OptionError
 
 NAME = "dct"  # in manifests and runs
 MOST_SIDE = 64  # pixels: the basis is a matrix, of 134 MB then

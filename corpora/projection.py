@@ -11,11 +11,11 @@ import msgspec
 import numpy as np
 import safetensors.numpy
 
-from sparsetopics.batches import FloatArray, Vectors
-from sparsetopics.corpora.manifest import DAMAGE
-from sparsetopics.errors import OptionError, SourceError
-from sparsetopics.sealed_files import decoded, parsed
-from sparsetopics.tensor_files import read_tensors
+from sparsetopics.base.batches import FloatArray, Vectors
+from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.sealed_files import decoded, parsed
+from sparsetopics.base.tensor_files import read_tensors
+from sparsetopics.corpora.store.manifest import DAMAGE
 
 FILE_NAME = "projection.safetensors"
 SAMPLE_BYTES = 256 << 20

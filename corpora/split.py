@@ -9,18 +9,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparsetopics.batches import IntArray
+from sparsetopics.base.batches import IntArray
+from sparsetopics.base.errors import OptionError
+from sparsetopics.base.outputs import output_folder, refuse_inputs, written_together
+from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.corpora.corpus import Corpus, RowGroup
-from sparsetopics.corpora.document_manifest import Manifest, write_manifest
-from sparsetopics.corpora.manifest import HasTotals
 from sparsetopics.corpora.opening import open_corpus
-from sparsetopics.corpora.shards import DocumentRows, ShardWriter
-from sparsetopics.corpora.vector_manifest import VectorManifest
-from sparsetopics.corpora.vector_shards import VectorRows, table_of, vector_writer
+from sparsetopics.corpora.store.document_manifest import Manifest, write_manifest
+from sparsetopics.corpora.store.manifest import HasTotals
+from sparsetopics.corpora.store.shards import DocumentRows, ShardWriter
+from sparsetopics.corpora.store.vector_manifest import VectorManifest
+from sparsetopics.corpora.store.vector_shards import VectorRows, table_of, vector_writer
 from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
-from sparsetopics.errors import OptionError
-from sparsetopics.outputs import output_folder, refuse_inputs, written_together
-from sparsetopics.own_folders import CORPUS
 
 
 def split_corpus(

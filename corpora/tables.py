@@ -7,15 +7,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from sparsetopics.corpora.arrow_batches import pieces
-from sparsetopics.corpora.blocks import TextBlock, with_running_numbers
+from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.memory_corpus import MemoryDocuments, documents_of_blocks
-from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.read_arrow import table_blocks, text_columns
-from sparsetopics.corpora.sources import ReadOptions
-from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import SourceError
+from sparsetopics.corpora.readers.arrow import table_blocks, text_columns
+from sparsetopics.corpora.readers.blocks import TextBlock, with_running_numbers
+from sparsetopics.corpora.sources.arrow_batches import pieces
+from sparsetopics.corpora.sources.sources import ReadOptions
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 _ROWS_AT_ONCE = 1_024
 _WHERE = "table"  # for messages

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsetopics.batches import IntArray, VectorBatch, VectorSource
+from sparsetopics.base.batches import IntArray, VectorBatch, VectorSource
 from sparsetopics.corpora.batching import HeldRowGroups, Piece, checked_n_batches, divided
 from sparsetopics.corpora.vectors import VectorCorpus
 

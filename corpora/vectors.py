@@ -13,14 +13,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsetopics.batches import VectorBatch, Vectors
-from sparsetopics.corpora.manifest import DAMAGE
+from sparsetopics.base.batches import VectorBatch, Vectors
+from sparsetopics.base.errors import ShapeError
 from sparsetopics.corpora.projection import Projection
-from sparsetopics.corpora.shard_files import StoredShard
-from sparsetopics.corpora.vector_blocks import narrowed
-from sparsetopics.corpora.vector_manifest import VectorManifest
-from sparsetopics.corpora.vector_shards import StoredVectors, rows_per_group
-from sparsetopics.errors import ShapeError
+from sparsetopics.corpora.readers.vector_blocks import narrowed
+from sparsetopics.corpora.store.manifest import DAMAGE
+from sparsetopics.corpora.store.shard_files import StoredShard
+from sparsetopics.corpora.store.vector_manifest import VectorManifest
+from sparsetopics.corpora.store.vector_shards import StoredVectors, rows_per_group
 
 
 class VectorGroup(Protocol):

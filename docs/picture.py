@@ -9,8 +9,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from sparsetopics.evaluation.topic_table import topic_table
-from sparsetopics.runs import load_run
+from sparsetopics.evaluation.scores.topic_table import topic_table
+from sparsetopics.runs.topic_runs import load_run
 
 N_BARS = 12  # the heaviest topics
 COLOUR, INK = "#3f51b5", "#333333"

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.vectors import VectorCorpus
-    from sparsetopics.document_mixture_estimators import DPMultinomialMixture, MultinomialMixture
-    from sparsetopics.estimators import HDP, LDA
-    from sparsetopics.loading import load
-    from sparsetopics.mixture_estimators import DPGaussianMixture, GaussianMixture
+    from sparsetopics.estimators.document_mixtures import DPMultinomialMixture, MultinomialMixture
+    from sparsetopics.estimators.loading import load
+    from sparsetopics.estimators.mixtures import DPGaussianMixture, GaussianMixture
+    from sparsetopics.estimators.topics import HDP, LDA
 
 _HOMES = {
     "Corpus": "sparsetopics.corpora.corpus",
-    "DPGaussianMixture": "sparsetopics.mixture_estimators",
-    "DPMultinomialMixture": "sparsetopics.document_mixture_estimators",
-    "GaussianMixture": "sparsetopics.mixture_estimators",
-    "HDP": "sparsetopics.estimators",
-    "LDA": "sparsetopics.estimators",
-    "MultinomialMixture": "sparsetopics.document_mixture_estimators",
+    "DPGaussianMixture": "sparsetopics.estimators.mixtures",
+    "DPMultinomialMixture": "sparsetopics.estimators.document_mixtures",
+    "GaussianMixture": "sparsetopics.estimators.mixtures",
+    "HDP": "sparsetopics.estimators.topics",
+    "LDA": "sparsetopics.estimators.topics",
+    "MultinomialMixture": "sparsetopics.estimators.document_mixtures",
     "VectorCorpus": "sparsetopics.corpora.vectors",
-    "load": "sparsetopics.loading",
+    "load": "sparsetopics.estimators.loading",
 }
 __all__ = [
     "HDP",

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from simulated_documents import as_source, batch_of_counts
-from sparsetopics.batches import BatchSource, DocumentBatch
+from sparsetopics.base.batches import BatchSource, DocumentBatch
 
 TOTAL_CONCENTRATION = 1.0
 

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.kinds import VECTOR_LIKELIHOODS, things_of
-from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.mixture_runs import save_mixture_run
-from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.weights.mixtures import DPMixture, FiniteMixture
+from sparsetopics.options.registry import VECTOR_LIKELIHOODS, things_of
+from sparsetopics.runs.mixture_runs import save_mixture_run
 
 LIKELIHOODS = things_of(VECTOR_LIKELIHOODS)
 LIKELIHOOD_NAMES = tuple(LIKELIHOODS)

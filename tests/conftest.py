@@ -22,18 +22,18 @@ from processes import (
     n_workers,
     wait_for_kernels,
 )
-from sparsetopics import dask_cluster
-from sparsetopics.allocations.mixtures import FiniteMixture
-from sparsetopics.batches import DocumentBatch
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.executors import open_executor
-from sparsetopics.likelihoods.multinomial import DirichletPosterior, Multinomial
-from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.mixture_runs import save_mixture_run
-from sparsetopics.model import Sticks, TopicModel
-from sparsetopics.runs import save_run
-from sparsetopics.sealed_files import write_sealed
-from sparsetopics.training import Hooks, train
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.sealed_files import write_sealed
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.execution import dask_cluster
+from sparsetopics.execution.executors import open_executor
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.model.likelihoods.multinomial import DirichletPosterior, Multinomial
+from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.model.topic_posterior import Sticks, TopicModel
+from sparsetopics.model.weights.mixtures import FiniteMixture
+from sparsetopics.runs.mixture_runs import save_mixture_run
+from sparsetopics.runs.topic_runs import save_run
 
 # Kernels compile on their first example, and a test must fail on every machine or on none.
 settings.register_profile("sparsetopics", deadline=None, derandomize=True)

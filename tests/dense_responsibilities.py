@@ -3,15 +3,15 @@
 import numpy as np
 
 import reference_lda
-from sparsetopics.allocations.lda import LDAAllocation
-from sparsetopics.document_step import fit_documents, sum_terms
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.learners.learner import Visit
-from sparsetopics.learners.memoized import MemoizedLearner
-from sparsetopics.memo import Memo
-from sparsetopics.responsibilities import Responsibilities
-from sparsetopics.statistics import Summary
-from sparsetopics.word_counts import SparseCounts
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.document_step import fit_documents, sum_terms
+from sparsetopics.inference.learners.learner import Visit
+from sparsetopics.inference.learners.memoized import MemoizedLearner
+from sparsetopics.model.memo import Memo
+from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.statistics import Summary
+from sparsetopics.model.weights.lda import LDAAllocation
+from sparsetopics.model.word_counts import SparseCounts
 from word_models import globals_of
 
 

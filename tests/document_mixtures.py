@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simulated_documents import as_source, batch_of_counts
-from sparsetopics.batches import DocumentBatch
-from sparsetopics.document_items import DocumentItemSource
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.model.document_items import DocumentItemSource
 
 
 class Drawn(NamedTuple):

@@ -15,16 +15,16 @@ import numpy as np
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
+from sparsetopics.base.errors import SparsetopicsError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
 from sparsetopics.corpora.opening import load_any_manifest, open_corpus
 from sparsetopics.corpora.projection import PcaOptions
-from sparsetopics.errors import SparsetopicsError
-from sparsetopics.options import TrainingOptions, default_local
-from sparsetopics.run_plans import RunPlan
-from sparsetopics.stored_models import load_any_run
-from sparsetopics.trained_runs import train_run
+from sparsetopics.options.training import TrainingOptions, default_local
+from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.stored_models import load_any_run
+from sparsetopics.runs.train import train_run
 
 EDITABLE = ("config.toml",)  # by users
 

@@ -11,8 +11,9 @@ from tempfile import TemporaryDirectory
 import atheris
 
 ROOT = Path(__file__).parent.parent
-COMPILED = [path.stem for path in ROOT.glob("sparsetopics/_*kernels.py")]  # from their bytecode
-KERNELS = [*(f"sparsetopics.{name}" for name in COMPILED), "sparsetopics.corpora.token_kernels"]
+COMPILED = sorted(path.stem for path in ROOT.glob("sparsetopics/kernels/[a-z]*.py"))
+TOKENS = "sparsetopics.corpora.text.token_kernels"
+KERNELS = [*(f"sparsetopics.kernels.{name}" for name in COMPILED), TOKENS]  # from their bytecode
 
 
 def main() -> None:

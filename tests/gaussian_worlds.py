@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
-from sparsetopics.likelihoods.gaussian import Gaussian
-from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
-from sparsetopics.likelihoods.moments import Moments
-from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
-from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
+from sparsetopics.model.likelihoods.gaussian import Gaussian
+from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
+from sparsetopics.model.responsibilities import Responsibilities
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "oracle_mixtures.json").read_text())
 SERIAL = SerialExecutor()

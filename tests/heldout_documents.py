@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsetopics.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch
 
 
 @dataclass(frozen=True)

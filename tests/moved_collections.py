@@ -6,16 +6,16 @@ import reference_hdp
 from bars import ten_bars
 from dense_responsibilities import dense_of, memoized, visit_of
 from simulated_documents import as_source, simulate
-from sparsetopics.allocations.hdp import HDPAllocation
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.laps import Laps, Prior
-from sparsetopics.learners.memoized import assignments_of
-from sparsetopics.likelihoods.words import Words
-from sparsetopics.moves.ledger import Ledger
-from sparsetopics.moves.standing import Standing, Tools, refreshed
-from sparsetopics.options import LocalOptions
-from sparsetopics.spread import Spread
-from sparsetopics.statistics import DocumentTerms, Statistics, added
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.laps import Laps, Prior
+from sparsetopics.inference.learners.memoized import assignments_of
+from sparsetopics.inference.moves.ledger import Ledger
+from sparsetopics.inference.moves.standing import Standing, Tools, refreshed
+from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.statistics import DocumentTerms, Statistics, added
+from sparsetopics.model.variances import Spread
+from sparsetopics.model.weights.hdp import HDPAllocation
+from sparsetopics.options.training import LocalOptions
 from word_models import globals_of, start_of, zero_statistics
 
 ETA = 0.1

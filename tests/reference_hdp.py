@@ -12,7 +12,7 @@ from scipy.special import gammaln, psi, roots_sh_jacobi
 
 import reference_lda
 from reference_lda import expected_log, log_beta
-from sparsetopics.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch
 
 
 class Visit(NamedTuple):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch
 
 
 class Visit(NamedTuple):

@@ -4,7 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from sparsetopics.sealed_files import write_sealed
+from sparsetopics.base.sealed_files import write_sealed
 
 SEALED = ("model.json", "manifest.json", "state/plan.json")
 ERRORS = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)

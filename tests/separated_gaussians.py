@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.batches import VectorBatch
+from sparsetopics.base.batches import VectorBatch
 
 
 class Cloud(NamedTuple):

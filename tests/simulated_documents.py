@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparsetopics.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.corpora.batching import ResidentBatches
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dense_responsibilities import sparse_of
-from sparsetopics.batches import DocumentBatch
-from sparsetopics.responsibilities import Responsibilities
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.model.responsibilities import Responsibilities
 
 
 class World(NamedTuple):

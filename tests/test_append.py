@@ -6,18 +6,18 @@ from dataclasses import replace
 import pytest
 
 from collections_on_disk import documents_of, make_texts, write_jsonl
-from sparsetopics.corpora import shards
+from sparsetopics.base.errors import CorpusFormatError, OptionError, OutputError, SourceError
+from sparsetopics.base.transactions import Workspace
 from sparsetopics.corpora.append import append
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.document_manifest import Manifest
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.phrases import PhraseOptions
-from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.shards import ShardWriter
-from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.corpora.validate import validate
-from sparsetopics.errors import CorpusFormatError, OptionError, OutputError, SourceError
-from sparsetopics.transactions import Workspace
+from sparsetopics.corpora.store import shards
+from sparsetopics.corpora.store.document_manifest import Manifest
+from sparsetopics.corpora.store.shards import ShardWriter
+from sparsetopics.corpora.store.validate import validate
+from sparsetopics.corpora.text.phrases import PhraseOptions
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 TEXTS = make_texts(120)
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.corpora.arrow_numbers import arrow_numbers, arrow_strings, numbers_of
+from sparsetopics.corpora.sources.arrow_numbers import arrow_numbers, arrow_strings, numbers_of
 
 SAVE = """
 import sys
 from pathlib import Path
 import numpy as np
-from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 Vocabulary(("word",), np.ones(1, np.int64), np.ones(1, np.int64)).save(Path({folder!r}))
 print([name for name in ("pandas",) if name in sys.modules])

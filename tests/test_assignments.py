@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from dense_responsibilities import dense_of, memoized
 from sparse_worlds import make_world, worlds
-from sparsetopics.assignments import Assignments, Patch, TopicChange, overlaid
-from sparsetopics.learners.learner import Visit
-from sparsetopics.learners.memoized import assignments_of
-from sparsetopics.responsibilities import pairs_of
-from sparsetopics.statistics import DocumentTerms, Summary
-from sparsetopics.word_counts import SparseCounts
+from sparsetopics.inference.learners.learner import Visit
+from sparsetopics.inference.learners.memoized import assignments_of
+from sparsetopics.model.assignments import Assignments, Patch, TopicChange, overlaid
+from sparsetopics.model.responsibilities import pairs_of
+from sparsetopics.model.statistics import DocumentTerms, Summary
+from sparsetopics.model.word_counts import SparseCounts
 from word_models import start_of, zero_statistics
 
 SEEDS = st.integers(0, 2**32 - 1)

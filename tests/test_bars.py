@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from bars import bar_topics, fifty_bars, match, ten_bars
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.options import MoveOptions, TrainingOptions
-from sparsetopics.training import Hooks, train
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.options.training import MoveOptions, TrainingOptions
 
 
 @pytest.mark.parametrize(("n_bars", "side"), [(10, 30), (50, 50), (4, 4)])

@@ -9,9 +9,9 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.batching import HELD_ROW_GROUPS, default_n_batches, plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.errors import OptionError
 
 
 def corpus_of(n_docs, docs_per_group=None):

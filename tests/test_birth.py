@@ -8,17 +8,17 @@ import pytest
 from dense_responsibilities import dense_of
 from moved_collections import WORLDS, grown, table_of
 from sparse_worlds import make_world
-from sparsetopics.assignments import Assignments
-from sparsetopics.moves import birth, word_evidence
-from sparsetopics.moves.birth import plan_birth
-from sparsetopics.moves.families import (
+from sparsetopics.inference.moves import birth, word_evidence
+from sparsetopics.inference.moves.birth import plan_birth
+from sparsetopics.inference.moves.families import (
     FEWEST_SEEDS,
     SEED_SHARE,
     Sampling,
     divide_words,
     words_of_topic,
 )
-from sparsetopics.moves.sample import doc_topics
+from sparsetopics.inference.moves.sample import doc_topics
+from sparsetopics.model.assignments import Assignments
 
 
 def planned(standing, tools, seed=0):

@@ -11,14 +11,14 @@ from dense_responsibilities import dense_of, memoized, summary_of_dense, visit_o
 from dense_responsibilities import lda_globals as make_globals
 from reference_lda import Visit
 from simulated_documents import batch_of_counts, simulate
-from sparsetopics.allocations.lda import LDAAllocation
-from sparsetopics.batches import DocumentBatch
-from sparsetopics.bounds import batch_bound, elbo
-from sparsetopics.document_step import fit_documents
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.likelihoods import words
-from sparsetopics.options import LocalOptions
-from sparsetopics.statistics import Statistics
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.bounds import batch_bound, elbo
+from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.model.likelihoods import words
+from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.weights.lda import LDAAllocation
+from sparsetopics.options.training import LocalOptions
 from word_models import start_of, zero_statistics
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "oracle_lda.json").read_text())

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from sparsetopics import HDP, LDA, DPGaussianMixture, GaussianMixture, MultinomialMixture
-from sparsetopics.errors import OptionError
-from sparsetopics.mlflow_laps import MLflowLaps
+from sparsetopics.base.errors import OptionError
+from sparsetopics.runs.mlflow_laps import MLflowLaps
 
 
 @pytest.fixture(scope="module")

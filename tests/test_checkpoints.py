@@ -6,14 +6,14 @@ import zipfile
 import numpy as np
 import pytest
 
-from sparsetopics.checkpoints import FORMAT_VERSION, TREE, read_checkpoint, write_checkpoint
-from sparsetopics.errors import RunError
-from sparsetopics.learners.full import FullState
-from sparsetopics.memo import Memo
-from sparsetopics.moves.ledger import Failure, Ledger
-from sparsetopics.options import LocalOptions, TrainingOptions
-from sparsetopics.statistics import Statistics
-from sparsetopics.word_counts import WordCounts
+from sparsetopics.base.errors import RunError
+from sparsetopics.inference.learners.full import FullState
+from sparsetopics.inference.moves.ledger import Failure, Ledger
+from sparsetopics.model.memo import Memo
+from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.options.training import LocalOptions, TrainingOptions
+from sparsetopics.runs.checkpoints import FORMAT_VERSION, TREE, read_checkpoint, write_checkpoint
 
 MEMO_FILE = "memo-00000001.npz"
 RUN = "0" * 32

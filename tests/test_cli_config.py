@@ -13,14 +13,14 @@ from click.testing import CliRunner
 from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
 from run_contents import files_of
-from sparsetopics import stored_models
 from sparsetopics.cli.main import main
-from sparsetopics.options import MoveOptions, TrainingOptions
-from sparsetopics.resumed_runs import resume_run
-from sparsetopics.run_configs import HEAD, run_config, write_config
-from sparsetopics.run_plans import RunPlan
-from sparsetopics.runs import load_run
-from sparsetopics.trained_runs import train_run
+from sparsetopics.options.training import MoveOptions, TrainingOptions
+from sparsetopics.runs import stored_models
+from sparsetopics.runs.config import HEAD, run_config, write_config
+from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.resume import resume_run
+from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.runs.train import train_run
 
 
 def run(*arguments, status=0):

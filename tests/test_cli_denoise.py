@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from scipy.fft import idctn
 
 import reference_denoising
+from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
-from sparsetopics.evaluation.denoising import BETAS, denoise
-from sparsetopics.evaluation.restoration import patch_prior
-from sparsetopics.mixture_runs import load_mixture_run
-from sparsetopics.sealed_files import write_sealed
+from sparsetopics.evaluation.denoising.denoising import BETAS, denoise
+from sparsetopics.evaluation.denoising.restoration import patch_prior
+from sparsetopics.runs.mixture_runs import load_mixture_run
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow reads images")
 

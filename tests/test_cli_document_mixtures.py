@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from clumped_mixtures import draw_clumps
 from sparsetopics import Corpus
 from sparsetopics.cli.main import main
-from sparsetopics.mixture_runs import load_mixture_run
+from sparsetopics.runs.mixture_runs import load_mixture_run
 
 KINDS = ("sea ship sail wave wind port", "farm corn hay cow barn field", "song tune note band drum")
 MIXTURE = ("--likelihood", "multinomial", "--quiet")

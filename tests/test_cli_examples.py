@@ -7,9 +7,9 @@ import click
 import pytest
 
 from example_world import run, take
-from sparsetopics import quickstart
 from sparsetopics.cli import warmup
 from sparsetopics.cli.main import COMMANDS, main
+from sparsetopics.evaluation import quickstart
 
 
 def examples_of(command):

@@ -11,10 +11,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from sparsetopics.base.errors import OptionError
 from sparsetopics.cli import main as cli_main
 from sparsetopics.cli import numba_cache
 from sparsetopics.cli.main import COMMANDS, main
-from sparsetopics.errors import OptionError
 
 HEAVY = ("numba", "gensim", "matplotlib", "scipy", "pyarrow", "numpy", "jinja2", "rich")
 

@@ -11,9 +11,10 @@ from click.testing import CliRunner
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
-from sparsetopics import VectorCorpus, stored_models
+from sparsetopics import VectorCorpus
 from sparsetopics.cli.main import main
-from sparsetopics.mixture_runs import load_mixture_run
+from sparsetopics.runs import stored_models
+from sparsetopics.runs.mixture_runs import load_mixture_run
 from vectors_on_disk import item_ids_of, labels_of, values_of
 
 TRAIN_KEYS = {"run", "model", "n_topics", "elbo_per_token", "laps", "seconds"}
@@ -158,7 +159,7 @@ def test_options_reach_the_run(train, tmp_path):
     [("dp-mixture", "memoized"), ("mixture", "full"), ("mixture", "stochastic")],
 )
 def test_workers_do_not_change_a_byte(monkeypatch, train, tmp_path, model, learner):
-    monkeypatch.setattr("sparsetopics.likelihoods.items.BLOCK_ITEMS", 16)
+    monkeypatch.setattr("sparsetopics.model.item_assignment.BLOCK_ITEMS", 16)
     for workers in (1, 2):
         options = ("--topics", 6, "--learner", learner, "--workers", workers, "--laps", 6)
         train(*options, model=model, out=f"run{workers}")

@@ -10,9 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from collections_on_disk import make_texts, write_jsonl
-from sparsetopics import stored_models, trained_runs
 from sparsetopics.cli.main import main
-from sparsetopics.runs import load_run
+from sparsetopics.runs import stored_models
+from sparsetopics.runs import train as trained_runs
+from sparsetopics.runs.topic_runs import load_run
 
 KEYS = {"run", "model", "n_topics", "elbo_per_token", "laps", "seconds"}
 
@@ -327,10 +328,10 @@ def refuse(*_, **__):
 
 
 def test_a_disk_that_is_full_in_the_first_lap_leaves_nothing_behind(monkeypatch, train, tmp_path):
-    monkeypatch.setattr("sparsetopics.memo.np.savez", refuse)
+    monkeypatch.setattr("sparsetopics.model.memo.np.savez", refuse)
     original = trained_runs.train.__globals__["Memo"]
     monkeypatch.setattr(
-        "sparsetopics.training.Memo", lambda folder, **how: original(folder, 0, **how)
+        "sparsetopics.inference.training.Memo", lambda folder, **how: original(folder, 0, **how)
     )
 
     result = train("--quiet", status=1)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.errors import CorpusError, OptionError, ShapeError
-from sparsetopics.evaluation.clustering import contingency, score_clustering
+from sparsetopics.base.errors import CorpusError, OptionError, ShapeError
+from sparsetopics.evaluation.scores.clustering import contingency, score_clustering
 
 
 @st.composite

@@ -8,12 +8,12 @@ from click.testing import CliRunner
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
+from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.errors import OptionError
-from sparsetopics.evaluation import comparison
-from sparsetopics.evaluation.comparison import ModelSpec, parse_models
+from sparsetopics.evaluation.comparison import comparison
+from sparsetopics.evaluation.comparison.comparison import ModelSpec, parse_models
 from vectors_on_disk import ingested
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import reference_completion
 from heldout_documents import HeldoutDocuments
-from sparsetopics.batches import DocumentBatch
-from sparsetopics.errors import CorpusError
-from sparsetopics.evaluation.completion import (
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.errors import CorpusError
+from sparsetopics.evaluation.scores.completion import (
     document_completion,
     split_by_type,
     unigram_probabilities,

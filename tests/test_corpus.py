@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collections_on_disk import documents_of, make_texts, write_jsonl
+from sparsetopics.base.errors import CorpusFormatError, ShapeError, SourceError
+from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.errors import CorpusFormatError, ShapeError, SourceError
-from sparsetopics.sealed_files import write_sealed
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 TEXTS = make_texts(80)
 SHARD = "shard-00000.parquet"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moved_collections import WORLDS, grown, table_of
-from sparsetopics.moves.cull import NAME, plan_cull
+from sparsetopics.inference.moves.cull import NAME, plan_cull
 
 
 @pytest.mark.parametrize(

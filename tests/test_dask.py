@@ -16,19 +16,28 @@ from distributed import Client
 from threadpoolctl import threadpool_limits
 
 from run_contents import files_of
-from sparsetopics import dask_cluster, dask_steps, run_keeper, training
+from sparsetopics.base.errors import ClusterError, OptionError, RunError
 from sparsetopics.cli.main import main
-from sparsetopics.corpora import shards, vector_shards
-from sparsetopics.dask_cluster import NO_WORKER_SECONDS, RETRIES, Cluster, open_cluster, placed
-from sparsetopics.errors import ClusterError, OptionError, RunError
-from sparsetopics.learners.memoized import MemoizedLearner
-from sparsetopics.memo import Memo, OnDisk
-from sparsetopics.options import Workplace
-from sparsetopics.resumed_runs import resume_run
-from sparsetopics.run_plans import RunPlan
-from sparsetopics.statistics import Statistics
-from sparsetopics.trained_runs import train_run
-from sparsetopics.training_folder import TrainingFolder
+from sparsetopics.corpora.store import shards, vector_shards
+from sparsetopics.execution import dask_cluster
+from sparsetopics.execution.dask_cluster import (
+    NO_WORKER_SECONDS,
+    RETRIES,
+    Cluster,
+    open_cluster,
+    placed,
+)
+from sparsetopics.inference import training
+from sparsetopics.inference.learners.memoized import MemoizedLearner
+from sparsetopics.model.memo import Memo, OnDisk
+from sparsetopics.model.statistics import Statistics
+from sparsetopics.options.training import Workplace
+from sparsetopics.runs import dask_steps
+from sparsetopics.runs import keeper as run_keeper
+from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.resume import resume_run
+from sparsetopics.runs.train import train_run
+from sparsetopics.runs.training_folder import TrainingFolder
 from vectors_on_disk import ingested
 from worker_kills import MOMENTS_OF_WORKERS, Killer, Kills, name_of
 from worlds_on_disk import WORLDS, write_corpora

@@ -15,22 +15,24 @@ pytest.importorskip("distributed")
 
 
 from collections_on_disk import make_texts, write_jsonl
-from sparsetopics import dask_cluster
+from sparsetopics.base.errors import ClusterError, OptionError, SourceError
 from sparsetopics.cli.main import main
-from sparsetopics.corpora import byte_stream, read_arrays, read_csv
 from sparsetopics.corpora.append import append
-from sparsetopics.corpora.formats import find_collection
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.phrases import PhraseOptions
 from sparsetopics.corpora.projection import PcaOptions
-from sparsetopics.corpora.sources import ReadOptions, SourceFile
-from sparsetopics.corpora.spool import Spool
-from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.corpora.vector_blocks import VectorReadOptions
-from sparsetopics.dask_cluster import AHEAD_WITH_DATA, open_cluster
-from sparsetopics.errors import ClusterError, OptionError, SourceError
-from sparsetopics.options import Workplace
+from sparsetopics.corpora.readers import arrays as read_arrays
+from sparsetopics.corpora.readers import csv as read_csv
+from sparsetopics.corpora.readers.formats import find_collection
+from sparsetopics.corpora.readers.vector_blocks import VectorReadOptions
+from sparsetopics.corpora.sources import byte_stream
+from sparsetopics.corpora.sources.sources import ReadOptions, SourceFile
+from sparsetopics.corpora.store.spool import Spool
+from sparsetopics.corpora.text.phrases import PhraseOptions
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.execution import dask_cluster
+from sparsetopics.execution.dask_cluster import AHEAD_WITH_DATA, open_cluster
+from sparsetopics.options.training import Workplace
 from vectors_on_disk import make_grey, make_vectors
 from worker_kills import Killer
 
@@ -364,7 +366,7 @@ def test_a_block_carries_no_more_than_it_needs(sources, tmp_path):
 
 def test_strips_of_an_image_travel_alone(tmp_path, monkeypatch):
     images = pytest.importorskip("PIL.Image", reason="needs Pillow")
-    from sparsetopics.corpora import read_images
+    from sparsetopics.corpora.readers import images as read_images
 
     monkeypatch.setattr(read_images, "BLOCK_BYTES", 16 * 1024)
     images.fromarray(make_grey(300, 300)).save(tmp_path / "a.png")

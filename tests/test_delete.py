@@ -6,11 +6,11 @@ import pytest
 from dense_responsibilities import dense_of
 from moved_collections import WORLDS, assert_sound, bytes_of, grown
 from simulated_documents import as_source, simulate
-from sparsetopics.moves import delete
-from sparsetopics.moves.delete import delete_topics
-from sparsetopics.moves.sample import doc_topics
-from sparsetopics.moves.verify import recomputed_score
-from sparsetopics.options import LocalOptions
+from sparsetopics.inference.moves import delete
+from sparsetopics.inference.moves.delete import delete_topics
+from sparsetopics.inference.moves.sample import doc_topics
+from sparsetopics.inference.moves.verify import recomputed_score
+from sparsetopics.options.training import LocalOptions
 
 UPDATES = pytest.mark.parametrize("update", ["collapsed", "mean-field"])
 

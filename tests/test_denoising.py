@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import reference_denoising
-from sparsetopics.errors import OptionError, ShapeError
-from sparsetopics.evaluation import denoising
-from sparsetopics.evaluation.denoising import BETAS, add_noise, denoise, psnr
-from sparsetopics.evaluation.patch_prior import PatchPrior
-from sparsetopics.executors import open_executor
+from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.evaluation.denoising import denoising
+from sparsetopics.evaluation.denoising.denoising import BETAS, add_noise, denoise, psnr
+from sparsetopics.evaluation.denoising.patch_prior import PatchPrior
+from sparsetopics.execution.executors import open_executor
 
 SIGMA = 25 / 255
 

@@ -13,10 +13,10 @@ from gaussian_worlds import (
     sparse,
     sum_items,
 )
-from sparsetopics.allocations.mixtures import DPMixture
-from sparsetopics.errors import OptionError
-from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
-from sparsetopics.likelihoods.gaussian import Gaussian
+from sparsetopics.base.errors import OptionError
+from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
+from sparsetopics.model.likelihoods.gaussian import Gaussian
+from sparsetopics.model.weights.mixtures import DPMixture
 
 
 def test_bound_of_a_dp_mixture_is_the_known_one():

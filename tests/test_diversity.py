@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sparsetopics.evaluation.diversity import topic_diversity
+from sparsetopics.evaluation.scores.diversity import topic_diversity
 
 
 def test_diversity_counts_distinct_words():

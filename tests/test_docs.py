@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import sparsetopics
-from sparsetopics import errors
+from sparsetopics.base import errors
 from sparsetopics.cli.main import main
 
 ROOT = Path(__file__).parent.parent
@@ -103,7 +103,7 @@ def documented_api():
     page = (DOCS / "api.md").read_text(encoding="utf-8")
     for name, members in re.findall(r"::: ([\w.]+)(?:\n.*\n\s+members: \[(.*?)\])?", page):
         module, _, attribute = name.rpartition(".")
-        if name == "sparsetopics.errors":
+        if name == "sparsetopics.base.errors":
             own = [each for each in vars(errors).values() if inspect.getmodule(each) is errors]
             module, attribute, members = name, None, ", ".join(each.__name__ for each in own)
         thing = importlib.import_module(module)

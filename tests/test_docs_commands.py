@@ -12,7 +12,7 @@ import pytest
 
 from clumped_mixtures import draw_clumps
 from example_world import run, take
-from sparsetopics import quickstart
+from sparsetopics.evaluation import quickstart
 
 ROOT = Path(__file__).parent.parent
 if not (ROOT / "docs").is_dir():

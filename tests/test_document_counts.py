@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from dense_responsibilities import dense_of
 from document_mixtures import draw_documents
-from sparsetopics.assignments import Assignments
-from sparsetopics.batches import DocumentBatch
-from sparsetopics.document_counts import DocumentCounts
-from sparsetopics.document_items import DocumentItems
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.likelihoods.items import assign
-from sparsetopics.likelihoods.multinomial import WordScorer
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.document_counts import DocumentCounts
+from sparsetopics.model.document_items import DocumentItems
+from sparsetopics.model.item_assignment import assign
+from sparsetopics.model.likelihoods.multinomial import WordScorer
 
 N_WORDS, N_TOPICS = 12, 5
 SERIAL = SerialExecutor()

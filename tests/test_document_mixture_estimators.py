@@ -13,8 +13,8 @@ from sparsetopics import (
     MultinomialMixture,
     VectorCorpus,
 )
-from sparsetopics.errors import OptionError, ShapeError, UnfittedError
-from sparsetopics.evaluation.clustering import score_clustering
+from sparsetopics.base.errors import OptionError, ShapeError, UnfittedError
+from sparsetopics.evaluation.scores.clustering import score_clustering
 
 DRAWN = draw_documents(0, 300, n_tokens=60)
 COUNTS = csr_array(DRAWN.counts)

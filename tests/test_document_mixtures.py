@@ -10,22 +10,22 @@ from scipy.special import logsumexp
 
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from document_mixtures import draw_documents, items_of
-from sparsetopics.allocations.mixtures import DPMixture
-from sparsetopics.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.errors import RunError, ShapeError, VocabularyError
+from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.document_items import DocumentItemSource
-from sparsetopics.errors import RunError, ShapeError, VocabularyError
-from sparsetopics.evaluation.clustering import score_clustering
-from sparsetopics.evaluation.mixture_scores import score_mixture
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.likelihoods.multinomial import Multinomial
-from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.mixture_runs import load_mixture_run, save_mixture_run
-from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.sealed_files import write_sealed
-from sparsetopics.training import Hooks, train
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.evaluation.scores.clustering import score_clustering
+from sparsetopics.evaluation.scoring.mixture_scores import score_mixture
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.model.document_items import DocumentItemSource
+from sparsetopics.model.likelihoods.multinomial import Multinomial
+from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.model.weights.mixtures import DPMixture
+from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
+from sparsetopics.runs.mixture_runs import load_mixture_run, save_mixture_run
 
 N_WORDS = 30
 

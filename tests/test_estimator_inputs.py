@@ -15,7 +15,7 @@ from sparsetopics import (
     MultinomialMixture,
     VectorCorpus,
 )
-from sparsetopics.errors import OptionError, ShapeError, VocabularyError
+from sparsetopics.base.errors import OptionError, ShapeError, VocabularyError
 
 COUNTS = np.random.default_rng(0).poisson(0.8, (40, 12))
 EXPECTED = LDA(3, max_iter=3).fit(sparse.csr_array(COUNTS))

@@ -14,7 +14,7 @@ from sparsetopics import (
 )
 from sparsetopics.cli.train import command
 from sparsetopics.cli.train_options import ModelChoices
-from sparsetopics.trained_runs import option_record
+from sparsetopics.runs.train import option_record
 
 DOCUMENTS = ("--likelihood", "multinomial")
 ESTIMATORS = {

@@ -8,9 +8,9 @@ from clumped_mixtures import draw_clumps, mixture_of
 from document_mixtures import draw_documents
 from sparsetopics import VectorCorpus
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation import examples
-from sparsetopics.evaluation.examples import example_documents, example_items, spread_evenly
-from sparsetopics.inference import topic_proportions
+from sparsetopics.evaluation.report import examples
+from sparsetopics.evaluation.report.examples import example_documents, example_items, spread_evenly
+from sparsetopics.inference.new_documents import topic_proportions
 
 WORDS = tuple(f"word{number}" for number in range(30))
 

@@ -8,8 +8,8 @@ import sys
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sparsetopics.errors import OptionError
-from sparsetopics.executors import open_executor
+from sparsetopics.base.errors import OptionError
+from sparsetopics.execution.executors import open_executor
 
 
 def blas_threads(item=None):
@@ -29,7 +29,7 @@ def test_linear_algebra_keeps_to_the_thread_that_asks(workers):
 
 def test_it_does_so_in_what_is_imported_later():
     code = """
-from sparsetopics.executors import open_executor
+from sparsetopics.execution.executors import open_executor
 with open_executor(1):
     import scipy.linalg, scipy.optimize
     from threadpoolctl import threadpool_info

@@ -9,10 +9,10 @@ from gensim.corpora import BleiCorpus, Dictionary, MmCorpus
 from scipy.io import mmread
 from scipy.sparse import csr_array
 
+from sparsetopics.base.errors import OutputError, RunError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.errors import OutputError, RunError
 from sparsetopics.exports.exporting import export_corpus
 from sparsetopics.exports.targets import CORPUS_TARGETS, corpus_writer
 

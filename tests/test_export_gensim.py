@@ -7,7 +7,7 @@ import pytest
 from gensim.corpora import Dictionary
 from gensim.models import CoherenceModel, LdaModel
 
-from sparsetopics.errors import OptionError, OutputError
+from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.exports.exporting import export_run
 from sparsetopics.exports.gensim_format import to_dictionary, to_gensim
 

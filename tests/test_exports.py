@@ -10,16 +10,16 @@ from scipy.io import mmread
 from scipy.sparse import csr_array
 
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
+from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import OptionError, OutputError
+from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.exports import mallet, pyldavis
 from sparsetopics.exports.exporting import export_run
 from sparsetopics.exports.targets import RUN_TARGETS, run_writer
 from sparsetopics.exports.word_topics import WordTopics
-from sparsetopics.inference import topic_proportions
-from sparsetopics.mixture_runs import load_mixture_run
-from sparsetopics.runs import load_run, save_run
+from sparsetopics.inference.new_documents import topic_proportions
+from sparsetopics.runs.mixture_runs import load_mixture_run
+from sparsetopics.runs.topic_runs import load_run, save_run
 
 WORD_TARGETS = [target for target in RUN_TARGETS if target not in ("gensim", "pyldavis")]
 TABLES = {"csv": csv.read_csv, "parquet": pq.read_table}

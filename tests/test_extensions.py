@@ -13,24 +13,24 @@ import sparsetopics
 import toy_command
 import toy_readers
 from collections_on_disk import documents_of
-from sparsetopics import kinds
+from sparsetopics.base.errors import OptionError, RunError, SourceError
 from sparsetopics.cli.main import COMMANDS, main
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.formats import FORMATS, Format
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.vector_formats import VECTOR_FORMATS, VectorFormat
+from sparsetopics.corpora.readers.formats import FORMATS, Format
+from sparsetopics.corpora.readers.vector_formats import VECTOR_FORMATS, VectorFormat
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError, RunError, SourceError
 from sparsetopics.exports.targets import CORPUS_TARGETS, RUN_TARGETS, corpus_writer, run_writer
-from sparsetopics.kinds import LearnerKind, LikelihoodKind, MoveKind
-from sparsetopics.likelihoods.normals import mixture_log_densities
-from sparsetopics.mixture_runs import load_mixture_run
-from sparsetopics.moves import cull
-from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.resumed_runs import resume_run
-from sparsetopics.run_plans import RunPlan
-from sparsetopics.runs import load_run
-from sparsetopics.trained_runs import train_run
+from sparsetopics.inference.moves import cull
+from sparsetopics.model.likelihoods.normals import mixture_log_densities
+from sparsetopics.options import registry as kinds
+from sparsetopics.options.registry import LearnerKind, LikelihoodKind, MoveKind
+from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
+from sparsetopics.runs.mixture_runs import load_mixture_run
+from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.resume import resume_run
+from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.runs.train import train_run
 from toy_likelihood import Rates
 from vectors_on_disk import ingested, values_of
 from worlds_on_disk import write_corpora

@@ -13,7 +13,7 @@ from sparsetopics import (
     GaussianMixture,
     MultinomialMixture,
 )
-from sparsetopics.errors import ShapeError, SparsetopicsError
+from sparsetopics.base.errors import ShapeError, SparsetopicsError
 
 UPDATES = ("collapsed", "mean-field")
 GAUSSIANS = ("gaussian", "zero-mean-gaussian", "diagonal-gaussian", "isotropic-gaussian")

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from failing_commands import COMMANDS, contents, repeated_faults, write_world
 from sparsetopics.cli import ingest_progress, train_progress
 from sparsetopics.cli.main import main
-from sparsetopics.corpora.arrow_files import open_native
-from sparsetopics.corpora.ordered_map import open_ordered_map
-from sparsetopics.options import TrainingOptions, Workplace
+from sparsetopics.corpora.sources.arrow_files import open_native
+from sparsetopics.execution.ordered_map import open_ordered_map
+from sparsetopics.options.training import TrainingOptions, Workplace
 
 N_PROCESSES = int(os.environ.get("FAILING_PROCESSES", "14"))
 SECONDS_TO_END = 10  # for a thread that is told to

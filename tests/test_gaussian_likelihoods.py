@@ -18,18 +18,18 @@ from gaussian_worlds import (
     sparse,
     sum_items,
 )
-from sparsetopics.allocations.mixtures import DPMixture, FiniteMixture
-from sparsetopics.errors import OptionError
-from sparsetopics.executors import open_executor
-from sparsetopics.likelihoods import items as items_module
-from sparsetopics.likelihoods import scorers
-from sparsetopics.likelihoods.diagonal_gaussian import DiagonalGaussian
-from sparsetopics.likelihoods.gaussian import Gaussian
-from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
-from sparsetopics.likelihoods.items import assign
-from sparsetopics.likelihoods.normals import Normals, mixture_log_densities
-from sparsetopics.likelihoods.vectors import elbo_items, merge_gains
-from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
+from sparsetopics.base.errors import OptionError
+from sparsetopics.execution.executors import open_executor
+from sparsetopics.model import item_assignment as items_module
+from sparsetopics.model.item_assignment import assign
+from sparsetopics.model.likelihoods import scorers
+from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
+from sparsetopics.model.likelihoods.gaussian import Gaussian
+from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
+from sparsetopics.model.likelihoods.vectors import elbo_items, merge_gains
+from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
+from sparsetopics.model.weights.mixtures import DPMixture, FiniteMixture
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = {
@@ -175,7 +175,7 @@ def test_merge_gains_take_pairs_in_parts(name, monkeypatch):
     pairs = np.argwhere(np.triu(np.ones((5, 5)), 1))
     whole = merge_gains(likelihood, moments, pairs)
 
-    monkeypatch.setattr("sparsetopics.likelihoods.vectors.PAIRS_AT_ONCE", 3)
+    monkeypatch.setattr("sparsetopics.model.likelihoods.vectors.PAIRS_AT_ONCE", 3)
 
     np.testing.assert_array_equal(merge_gains(likelihood, moments, pairs), whole)
     assert len(whole) == 10

@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 import reference_gradient
 from gaussian_worlds import SERIAL, draw_items, sparse
 from simulated_documents import read_only
-from sparsetopics.allocations.items import ItemAllocation
-from sparsetopics.allocations.modes import DPModes
-from sparsetopics.batches import VectorBatch
-from sparsetopics.bounds import elbo
-from sparsetopics.item_step import fit_items, sum_item_terms
-from sparsetopics.learners.full import FullLearner
-from sparsetopics.learners.gradient import Ascent, GradientLearner, moved
-from sparsetopics.learners.learner import Visit
-from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian
-from sparsetopics.local_step import Globals
-from sparsetopics.options import GradientOptions, LocalOptions
-from sparsetopics.statistics import Statistics, Summary
+from sparsetopics.base.batches import VectorBatch
+from sparsetopics.inference.bounds import elbo
+from sparsetopics.inference.item_step import fit_items, sum_item_terms
+from sparsetopics.inference.learners.full import FullLearner
+from sparsetopics.inference.learners.gradient import Ascent, GradientLearner, moved
+from sparsetopics.inference.learners.learner import Visit
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.model.statistics import Statistics, Summary
+from sparsetopics.model.weights.items import ItemAllocation
+from sparsetopics.model.weights.modes import DPModes
+from sparsetopics.options.training import GradientOptions, LocalOptions
 
 SEEDS = st.integers(0, 2**32 - 1)
 RULES = ("plain", "momentum", "fisher")

@@ -17,21 +17,21 @@ from gaussian_worlds import (
     sparse,
 )
 from separated_gaussians import asterisk, c_separated
-from sparsetopics.allocations.nested import NestedAllocation
-from sparsetopics.bounds import elbo
-from sparsetopics.evaluation.clustering import score_clustering
-from sparsetopics.executors import open_executor
-from sparsetopics.growth.refining import division_gains, node_worth, plan_refinement
-from sparsetopics.growth.splitting import halves, owners, try_split
-from sparsetopics.item_step import fit_items, sum_item_terms
-from sparsetopics.kd_tree import KdTree
-from sparsetopics.laps import Prior
-from sparsetopics.learners.accelerated import GrownState, tied
-from sparsetopics.local_step import Globals
-from sparsetopics.node_batches import LeafSource, NodeSource
-from sparsetopics.options import LocalOptions, TrainingOptions
-from sparsetopics.statistics import Statistics
-from sparsetopics.training import Hooks, train
+from sparsetopics.evaluation.scores.clustering import score_clustering
+from sparsetopics.execution.executors import open_executor
+from sparsetopics.inference.bounds import elbo
+from sparsetopics.inference.growth.refining import division_gains, node_worth, plan_refinement
+from sparsetopics.inference.growth.splitting import halves, owners, try_split
+from sparsetopics.inference.item_step import fit_items, sum_item_terms
+from sparsetopics.inference.laps import Prior
+from sparsetopics.inference.learners.accelerated import GrownState, tied
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.model.kd_tree import KdTree
+from sparsetopics.model.node_batches import LeafSource, NodeSource
+from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.weights.nested import NestedAllocation
+from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 SEEDS = st.integers(0, 2**32 - 1)
 each_likelihood = pytest.mark.parametrize("name", NAMES)

@@ -23,16 +23,16 @@ from hdp_worlds import (
 )
 from reference_hdp import Prior
 from simulated_documents import batch_of_counts, simulate
-from sparsetopics.allocations import documents, sticks
-from sparsetopics.allocations.hdp import HDPAllocation
-from sparsetopics.batches import DocumentBatch
-from sparsetopics.bounds import batch_bound, elbo
-from sparsetopics.document_step import fit_documents, sum_terms
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.likelihoods import words
-from sparsetopics.model import Sticks
-from sparsetopics.options import LocalOptions
-from sparsetopics.statistics import Statistics
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.bounds import batch_bound, elbo
+from sparsetopics.inference.document_step import fit_documents, sum_terms
+from sparsetopics.model.likelihoods import words
+from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.topic_posterior import Sticks
+from sparsetopics.model.weights import documents, sticks
+from sparsetopics.model.weights.hdp import HDPAllocation
+from sparsetopics.options.training import LocalOptions
 from word_models import globals_of, zero_statistics
 
 ORACLE = json.loads((Path(__file__).parent / "data" / "oracle_hdp.json").read_text())

@@ -9,21 +9,22 @@ import reference_hdp
 from dense_responsibilities import dense_of
 from reference_hdp import Prior
 from simulated_documents import as_source, batch_of_counts, simulate
-from sparsetopics import document_step, word_counts
-from sparsetopics.allocations.hdp import HDPAllocation
-from sparsetopics.document_step import fit_documents
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.learners.full import FullLearner
-from sparsetopics.learners.learner import Visit
-from sparsetopics.learners.stochastic import StochasticLearner
-from sparsetopics.options import (
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference import document_step
+from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.inference.learners.full import FullLearner
+from sparsetopics.inference.learners.learner import Visit
+from sparsetopics.inference.learners.stochastic import StochasticLearner
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.model import word_counts
+from sparsetopics.model.weights.hdp import HDPAllocation
+from sparsetopics.options.training import (
     LocalOptions,
     MoveOptions,
     StepSizes,
     TopicPrior,
     TrainingOptions,
 )
-from sparsetopics.training import Hooks, train
 from word_models import globals_of, start_of
 
 N_WORDS = 30

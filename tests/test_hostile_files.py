@@ -22,31 +22,32 @@ import pytest
 
 from collections_on_disk import documents_of
 from resealing import reseal
-from sparsetopics import small_files
+from sparsetopics.base import small_files
+from sparsetopics.base.errors import (
+    CorpusFormatError,
+    OptionError,
+    OutputError,
+    RunError,
+    SourceError,
+)
+from sparsetopics.base.npy_arrays import read_npy
+from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.config_file import read_config
 from sparsetopics.cli.train import command as train_command
-from sparsetopics.corpora import (
-    archives,
-    arrow_batches,
-    ipc_sizes,
-    parquet_sizes,
-    read_arrow,
-    read_images,
-)
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.formats import find_collection
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
-from sparsetopics.corpora.parquet_sizes import check_sizes, longest_shared
-from sparsetopics.corpora.sources import ReadOptions
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import CorpusFormatError, OptionError, OutputError, RunError, SourceError
-from sparsetopics.evaluation.topic_matrix import read_topic_matrix
-from sparsetopics.evaluation.weight_files import READERS
-from sparsetopics.loading import load
-from sparsetopics.memo import Memo
-from sparsetopics.npy_arrays import read_npy
-from sparsetopics.sealed_files import write_sealed
+from sparsetopics.corpora.readers import arrow as read_arrow
+from sparsetopics.corpora.readers import images as read_images
+from sparsetopics.corpora.readers.formats import find_collection
+from sparsetopics.corpora.sources import archives, arrow_batches, ipc_sizes, parquet_sizes
+from sparsetopics.corpora.sources.parquet_sizes import check_sizes, longest_shared
+from sparsetopics.corpora.sources.sources import ReadOptions
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.estimators.loading import load
+from sparsetopics.evaluation.scoring.topic_matrix import read_topic_matrix
+from sparsetopics.evaluation.scoring.weight_files import READERS
+from sparsetopics.model.memo import Memo
 
 ZEROS = bytes(3 << 20)
 

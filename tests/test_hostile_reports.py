@@ -13,16 +13,16 @@ import pytest
 
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.tokenizer import TokenizerOptions
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.evaluation.candidates import run_candidate
-from sparsetopics.evaluation.mixture_subjects import mixture_subject
-from sparsetopics.evaluation.report import Report, render_page
-from sparsetopics.evaluation.topic_subjects import run_subject
-from sparsetopics.mixture_runs import load_mixture_run
-from sparsetopics.model import TopicModel
-from sparsetopics.runs import load_run, save_run
+from sparsetopics.evaluation.report.mixture_subjects import mixture_subject
+from sparsetopics.evaluation.report.report import Report, render_page
+from sparsetopics.evaluation.report.topic_subjects import run_subject
+from sparsetopics.evaluation.scoring.candidates import run_candidate
+from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.runs.mixture_runs import load_mixture_run
+from sparsetopics.runs.topic_runs import load_run, save_run
 
 HOSTILE = (
     "</script><script>alert(1)</script>",

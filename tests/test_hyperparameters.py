@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln, psi
 
-from sparsetopics.allocations.lda import LDAAllocation
-from sparsetopics.hyperparameters import (
+from sparsetopics.model.hyperparameters import (
     inverse_digamma,
     learn_doc_concentration,
     learn_word_concentration,
 )
-from sparsetopics.likelihoods.words import log_marginal
-from sparsetopics.statistics import DocumentTerms
+from sparsetopics.model.likelihoods.words import log_marginal
+from sparsetopics.model.statistics import DocumentTerms
+from sparsetopics.model.weights.lda import LDAAllocation
 
 SEEDS = st.integers(0, 2**32 - 1)
 

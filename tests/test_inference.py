@@ -6,9 +6,10 @@ import pytest
 import reference_lda
 from reference_lda import Visit
 from simulated_documents import batch_of_counts, read_only, simulate
-from sparsetopics import _kernels, inference
-from sparsetopics.batches import DocumentBatch
-from sparsetopics.inference import topic_proportions
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.inference import new_documents as inference
+from sparsetopics.inference.new_documents import topic_proportions
+from sparsetopics.kernels import documents as document_kernels
 
 N_WORDS, N_TOPICS = 30, 5
 
@@ -47,12 +48,12 @@ def test_equal_to_plain_mean_field(batch, topic_word, alpha):
 
 def test_a_model_mapped_from_a_file_compiles_nothing_more(batch, topic_word, alpha):
     expected = topic_proportions(batch, topic_word, alpha)
-    n_compiled = len(_kernels.infer_block.signatures)
+    n_compiled = len(document_kernels.infer_block.signatures)
     read_only(topic_word, alpha)
 
     np.testing.assert_array_equal(topic_proportions(batch, topic_word, alpha), expected)
 
-    assert len(_kernels.infer_block.signatures) == n_compiled
+    assert len(document_kernels.infer_block.signatures) == n_compiled
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

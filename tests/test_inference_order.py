@@ -13,8 +13,8 @@ from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts
 from sparsetopics import HDP, LDA, GaussianMixture, MultinomialMixture
 from sparsetopics.cli.main import main
-from sparsetopics.corpora import shards, vector_shards
-from sparsetopics.steady_scorers import steady
+from sparsetopics.corpora.store import shards, vector_shards
+from sparsetopics.model.steady_scorers import steady
 
 N_ITEMS = 90
 TOPICS = {

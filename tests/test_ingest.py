@@ -14,15 +14,16 @@ from collections_on_disk import (
     write_jsonl,
 )
 from resealing import reseal
-from sparsetopics.corpora import byte_stream, shards
+from sparsetopics.base.errors import OptionError, OutputError, SourceError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.shards import ShardWriter
-from sparsetopics.corpora.stop_words import english_stop_words
-from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.corpora.validate import validate
-from sparsetopics.errors import OptionError, OutputError, SourceError, VocabularyError
+from sparsetopics.corpora.sources import byte_stream
+from sparsetopics.corpora.store import shards
+from sparsetopics.corpora.store.shards import ShardWriter
+from sparsetopics.corpora.store.validate import validate
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.stop_words import english_stop_words
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 TEXTS = make_texts(300)
 

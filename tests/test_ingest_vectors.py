@@ -10,14 +10,16 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from sparsetopics.corpora import projection, read_arrays, vector_shards
+from sparsetopics.base.errors import OptionError, OutputError, SourceError
+from sparsetopics.corpora import projection
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
 from sparsetopics.corpora.projection import PcaOptions
-from sparsetopics.corpora.shard_files import TableWriter
-from sparsetopics.corpora.validate import validate
-from sparsetopics.corpora.vector_blocks import VectorReadOptions
+from sparsetopics.corpora.readers import arrays as read_arrays
+from sparsetopics.corpora.readers.vector_blocks import VectorReadOptions
+from sparsetopics.corpora.store import vector_shards
+from sparsetopics.corpora.store.shard_files import TableWriter
+from sparsetopics.corpora.store.validate import validate
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError, OutputError, SourceError
 from vectors_on_disk import ingested, item_ids_of, make_grey, make_vectors, values_of
 
 VECTORS = make_vectors(300, 4)

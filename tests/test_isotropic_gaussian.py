@@ -5,9 +5,9 @@ import pytest
 
 import reference_gaussian
 from gaussian_worlds import draw_items, draw_prior, draw_shares, likelihood_of, sparse, sum_items
-from sparsetopics.errors import OptionError
-from sparsetopics.likelihoods import isotropic_gaussian
-from sparsetopics.likelihoods.isotropic_gaussian import IsotropicGaussian, effective_variance
+from sparsetopics.base.errors import OptionError
+from sparsetopics.model.likelihoods import isotropic_gaussian
+from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian, effective_variance
 
 
 @pytest.mark.parametrize("n_columns", [1, 2, 5])

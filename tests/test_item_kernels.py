@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import reference_gaussian
 from gaussian_worlds import draw_items, draw_shares, sparse
-from sparsetopics import _item_kernels
-from sparsetopics._item_kernels import FEW_SLOTS, GRID
+from sparsetopics.kernels import items as item_kernels
+from sparsetopics.kernels.items import FEW_SLOTS, GRID
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -19,7 +19,7 @@ def share(log_weights, n_slots):
     topics = np.full((n_items, n_slots), 99, np.uint32)
     shares = np.full((n_items, n_slots), np.nan, np.float32)
     totals, entropies = np.full(n_items, np.nan), np.zeros(n_topics)
-    _item_kernels.share_items(log_weights, topics, shares, totals, entropies)
+    item_kernels.share_items(log_weights, topics, shares, totals, entropies)
     np.testing.assert_array_equal(log_weights, given)
     return topics, shares, totals, entropies
 
@@ -107,7 +107,7 @@ def test_terms_equal_their_twin(seed, n_topics, n_items):
     shares, weights = draw_shares(n_items, n_topics, rng), rng.gamma(1.0, size=n_items)
     counts, entropies = np.ones((2, n_topics))
 
-    _item_kernels.add_terms(weights, *sparse(shares), counts, entropies)
+    item_kernels.add_terms(weights, *sparse(shares), counts, entropies)
 
     alone = [reference_gaussian.entropies(row[None]) for row in shares]
     twins = (weight * entropy for weight, entropy in zip(weights, alone, strict=True))
@@ -119,7 +119,7 @@ def test_terms_equal_their_twin(seed, n_topics, n_items):
 def test_grouped_entries_are_those_of_each_topic(seed, n_topics, n_items):
     shares = draw_shares(n_items, n_topics, np.random.default_rng(seed))
 
-    starts, items, roots = _item_kernels.group_entries(*sparse(shares), n_topics)
+    starts, items, roots = item_kernels.group_entries(*sparse(shares), n_topics)
 
     for k in range(n_topics):
         own = slice(starts[k], starts[k + 1])
@@ -136,7 +136,7 @@ def test_squares_equal_their_twin(seed, n_topics, n_columns):
     )
     found = np.ones((6, n_topics), np.float32)
 
-    _item_kernels.add_squares(
+    item_kernels.add_squares(
         products.reshape(6, -1).astype(np.float32), offsets.ravel().astype(np.float32), found
     )
 
@@ -151,7 +151,7 @@ def test_scaled_squares_equal_their_twin(seed, n_topics, n_columns):
     means, scales = rng.normal(size=(2, n_columns, n_topics)).astype(np.float32)
     found = np.ones((6, n_topics), np.float32)
 
-    _item_kernels.add_scaled_squares(values, means, scales, found)
+    item_kernels.add_scaled_squares(values, means, scales, found)
 
     expected = 1.0 + ((values[:, :, None] - means) ** 2 * scales**2).sum(axis=1)
     np.testing.assert_allclose(found, expected, rtol=1e-5)

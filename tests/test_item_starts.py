@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from clumped_mixtures import LIKELIHOOD_NAMES, LIKELIHOODS, draw_clumps
-from sparsetopics.batches import VectorBatch
-from sparsetopics.item_starts import components_of, sample_items
-from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
+from sparsetopics.base.batches import VectorBatch
+from sparsetopics.inference.item_starts import components_of, sample_items
+from sparsetopics.model.likelihoods.vector_seeds import distant_items, moments_of_each
 
 WITH_MEANS = ("gaussian", "diagonal-gaussian", "isotropic-gaussian")
 each_likelihood = pytest.mark.parametrize("name", LIKELIHOOD_NAMES)

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from collections_on_disk import documents_of, write_jsonl
 from resealing import reseal
-from sparsetopics.corpora import byte_stream
-from sparsetopics.corpora.blocks import TextBlock
+from sparsetopics.base.errors import OptionError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.phrases import PhraseOptions
-from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts
-from sparsetopics.corpora.validate import validate
-from sparsetopics.errors import OptionError, VocabularyError
+from sparsetopics.corpora.readers.blocks import TextBlock
+from sparsetopics.corpora.sources import byte_stream
+from sparsetopics.corpora.store.validate import validate
+from sparsetopics.corpora.text.phrases import PhraseOptions
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
 
 documents = st.lists(st.lists(st.sampled_from(["a", "b", "c", "a_b", "é"]), max_size=8), max_size=5)
 ALL = PruningOptions(min_df=1, max_df=1.0)

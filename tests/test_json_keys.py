@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from collections_on_disk import make_texts, write_jsonl
-from sparsetopics import quickstart
 from sparsetopics.cli import warmup
 from sparsetopics.cli.main import COMMANDS, main
+from sparsetopics.evaluation import quickstart
 from vectors_on_disk import make_vectors
 
 PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "json.md"

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparsetopics import kd_tree
-from sparsetopics.kd_tree import KdTree
+from sparsetopics.model import kd_tree
+from sparsetopics.model.kd_tree import KdTree
 
 
 def tree_of(values, *, in_pairs=True, origin=None):

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics._kernel_types import Schedule
-from sparsetopics._kernels import fit_block, infer_block
-from sparsetopics._special_kernels import digamma
-from sparsetopics._word_kernels import collapsed_weights, top_topics
-from sparsetopics.document_topics import DocumentTopics
+from sparsetopics.kernels.documents import fit_block, infer_block
+from sparsetopics.kernels.special import digamma
+from sparsetopics.kernels.types import Schedule
+from sparsetopics.kernels.words import collapsed_weights, top_topics
+from sparsetopics.model.document_topics import DocumentTopics
 
 from reference import dense_from_slots, document_score, fit_document, only_largest
 from reference import top_topics as plain_top_topics

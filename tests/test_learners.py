@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from dense_responsibilities import lda_globals, memoized, visit_of
 from simulated_documents import as_source, read_only, simulate
-from sparsetopics.bounds import batch_bound, elbo
-from sparsetopics.learners.full import FullLearner
-from sparsetopics.learners.stochastic import StochasticLearner
-from sparsetopics.options import LocalOptions, StepSizes
-from sparsetopics.statistics import Statistics
+from sparsetopics.inference.bounds import batch_bound, elbo
+from sparsetopics.inference.learners.full import FullLearner
+from sparsetopics.inference.learners.stochastic import StochasticLearner
+from sparsetopics.model.statistics import Statistics
+from sparsetopics.options.training import LocalOptions, StepSizes
 from word_models import start_of, zero_statistics
 
 N_WORDS, N_TOPICS = 30, 4

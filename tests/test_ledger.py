@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sparsetopics.moves.ledger import LONGEST_PAUSE, Ledger
+from sparsetopics.inference.moves.ledger import LONGEST_PAUSE, Ledger
 
 
 def test_ids_are_never_used_again():

@@ -16,8 +16,8 @@ from sparsetopics import (
     MultinomialMixture,
     VectorCorpus,
 )
+from sparsetopics.base.errors import OutputError, ShapeError, UnfittedError
 from sparsetopics.cli.main import main
-from sparsetopics.errors import OutputError, ShapeError, UnfittedError
 
 COUNTS = draw_documents(0, 60, n_tokens=60).counts.astype(float)
 VALUES = np.random.default_rng(0).normal(size=(80, 3)) + np.repeat([[0.0], [9.0]], 40, axis=0)

@@ -18,7 +18,7 @@ from vectors_on_disk import make_vectors
 KILL = """
 import os, signal, sys
 from functools import wraps
-from sparsetopics import dask_cluster
+from sparsetopics.execution import dask_cluster
 from sparsetopics.cli.main import main
 
 def around(owner, name):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sparsetopics.errors import RunError
-from sparsetopics.memo import Memo, OnDisk
+from sparsetopics.base.errors import RunError
+from sparsetopics.model.memo import Memo, OnDisk
 
 
 def make_arrays(seed, n_entries=20):

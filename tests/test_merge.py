@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from moved_collections import ETA, WORLDS, assert_sound, bytes_of, grown, standing_of, table_of
-from sparsetopics.assignments import Assignments
-from sparsetopics.document_step import sum_terms
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.learners.memoized import assignments_of
-from sparsetopics.likelihoods import words
-from sparsetopics.moves import merge
-from sparsetopics.moves.merge import merge_topics
-from sparsetopics.moves.standing import refreshed
-from sparsetopics.options import LocalOptions
-from sparsetopics.statistics import DocumentTerms, Statistics, added
-from sparsetopics.word_counts import WordCounts
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.document_step import sum_terms
+from sparsetopics.inference.learners.memoized import assignments_of
+from sparsetopics.inference.moves import merge
+from sparsetopics.inference.moves.merge import merge_topics
+from sparsetopics.inference.moves.standing import refreshed
+from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.likelihoods import words
+from sparsetopics.model.statistics import DocumentTerms, Statistics, added
+from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.options.training import LocalOptions
 
 UPDATES = pytest.mark.parametrize("update", ["collapsed", "mean-field"])
 CRITERIA = pytest.mark.parametrize("criterion", ["bound", "collapsed"])

@@ -8,8 +8,8 @@ from scipy.stats import multivariate_normal
 import sparsetopics
 from clumped_mixtures import LIKELIHOOD_NAMES, draw_clumps
 from sparsetopics import DPGaussianMixture, GaussianMixture, VectorCorpus
-from sparsetopics.errors import OptionError, ShapeError, UnfittedError
-from sparsetopics.evaluation.clustering import score_clustering
+from sparsetopics.base.errors import OptionError, ShapeError, UnfittedError
+from sparsetopics.evaluation.scores.clustering import score_clustering
 
 KINDS = (GaussianMixture, DPGaussianMixture)
 VALUES = draw_clumps(1).values
@@ -112,7 +112,7 @@ def test_same_state_same_result_and_another_state_another(kind):
 
 @each_kind
 def test_jobs_do_not_change_a_bit(monkeypatch, kind):
-    monkeypatch.setattr("sparsetopics.likelihoods.items.BLOCK_ITEMS", 16)
+    monkeypatch.setattr("sparsetopics.model.item_assignment.BLOCK_ITEMS", 16)
 
     one, two, three = (
         states_of(kind(4, sparsity=2, max_iter=6, n_jobs=n).fit(VALUES)) for n in (1, 2, 3)

@@ -9,13 +9,13 @@ from safetensors.numpy import load_file, save_file
 
 from clumped_mixtures import LIKELIHOOD_NAMES, MODEL_NAMES, draw_clumps, mixture_of, write_mixture
 from resealing import reseal
-from sparsetopics.errors import RunError, ShapeError
-from sparsetopics.mixture_model import MixtureModel
-from sparsetopics.mixture_runs import MIXTURE_FORMATS, load_mixture_run
-from sparsetopics.model import TopicModel
-from sparsetopics.runs import load_run
-from sparsetopics.sealed_files import write_sealed
-from sparsetopics.stored_models import load_any_run
+from sparsetopics.base.errors import RunError, ShapeError
+from sparsetopics.base.sealed_files import write_sealed
+from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.runs.mixture_runs import MIXTURE_FORMATS, load_mixture_run
+from sparsetopics.runs.stored_models import load_any_run
+from sparsetopics.runs.topic_runs import load_run
 
 CLUMPS = draw_clumps(0)
 ARRAYS = [

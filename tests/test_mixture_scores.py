@@ -5,9 +5,9 @@ import pytest
 
 from clumped_mixtures import LIKELIHOOD_NAMES, draw_clumps, mixture_of, write_mixture
 from sparsetopics import VectorCorpus
-from sparsetopics.evaluation.clustering import score_clustering
-from sparsetopics.evaluation.mixture_scores import score_mixture
-from sparsetopics.mixture_runs import load_mixture_run
+from sparsetopics.evaluation.scores.clustering import score_clustering
+from sparsetopics.evaluation.scoring.mixture_scores import score_mixture
+from sparsetopics.runs.mixture_runs import load_mixture_run
 
 CLUMPS = draw_clumps(0)
 HELDOUT = draw_clumps(0, n_items=200)

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from dense_responsibilities import sparse_of
 from document_mixtures import draw_documents, items_of
 from patches import N_EDGES, edge_patches
-from sparsetopics.allocations.items import ItemAllocation
-from sparsetopics.allocations.mixtures import DPMixture
-from sparsetopics.batches import DocumentBatch, VectorBatch
+from sparsetopics.base.batches import DocumentBatch, VectorBatch
+from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError, ShapeError
-from sparsetopics.executors import SerialExecutor, open_executor
-from sparsetopics.item_step import sum_item_terms
-from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.training import Hooks, train
+from sparsetopics.execution.executors import SerialExecutor, open_executor
+from sparsetopics.inference.item_step import sum_item_terms
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.model.weights.items import ItemAllocation
+from sparsetopics.model.weights.mixtures import DPMixture
+from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 LIKELIHOODS = ("zero-mean-gaussian", "gaussian", "diagonal-gaussian")
 OF_ALL_DATA = (*LIKELIHOODS, "multinomial")
@@ -178,7 +178,7 @@ def test_merges_judged_by_single_batches_would_lose_most_components(seed):
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
 @pytest.mark.parametrize("likelihood", OF_ALL_DATA)
 def test_same_seed_same_bits_for_any_number_of_workers(monkeypatch, learner, likelihood):
-    monkeypatch.setattr("sparsetopics.likelihoods.items.BLOCK_ITEMS", 16)
+    monkeypatch.setattr("sparsetopics.model.item_assignment.BLOCK_ITEMS", 16)
     options = options_of(6, sparsity=2, learner=learner, likelihood=likelihood, laps=6)
 
     data = data_of(likelihood, 1)

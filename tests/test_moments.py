@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gaussian_worlds import draw_items, draw_shares, sparse
-from sparsetopics.batches import VectorBatch
-from sparsetopics.executors import SerialExecutor, open_executor
-from sparsetopics.kd_tree import NodeSums
-from sparsetopics.likelihoods import moments as moments_module
-from sparsetopics.likelihoods.moments import Moments
-from sparsetopics.node_batches import NodeBatch
+from sparsetopics.base.batches import VectorBatch
+from sparsetopics.execution.executors import SerialExecutor, open_executor
+from sparsetopics.model.kd_tree import NodeSums
+from sparsetopics.model.likelihoods import moments as moments_module
+from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.node_batches import NodeBatch
 
 SERIAL = SerialExecutor()
 SEEDS = st.integers(0, 2**32 - 1)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from moved_collections import ETA, WORLDS, make_tools, trained
-from sparsetopics.bounds import elbo
-from sparsetopics.laps import Prior
-from sparsetopics.likelihoods.words import Words
-from sparsetopics.moves.ledger import Ledger
-from sparsetopics.moves.mover import Mover
-from sparsetopics.options import LocalOptions, MoveOptions
+from sparsetopics.inference.bounds import elbo
+from sparsetopics.inference.laps import Prior
+from sparsetopics.inference.moves.ledger import Ledger
+from sparsetopics.inference.moves.mover import Mover
+from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.options.training import LocalOptions, MoveOptions
 
 
 def mover_of(folder, n_topics, options, seed=2):

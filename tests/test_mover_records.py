@@ -3,13 +3,13 @@
 import pytest
 
 from moved_collections import WORLDS, grown
-from sparsetopics.moves.birth import plan_birth
-from sparsetopics.moves.cull import plan_cull
-from sparsetopics.moves.mover import Mover
-from sparsetopics.moves.phase import PLANS
-from sparsetopics.moves.regroup import plan_regroup
-from sparsetopics.moves.rival import entered
-from sparsetopics.options import MoveOptions
+from sparsetopics.inference.moves.birth import plan_birth
+from sparsetopics.inference.moves.cull import plan_cull
+from sparsetopics.inference.moves.mover import Mover
+from sparsetopics.inference.moves.phase import PLANS
+from sparsetopics.inference.moves.regroup import plan_regroup
+from sparsetopics.inference.moves.rival import entered
+from sparsetopics.options.training import MoveOptions
 
 RIVALS = {"birth": plan_birth, "cull": plan_cull, "regroup": plan_regroup}
 

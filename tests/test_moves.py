@@ -5,9 +5,9 @@ import pytest
 
 from bars import ten_bars
 from simulated_documents import as_source, batch_of_counts, simulate
-from sparsetopics import training
-from sparsetopics.errors import OptionError
-from sparsetopics.options import LocalOptions, MoveOptions, TopicPrior, TrainingOptions
+from sparsetopics.base.errors import OptionError
+from sparsetopics.inference import training
+from sparsetopics.options.training import LocalOptions, MoveOptions, TopicPrior, TrainingOptions
 
 N_WORDS = 30
 ALL = ("merge", "delete", "birth")
@@ -111,8 +111,8 @@ def assert_same_run(left, right):
 def test_same_bits_for_two_workers_and_for_files(
     monkeypatch, fit, tmp_path, n_topics, update, criterion
 ):
-    monkeypatch.setattr("sparsetopics.document_step.BLOCK_PAIRS", 200)
-    monkeypatch.setattr("sparsetopics.word_counts.BLOCK_ROWS", 10)
+    monkeypatch.setattr("sparsetopics.inference.document_step.BLOCK_PAIRS", 200)
+    monkeypatch.setattr("sparsetopics.model.word_counts.BLOCK_ROWS", 10)
     source = simulated()
     given = options(n_topics, ALL, criterion, LocalOptions(update), laps=12)
     first, second = (fit(source, given, workers=workers) for workers in (1, 2))

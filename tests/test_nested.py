@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import betaln, logsumexp, psi
 
-from sparsetopics.allocations.mixtures import DPMixture
-from sparsetopics.allocations.nested import NestedAllocation
-from sparsetopics.item_step import ItemTerms
+from sparsetopics.inference.item_step import ItemTerms
+from sparsetopics.model.weights.mixtures import DPMixture
+from sparsetopics.model.weights.nested import NestedAllocation
 
 GAMMA = [0.3, 1.0, 10.0]
 

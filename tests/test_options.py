@@ -5,9 +5,9 @@ from typing import get_args
 
 import pytest
 
-from sparsetopics.errors import OptionError
-from sparsetopics.executors import open_executor
-from sparsetopics.options import (
+from sparsetopics.base.errors import OptionError
+from sparsetopics.execution.executors import open_executor
+from sparsetopics.options.training import (
     MIXTURES,
     LocalOptions,
     ModelName,

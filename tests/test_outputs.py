@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner
 
 from sparsetopics import HDP, LDA
+from sparsetopics.base.errors import OutputError
+from sparsetopics.base.transactions import Workspace
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.errors import OutputError
-from sparsetopics.transactions import Workspace
 from write_kills import contents
 from write_scenarios import make_given, scenarios
 
@@ -228,7 +228,7 @@ def interrupted(given, tmp_path):
 
     words = "--out run --model lda --laps 2 --topics 3 --checkpoint-every 1 --quiet"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sparsetopics.stored_models.save_run", stop)
+        patch.setattr("sparsetopics.runs.stored_models.save_run", stop)
         found = run(["train", str(given / "train"), *words.split()], tmp_path)
     assert "Lap 2 is kept" in found.stderr
     return tmp_path / "run"

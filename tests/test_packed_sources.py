@@ -9,15 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from collections_on_disk import documents_of, make_texts, write_jsonl
-from sparsetopics.corpora import byte_stream
+from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
-from sparsetopics.corpora.sources import find_files
+from sparsetopics.corpora.sources import byte_stream
+from sparsetopics.corpora.sources.sources import find_files
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import SourceError
-from sparsetopics.evaluation.topic_matrix import read_topic_matrix
-from sparsetopics.evaluation.weight_files import READERS
+from sparsetopics.evaluation.scoring.topic_matrix import read_topic_matrix
+from sparsetopics.evaluation.scoring.weight_files import READERS
 
 TEXTS = make_texts(40)
 

@@ -11,18 +11,18 @@ from scipy.special import gammaln, psi
 
 from reference_lda import log_beta
 from sparse_worlds import make_world, worlds
-from sparsetopics._pair_kernels import (
+from sparsetopics.kernels.pairs import (
     add_assignment_pair_gains,
     add_document_pair_gains,
     word_gamma_changes,
     word_gamma_sums,
     word_pair_gains,
 )
-from sparsetopics._special_kernels import log_gamma
-from sparsetopics._summary_kernels import doc_topic_counts
-from sparsetopics.allocations.pair_gains import document_pair_gains
-from sparsetopics.assignments import Assignments
-from sparsetopics.likelihoods.words import evidence_by_topic
+from sparsetopics.kernels.special import log_gamma
+from sparsetopics.kernels.summaries import doc_topic_counts
+from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.likelihoods.words import evidence_by_topic
+from sparsetopics.model.weights.pair_gains import document_pair_gains
 
 counts_of_words = st.builds(
     lambda seed, n_words, n_topics, share: sparse_counts(seed, n_words, n_topics, share),

@@ -16,7 +16,7 @@ from sparsetopics import (
     MultinomialMixture,
     VectorCorpus,
 )
-from sparsetopics.errors import OptionError, ShapeError, VocabularyError
+from sparsetopics.base.errors import OptionError, ShapeError, VocabularyError
 
 N_WORDS = 30
 LEARNERS = ("memoized", "stochastic")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.fft import dctn
 
+from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.patch_basis import MOST_SIDE, patch_basis, patch_projection
-from sparsetopics.errors import OptionError
 
 SIDES = (2, 3, 5, 8, 13)
 

@@ -5,9 +5,9 @@ import pytest
 from scipy.ndimage import gaussian_filter
 
 from gaussian_worlds import sparse, sum_items
-from sparsetopics.likelihoods.vectors import merge_gains
-from sparsetopics.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
-from sparsetopics.mixture_estimators import DPGaussianMixture
+from sparsetopics.estimators.mixtures import DPGaussianMixture
+from sparsetopics.model.likelihoods.vectors import merge_gains
+from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from vectors_on_disk import ingested, labels_of, values_of
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow reads images")

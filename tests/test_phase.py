@@ -19,14 +19,14 @@ from moved_collections import (
     trained,
     twin_bound,
 )
-from sparsetopics.laps import Prior
-from sparsetopics.likelihoods.words import Words
-from sparsetopics.moves import phase, trimming
-from sparsetopics.moves.ledger import Ledger
-from sparsetopics.moves.phase import is_exhausted, make_moves
-from sparsetopics.moves.rival import Candidate, Course, Rival, Verdict
-from sparsetopics.moves.standing import MoveTally, Standing, refreshed
-from sparsetopics.options import LocalOptions
+from sparsetopics.inference.laps import Prior
+from sparsetopics.inference.moves import phase, trimming
+from sparsetopics.inference.moves.ledger import Ledger
+from sparsetopics.inference.moves.phase import is_exhausted, make_moves
+from sparsetopics.inference.moves.rival import Candidate, Course, Rival, Verdict
+from sparsetopics.inference.moves.standing import MoveTally, Standing, refreshed
+from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.options.training import LocalOptions
 
 ALL = ("merge", "delete", "birth")
 PHASES = pytest.mark.parametrize("names", [("merge",), ("delete",), ALL], ids="+".join)
@@ -36,7 +36,7 @@ UPDATES = pytest.mark.parametrize("update", ["collapsed", "mean-field"])
 @pytest.fixture(autouse=True)
 def deletes_at_any_cost(monkeypatch):
     """Documents of these small collections use many of the topics."""
-    monkeypatch.setattr("sparsetopics.moves.delete.LARGEST_TARGET", 1.0)
+    monkeypatch.setattr("sparsetopics.inference.moves.delete.LARGEST_TARGET", 1.0)
 
 
 @pytest.mark.parametrize("world", WORLDS)

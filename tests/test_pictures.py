@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sparsetopics.errors import OptionError, ShapeError
-from sparsetopics.evaluation.pictures import GAP, TITLE, before_after_png, grey_png
+from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.evaluation.denoising.pictures import GAP, TITLE, before_after_png, grey_png
 
 
 def decoded(data):

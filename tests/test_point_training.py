@@ -8,13 +8,13 @@ from click.testing import CliRunner
 
 from clumped_mixtures import draw_clumps
 from sparsetopics import DPGaussianMixture
-from sparsetopics.allocations.modes import DPModes
+from sparsetopics.base.errors import OptionError, RunError
+from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
-from sparsetopics.errors import OptionError, RunError
-from sparsetopics.evaluation.clustering import score_clustering
-from sparsetopics.mixture_runs import load_mixture_run
-from sparsetopics.options import GradientOptions, LocalOptions, TopicPrior, TrainingOptions
-from sparsetopics.sealed_files import write_sealed
+from sparsetopics.evaluation.scores.clustering import score_clustering
+from sparsetopics.model.weights.modes import DPModes
+from sparsetopics.options.training import GradientOptions, LocalOptions, TopicPrior, TrainingOptions
+from sparsetopics.runs.mixture_runs import load_mixture_run
 
 CLUMPS = draw_clumps(1, n_items=300)
 LEARNERS = [
@@ -71,7 +71,7 @@ def test_no_lap_of_mm_lowers_the_log_joint_density(seed):
 
 @each_learner
 def test_same_seed_same_bits_for_any_number_of_workers(monkeypatch, learner, rule):
-    monkeypatch.setattr("sparsetopics.likelihoods.items.BLOCK_ITEMS", 16)
+    monkeypatch.setattr("sparsetopics.model.item_assignment.BLOCK_ITEMS", 16)
 
     one, two = (fitted(learner, rule, n_jobs=workers, max_iter=5) for workers in (1, 2))
 

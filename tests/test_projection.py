@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparsetopics.base.errors import CorpusFormatError, OptionError, SourceError
 from sparsetopics.corpora import projection
 from sparsetopics.corpora.projection import PcaOptions, Projection, fit_projection, sample_rows
-from sparsetopics.errors import CorpusFormatError, OptionError, SourceError
 from vectors_on_disk import make_vectors
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.evaluation.rank_overlap import inverted_rbo
+from sparsetopics.evaluation.scores.rank_overlap import inverted_rbo
 
 
 def rank_biased_overlap(first, second, persistence):

@@ -8,8 +8,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from sparsetopics.corpora import read_arrays
-from sparsetopics.errors import SourceError
+from sparsetopics.base.errors import SourceError
+from sparsetopics.corpora.readers import arrays as read_arrays
 from vectors_on_disk import ingested, item_ids_of, labels_of, make_vectors, values_of
 
 VECTORS = make_vectors(50, 3)

@@ -9,11 +9,13 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array, csc_array, csr_array
 
 from collections_on_disk import documents_of
-from sparsetopics.corpora import byte_stream, count_lines, read_matrix_market
+from sparsetopics.base.errors import ShapeError, SourceError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.sources import ReadOptions
-from sparsetopics.errors import ShapeError, SourceError
+from sparsetopics.corpora.readers import count_lines
+from sparsetopics.corpora.readers import matrix_market as read_matrix_market
+from sparsetopics.corpora.sources import byte_stream
+from sparsetopics.corpora.sources.sources import ReadOptions
 
 WORDS = ["owl", "cat", "dog", "never"]
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 0, 0], [1, 5, 0, 0], [0, 0, 1, 0]])

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from PIL import Image
 from scipy.fft import dctn
 
-from sparsetopics.corpora import read_images
-from sparsetopics.corpora.read_images import read_grey
-from sparsetopics.errors import OptionError, SourceError
+from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.corpora.readers import images as read_images
+from sparsetopics.corpora.readers.images import read_grey
 from vectors_on_disk import ingested, item_ids_of, labels_of, make_grey, values_of
 
 GREY = make_grey(20, 30)

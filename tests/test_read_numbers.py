@@ -9,8 +9,8 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from sparsetopics.corpora import read_numbers
-from sparsetopics.errors import SourceError
+from sparsetopics.base.errors import SourceError
+from sparsetopics.corpora.readers import numbers as read_numbers
 from vectors_on_disk import ingested, item_ids_of, labels_of, make_vectors, values_of
 
 N_ITEMS = 60

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from collections_on_disk import documents_of
-from sparsetopics.corpora import byte_stream
+from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.sources import ReadOptions
-from sparsetopics.errors import SourceError
+from sparsetopics.corpora.sources import byte_stream
+from sparsetopics.corpora.sources.sources import ReadOptions
+from sparsetopics.corpora.text.pruning import PruningOptions
 
 WORDS = ["owl", "cat", "dog", "never"]
 LINES = ["1 1 2", "1 3 1", "3 2 5", "3 1 1", "4 3 1"]  # document 2 is empty

@@ -8,12 +8,14 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from sparsetopics.corpora import byte_stream, read_csv, read_jsonl
+from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.formats import find_collection
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.sources import ReadOptions
-from sparsetopics.errors import OptionError, SourceError
+from sparsetopics.corpora.readers import csv as read_csv
+from sparsetopics.corpora.readers import jsonl as read_jsonl
+from sparsetopics.corpora.readers.formats import find_collection
+from sparsetopics.corpora.sources import byte_stream
+from sparsetopics.corpora.sources.sources import ReadOptions
 
 IDS = ["a", "b", "c"]
 TEXTS = ["First document,\nof two lines", "Zweites Dokument: süß", "third \U0001d54f"]

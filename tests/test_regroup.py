@@ -15,17 +15,17 @@ from moved_collections import (
     table_of,
     trained,
 )
-from sparsetopics.allocations.lda import LDAAllocation
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.laps import Prior
-from sparsetopics.moves import merge, merging_down
-from sparsetopics.moves.merging_down import merge_down
-from sparsetopics.moves.regroup import plan_regroup
-from sparsetopics.moves.standing import refreshed
-from sparsetopics.moves.verify import recomputed_score
-from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.statistics import Statistics
-from sparsetopics.training import Hooks, train
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.laps import Prior
+from sparsetopics.inference.moves import merge, merging_down
+from sparsetopics.inference.moves.merging_down import merge_down
+from sparsetopics.inference.moves.regroup import plan_regroup
+from sparsetopics.inference.moves.standing import refreshed
+from sparsetopics.inference.moves.verify import recomputed_score
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.weights.lda import LDAAllocation
+from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 BARS = 10
 

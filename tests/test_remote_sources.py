@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from collections_on_disk import documents_of, make_texts, write_jsonl
-from sparsetopics.corpora import byte_stream, remote
+from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.remote import RemoteFile
-from sparsetopics.corpora.sources import find_files
-from sparsetopics.errors import OptionError, SourceError
+from sparsetopics.corpora.sources import byte_stream, remote
+from sparsetopics.corpora.sources.remote import RemoteFile
+from sparsetopics.corpora.sources.sources import find_files
 
 fsspec = pytest.importorskip("fsspec")
 TEXTS = make_texts(40)

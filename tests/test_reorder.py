@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from moved_collections import WORLDS, assert_sound, bytes_of, grown, table_of
-from sparsetopics.allocations.hdp import HDPAllocation
-from sparsetopics.moves.reorder import reorder_topics
-from sparsetopics.moves.standing import MoveTally
+from sparsetopics.inference.moves.reorder import reorder_topics
+from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.model.weights.hdp import HDPAllocation
 
 
 @pytest.mark.parametrize("criterion", ["bound", "collapsed"])

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from heldout_documents import HeldoutDocuments
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import OutputError
-from sparsetopics.evaluation.candidates import open_candidate, run_candidate
-from sparsetopics.evaluation.figures import Series, trace_figure
-from sparsetopics.evaluation.report import Setting, render_page, scored_report, write_page
-from sparsetopics.evaluation.scorecard import score_candidate
-from sparsetopics.outputs import output_file
-from sparsetopics.runs import load_run
+from sparsetopics.base.errors import OutputError
+from sparsetopics.base.outputs import output_file
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.evaluation.report.figures import Series, trace_figure
+from sparsetopics.evaluation.report.report import Setting, render_page, scored_report, write_page
+from sparsetopics.evaluation.scoring.candidates import open_candidate, run_candidate
+from sparsetopics.evaluation.scoring.scorecard import score_candidate
+from sparsetopics.runs.topic_runs import load_run
 
 SETTING = Setting("heldout-news", "training-news", 5)
 VOID = {"meta", "br", "input", "img"}

@@ -21,23 +21,25 @@ from clumped_mixtures import draw_clumps
 from collections_on_disk import write_jsonl
 from fuzz.checkpoint_changes import closed, opened, with_stamps
 from run_contents import files_of
-from sparsetopics import run_keeper, stored_models, trained_runs
+from sparsetopics.base.errors import OptionError, OutputError, RunError, SparsetopicsError
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.vector_batching import plan_vector_batches
-from sparsetopics.errors import OptionError, OutputError, RunError, SparsetopicsError
-from sparsetopics.options import (
+from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,
     MoveOptions,
     TopicPrior,
     TrainingOptions,
 )
-from sparsetopics.resumed_runs import resume_run
-from sparsetopics.run_keeper import RunKeeper
-from sparsetopics.run_plans import RunPlan
-from sparsetopics.runs import load_run
-from sparsetopics.trained_runs import RunHooks, train_run
-from sparsetopics.training_folder import TrainingFolder, is_training
+from sparsetopics.runs import keeper as run_keeper
+from sparsetopics.runs import stored_models
+from sparsetopics.runs import train as trained_runs
+from sparsetopics.runs.keeper import RunKeeper
+from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.resume import resume_run
+from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.runs.train import RunHooks, train_run
+from sparsetopics.runs.training_folder import TrainingFolder, is_training
 from vectors_on_disk import ingested
 
 COLLAPSED = LocalOptions()
@@ -179,7 +181,7 @@ def test_streamed_batches_and_spilled_memos_come_back(
     train_run(plan_of(world, out=tmp_path / "whole", resident_pairs=0))
     original = trained_runs.train.__globals__["Memo"]
     monkeypatch.setattr(
-        "sparsetopics.training.Memo", lambda folder, **how: original(folder, 4_000, **how)
+        "sparsetopics.inference.training.Memo", lambda folder, **how: original(folder, 4_000, **how)
     )
 
     stop_and_go(plan_of(world, resident_pairs=0, checkpoint_every=1))
@@ -192,7 +194,7 @@ TRAIN = """
 import pathlib, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 from sparsetopics.cli.main import main
-from sparsetopics.run_keeper import RunKeeper
+from sparsetopics.runs.keeper import RunKeeper
 
 keep, gate = RunKeeper.keep, pathlib.Path(sys.argv[1])
 
@@ -313,7 +315,7 @@ def test_dying_before_any_change_of_a_name_loses_no_lap(monkeypatch, dying, plan
     """Batches in files, so that those are there too."""
     original = trained_runs.train.__globals__["Memo"]
     monkeypatch.setattr(
-        "sparsetopics.training.Memo", lambda folder, **how: original(folder, 2_000, **how)
+        "sparsetopics.inference.training.Memo", lambda folder, **how: original(folder, 2_000, **how)
     )
     small = partial(plan_of, replace(WORLDS["lda memoized"], laps=2), n_batches=2)
     train_run(small(out=tmp_path / "whole"))
@@ -625,7 +627,9 @@ def test_an_edited_memo_file_is_refused_whenever_it_is_read(
     monkeypatch, interrupted, world, name, place, value, message, is_late
 ):
     original = trained_runs.train.__globals__["Memo"]
-    monkeypatch.setattr("sparsetopics.training.Memo", lambda at, **how: original(at, 0, **how))
+    monkeypatch.setattr(
+        "sparsetopics.inference.training.Memo", lambda at, **how: original(at, 0, **how)
+    )
     monkeypatch.setitem(plan_vector_batches.__kwdefaults__, "resident_bytes", 0)
     run = interrupted(world, resident_pairs=0)
     left = list((run / "state" / "memo").iterdir())

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from moved_collections import WORLDS, assert_sound, bytes_of, grown, next_lap
-from sparsetopics.memo import Memo
-from sparsetopics.moves import rival as rivals
-from sparsetopics.moves import trimming
-from sparsetopics.moves.birth import plan_birth
-from sparsetopics.moves.cull import plan_cull
-from sparsetopics.moves.rival import REACH, Course, advanced, entered
-from sparsetopics.moves.standing import Standing
-from sparsetopics.options import LocalOptions
+from sparsetopics.inference.moves import rival as rivals
+from sparsetopics.inference.moves import trimming
+from sparsetopics.inference.moves.birth import plan_birth
+from sparsetopics.inference.moves.cull import plan_cull
+from sparsetopics.inference.moves.rival import REACH, Course, advanced, entered
+from sparsetopics.inference.moves.standing import Standing
+from sparsetopics.model.memo import Memo
+from sparsetopics.options.training import LocalOptions
 
 UPDATES = pytest.mark.parametrize("update", ["collapsed", "mean-field"])
 CRITERIA = pytest.mark.parametrize("criterion", ["bound", "collapsed"])

@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 
 from bars import ten_bars
-from sparsetopics.allocations.lda import LDAAllocation
-from sparsetopics.batches import DocumentBatch
-from sparsetopics.errors import OptionError
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.learners.learner import Visit, cut_rounds
-from sparsetopics.learners.stochastic import StochasticLearner
-from sparsetopics.likelihoods.words import Words
-from sparsetopics.local_step import Globals, StepsHere
-from sparsetopics.options import LocalOptions, StepSizes, TrainingOptions, Workplace
-from sparsetopics.run_plans import RunPlan
-from sparsetopics.statistics import Statistics
-from sparsetopics.training import train
-from sparsetopics.word_counts import WordCounts
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.errors import OptionError
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.learners.learner import Visit, cut_rounds
+from sparsetopics.inference.learners.stochastic import StochasticLearner
+from sparsetopics.inference.local_step import Globals, StepsHere
+from sparsetopics.inference.training import train
+from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.weights.lda import LDAAllocation
+from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.options.training import LocalOptions, StepSizes, TrainingOptions, Workplace
+from sparsetopics.runs.plan import RunPlan
 
 MEAN_FIELD = LocalOptions("mean-field", restarts=0)
 

@@ -16,15 +16,15 @@ from resealing import reseal
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.evaluation.candidates import run_candidate
-from sparsetopics.evaluation.relevance import STEPS, relevance
-from sparsetopics.evaluation.report import Report, render_page
-from sparsetopics.evaluation.report_data import escaped_json
-from sparsetopics.evaluation.run_report import write_run_report
-from sparsetopics.evaluation.topic_subjects import run_subject
-from sparsetopics.model import TopicModel
-from sparsetopics.runs import load_run, save_run
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.evaluation.report.relevance import STEPS, relevance
+from sparsetopics.evaluation.report.report import Report, render_page
+from sparsetopics.evaluation.report.report_data import escaped_json
+from sparsetopics.evaluation.report.run_report import write_run_report
+from sparsetopics.evaluation.report.topic_subjects import run_subject
+from sparsetopics.evaluation.scoring.candidates import run_candidate
+from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.runs.topic_runs import load_run, save_run
 from vectors_on_disk import ingested
 
 LARGEST_PAGE = 3_000_000  # bytes, of 200 topics

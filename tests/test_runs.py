@@ -8,10 +8,10 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from resealing import reseal
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import RunError, VocabularyError
-from sparsetopics.runs import load_run, save_run
-from sparsetopics.sealed_files import write_sealed
+from sparsetopics.base.errors import RunError, VocabularyError
+from sparsetopics.base.sealed_files import write_sealed
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.runs.topic_runs import load_run, save_run
 
 
 def test_a_saved_run_comes_back(run_folder, model, vocabulary):

@@ -17,7 +17,7 @@ from sparsetopics import (
     GaussianMixture,
     MultinomialMixture,
 )
-from sparsetopics.errors import OptionError, UnfittedError
+from sparsetopics.base.errors import OptionError, UnfittedError
 
 pytest.importorskip("sklearn", minversion="1.6", reason="checks of scikit-learn 1.6 or newer")
 
@@ -255,7 +255,7 @@ def test_without_scikit_learn_nothing_is_missing():
     code = (
         "import sys; sys.modules['sklearn'] = None\n"
         "from sparsetopics import HDP, GaussianMixture\n"
-        "from sparsetopics.errors import UnfittedError\n"
+        "from sparsetopics.base.errors import UnfittedError\n"
         "model = HDP(2, max_iter=3).fit([[1, 2, 0], [0, 4, 1]])\n"
         "model.set_params(n_components=3).get_params()\n"
         "model.partial_fit([[1, 2, 0]]).transform([[1, 2, 0]])\n"

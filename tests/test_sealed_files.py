@@ -12,21 +12,21 @@ import pytest
 
 from flipped_bits import contents, flip_bits, make_worlds
 from resealing import edit_json, reseal
-from sparsetopics import memo
+from sparsetopics.base.errors import CorpusFormatError, RunError, SparsetopicsError
+from sparsetopics.base.sealed_files import FileEntry, Refusal, decoded, read_sealed, write_sealed
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.opening import load_any_manifest, open_corpus
 from sparsetopics.corpora.projection import Projection
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import CorpusFormatError, RunError, SparsetopicsError
-from sparsetopics.evaluation.run_report import write_run_report
-from sparsetopics.loading import load
-from sparsetopics.options import TrainingOptions
-from sparsetopics.resumed_runs import resume_run
-from sparsetopics.run_plans import RunPlan
-from sparsetopics.sealed_files import FileEntry, Refusal, decoded, read_sealed, write_sealed
-from sparsetopics.stored_models import load_any_run
-from sparsetopics.trained_runs import RunHooks, train_run
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.estimators.loading import load
+from sparsetopics.evaluation.report.run_report import write_run_report
+from sparsetopics.model import memo
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.resume import resume_run
+from sparsetopics.runs.stored_models import load_any_run
+from sparsetopics.runs.train import RunHooks, train_run
 
 REFUSAL = Refusal(RunError, "Make it again")
 NAMES = ("documents", "vectors", "lda", "hdp", "mixture")

@@ -5,12 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from sparsetopics.document_topics import DocumentTopics
-from sparsetopics.moves.ledger import Failure, Ledger
-from sparsetopics.moves.rival import Course
-from sparsetopics.options import LocalOptions
-from sparsetopics.responsibilities import Responsibilities
-from sparsetopics.soundness import (
+from sparsetopics.base.soundness import (
     check_close,
     check_fields,
     check_finite,
@@ -18,8 +13,13 @@ from sparsetopics.soundness import (
     check_like,
     check_starts,
 )
-from sparsetopics.statistics import Statistics
-from sparsetopics.word_counts import WordCounts
+from sparsetopics.inference.moves.ledger import Failure, Ledger
+from sparsetopics.inference.moves.rival import Course
+from sparsetopics.model.document_topics import DocumentTopics
+from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.options.training import LocalOptions
 
 LEDGER = Ledger(np.arange(3), 7, 2, {("merge", -1): Failure(1, 2, 3.0)}, "birth")._asdict()
 TABLE = np.ones((4, 3))

@@ -9,22 +9,22 @@ import pytest
 from click.testing import CliRunner
 
 from collections_on_disk import documents_of, make_texts
+from sparsetopics.base.errors import RunError, SourceError
 from sparsetopics.cli import config_file
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.append import append
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.formats import FORMATS
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.read_images import read_grey
-from sparsetopics.corpora.sources import ReadOptions, find_files
-from sparsetopics.corpora.stop_words import read_stop_words
-from sparsetopics.corpora.vector_formats import VECTOR_FORMATS
+from sparsetopics.corpora.readers.formats import FORMATS
+from sparsetopics.corpora.readers.images import read_grey
+from sparsetopics.corpora.readers.vector_formats import VECTOR_FORMATS
+from sparsetopics.corpora.readers.word_lists import read_words
+from sparsetopics.corpora.sources.sources import ReadOptions, find_files
+from sparsetopics.corpora.text.stop_words import read_stop_words
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.corpora.word_lists import read_words
-from sparsetopics.errors import RunError, SourceError
-from sparsetopics.evaluation.topic_matrix import read_topic_matrix
-from sparsetopics.evaluation.weight_files import READERS
+from sparsetopics.evaluation.scoring.topic_matrix import read_topic_matrix
+from sparsetopics.evaluation.scoring.weight_files import READERS
 
 NULL = Path("/dev/null")
 DEVICE = "/dev/null: found a device instead of a regular file"

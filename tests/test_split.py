@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from collections_on_disk import documents_of, make_texts, write_jsonl
-from sparsetopics.corpora import shards
+from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.split import split_corpus
-from sparsetopics.corpora.validate import validate
-from sparsetopics.errors import OptionError, OutputError
+from sparsetopics.corpora.store import shards
+from sparsetopics.corpora.store.validate import validate
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from sparsetopics.corpora import vector_shards
+from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.projection import PcaOptions
 from sparsetopics.corpora.split import split_corpus
-from sparsetopics.corpora.validate import validate
+from sparsetopics.corpora.store import vector_shards
+from sparsetopics.corpora.store.validate import validate
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError
 from vectors_on_disk import ingested, item_ids_of, labels_of, make_vectors, values_of
 
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.special import gammaln, polygamma
 
 from sparse_worlds import make_world, worlds
-from sparsetopics._spread_kernels import correction, trigamma
-from sparsetopics.assignments import Assignments
-from sparsetopics.responsibilities import Responsibilities
-from sparsetopics.spread import Spread
+from sparsetopics.kernels.variances import correction, trigamma
+from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.variances import Spread
 
 
 def test_trigamma_equals_mpmath():

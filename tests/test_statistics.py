@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from simulated_documents import as_source, batch_of_counts, read_only
-from sparsetopics.statistics import (
+from sparsetopics.model.statistics import (
     TERMS_BY_TOPIC,
     DocumentLengths,
     DocumentTerms,
@@ -17,7 +17,7 @@ from sparsetopics.statistics import (
     scaled,
     subtracted,
 )
-from sparsetopics.word_counts import SparseCounts, WordCounts
+from sparsetopics.model.word_counts import SparseCounts, WordCounts
 from word_models import zero_statistics
 
 N_WORDS, N_TOPICS = 7, 4

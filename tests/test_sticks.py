@@ -15,11 +15,11 @@ from hdp_worlds import (
     draw_sticks,
 )
 from simulated_documents import simulate
-from sparsetopics.allocations import sticks
-from sparsetopics.allocations.hdp import CONCENTRATION_RANGE, HDPAllocation, weight_terms
-from sparsetopics.bounds import elbo
-from sparsetopics.model import Sticks
-from sparsetopics.statistics import DocumentLengths, Statistics
+from sparsetopics.inference.bounds import elbo
+from sparsetopics.model.statistics import DocumentLengths, Statistics
+from sparsetopics.model.topic_posterior import Sticks
+from sparsetopics.model.weights import sticks
+from sparsetopics.model.weights.hdp import CONCENTRATION_RANGE, HDPAllocation, weight_terms
 from word_models import globals_of, zero_statistics
 
 # --- sticks -------------------------------------------------------------------------------------

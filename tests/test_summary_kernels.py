@@ -8,18 +8,19 @@ from hypothesis import strategies as st
 
 from dense_responsibilities import dense_of
 from sparse_worlds import make_world, worlds
-from sparsetopics import document_step, word_counts
-from sparsetopics._summary_kernels import (
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference import document_step
+from sparsetopics.inference.document_step import sum_terms
+from sparsetopics.kernels.summaries import (
     add_topic_terms,
     compact,
     doc_topic_counts,
     sum_by_word,
 )
-from sparsetopics._word_kernels import add_sparse_rows
-from sparsetopics.document_step import sum_terms
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.responsibilities import Responsibilities, pairs_of
-from sparsetopics.word_counts import number_rows, sum_words
+from sparsetopics.kernels.words import add_sparse_rows
+from sparsetopics.model import word_counts
+from sparsetopics.model.responsibilities import Responsibilities, pairs_of
+from sparsetopics.model.word_counts import number_rows, sum_words
 
 from reference import dense_from_slots, document_terms
 from reference import sum_by_word as plain_sum_by_word

@@ -5,12 +5,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from collections_on_disk import documents_of, make_texts
-from sparsetopics.corpora import arrow_batches, read_arrow
+from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.errors import SourceError
+from sparsetopics.corpora.readers import arrow as read_arrow
+from sparsetopics.corpora.sources import arrow_batches
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 TEXTS = make_texts(50)
 IDS = [f"doc-{n}" for n in range(50)]

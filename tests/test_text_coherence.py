@@ -8,11 +8,11 @@ from gensim.corpora import Dictionary
 from gensim.models import CoherenceModel
 
 from collections_on_disk import make_texts, plain_counts, write_jsonl
+from sparsetopics.base.errors import SourceError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.errors import SourceError, VocabularyError
-from sparsetopics.evaluation.text_coherence import text_coherence
-from sparsetopics.evaluation.tokenized_texts import TokenizedTexts
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.evaluation.scores.text_coherence import text_coherence
+from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 
 SENTENCES = ["Cats and dogs.", "Dogs, bones", "", "42!", "cats AND bones and dogs"]
 

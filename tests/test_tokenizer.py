@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparsetopics.corpora.blocks import TextBlock
-from sparsetopics.corpora.character_class import character_run
-from sparsetopics.corpora.tokenizer import DEFAULT_PATTERN, TokenizerOptions, count_texts
-from sparsetopics.errors import OptionError
+from sparsetopics.base.errors import OptionError
+from sparsetopics.corpora.readers.blocks import TextBlock
+from sparsetopics.corpora.text.character_class import character_run
+from sparsetopics.corpora.text.tokenizer import DEFAULT_PATTERN, TokenizerOptions, count_texts
 
 RUNS = [
     DEFAULT_PATTERN,

@@ -5,10 +5,10 @@ import sys
 import pytest
 
 from collections_on_disk import documents_of, write_jsonl
+from sparsetopics.base.errors import OptionError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.errors import OptionError, VocabularyError
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 CODE = """
 class Cutter:

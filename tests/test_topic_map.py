@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import jensenshannon, pdist, squareform
 
-from sparsetopics.evaluation import topic_map
-from sparsetopics.evaluation.topic_map import (
+from sparsetopics.evaluation.report import topic_map
+from sparsetopics.evaluation.report.topic_map import (
     classical_scaling,
     jensen_shannon_distances,
     map_topics,

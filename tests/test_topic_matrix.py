@@ -9,10 +9,10 @@ from gensim.models import HdpModel, LdaModel
 from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
-from sparsetopics.errors import RunError, ShapeError, VocabularyError
-from sparsetopics.evaluation import topic_matrix
-from sparsetopics.evaluation.candidates import open_candidate
-from sparsetopics.evaluation.weight_files import READERS
+from sparsetopics.base.errors import RunError, ShapeError, VocabularyError
+from sparsetopics.evaluation.scoring import topic_matrix
+from sparsetopics.evaluation.scoring.candidates import open_candidate
+from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.exports.exporting import export_run
 
 WORDS = ("ant", "bee", "cat")

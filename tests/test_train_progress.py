@@ -7,8 +7,8 @@ from rich.progress import Progress
 
 from sparsetopics.cli.train import outcome
 from sparsetopics.cli.train_progress import _Rate, lap_line, show_progress
-from sparsetopics.options import LocalOptions, TrainingOptions
-from sparsetopics.trained_runs import RunResult
+from sparsetopics.options.training import LocalOptions, TrainingOptions
+from sparsetopics.runs.train import RunResult
 
 LDA = TrainingOptions(57, laps=20)
 HDP = TrainingOptions(50, model="hdp")

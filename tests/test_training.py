@@ -8,15 +8,23 @@ import pytest
 import reference_lda
 from dense_responsibilities import lda_globals
 from simulated_documents import as_source, batch_of_counts, simulate
-from sparsetopics import document_step, training, word_counts
+from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.document_step import fit_documents
-from sparsetopics.errors import OptionError
-from sparsetopics.executors import SerialExecutor, open_executor
-from sparsetopics.model import TopicModel
-from sparsetopics.options import LocalOptions, TopicPrior, TrainingOptions
-from sparsetopics.training import QUIET_GAIN, QUIET_LAPS, Hooks, LapInfo, has_settled, train
+from sparsetopics.execution.executors import SerialExecutor, open_executor
+from sparsetopics.inference import document_step, training
+from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.inference.training import (
+    QUIET_GAIN,
+    QUIET_LAPS,
+    Hooks,
+    LapInfo,
+    has_settled,
+    train,
+)
+from sparsetopics.model import word_counts
+from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.options.training import LocalOptions, TopicPrior, TrainingOptions
 
 N_WORDS = 30
 

@@ -3,9 +3,9 @@
 import pytest
 
 from moved_collections import WORLDS, grown
-from sparsetopics.moves import trimming
-from sparsetopics.moves.standing import MoveTally
-from sparsetopics.moves.trimming import may_trim, trim_topics, trim_whole
+from sparsetopics.inference.moves import trimming
+from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.inference.moves.trimming import may_trim, trim_topics, trim_whole
 
 
 @pytest.fixture

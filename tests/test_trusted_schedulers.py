@@ -17,16 +17,16 @@ from click.testing import CliRunner
 pytest.importorskip("distributed")
 
 from collections_on_disk import make_texts, write_jsonl
-from sparsetopics import resumed_runs
+from sparsetopics.base.errors import ClusterError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.dask_cluster import SCHEDULER_VARIABLE, open_cluster
-from sparsetopics.errors import ClusterError
-from sparsetopics.options import Workplace
-from sparsetopics.resumed_runs import resume_run
-from sparsetopics.run_configs import run_config
-from sparsetopics.run_plans import RunPlan
-from sparsetopics.trained_runs import train_run
+from sparsetopics.execution.dask_cluster import SCHEDULER_VARIABLE, open_cluster
+from sparsetopics.options.training import Workplace
+from sparsetopics.runs import resume as resumed_runs
+from sparsetopics.runs.config import run_config
+from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.resume import resume_run
+from sparsetopics.runs.train import train_run
 from worlds_on_disk import WORLDS
 
 PAGE = Path(__file__).parent.parent / "docs" / "how-to" / "clusters.md"

@@ -12,16 +12,16 @@ import pytest
 from click.testing import CliRunner
 
 from collections_on_disk import make_texts, write_jsonl
+from sparsetopics.base.errors import CorpusFormatError, OutputError, SourceError
 from sparsetopics.cli.main import main
-from sparsetopics.corpora import byte_stream
 from sparsetopics.corpora import ingest as ingest_module
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
-from sparsetopics.corpora.phrases import PhraseOptions
-from sparsetopics.corpora.pruning import PruningOptions
-from sparsetopics.corpora.shards import ShardWriter
-from sparsetopics.corpora.tokenizer import TokenizerOptions
-from sparsetopics.errors import CorpusFormatError, OutputError, SourceError
+from sparsetopics.corpora.sources import byte_stream
+from sparsetopics.corpora.store.shards import ShardWriter
+from sparsetopics.corpora.text.phrases import PhraseOptions
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from vectors_on_disk import make_vectors
 
 BLOCK_BYTES = 3_000  # so that a small collection is many blocks
@@ -80,8 +80,12 @@ def interrupt(source, out, options=None, *, n_blocks=4):
 KILLED = """
 import os, signal
 from pathlib import Path
-from sparsetopics.corpora import byte_stream, ingest, spool, shards, unfinished
-from sparsetopics.corpora.phrases import PhraseOptions
+from sparsetopics.corpora import ingest
+from sparsetopics.corpora.sources import byte_stream
+from sparsetopics.corpora.store import spool
+from sparsetopics.corpora.store import shards
+from sparsetopics.corpora.store import unfinished
+from sparsetopics.corpora.text.phrases import PhraseOptions
 
 byte_stream.BLOCK_BYTES = {block_bytes}
 

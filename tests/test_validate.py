@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 
 from collections_on_disk import make_texts, write_jsonl
-from sparsetopics.batches import DocumentBatch
-from sparsetopics.corpora.document_manifest import write_manifest
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.errors import CorpusFormatError
+from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.shards import DocumentRows, ShardWriter
-from sparsetopics.corpora.validate import validate
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import CorpusFormatError
-from sparsetopics.sealed_files import write_sealed
+from sparsetopics.corpora.store.document_manifest import write_manifest
+from sparsetopics.corpora.store.shards import DocumentRows, ShardWriter
+from sparsetopics.corpora.store.validate import validate
+from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 
 def write_corpus(folder, indptr, word_ids, counts, terms=(3, 2, 2)):

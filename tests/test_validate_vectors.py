@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sparsetopics.base.errors import CorpusFormatError
+from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.projection import PcaOptions
-from sparsetopics.corpora.validate import validate
-from sparsetopics.corpora.vector_manifest import VectorManifest
-from sparsetopics.corpora.vector_shards import VectorRows, table_of, vector_writer
-from sparsetopics.errors import CorpusFormatError
-from sparsetopics.sealed_files import write_sealed
+from sparsetopics.corpora.store.validate import validate
+from sparsetopics.corpora.store.vector_manifest import VectorManifest
+from sparsetopics.corpora.store.vector_shards import VectorRows, table_of, vector_writer
 from vectors_on_disk import ingested, make_vectors
 
 

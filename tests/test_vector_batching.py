@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparsetopics.corpora import vector_shards
+from sparsetopics.base.errors import OptionError
+from sparsetopics.corpora.store import vector_shards
 from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import OptionError
 
 
 def corpus_of(n_items, items_per_group):

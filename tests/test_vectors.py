@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from collections_on_disk import make_texts, write_jsonl
-from sparsetopics.corpora import vector_shards
+from sparsetopics.base.errors import CorpusFormatError, ShapeError
+from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.opening import load_any_manifest, open_corpus
+from sparsetopics.corpora.store import vector_shards
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.errors import CorpusFormatError, ShapeError
-from sparsetopics.sealed_files import write_sealed
 from vectors_on_disk import ingested, item_ids_of, labels_of, make_vectors, values_of
 
 SHARD = "shard-00000.parquet"

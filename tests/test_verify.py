@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from moved_collections import WORLDS, grown, table_of, twin_bound
-from sparsetopics.moves import trimming
-from sparsetopics.moves.merge import merge_topics
-from sparsetopics.moves.phase import make_moves
-from sparsetopics.moves.standing import MoveTally
-from sparsetopics.moves.verify import recomputed_score, verify_move
-from sparsetopics.word_counts import WordCounts
+from sparsetopics.inference.moves import trimming
+from sparsetopics.inference.moves.merge import merge_topics
+from sparsetopics.inference.moves.phase import make_moves
+from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.inference.moves.verify import recomputed_score, verify_move
+from sparsetopics.model.word_counts import WordCounts
 
 CRITERIA = pytest.mark.parametrize("criterion", ["bound", "collapsed"])
 

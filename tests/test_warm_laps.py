@@ -7,17 +7,17 @@ import pytest
 
 from bars import ten_bars
 from dense_responsibilities import lda_globals
-from sparsetopics.document_step import fit_documents
-from sparsetopics.document_topics import DocumentTopics
-from sparsetopics.errors import OptionError
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.learners.learner import Visit
-from sparsetopics.learners.memoized import MemoizedLearner
-from sparsetopics.local_step import StepsHere
-from sparsetopics.memo import Memo
-from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.responsibilities import Responsibilities
-from sparsetopics.training import train
+from sparsetopics.base.errors import OptionError
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.inference.learners.learner import Visit
+from sparsetopics.inference.learners.memoized import MemoizedLearner
+from sparsetopics.inference.local_step import StepsHere
+from sparsetopics.inference.training import train
+from sparsetopics.model.document_topics import DocumentTopics
+from sparsetopics.model.memo import Memo
+from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 from word_models import start_of
 
 MEAN_FIELD = LocalOptions("mean-field", restarts=0)

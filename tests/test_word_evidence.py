@@ -7,12 +7,12 @@ import pytest
 from scipy.special import gammaln
 
 from sparse_worlds import make_world
-from sparsetopics.assignments import Assignments, Patch, overlaid
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.likelihoods.words import Words
-from sparsetopics.moves.word_evidence import SAMPLING, WordGathering
-from sparsetopics.responsibilities import pairs_of
-from sparsetopics.word_counts import WordCounts
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.moves.word_evidence import SAMPLING, WordGathering
+from sparsetopics.model.assignments import Assignments, Patch, overlaid
+from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.responsibilities import pairs_of
+from sparsetopics.model.word_counts import WordCounts
 
 N_WORDS, N_TOPICS, ETA = 12, 5, 0.1
 EVERYTHING = np.arange(N_TOPICS)

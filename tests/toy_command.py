@@ -2,7 +2,7 @@
 
 import click
 
-from sparsetopics.errors import OptionError
+from sparsetopics.base.errors import OptionError
 
 
 @click.command()

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.batches import IntArray, Source
-from sparsetopics.learners.learner import Setting, StepInfo, Visit
-from sparsetopics.local_step import Globals
-from sparsetopics.statistics import Components, Statistics
+from sparsetopics.base.batches import IntArray, Source
+from sparsetopics.inference.learners.learner import Setting, StepInfo, Visit
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.model.statistics import Components, Statistics
 
 SHARE = 0.5  # of the way
 

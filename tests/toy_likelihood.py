@@ -11,12 +11,12 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics.array_formats import COLUMNS, COMPONENTS, VECTORS, ArrayFormat, StoredAs
-from sparsetopics.batches import FloatArray, IntArray, ItemSource, Vectors
-from sparsetopics.likelihoods.moments import Moments
-from sparsetopics.likelihoods.vector_seeds import distant_items, moments_of_each
-from sparsetopics.likelihoods.vectors import merge_gains
-from sparsetopics.options import TrainingOptions
+from sparsetopics.base.batches import FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.model.array_formats import COLUMNS, COMPONENTS, VECTORS, ArrayFormat, StoredAs
+from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.vector_seeds import distant_items, moments_of_each
+from sparsetopics.model.likelihoods.vectors import merge_gains
+from sparsetopics.options.training import TrainingOptions
 
 
 class GammaPosterior(NamedTuple):

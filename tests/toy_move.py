@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.assignments import TopicChange
-from sparsetopics.moves.rival import Candidate, Course
-from sparsetopics.moves.standing import MoveTally, Standing, Tools, committed
+from sparsetopics.inference.moves.rival import Candidate, Course
+from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, committed
+from sparsetopics.model.assignments import TopicChange
 
 
 def plan_drop(standing: Standing, tools: Tools) -> Candidate | None:

@@ -8,15 +8,15 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.corpora.blocks import PendingBlock, TextBlock
-from sparsetopics.corpora.byte_stream import read_utf8
-from sparsetopics.corpora.sources import ReadOptions, SourceFile
-from sparsetopics.corpora.vector_blocks import (
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock
+from sparsetopics.corpora.readers.vector_blocks import (
     PendingVectors,
     VectorBlock,
     VectorReadOptions,
     finite_vectors,
 )
+from sparsetopics.corpora.sources.byte_stream import read_utf8
+from sparsetopics.corpora.sources.sources import ReadOptions, SourceFile
 
 
 def read_barred(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:

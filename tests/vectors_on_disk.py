@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.vector_blocks import VectorReadOptions
+from sparsetopics.corpora.readers.vector_blocks import VectorReadOptions
 from sparsetopics.corpora.vectors import VectorCorpus
 
 

@@ -1,9 +1,9 @@
 """Components and global parameters of topics over words, from plain tables of counts."""
 
-from sparsetopics.likelihoods.words import Words
-from sparsetopics.local_step import Globals
-from sparsetopics.statistics import DocumentTerms, Statistics
-from sparsetopics.word_counts import WordCounts
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.statistics import DocumentTerms, Statistics
+from sparsetopics.model.word_counts import WordCounts
 
 
 def zero_statistics(n_words, n_topics):

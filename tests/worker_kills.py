@@ -12,8 +12,8 @@ from pathlib import Path
 
 from distributed import WorkerPlugin
 
-from sparsetopics import dask_steps
-from sparsetopics.executors import SerialExecutor
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.runs import dask_steps
 
 MOMENTS_OF_WORKERS = {
     "parameters": ("before reading",),

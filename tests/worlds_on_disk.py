@@ -8,7 +8,7 @@ from bars import ten_bars
 from clumped_mixtures import draw_clumps
 from collections_on_disk import write_jsonl
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.options import LocalOptions, MoveOptions, TrainingOptions
+from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 from vectors_on_disk import ingested
 
 MEAN_FIELD = LocalOptions("mean-field")

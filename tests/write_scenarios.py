@@ -25,10 +25,10 @@ Run = Callable[[list[str], Path], None]
 
 def import_all() -> None:
     """What children run, imported once in the parent, as it takes a second."""
-    import sparsetopics.evaluation.comparison
-    import sparsetopics.evaluation.run_report
+    import sparsetopics.evaluation.comparison.comparison
+    import sparsetopics.evaluation.report.run_report
     import sparsetopics.exports.exporting
-    import sparsetopics.trained_runs  # noqa: F401
+    import sparsetopics.runs.train  # noqa: F401
 
 
 def make_given(folder: Path, run: Run) -> None:

@@ -10,7 +10,7 @@ from pyarrow.csv import CSVWriter
 
 from sparsetopics.exports.long_tables import NORMALS, TOPICS, normal_rows, topic_rows
 from sparsetopics.exports.word_topics import WordTopics
-from sparsetopics.mixture_model import MixtureModel
+from sparsetopics.model.mixture_posterior import MixtureModel
 
 
 def write_topics(path: Path, topics: WordTopics) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sparsetopics.base.errors import OptionError
+from sparsetopics.base.outputs import output_file, written
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.errors import OptionError
 from sparsetopics.exports.targets import NEED_DOCUMENTS, corpus_writer, run_writer
 from sparsetopics.exports.word_topics import WordTopics
-from sparsetopics.outputs import output_file, written
-from sparsetopics.runs import refuse_run
-from sparsetopics.stored_models import load_any_run
+from sparsetopics.runs.stored_models import load_any_run
+from sparsetopics.runs.topic_runs import refuse_run
 
 
 def export_run(

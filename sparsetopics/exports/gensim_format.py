@@ -11,9 +11,9 @@ from gensim.corpora import Dictionary, MmCorpus
 from gensim.models import LdaModel
 
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.vocabulary import Vocabulary
+from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.exports.word_topics import WordTopics
-from sparsetopics.model import TopicModel
+from sparsetopics.model.topic_posterior import TopicModel
 
 LOCAL_ITERATIONS = 100  # gensim's default of 50 stops before its own inference has settled
 SEED = 0

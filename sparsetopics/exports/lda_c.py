@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+from sparsetopics.base.errors import OutputError
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.errors import OutputError
 from sparsetopics.exports.side_files import write_vocabulary
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.batches import FloatArray, IntArray
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.exports.word_topics import WordTopics
-from sparsetopics.mixture_model import MixtureModel
+from sparsetopics.model.mixture_posterior import MixtureModel
 
 TOPICS = pa.schema([("topic", pa.int64()), ("word", pa.string()), ("probability", pa.float64())])
 NORMALS = pa.schema(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sparsetopics.evaluation.topic_table import top_words
+from sparsetopics.evaluation.scores.topic_table import top_words
 from sparsetopics.exports.side_files import check_words
 from sparsetopics.exports.word_topics import WordTopics
 

@@ -10,7 +10,7 @@ from pyarrow.csv import WriteOptions, write_csv
 from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
-from sparsetopics.batches import DocumentBatch
+from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.exports.side_files import write_vocabulary
 from sparsetopics.exports.word_topics import WordTopics

@@ -9,7 +9,7 @@ from typing import TextIO
 
 import numpy as np
 
-from sparsetopics.batches import DocumentBatch, FloatArray
+from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.exports.word_topics import WordTopics
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from sparsetopics.errors import OutputError
+from sparsetopics.base.errors import OutputError
 
 VOCABULARY_SUFFIX = ".vocab"  # as gensim names it; one word a line
 

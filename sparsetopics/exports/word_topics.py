@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from sparsetopics.batches import DocumentBatch, FloatArray
+from sparsetopics.base.batches import DocumentBatch, FloatArray
+from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import OptionError
-from sparsetopics.inference import topic_proportions
-from sparsetopics.mixture_runs import MixtureRun
-from sparsetopics.runs import Run
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.inference.new_documents import topic_proportions
+from sparsetopics.runs.mixture_runs import MixtureRun
+from sparsetopics.runs.topic_runs import Run
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ import numpy as np
 from fuzz.mutation import mutate
 from fuzz.subject import Subject
 from resealing import SEALED
-from sparsetopics.errors import SparsetopicsError
+from sparsetopics.base.errors import SparsetopicsError
 
 SECONDS = 5  # of computing that a reader may take over one case
 WAITING = 60  # seconds by the clock, which go by on a busy machine too

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from fuzz.structure import VALUES
-from sparsetopics.checkpoints import TREE
-from sparsetopics.memo import Memo, OnDisk
+from sparsetopics.model.memo import Memo, OnDisk
+from sparsetopics.runs.checkpoints import TREE
 
 NUMBERS = (
     *(0, 1, -1, 2, 3, 7, 255, 50_000_000, 2**31 - 1, 2**31, 2**32 - 1, 2**53, 2**63 - 1, -(2**63)),

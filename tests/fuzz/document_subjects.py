@@ -16,15 +16,15 @@ from fuzz.mutation import Change, mutate
 from fuzz.structure import change_json_lines, change_members
 from fuzz.subject import Subject
 from fuzz.tables import change_ipc, change_parquet, change_stream
-from sparsetopics.corpora.blocks import CountedBlock
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.encoding import encode
-from sparsetopics.corpora.formats import find_collection
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.sources import ReadOptions
-from sparsetopics.corpora.stop_words import read_stop_words
-from sparsetopics.corpora.tokenizer import TokenizerOptions, count_texts
-from sparsetopics.corpora.validate import validate
+from sparsetopics.corpora.readers.blocks import CountedBlock
+from sparsetopics.corpora.readers.formats import find_collection
+from sparsetopics.corpora.sources.sources import ReadOptions
+from sparsetopics.corpora.store.encoding import encode
+from sparsetopics.corpora.store.validate import validate
+from sparsetopics.corpora.text.stop_words import read_stop_words
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
 
 WORDS = ("owl", "cat", "dog", "newt", "élan")
 TEXTS = ("An owl, a cat; and the dog.", 'newt "owl" owl', "élan élan newt\tcat", "dog dog dog cat")

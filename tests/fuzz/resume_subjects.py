@@ -21,25 +21,26 @@ from clumped_mixtures import draw_clumps
 from fuzz.checkpoint_changes import change_checkpoint, change_memo, with_stamps
 from fuzz.subject import Subject, files_of
 from simulated_documents import as_source, simulate
-from sparsetopics import run_keeper, training
-from sparsetopics.batches import Source, VectorBatch
-from sparsetopics.checkpoints import read_checkpoint, write_checkpoint
+from sparsetopics.base.batches import Source, VectorBatch
 from sparsetopics.corpora.vector_batching import ResidentVectors
-from sparsetopics.document_items import DocumentItemSource
-from sparsetopics.executors import SerialExecutor
-from sparsetopics.laps import Prior
-from sparsetopics.learners.memoized import MemoizedState
-from sparsetopics.memo import Memo
-from sparsetopics.options import (
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference import training
+from sparsetopics.inference.laps import Prior
+from sparsetopics.inference.learners.memoized import MemoizedState
+from sparsetopics.inference.progress_checks import checked_elbo, nothing_under
+from sparsetopics.model.document_items import DocumentItemSource
+from sparsetopics.model.memo import Memo
+from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,
     MoveOptions,
     TopicPrior,
     TrainingOptions,
 )
-from sparsetopics.progress_checks import checked_elbo, nothing_under
-from sparsetopics.run_keeper import RunKeeper
-from sparsetopics.training_folder import TrainingFolder
+from sparsetopics.runs import keeper as run_keeper
+from sparsetopics.runs.checkpoints import read_checkpoint, write_checkpoint
+from sparsetopics.runs.keeper import RunKeeper
+from sparsetopics.runs.training_folder import TrainingFolder
 
 TIE = "a"  # of all checkpoints to their plans
 N_WORDS, N_BATCHES, MORE_LAPS, MOST_LAPS = 10, 3, 2, 30

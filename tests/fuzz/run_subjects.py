@@ -28,24 +28,24 @@ from fuzz.structure import (
 from fuzz.subject import Subject, files_of
 from fuzz.tables import change_parquet, write_parquet
 from resealing import reseal
-from sparsetopics.checkpoints import read_checkpoint
+from sparsetopics.base.errors import RunError
 from sparsetopics.cli.config_file import read_config
 from sparsetopics.cli.train import command as train_command
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.vocabulary import Vocabulary
-from sparsetopics.errors import RunError
-from sparsetopics.evaluation.run_report import write_run_report
-from sparsetopics.evaluation.topic_matrix import read_topic_matrix
-from sparsetopics.evaluation.weight_files import READERS
-from sparsetopics.loading import load
-from sparsetopics.memo import Memo
-from sparsetopics.model import Sticks, TopicModel
-from sparsetopics.options import TrainingOptions
-from sparsetopics.resumed_runs import resume_run
-from sparsetopics.run_plans import RunPlan, plan_of
-from sparsetopics.runs import save_run
-from sparsetopics.trained_runs import RunHooks, train_run
-from sparsetopics.training_folder import read_plan
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.estimators.loading import load
+from sparsetopics.evaluation.report.run_report import write_run_report
+from sparsetopics.evaluation.scoring.topic_matrix import read_topic_matrix
+from sparsetopics.evaluation.scoring.weight_files import READERS
+from sparsetopics.model.memo import Memo
+from sparsetopics.model.topic_posterior import Sticks, TopicModel
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.checkpoints import read_checkpoint
+from sparsetopics.runs.plan import RunPlan, plan_of
+from sparsetopics.runs.resume import resume_run
+from sparsetopics.runs.topic_runs import save_run
+from sparsetopics.runs.train import RunHooks, train_run
+from sparsetopics.runs.training_folder import read_plan
 
 RUN_CHANGES: Mapping[str, Change] = {
     "model.json": change_json,

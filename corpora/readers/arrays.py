@@ -1,0 +1,220 @@
+"""numpy's ``.npy`` and ``.npz``: rows of a two-dimensional array as items. Never unpickles."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sparsetopics.base.errors import SourceError
+from sparsetopics.base.npy_arrays import NpyHeader, read_exactly, read_npy_header
+from sparsetopics.corpora.readers.vector_blocks import (
+    BLOCK_BYTES,
+    PendingVectors,
+    VectorBlock,
+    VectorReadOptions,
+    as_names,
+    finite_vectors,
+)
+from sparsetopics.corpora.sources.archives import check_packing, check_unpacked, refuse_twice
+from sparsetopics.corpora.sources.byte_stream import open_bytes, open_unpacked, reading
+from sparsetopics.corpora.sources.places import Place
+from sparsetopics.corpora.sources.sources import SourceFile
+
+_VALUES_NAME = "values"
+_LABEL_NAMES = ("labels", "label", "y")
+_ID_NAMES = ("item_ids", "ids", "id")
+
+
+def read_npy(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterator[PendingVectors]:
+    """One array a file; no ids and no labels."""
+    for file in files:
+        where = str(file.path)
+        with reading(file.path), open_bytes(file.path) as stream:
+            header = _read_header(stream, where)
+            for first, rows in _row_blocks(stream, header, where):
+                nothing = pa.nulls(len(rows), pa.string())
+                yield partial(_decode, rows, where, first, nothing, nothing)
+
+
+def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterator[PendingVectors]:
+    """One array of values a file, with arrays of labels and ids if there are any."""
+    for file in files:
+        where = str(file.path)
+        with (
+            _zip_errors(file.path),
+            open_unpacked(file.path) as raw,
+            zipfile.ZipFile(raw) as archive,
+        ):
+            _check_members(archive, where)
+            headers = _headers(archive, where)
+            name = _values_name(headers, options, where)
+            n_items = headers[name].shape[0]
+            id_name = _names_name(headers, options.id_field, _ID_NAMES, where)
+            label_name = _names_name(headers, options.label_field, _LABEL_NAMES, where)
+            item_ids = _names(archive, id_name, n_items, where)
+            labels = _names(archive, label_name, n_items, where)
+            where = f"{where}, array {name!r}"
+            with archive.open(f"{name}.npy") as stream:
+                header = _read_header(stream, where)
+                for first, rows in _row_blocks(stream, header, where):
+                    length = len(rows)
+                    named = (_part(item_ids, first, length), _part(labels, first, length))
+                    yield partial(_decode, rows, where, first, *named)
+
+
+def _part(names: pa.StringArray, first: int, length: int) -> pa.StringArray:
+    """A copy: a slice would drag all of them along to another process."""
+    return pa.concat_arrays([names.slice(first, length)])
+
+
+def _decode(
+    rows: NDArray[Any], where: str, first: int, item_ids: pa.StringArray, labels: pa.StringArray
+) -> VectorBlock:
+    return VectorBlock(where, item_ids, labels, finite_vectors(rows, where, first), None)
+
+
+def _read_header(stream: IO[bytes], where: str) -> NpyHeader:
+    with _npy_errors(where):
+        return read_npy_header(stream)
+
+
+@contextmanager
+def _npy_errors(where: str) -> Iterator[None]:
+    """Turn the errors of a damaged array into a SourceError."""
+    try:
+        yield
+    except ValueError as error:
+        raise SourceError(
+            where, found=str(error), wanted="a whole .npy array", hint="Copy or save it again."
+        ) from error
+
+
+def _is_matrix(header: NpyHeader) -> bool:
+    return len(header.shape) == 2 and header.shape[1] > 0 and header.dtype.kind in "fiub"
+
+
+def _row_blocks(
+    stream: IO[bytes], header: NpyHeader, where: str
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """The rows in stretches of about ``BLOCK_BYTES``, each with the number of its first."""
+    _check_matrix(header, where)
+    n_rows, n_columns = header.shape
+    step = max(1, BLOCK_BYTES // (n_columns * max(4, header.dtype.itemsize)))
+    if header.is_fortran:  # column by column: nothing for it but to hold the whole
+        data = _read_rows(stream, n_rows * n_columns * header.dtype.itemsize, where)
+        whole = np.frombuffer(data, header.dtype).reshape(n_columns, n_rows).T
+        yield from ((first, whole[first : first + step]) for first in range(0, n_rows, step))
+        return
+    for first in range(0, n_rows, step):
+        length = min(step, n_rows - first)
+        data = _read_rows(stream, length * n_columns * header.dtype.itemsize, where)
+        yield first, np.frombuffer(data, header.dtype).reshape(length, n_columns)
+
+
+def _check_matrix(header: NpyHeader, where: str) -> None:
+    if header.dtype.hasobject:
+        raise SourceError(
+            where,
+            found="an array of Python objects, which is never unpickled",
+            wanted="numbers",
+            hint="Save it again with a numeric dtype.",
+        )
+    if not _is_matrix(header):
+        raise SourceError(
+            where, found=str(header), wanted="real numbers of shape (n_items, n_columns)"
+        )
+
+
+def _read_rows(stream: IO[bytes], n_bytes: int, where: str) -> bytes:
+    with _npy_errors(where):
+        return read_exactly(stream, n_bytes)
+
+
+@contextmanager
+def _zip_errors(path: Place) -> Iterator[None]:
+    """Turn the errors of a damaged archive into a SourceError."""
+    with reading(path):
+        try:
+            yield
+        except (
+            *(zipfile.BadZipFile, zlib.error, EOFError, struct.error, ValueError),
+            *(NotImplementedError, RuntimeError),  # a compression or encryption not known here
+        ) as error:
+            raise SourceError(
+                str(path),
+                found=f"damaged or truncated zip data ({error})",
+                wanted="a whole .npz file",
+                hint="Copy or save it again.",
+            ) from error
+
+
+def _check_members(archive: zipfile.ZipFile, where: str) -> None:
+    infos = archive.infolist()
+    refuse_twice([info.filename for info in infos], where)
+    for info in infos:
+        check_packing(info, f"{where}, {info.filename}")
+    n_packed = sum(info.compress_size for info in infos)
+    check_unpacked(sum(info.file_size for info in infos), n_packed, where)
+
+
+def _headers(archive: zipfile.ZipFile, where: str) -> dict[str, NpyHeader]:
+    headers = {}
+    for name in archive.namelist():
+        if name.endswith(".npy"):
+            with archive.open(name) as stream:
+                headers[name.removesuffix(".npy")] = _read_header(stream, f"{where}, {name}")
+    return headers
+
+
+def _values_name(headers: Mapping[str, NpyHeader], options: VectorReadOptions, where: str) -> str:
+    """The array that was named, else ``values``, else the only one of two dimensions."""
+    if options.values_field is not None:
+        return _existing(headers, options.values_field, where)
+    if _VALUES_NAME in headers:
+        return _VALUES_NAME
+    matrices = [name for name, header in headers.items() if _is_matrix(header)]
+    if len(matrices) != 1:
+        found = ", ".join(f"{name!r} ({header})" for name, header in headers.items())
+        raise SourceError(
+            where,
+            found=f"arrays {found}" if found else "no arrays",
+            wanted=f"one array {_VALUES_NAME!r}, or one of real numbers in two dimensions",
+            hint="Name one with --values-field.",
+        )
+    return matrices[0]
+
+
+def _names_name(
+    headers: Mapping[str, NpyHeader], chosen: str | None, usual: Sequence[str], where: str
+) -> str | None:
+    if chosen is not None:
+        return _existing(headers, chosen, where)
+    return next((name for name in usual if name in headers and len(headers[name].shape) == 1), None)
+
+
+def _existing(headers: Mapping[str, NpyHeader], name: str, where: str) -> str:
+    if name not in headers:
+        found = ", ".join(map(repr, headers)) or "(none)"
+        raise SourceError(where, found=f"arrays {found}", wanted=f"an array {name!r}")
+    return name
+
+
+def _names(archive: zipfile.ZipFile, name: str | None, n_items: int, where: str) -> pa.StringArray:
+    if name is None:
+        return as_names(None, n_items, where)
+    where = f"{where}, array {name!r}"
+    with archive.open(f"{name}.npy") as stream:
+        header = _read_header(stream, where)
+        if header.dtype.hasobject or len(header.shape) != 1:
+            raise SourceError(where, found=str(header), wanted=f"{n_items} strings or numbers")
+        data = _read_rows(stream, header.shape[0] * header.dtype.itemsize, where)
+    return as_names(np.frombuffer(data, header.dtype), n_items, where)

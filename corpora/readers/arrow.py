@@ -1,0 +1,129 @@
+"""Parquet and Arrow IPC (file or stream): one document per row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from sparsetopics.base.errors import SourceError
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock
+from sparsetopics.corpora.readers.fields import find_fields
+from sparsetopics.corpora.sources.arrow_batches import (
+    Piece,
+    Wanted,
+    column_names,
+    ipc_pieces,
+    parquet_pieces,
+)
+from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES
+from sparsetopics.corpora.sources.sources import ReadOptions, SourceFile
+
+_ROWS_AT_ONCE = 1_024
+
+
+def read_parquet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+    for file in files:
+        where = str(file.path)
+        choose = partial(text_columns, options=options, where=where)
+        yield from table_blocks(parquet_pieces(file.path, choose), where, options)
+
+
+def read_ipc(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+    for file in files:
+        where = str(file.path)
+        choose = partial(text_columns, options=options, where=where)
+        yield from table_blocks(ipc_pieces(file.path, choose), where, options)
+
+
+def text_columns(schema: pa.Schema, options: ReadOptions, where: str) -> Wanted:
+    """The columns of id, label and text that exist."""
+    names = column_names(schema, where)
+    positions = find_fields(names, options, where)
+    columns = [names[position] for position in positions if position is not None]
+    return Wanted(list(dict.fromkeys(columns)), _ROWS_AT_ONCE)
+
+
+def table_blocks(
+    pieces: Iterable[Piece], where: str, options: ReadOptions
+) -> Iterator[Callable[[], TextBlock]]:
+    """Join pieces into blocks of a suitable size."""
+    together: list[pa.RecordBatch] = []
+    n_bytes = first_row = 0
+    for piece in pieces:
+        if together and n_bytes + piece.n_bytes > BLOCK_BYTES:
+            table = pa.Table.from_batches(together)
+            yield partial(_decode, table, where, first_row, options)
+            first_row += len(table)
+            together, n_bytes = [], 0
+        together.append(piece.rows)
+        n_bytes += piece.n_bytes
+    if together:
+        yield partial(_decode, pa.Table.from_batches(together), where, first_row, options)
+
+
+def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -> TextBlock:
+    fields = find_fields(column_names(table.schema, where), options, where)
+    text_type = table.schema.field(fields.text).type
+    if not _is_text(text_type):
+        raise SourceError(
+            where, found=f"{text_type} in field {options.text_field!r}", wanted="strings"
+        )
+    return TextBlock(
+        *(
+            pa.nulls(len(table), pa.string())
+            if position is None
+            else _strings(table.column(position), where, first_row, options)
+            for position in fields
+        )
+    )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    kinds = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_string_view,
+        pa.types.is_null,
+    )
+    return any(is_kind(kind) for is_kind in kinds)
+
+
+def _strings(
+    column: pa.ChunkedArray, where: str, first_row: int, options: ReadOptions
+) -> pa.StringArray:
+    """The column as strings of valid UTF-8, which Arrow itself does not promise."""
+    try:
+        strings = column.cast(pa.string()).combine_chunks()
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise SourceError(
+            where, found=f"an id or label of type {column.type}", wanted="strings or numbers"
+        ) from error
+    try:
+        strings.validate(full=True)
+    except pa.ArrowInvalid:
+        strings = pa.array(
+            [
+                _text(value, f"{where}, row {row}", options)
+                for row, value in enumerate(strings.cast(pa.binary()).to_pylist(), first_row)
+            ],
+            pa.string(),
+        )
+    return strings
+
+
+def _text(value: bytes | None, where: str, options: ReadOptions) -> str | None:
+    if value is None:
+        return None
+    try:
+        return value.decode(errors=options.encoding_errors)
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            where,
+            found=f"byte 0x{value[error.start]:02x} that is not UTF-8",
+            wanted="UTF-8 text",
+            hint="Use --encoding-errors replace.",
+        ) from error

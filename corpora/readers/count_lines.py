@@ -1,0 +1,273 @@
+"""Lines of document, word and count, which UCI collections and Matrix Market files are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pcsv
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.errors import SourceError
+from sparsetopics.corpora.readers.blocks import CountedBlock
+from sparsetopics.corpora.sources.arrow_files import native_reader
+from sparsetopics.corpora.sources.byte_stream import LineBlock
+from sparsetopics.corpora.sources.places import Place
+
+LARGEST_COUNT = np.iinfo(np.uint32).max
+_LARGEST_EXACT = 2.0**53
+_MOST_DOCS = 2**31 - 1  # in a file
+_DOCS_AT_ONCE = 1 << 20
+_MOST_WITHOUT = 1 << 20  # documents without a line, whatever else there is
+_MOST_EMPTY = 100  # for each line beyond that
+
+
+class LineLayout(NamedTuple):
+    """What the numbers of a line are."""
+
+    columns: tuple[str, ...] = ("document", "word", "count")  # without count, each is 1
+    is_real: bool = False  # counts may be written as 2.0
+    least_count: int = 1
+
+
+class Size(NamedTuple):
+    """What the head of a file promises."""
+
+    n_docs: int
+    n_words: int
+    n_pairs: int
+
+
+class Pairs(NamedTuple):
+    """Lines, read."""
+
+    triples: NDArray[np.int64]  # (n_pairs, 3) document, word, count; both ids from 1
+    lines: IntArray  # (n_pairs,) where they stand in the file
+
+
+class Documents(NamedTuple):
+    """Consecutive documents, all of their lines."""
+
+    source: str  # the file, for errors
+    triples: NDArray[np.int64]
+    first: int  # number of the first document
+    n_docs: int
+
+
+def parse(block: LineBlock, layout: LineLayout) -> Pairs:
+    """The numbers of a block: by Arrow where the lines are regular, else one by one.
+
+    Raises SourceError at a line of another form, or a count that is not whole.
+    """
+    if b"x" in block.data or b"X" in block.data:  # Arrow takes 0x10 for 16
+        return _parse_each(block, layout)
+    types = [pa.int64()] * len(layout.columns)
+    if layout.is_real:
+        types[layout.columns.index("count")] = pa.float64()
+    try:
+        table = pcsv.read_csv(
+            native_reader(block.data),
+            pcsv.ReadOptions(
+                use_threads=False,
+                block_size=len(block.data) + 1,
+                column_names=list(layout.columns),
+            ),
+            pcsv.ParseOptions(delimiter=" ", quote_char=False),
+            pcsv.ConvertOptions(
+                column_types=dict(zip(layout.columns, types, strict=True)), null_values=[]
+            ),
+        )
+    except pa.ArrowInvalid:
+        return _parse_each(block, layout)
+    if len(table) != block.data.count(b"\n"):
+        return _parse_each(block, layout)
+    columns = {name: table[name].to_numpy() for name in layout.columns}
+    lines = np.arange(block.first_line, block.first_line + len(table))
+    return _pairs(columns, lines, block.source)
+
+
+def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
+    """Line by line, any white space between numbers."""
+    rows, lines = [], []
+    as_count = float if layout.is_real else int
+    kinds = [as_count if name == "count" else int for name in layout.columns]
+    for number, line in enumerate(block.data.splitlines(), start=block.first_line):
+        if not line.strip():
+            continue
+        try:
+            if b"_" in line:  # Python takes 1_0 for 10
+                raise ValueError("an underscore")
+            rows.append([kind(n) for kind, n in zip(kinds, line.split(), strict=True)])
+        except ValueError as error:
+            many = {2: "two", 3: "three"}[len(kinds)]
+            numbers = "numbers" if layout.is_real else "whole numbers"
+            raise SourceError(
+                f"{block.source}, line {number}",
+                found=repr(line.decode())[:60],
+                wanted=f"{many} {numbers}: {', '.join(layout.columns)}",
+            ) from error
+        lines.append(number)
+    try:
+        columns = {
+            name: np.array([row[n] for row in rows], np.float64 if kind is float else np.int64)
+            for n, (name, kind) in enumerate(zip(layout.columns, kinds, strict=True))
+        }
+    except OverflowError as error:
+        raise SourceError(
+            block.source, found="a number of more than 64 bits", wanted="smaller numbers"
+        ) from error
+    return _pairs(columns, np.array(lines, np.int64), block.source)
+
+
+def _pairs(columns: Mapping[str, NDArray[Any]], lines: IntArray, source: str) -> Pairs:
+    counts = columns.get("count", np.ones(len(lines), np.int64))
+    if counts.dtype == np.float64:
+        counts = _whole(counts, lines, source)
+    return Pairs(np.column_stack([columns["document"], columns["word"], counts]), lines)
+
+
+def _whole(counts: FloatArray, lines: IntArray, source: str) -> NDArray[np.int64]:
+    bad = ~(np.abs(counts) <= _LARGEST_EXACT) | (counts != np.floor(counts))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise SourceError(
+            f"{source}, line {lines[row]}",
+            found=f"{counts[row]}",
+            wanted="a whole count",
+            hint="Weights such as tf-idf are no counts.",
+        )
+    return counts.astype(np.int64)
+
+
+def whole_documents(
+    path: Place, size: Size, pairs: Iterable[Pairs], layout: LineLayout
+) -> Iterator[Documents]:
+    """Whole documents, also those without a line; SourceError at a line out of range or order."""
+    if size.n_docs > _MOST_DOCS:
+        raise SourceError(
+            str(path), found=f"{size.n_docs} documents", wanted=f"at most {_MOST_DOCS} in a file"
+        )
+    waiting = np.empty((0, 3), np.int64)
+    first, n_pairs = 1, 0
+    for part in pairs:
+        last_seen = int(waiting[-1, 0]) if len(waiting) else 1
+        check_pairs(part, size, path, layout, last_seen)
+        n_pairs += len(part.lines)
+        waiting = np.concatenate((waiting, part.triples))
+        last = int(waiting[-1, 0]) if len(waiting) else first
+        _check_empty(last, n_pairs, path)
+        complete = int(np.searchsorted(waiting[:, 0], last))  # the last document may go on
+        yield from _pieces(str(path), waiting[:complete], first, last)
+        waiting, first = waiting[complete:], last
+    if n_pairs != size.n_pairs:
+        raise SourceError(
+            str(path),
+            found=f"{n_pairs} pairs",
+            wanted=f"{size.n_pairs}, as the head of the file says",
+            hint="The file may be cut off.",
+        )
+    _check_empty(size.n_docs, n_pairs, path)
+    yield from _pieces(str(path), waiting, first, size.n_docs + 1)
+
+
+def _check_empty(n_docs: int, n_pairs: int, path: Place) -> None:
+    """A few bytes may say that there are thousands of millions of documents without a word."""
+    if n_docs > _MOST_WITHOUT + _MOST_EMPTY * n_pairs:
+        raise SourceError(
+            str(path),
+            found=f"{n_docs} documents for {n_pairs} lines",
+            wanted=f"at most {_MOST_EMPTY} for each line",
+            hint="Leave out documents without words.",
+        )
+
+
+def _pieces(source: str, triples: NDArray[np.int64], first: int, stop: int) -> Iterator[Documents]:
+    """The documents from ``first`` to before ``stop``, not too many at once: most may be empty."""
+    for start in range(first, stop, _DOCS_AT_ONCE):
+        end = min(start + _DOCS_AT_ONCE, stop)
+        low, high = np.searchsorted(triples[:, 0], (start, end))
+        yield Documents(source, triples[low:high], start, end - start)
+
+
+def check_pairs(
+    pairs: Pairs, size: Size, path: Place, layout: LineLayout, last_seen: int | None
+) -> None:
+    """SourceError at the first line out of range, or before document ``last_seen``."""
+    documents, words, counts = pairs.triples.T
+    before = np.concatenate(([last_seen or 1], documents[:-1]))
+    for bad, values, wanted in (
+        (
+            (documents < 1) | (documents > size.n_docs),
+            documents,
+            f"a document number from 1 to {size.n_docs}",
+        ),
+        ((documents < before) & (last_seen is not None), documents, "lines sorted by document"),
+        ((words < 1) | (words > size.n_words), words, f"a word number from 1 to {size.n_words}"),
+        (
+            (counts < layout.least_count) | (counts > LARGEST_COUNT),
+            counts,
+            f"a count of {layout.least_count} or more",
+        ),
+    ):
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise SourceError(
+                f"{path}, line {pairs.lines[row]}", found=f"{values[row]}", wanted=wanted
+            )
+
+
+def count_documents(
+    documents: Documents, words: pa.StringArray, n_docs_before: int
+) -> CountedBlock:
+    """The documents as rows, under their numbers; a word given twice in one is added up.
+
+    Raises SourceError for a sum of more than ``LARGEST_COUNT``.
+    """
+    rows, word_ids, counts = documents.triples.T
+    indptr = np.searchsorted(rows, documents.first + np.arange(documents.n_docs + 1))
+    matrix = csr_array((counts, word_ids - 1, indptr), (documents.n_docs, len(words)))
+    summed = add_up(
+        matrix, lambda row: f"{documents.source}, document {documents.first + row}", words
+    )
+    numbers = np.arange(documents.first, documents.first + documents.n_docs) + n_docs_before
+    nothing = pa.nulls(documents.n_docs, pa.string())
+    return CountedBlock(pa.array(numbers).cast(pa.string()), nothing, words, *summed)
+
+
+class SummedCounts(NamedTuple):
+    """Word counts of documents, each word once in a document."""
+
+    indptr: IntArray  # (n_docs + 1,)
+    word_ids: NDArray[np.int32]  # (n_pairs,)
+    word_counts: NDArray[np.uint32]  # (n_pairs,) above zero
+
+
+def add_up(
+    matrix: csr_array,  # (n_docs, n_words) of int64, each entry from 0 to LARGEST_COUNT
+    where: Callable[[int], str],  # the place of a row, for the error
+    words: pa.StringArray,  # (n_words,)
+) -> SummedCounts:
+    """Add up the counts of a word that a document gives several times; modifies ``matrix``.
+
+    Raises SourceError for a sum of more than ``LARGEST_COUNT``.
+    """
+    matrix.sum_duplicates()  # in 64 bits: fewer than 2**31 counts of 32 bits cannot overflow
+    matrix.eliminate_zeros()
+    if matrix.data.max(initial=0) > LARGEST_COUNT:
+        pair = int(np.argmax(matrix.data > LARGEST_COUNT))
+        row = int(np.searchsorted(matrix.indptr, pair, side="right")) - 1
+        raise SourceError(
+            where(row),
+            found=f"counts of {words[matrix.indices[pair]].as_py()!r} that add up to "
+            f"{matrix.data[pair]}",
+            wanted=f"{LARGEST_COUNT} at most",
+        )
+    return SummedCounts(
+        matrix.indptr.astype(np.int64),
+        matrix.indices.astype(np.int32),
+        matrix.data.astype(np.uint32),
+    )

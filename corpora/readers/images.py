@@ -1,0 +1,167 @@
+"""Images as grey values in [0, 1]: one item per patch, or per image."""
+
+from __future__ import annotations
+
+import io
+import struct
+import warnings
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.lib.stride_tricks import sliding_window_view
+
+from sparsetopics.base.batches import Vectors
+from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.corpora.readers.vector_blocks import (
+    BLOCK_BYTES,
+    PendingVectors,
+    VectorBlock,
+    VectorReadOptions,
+)
+from sparsetopics.corpora.sources.byte_stream import read_whole
+from sparsetopics.corpora.sources.places import Place
+from sparsetopics.corpora.sources.sources import SourceFile
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_TO_GREY = ("1", "L", "P", "RGB", "CMYK", "YCbCr")  # modes of 8 bit and less, without alpha
+LARGEST_IMAGE = 50_000_000  # pixels: a few float32 copies of them are a gigabyte
+# What Pillow decodes by itself; for others it may start programs, whatever the name of the file.
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF")
+_WITH_ALPHA = ("LA", "PA", "RGBA")
+_SIXTEEN_BIT = ("I;16", "I;16L", "I;16B")
+
+
+def read_images(
+    files: Sequence[SourceFile], options: VectorReadOptions
+) -> Iterator[PendingVectors]:
+    """The folder an image lies in is its label; a patch is called image:row:column."""
+    for file in files:
+        grey = read_grey(file.path)
+        if options.patches is None:
+            yield partial(_whole, str(file.path), file.name, grey)
+        else:
+            yield from _patch_blocks(file, grey, options.patches, options.stride)
+
+
+def read_grey(path: Place) -> Vectors:
+    """An image as luminance (ITU-R 601-2) in [0, 1], (height, width).
+
+    Grey, colour and palette images of 8 bit, and grey ones of 16; an alpha channel may be there if
+    it is opaque. Raises SourceError for others and for files that cannot be decoded.
+    """
+    image_module = _pillow()
+    data = read_whole(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of odd metadata, and of what is merely large
+            with image_module.open(io.BytesIO(data), formats=_FORMATS) as image:
+                _check_size(image, str(path))
+                image.load()
+                return _grey(image, str(path))
+    except (
+        OSError,
+        ValueError,
+        SyntaxError,  # so Pillow calls a broken PNG
+        EOFError,
+        struct.error,
+        image_module.DecompressionBombError,
+    ) as error:
+        raise SourceError(
+            str(path),
+            found=f"an image that cannot be decoded ({str(error).splitlines()[0]})",
+            wanted="a whole image",
+        ) from error
+
+
+def _pillow() -> Any:
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise OptionError(
+            "images",
+            found="no Pillow to read them",
+            wanted="it installed",
+            hint='pip install "sparsetopics[images]".',
+        ) from error
+    return Image
+
+
+def _check_size(image: Image, where: str) -> None:
+    """Before any pixel is unpacked."""
+    width, height = image.size
+    if width * height > LARGEST_IMAGE:
+        raise SourceError(
+            where,
+            found=f"{width} x {height} pixels",
+            wanted=f"at most {LARGEST_IMAGE:,}",
+            hint="Cut it into several images.",
+        )
+
+
+def _grey(image: Image, where: str) -> Vectors:
+    if image.mode in _SIXTEEN_BIT:
+        return np.asarray(image).astype(np.float32) / np.float32(2**16 - 1)
+    if image.mode in _WITH_ALPHA or "transparency" in image.info:
+        image = image.convert("RGBA")
+        if image.getchannel("A").getextrema() != (255, 255):
+            raise SourceError(where, found="transparent pixels", wanted="an opaque image")
+        image = image.convert("RGB")
+    if image.mode not in _TO_GREY:
+        raise SourceError(
+            where,
+            found=f"pixels of mode {image.mode}",
+            wanted="grey or colour of 8 bit, or grey of 16 bit",
+        )
+    if image.mode in ("P", "CMYK"):
+        image = image.convert("RGB")
+    return np.asarray(image.convert("L"), dtype=np.float32) / np.float32(255)
+
+
+def _whole(source: str, name: str, grey: Vectors) -> VectorBlock:
+    names = pa.array([name], pa.string())
+    return VectorBlock(source, names, _labels(name, 1), grey.reshape(1, -1), None)
+
+
+def _patch_blocks(
+    file: SourceFile, grey: Vectors, side: int, stride: int | None
+) -> Iterator[PendingVectors]:
+    """The patches of an image, as many rows of them at a time as make a block."""
+    height, width = grey.shape
+    if min(height, width) < side:
+        raise SourceError(
+            str(file.path),
+            found=f"{width} x {height} pixels",
+            wanted=f"at least {side} x {side}, a patch",
+        )
+    stride = stride or side
+    n_across = (width - side) // stride + 1
+    n_rows = max(1, BLOCK_BYTES // (n_across * side * side * grey.itemsize))
+    tops = np.arange(0, height - side + 1, stride)
+    for start in range(0, len(tops), n_rows):
+        some = tops[start : start + n_rows]
+        strip = grey[some[0] : some[-1] + side]  # all that a process has to be told of the image
+        yield partial(_patches, str(file.path), file.name, strip, side, stride, some)
+
+
+def _patches(
+    source: str, name: str, strip: Vectors, side: int, stride: int, tops: np.ndarray[Any, Any]
+) -> VectorBlock:
+    windows = sliding_window_view(strip, (side, side))[tops - tops[0], ::stride]
+    n_across = windows.shape[1]
+    values = windows.reshape(-1, side * side)
+    values = values - values.mean(axis=1, keepdims=True)
+    rows = pa.array(np.repeat(tops, n_across)).cast(pa.string())
+    lefts = pa.array(np.tile(np.arange(n_across) * stride, len(tops))).cast(pa.string())
+    names = pc.binary_join_element_wise(name, rows, lefts, ":")
+    return VectorBlock(source, names, _labels(name, len(values)), values, None)
+
+
+def _labels(name: str, n_items: int) -> pa.StringArray:
+    folder = name.rpartition("/")[0]
+    return pa.array([folder or None] * n_items, pa.string())

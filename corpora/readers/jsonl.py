@@ -1,0 +1,192 @@
+"""JSON lines: one object per line, one document per object."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.json as pj
+
+from sparsetopics.base.errors import SourceError
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock
+from sparsetopics.corpora.readers.fields import fields_of, no_field, two_fields
+from sparsetopics.corpora.sources.byte_stream import LineBlock, line_blocks
+from sparsetopics.corpora.sources.sources import ReadOptions, SourceFile
+
+
+def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+    """Read JSON lines; a null or missing text is an empty document.
+
+    If no object in the first block of a file has the field, raises SourceError for a wrong name.
+    """
+    for file in files:
+        for block in line_blocks(file.path, options.encoding_errors):
+            yield partial(_decode, block, options)
+
+
+def _decode(block: LineBlock, options: ReadOptions) -> TextBlock:
+    """The documents of a block: by Arrow where the lines are regular, else one by one."""
+    decoded = _decode_regular(block, options)
+    return _decode_each(block, options) if decoded is None else decoded
+
+
+def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
+    """All lines at once; None if any is not what the first one promises."""
+    types = _field_types(block.data, options)
+    if types is None:
+        return None
+    try:
+        table = pj.read_json(
+            pa.BufferReader(block.data),
+            pj.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
+            pj.ParseOptions(
+                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
+            ),
+        )
+        table.validate(full=True)  # an escaped half of a surrogate pair gives bytes of no text
+    except pa.ArrowInvalid:  # for example a field given twice
+        return None
+    needed = [options.id_field, options.label_field]
+    lacking = [f for f in needed if f and (f not in types or table[f].null_count)]
+    if lacking or table.num_rows != block.data.count(b"\n"):
+        return None
+    return TextBlock(
+        *(
+            table[field].combine_chunks().cast(pa.string())
+            if field in types
+            else pa.nulls(table.num_rows, pa.string())
+            for field in fields_of(options)
+        )
+    )
+
+
+def _field_types(data: bytes, options: ReadOptions) -> dict[str, pa.DataType] | None:
+    """Arrow types of the wanted fields by the first line; None if only a close look can tell."""
+    try:
+        first = _parsed(data[: data.index(b"\n")])
+    except ValueError:
+        return None
+    if not isinstance(first, dict) or type(first.get(options.text_field)) is not str:
+        return None
+    types = {options.text_field: pa.string()}
+    for field in fields_of(options)[:2]:
+        if type(first.get(field)) in (str, int):
+            types[field] = pa.string() if isinstance(first[field], str) else pa.int64()
+        elif json.dumps(field).encode() in data:  # odd here, or first seen in a later line
+            return None
+    return types
+
+
+def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
+    """Line by line; raises SourceError at the first line that is no document."""
+    rows = []
+    misnamed: SourceError | None = None  # the error if no line has a field of this name
+    has_text = False
+    for number, line in enumerate(block.data.split(b"\n"), start=block.first_line):
+        if not line.strip():
+            continue
+        where = f"{block.source}, line {number}"
+        record = _record(line, where, options)
+        has_text = has_text or options.text_field in record
+        misnamed = misnamed or no_field(options.text_field, list(record), where)
+        rows.append(_row(record, where, options))
+    if misnamed and not has_text and block.first_line == 1:
+        raise misnamed
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    return TextBlock(*(pa.array(column, pa.string()) for column in columns))
+
+
+def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Any]:
+    """The object in a line; refuses one that gives a field to be read twice."""
+    try:
+        record = _parsed(line)
+    except ValueError as error:
+        raise SourceError(where, found=f"no JSON ({error})", wanted="one object a line") from error
+    if not isinstance(record, dict):
+        raise SourceError(where, found=f"JSON {_kind(record)}", wanted="an object")
+    if isinstance(record, _Repetitive):
+        for field in fields_of(options):
+            if field in record.twice:
+                raise two_fields(field, where)
+    return record
+
+
+class _Repetitive(dict[str, Any]):
+    """An object with fields given twice; it holds the last value of each."""
+
+    twice: frozenset[str]
+
+
+def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(members)
+    if len(record) == len(members):
+        return record
+    repetitive = _Repetitive(record)
+    names = Counter(name for name, _ in members)
+    repetitive.twice = frozenset(name for name, count in names.items() if count > 1)
+    return repetitive
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+
+
+def _parsed(line: bytes) -> Any:
+    """The value of a JSON text; ValueError if it is not JSON or is nested too deeply."""
+    try:
+        return _DECODER.decode(line.decode())
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _row(
+    record: dict[str, Any], where: str, options: ReadOptions
+) -> tuple[str | None, str | None, str | None]:
+    for field in (options.id_field, options.label_field):
+        if field is not None and field not in record:
+            raise no_field(field, list(record), where)
+    id_field, label_field, text_field = fields_of(options)
+    text = record.get(text_field)
+    if text is not None and not isinstance(text, str):
+        raise SourceError(
+            where, found=f"{_kind(text)} in field {text_field!r}", wanted="a string or null"
+        )
+    doc_id = _name_of(record, id_field, where, options)
+    label = _name_of(record, label_field, where, options)
+    return doc_id, label, None if text is None else _encodable(text, where, options)
+
+
+def _name_of(record: dict[str, Any], field: str, where: str, options: ReadOptions) -> str | None:
+    """An id or label as text; null and a missing field are None."""
+    value = record.get(field)
+    if isinstance(value, dict | list):
+        raise SourceError(
+            where, found=f"{_kind(value)} in field {field!r}", wanted="a string or a number"
+        )
+    if value is None:
+        return None
+    return _encodable(value, where, options) if isinstance(value, str) else json.dumps(value)
+
+
+def _encodable(text: str, where: str, options: ReadOptions) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        if options.encoding_errors == "replace":
+            return text.encode(errors="replace").decode()
+        raise SourceError(
+            where,
+            found="an escaped half of a surrogate pair",
+            wanted="characters of Unicode",
+            hint="Use --encoding-errors replace.",
+        ) from error
+    return text
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
+    said = next((name for kind, name in names.items() if isinstance(value, kind)), "a number")
+    return "null" if value is None else said

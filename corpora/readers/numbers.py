@@ -1,0 +1,241 @@
+"""Numeric columns of CSV, Parquet and Arrow IPC: one item per row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from sparsetopics.base.batches import FloatArray, Vectors
+from sparsetopics.base.errors import SourceError
+from sparsetopics.corpora.readers.fields import DEFAULT_ID_FIELD, DEFAULT_LABEL_FIELD
+from sparsetopics.corpora.readers.vector_blocks import (
+    BLOCK_BYTES,
+    PendingVectors,
+    VectorBlock,
+    VectorReadOptions,
+    finite_vectors,
+)
+from sparsetopics.corpora.sources.arrow_batches import (
+    Wanted,
+    arrow_errors,
+    column_names,
+    ipc_pieces,
+    parquet_pieces,
+)
+from sparsetopics.corpora.sources.arrow_files import open_native
+from sparsetopics.corpora.sources.byte_stream import reading
+from sparsetopics.corpora.sources.places import Place
+from sparsetopics.corpora.sources.sources import SourceFile, bare_suffix
+
+_CSV_ERROR = re.compile(
+    r"(?:In CSV column #\d+: )?(?:CSV parse error: )?Row #(\d+): (.*)", re.DOTALL
+)
+
+
+class NumberFields(NamedTuple):
+    """Names of the columns; None where the table has none."""
+
+    item_id: str | None
+    label: str | None
+    values: tuple[str, ...]
+
+    @property
+    def all(self) -> list[str]:
+        names = [name for name in (self.item_id, self.label) if name is not None]
+        return list(dict.fromkeys([*names, *self.values]))
+
+
+def read_csv_numbers(
+    files: Sequence[SourceFile], options: VectorReadOptions
+) -> Iterator[PendingVectors]:
+    """With a header line; every record has as many fields. The first 8 MiB tell which columns are
+    numeric; from there on they have to be."""
+    for file in files:
+        where = str(file.path)
+        with _csv_errors(file.path), open_native(file.path) as source:
+            fields = find_numbers(_open_csv(source, file.path, {}).schema, options, where)
+        strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
+        types = strings | dict.fromkeys(fields.values, pa.float64())
+        with _csv_errors(file.path), open_native(file.path) as source:
+            yield from _blocks(_open_csv(source, file.path, types), options, where)
+
+
+def read_parquet_numbers(
+    files: Sequence[SourceFile], options: VectorReadOptions
+) -> Iterator[PendingVectors]:
+    for file in files:
+        where = str(file.path)
+        choose = partial(_number_columns, options=options, where=where)
+        batches = (piece.rows for piece in parquet_pieces(file.path, choose))
+        yield from _blocks(batches, options, where)
+
+
+def read_ipc_numbers(
+    files: Sequence[SourceFile], options: VectorReadOptions
+) -> Iterator[PendingVectors]:
+    for file in files:
+        where = str(file.path)
+        choose = partial(_number_columns, options=options, where=where)
+        batches = (piece.rows for piece in ipc_pieces(file.path, choose))
+        yield from _blocks(batches, options, where)
+
+
+def _number_columns(schema: pa.Schema, options: VectorReadOptions, where: str) -> Wanted:
+    columns = find_numbers(schema, options, where).all
+    return Wanted(columns, max(1, BLOCK_BYTES // (8 * len(columns))))
+
+
+def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> NumberFields:
+    """The columns that were named, else all numeric ones but id and label.
+
+    Where there is no numeric one, or it alone is named, a column of lists of numbers serves, too.
+    Raises SourceError if one that was named is not there or not numeric, or none is left.
+    """
+    names = column_names(schema, where)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SourceError(where, found=f"two columns {twice!r}", wanted="different names")
+    for name in (options.id_field, options.label_field, *(options.columns or ())):
+        if name is not None and name not in names:
+            found = ", ".join(map(repr, names)) or "(none)"
+            raise SourceError(where, found=f"columns {found}", wanted=f"a column {name!r}")
+    item_id = options.id_field or (DEFAULT_ID_FIELD if DEFAULT_ID_FIELD in names else None)
+    label = options.label_field or (DEFAULT_LABEL_FIELD if DEFAULT_LABEL_FIELD in names else None)
+    numeric = [name for name in names if _is_number(schema.field(name).type)]
+    if options.columns is None:
+        values = tuple(name for name in numeric if name not in (item_id, label))
+        lists = tuple(name for name in names if _is_list(schema.field(name).type))
+        if not values and len(lists) != 1:
+            raise SourceError(where, found="no numeric columns", wanted="at least one")
+        return NumberFields(item_id, label, values or lists)
+    for name in options.columns:
+        alone = len(options.columns) == 1 and _is_list(schema.field(name).type)
+        if name not in numeric and not alone:
+            found = f"{schema.field(name).type} in column {name!r}"
+            raise SourceError(where, found=found, wanted="numbers")
+    return NumberFields(item_id, label, options.columns)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    of_lists = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+    return any(is_kind(kind) for is_kind in of_lists) and _is_number(kind.value_type)
+
+
+def _open_csv(
+    stream: object, path: Place, types: dict[str, pa.DataType]
+) -> pa_csv.CSVStreamingReader:
+    """The columns of ``types``, or all to see which are numeric."""
+    delimiter = "\t" if bare_suffix(path) == ".tsv" else ","
+    return pa_csv.open_csv(
+        stream,
+        read_options=pa_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
+        parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        convert_options=pa_csv.ConvertOptions(
+            column_types=types, include_columns=list(types), null_values=[""]
+        ),
+    )
+
+
+@contextmanager
+def _csv_errors(path: Place) -> Iterator[None]:
+    """As ``arrow_errors``, with the number of the record, the header being 1."""
+    with reading(path):
+        try:
+            yield
+        except pa.ArrowException as error:
+            place = _CSV_ERROR.match(str(error))
+            raise SourceError(
+                f"{path}, record {place[1]}" if place else str(path),
+                found=(place[2] if place else str(error)).splitlines()[0],
+                wanted="CSV with a header line and numbers in the chosen columns",
+            ) from error
+
+
+def _blocks(
+    batches: Iterator[pa.RecordBatch], options: VectorReadOptions, where: str
+) -> Iterator[PendingVectors]:
+    first_item = 0
+    fields: NumberFields | None = None
+    for batch in batches:
+        fields = fields or find_numbers(batch.schema, options, where)
+        yield partial(_decode, batch, fields, where, first_item)
+        first_item += len(batch)
+
+
+def _decode(
+    batch: pa.RecordBatch, fields: NumberFields, where: str, first_item: int
+) -> VectorBlock:
+    with arrow_errors(Path(where)):
+        batch = batch.select(fields.all)
+        batch.validate(full=True)  # Arrow reads what a damaged file says without a look
+        item_ids, labels = (
+            pa.nulls(len(batch), pa.string())
+            if name is None
+            else batch.column(name).cast(pa.string())
+            for name in (fields.item_id, fields.label)
+        )
+    matrix: Vectors | FloatArray
+    if _is_list(batch.schema.field(fields.values[0]).type):
+        matrix, columns = _matrix_of_lists(batch, fields.values[0], where, first_item), None
+    else:
+        matrix, columns = _matrix(batch, fields.values, where, first_item), fields.values
+    values = finite_vectors(matrix, where, first_item, columns)
+    return VectorBlock(where, item_ids, labels, values, columns)
+
+
+def _matrix(batch: pa.RecordBatch, names: Sequence[str], where: str, first_item: int) -> Vectors:
+    matrix = np.empty((len(batch), len(names)), np.float32)
+    for index, name in enumerate(names):
+        _refuse_nulls(batch.column(name), name, where, first_item)
+        with np.errstate(over="ignore"):  # what overflows is found as not finite
+            matrix[:, index] = batch.column(name).cast(pa.float64(), safe=False).to_numpy()
+    return matrix
+
+
+def _matrix_of_lists(batch: pa.RecordBatch, name: str, where: str, first_item: int) -> FloatArray:
+    column = batch.column(name)
+    _refuse_nulls(column, name, where, first_item)
+    lengths = pc.list_value_length(column).to_numpy(zero_copy_only=False)
+    width = int(lengths[0])
+    if width == 0 or (lengths != width).any():
+        item = int(np.argmax((lengths != width) | (lengths == 0)))
+        raise SourceError(
+            f"{where}, item {first_item + item}, column {name!r}",
+            found=f"a list of {lengths[item]} numbers",
+            wanted=f"{width} as in the first" if width else "at least one",
+        )
+    numbers = column.flatten().cast(pa.float64(), safe=False)
+    if numbers.null_count:
+        item = int(np.argmax(numbers.is_null().to_numpy(zero_copy_only=False))) // width
+        raise _no_value(name, where, first_item + item)
+    return numbers.to_numpy().reshape(-1, width)  # type: ignore[no-any-return]
+
+
+def _refuse_nulls(column: pa.Array, name: str, where: str, first_item: int) -> None:
+    if column.null_count:
+        item = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
+        raise _no_value(name, where, first_item + item)
+
+
+def _no_value(name: str, where: str, item: int) -> SourceError:
+    return SourceError(
+        f"{where}, item {item}, column {name!r}",
+        found="no value",
+        wanted="a number",
+        hint="Items are counted from 0.",
+    )

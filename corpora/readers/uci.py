@@ -1,0 +1,82 @@
+"""UCI bag of words: ``docword.NAME.txt`` with ``vocab.NAME.txt`` beside it.
+
+Three header lines (documents, words, pairs), then ``document word count`` lines, ids from 1,
+sorted by document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import chain
+
+from sparsetopics.base.errors import SourceError
+from sparsetopics.corpora.readers.blocks import PendingBlock
+from sparsetopics.corpora.readers.count_lines import (
+    LineLayout,
+    Pairs,
+    Size,
+    count_documents,
+    parse,
+    whole_documents,
+)
+from sparsetopics.corpora.readers.word_lists import read_words, words_beside
+from sparsetopics.corpora.sources.byte_stream import LineBlock, line_blocks
+from sparsetopics.corpora.sources.places import Place
+from sparsetopics.corpora.sources.sources import ReadOptions, SourceFile
+
+_N_HEADER_LINES = 3
+_LAYOUT = LineLayout()
+_HEADER_NUMBER = re.compile(rb"\s*\d{1,18}\s*")
+
+
+def read_uci(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+    """All files share a vocabulary; document numbers run on from file to file."""
+    n_docs_before = 0
+    for file in files:
+        vocabulary = options.vocabulary_file or find_vocabulary(file.path)
+        words = read_words(vocabulary)
+        size, pairs = _open(file.path)
+        if size.n_words != len(words):
+            raise SourceError(
+                f"{file.path}, line 2",
+                found=f"{size.n_words} words",
+                wanted=f"{len(words)}, the number of lines of {vocabulary}",
+            )
+        for documents in whole_documents(file.path, size, pairs, _LAYOUT):
+            yield partial(count_documents, documents, words, n_docs_before)
+        n_docs_before += size.n_docs
+
+
+def find_vocabulary(docword: Place) -> Place:
+    """The vocabulary beside ``docword.A.B.txt[.gz]``: ``vocab.A.B.txt`` or ``vocab.A.txt``.
+
+    Raises SourceError if there is none.
+    """
+    parts = [part for part in docword.name.split(".")[1:] if part not in ("txt", "gz", "zst")]
+    names = [f"vocab.{'.'.join(parts[:n])}.txt" for n in range(len(parts), 0, -1)]
+    return words_beside(docword, [*names, "vocab.txt"])
+
+
+def _open(path: Place) -> tuple[Size, Iterator[Pairs]]:
+    blocks = line_blocks(path, "strict")
+    first = next(blocks, LineBlock(str(path), 1, b""))
+    *lines, rest = first.data.split(b"\n", _N_HEADER_LINES)
+    if len(lines) < _N_HEADER_LINES:
+        raise SourceError(
+            str(path),
+            found=f"{len(lines)} lines",
+            wanted="three header lines: numbers of documents, words and pairs",
+        )
+    size = Size(*(_header_number(line, path, n) for n, line in enumerate(lines, start=1)))
+    remaining = chain([LineBlock(str(path), _N_HEADER_LINES + 1, rest)] if rest else [], blocks)
+    return size, (parse(block, _LAYOUT) for block in remaining)
+
+
+def _header_number(line: bytes, path: Place, number: int) -> int:
+    if not _HEADER_NUMBER.fullmatch(line):
+        raise SourceError(
+            f"{path}, line {number}", found=repr(line.decode())[:60], wanted="a header number"
+        )
+    return int(line)

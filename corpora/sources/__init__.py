@@ -1,0 +1,1 @@
+"""Where bytes come from: files, archives, remote places, Parquet and Arrow."""

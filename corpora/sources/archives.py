@@ -1,0 +1,233 @@
+"""Files in a zip archive, read in place and piece by piece."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import struct
+import weakref
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryFile
+from typing import IO, Literal, cast
+
+from sparsetopics.base.errors import SourceError
+from sparsetopics.base.regular_files import check_regular
+from sparsetopics.corpora.sources.remote import RemoteFile
+
+_UNIX = 3
+PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # zipfile unpacks others without a bound
+MOST_UNPACKED = 1 << 30  # bytes that a packed file may become whatever its size
+LARGEST_RATIO = 250  # of unpacked to packed bytes beyond that; text has 3 to 20
+
+
+class Archive:
+    """A zip archive, open for as long as a member is known; another process that is told of one
+    opens it again when it reads."""
+
+    def __init__(self, place: Path | RemoteFile) -> None:
+        self.place = place
+        self._opened: zipfile.ZipFile | None = None
+
+    def __reduce__(self) -> tuple[Callable[..., Archive], tuple[Path | RemoteFile]]:
+        place = self.place.absolute() if isinstance(self.place, Path) else self.place
+        return Archive, (place,)
+
+    @property
+    def file(self) -> zipfile.ZipFile:
+        """Raises SourceError if it cannot be opened."""
+        if self._opened is None:
+            with zip_errors(str(self.place)):
+                self._opened = _opened(self.place)
+        return self._opened
+
+
+@dataclass(frozen=True, eq=False)
+class ZipMember:
+    """A file in an archive, with those methods of ``pathlib.Path`` that reading needs."""
+
+    archive: Archive
+    inside: PurePosixPath
+
+    def __str__(self) -> str:
+        return f"{self.archive.place}/{self.inside}"
+
+    @property
+    def name(self) -> str:
+        return self.inside.name
+
+    @property
+    def stem(self) -> str:
+        return self.inside.stem
+
+    @property
+    def suffix(self) -> str:
+        return self.inside.suffix
+
+    @property
+    def n_bytes(self) -> int:
+        return self.info.file_size
+
+    @property
+    def info(self) -> zipfile.ZipInfo:
+        """What the archive says of it."""
+        return self.archive.file.getinfo(str(self.inside))
+
+    @property
+    def packed_share(self) -> float:
+        """Bytes in the archive for each of its bytes."""
+        return self.info.compress_size / max(self.info.file_size, 1)
+
+    def open(self, mode: Literal["rb"]) -> IO[bytes]:
+        """Its bytes; a piece read is a piece unpacked."""
+        return self.archive.file.open(str(self.inside))
+
+    def is_file(self) -> bool:
+        return str(self.inside) in self.archive.file.NameToInfo
+
+    def with_name(self, name: str) -> ZipMember:
+        return ZipMember(self.archive, self.inside.with_name(name))
+
+    def has_sibling(self, prefix: str) -> bool:
+        paths = map(PurePosixPath, self.archive.file.namelist())
+        return any(p.parent == self.inside.parent and p.name.startswith(prefix) for p in paths)
+
+
+def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
+    """The files of an archive by name; links and those that are hidden, or of macOS's making, left
+    out.
+
+    Raises SourceError if it is damaged or encrypted, if a name points out of it, if two members
+    have the same name, or if its members claim more data than it has.
+    """
+    archive = Archive(path)
+    with zip_errors(str(path)):
+        n_bytes = path.stat().st_size if isinstance(path, Path) else path.n_bytes
+    for info in archive.file.infolist():
+        _check_name(info, str(path))
+    infos = [info for info in archive.file.infolist() if not info.is_dir() and not _is_link(info)]
+    for info in infos:
+        _check_member(info, str(path))
+    n_packed = sum(info.compress_size for info in infos)
+    if n_packed > n_bytes:  # members that share their data: a bomb
+        raise SourceError(
+            str(path),
+            found=f"members of {n_packed:,} packed bytes in a file of {n_bytes:,}",
+            wanted="an archive of separate files",
+        )
+    check_unpacked(sum(info.file_size for info in infos), n_bytes, str(path))
+    members = [ZipMember(archive, PurePosixPath(info.filename)) for info in infos]
+    shown = [member for member in members if not _is_hidden(member.inside)]
+    refuse_twice([str(member.inside) for member in shown], str(path))
+    return sorted(shown, key=lambda member: str(member.inside))
+
+
+def _opened(path: Path | RemoteFile) -> zipfile.ZipFile:
+    """Read in place, but of a service that cannot do that from a copy on disk."""
+    if isinstance(path, Path):
+        check_regular(path)
+        return zipfile.ZipFile(path)
+    stream = path.open("rb")
+    if not stream.seekable():
+        copy = TemporaryFile()  # noqa: SIM115  closed with the archive
+        with stream:
+            shutil.copyfileobj(stream, copy)
+        stream = cast(IO[bytes], copy)
+    archive = zipfile.ZipFile(stream)
+    weakref.finalize(archive, stream.close)  # a ZipFile leaves open what was open
+    return archive
+
+
+def _check_name(info: zipfile.ZipInfo, archive_name: str) -> None:
+    parts = info.filename.replace("\\", "/").split("/")
+    if ".." in parts or parts[0] == "" or ":" in parts[0]:
+        raise SourceError(
+            archive_name,
+            found=f"a member called {info.filename!r}",
+            wanted="names that stay inside the archive",
+        )
+
+
+def _check_member(info: zipfile.ZipInfo, archive_name: str) -> None:
+    name = PurePosixPath(info.filename)
+    if str(name) != info.filename or not name.parts:
+        raise SourceError(
+            archive_name, found=f"a member called {info.filename!r}", wanted="plain names"
+        )
+    check_packing(info, f"{archive_name}/{info.filename}")
+    if info.flag_bits & 1:
+        raise SourceError(
+            archive_name,
+            found=f"{info.filename!r}, which is encrypted",
+            wanted="members without a password",
+            hint="Unpack it first.",
+        )
+
+
+def _is_link(info: zipfile.ZipInfo) -> bool:
+    return info.create_system == _UNIX and stat.S_ISLNK(info.external_attr >> 16)
+
+
+def _is_hidden(inside: PurePosixPath) -> bool:
+    return inside.parts[0] == "__MACOSX" or any(part[0] == "." for part in inside.parts)
+
+
+def refuse_twice(names: Sequence[str], where: str) -> None:
+    """SourceError if two members have the same name, since a reader would see only the last."""
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise SourceError(
+            where,
+            found=f"two members called {twice!r}",
+            wanted="different names",
+            hint="Pack the files again under different names.",
+        )
+
+
+def check_packing(info: zipfile.ZipInfo, where: str) -> None:
+    """SourceError for a kind of packing that cannot be unpacked piece by piece."""
+    if info.compress_type not in PACKINGS:
+        raise SourceError(
+            where,
+            found=f"a member packed by method {info.compress_type}",
+            wanted="members stored or deflated",
+            hint="Pack it again, or unpack it first.",
+        )
+
+
+def check_unpacked(n_bytes: int, n_packed: int, where: str) -> None:
+    """SourceError for a bomb: so much from so little is no data."""
+    if n_bytes > MOST_UNPACKED and n_bytes > LARGEST_RATIO * n_packed:
+        raise SourceError(
+            where,
+            found=f"{n_packed:,} bytes that unpack to {n_bytes:,} or more",
+            wanted=f"at most {LARGEST_RATIO} times as many, or {MOST_UNPACKED:,}",
+            hint="If that is what it should be, unpack it yourself.",
+        )
+
+
+@contextmanager
+def zip_errors(where: str) -> Iterator[None]:
+    """Turn the errors of a damaged archive, or of a kind of packing not known here, into a
+    SourceError."""
+    try:
+        yield
+    except (
+        *(zipfile.BadZipFile, zlib.error, NotImplementedError),
+        *(UnicodeDecodeError, struct.error, OverflowError),  # of names and sizes that are damaged
+    ) as error:
+        raise SourceError(
+            where,
+            found=f"damaged or unreadable zip data ({error})",
+            wanted="a whole .zip file",
+            hint="Copy or download it again.",
+        ) from error
+    except OSError as error:
+        raise SourceError(
+            where, found=error.strerror or str(error), wanted="a readable file"
+        ) from error

@@ -1,0 +1,241 @@
+"""Rows of Parquet and Arrow IPC files in pieces that stay small even if values repeat.
+
+A few bytes may say that a million rows hold the same long string. Readers turn such columns into
+plain strings, so rows are measured as plain strings, and cut, before anything is expanded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, Any, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from sparsetopics.base.errors import SourceError
+from sparsetopics.corpora.sources.archives import LARGEST_RATIO, MOST_UNPACKED
+from sparsetopics.corpora.sources.arrow_files import open_native, open_parquet
+from sparsetopics.corpora.sources.arrow_numbers import numbers_of
+from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, LONGEST_TEXT, reading
+from sparsetopics.corpora.sources.ipc_sizes import check_ipc_sizes, is_ipc_file
+from sparsetopics.corpora.sources.parquet_sizes import check_sizes, longest_shared
+from sparsetopics.corpora.sources.places import Place
+
+MOST_DECODED = 1 << 26  # bytes of a batch that Arrow decodes from Parquet
+_BYTES_OF_ROW = 32  # per row besides its values: offsets, an id
+_BYTES_OF_NUMBER = 8
+
+#: Maps the schema of a file to the columns to read and the number of rows per batch.
+Choose = Callable[[pa.Schema], "Wanted"]
+
+
+class Wanted(NamedTuple):
+    """What to read of a table."""
+
+    columns: Sequence[str]
+    n_rows: int  # per batch, if they are short enough
+
+
+class Piece(NamedTuple):
+    """Consecutive rows."""
+
+    rows: pa.RecordBatch  # valid, except that UTF-8 is unchecked
+    n_bytes: int  # of the rows as plain strings and numbers
+
+
+def parquet_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
+    """The rows of a Parquet file; SourceError if it is damaged or a bomb."""
+    with arrow_errors(path), open_native(path) as source, open_parquet(source) as table:
+        wanted = choose(table.schema_arrow)
+        yield from pieces(parquet_batches(source, table, wanted), source.size())
+
+
+def parquet_batches(
+    source: IO[bytes], table: pq.ParquetFile, wanted: Wanted
+) -> Iterator[pa.RecordBatch]:
+    """The rows of an open file, as many at once as Arrow can decode in bounded memory.
+
+    Raises ValueError for a file that unpacks to too much.
+    """
+    shared = check_sizes(source)
+    n_bytes = 1  # upper bound per row
+    for name in wanted.columns:
+        kind = table.schema_arrow.field(name).type
+        if _is_fixed(kind):
+            n_bytes += _width(kind)
+        else:
+            n_bytes += longest_shared(source, shared.get(name, ()))
+    n_rows = max(1, min(wanted.n_rows, MOST_DECODED // n_bytes))
+    yield from table.iter_batches(n_rows, columns=list(wanted.columns), use_threads=False)
+
+
+def ipc_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
+    """The rows of an Arrow IPC file or stream; SourceError if it is damaged or a bomb."""
+    with arrow_errors(path), open_native(path) as source:
+        check_ipc_sizes(source)
+        batches = (batch.select(choose(batch.schema).columns) for batch in _ipc_batches(source))
+        yield from pieces(batches, source.size())
+
+
+def _ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
+    is_file = is_ipc_file(source)
+    source.seek(0)
+    if is_file:
+        reader = pa.ipc.open_file(source)
+        yield from (reader.get_batch(index) for index in range(reader.num_record_batches))
+    else:
+        yield from pa.ipc.open_stream(source)
+
+
+def pieces(batches: Iterable[pa.RecordBatch], n_packed: int | None) -> Iterator[Piece]:
+    """The rows of all batches, in pieces of about ``BLOCK_BYTES``.
+
+    ``n_packed`` is the size of the file; None for a table in memory, which may be of any size.
+    Raises ValueError for a damaged column, a row of more than ``LONGEST_TEXT``, and rows that
+    expand to more than a gibibyte and more than 250 times the size of the file.
+    """
+    n_bytes = 0
+    for batch in batches:
+        if n_packed is not None:
+            _check_total(n_bytes + _BYTES_OF_ROW * len(batch), n_packed)
+        for column in batch.columns:
+            _check_column(column)
+        sizes = _BYTES_OF_ROW + sum((_bytes_of(column) for column in batch.columns), _zeros(batch))
+        n_bytes += int(sizes.sum())
+        if n_packed is not None:
+            _check_total(n_bytes, n_packed)
+            _check_rows(sizes)
+        yield from _cut(batch, sizes)
+
+
+def _cut(batch: pa.RecordBatch, sizes: NDArray[np.int64]) -> Iterator[Piece]:
+    ends = np.cumsum(sizes)
+    if len(batch) and ends[-1] <= 2 * BLOCK_BYTES:  # not worth a short piece
+        yield Piece(batch, int(ends[-1]))
+        return
+    start = n_before = 0
+    while start < len(batch):
+        fitting = int(np.searchsorted(ends, n_before + BLOCK_BYTES, side="right"))
+        stop = max(start + 1, fitting)
+        n_bytes = int(ends[stop - 1]) - n_before
+        yield Piece(batch.slice(start, stop - start), n_bytes)
+        start, n_before = stop, n_before + n_bytes
+
+
+def _check_total(n_bytes: int, n_packed: int) -> None:
+    if n_bytes > max(MOST_UNPACKED, LARGEST_RATIO * n_packed):
+        raise ValueError(f"{n_packed:,} bytes whose rows expand to {n_bytes:,} or more")
+
+
+def _check_rows(sizes: NDArray[np.int64]) -> None:
+    if sizes.max(initial=0) > LONGEST_TEXT:
+        raise ValueError(f"a row of {sizes.max():,} bytes, more than {LONGEST_TEXT:,}")
+
+
+def _check_column(column: pa.Array) -> None:
+    """Validate a column, since Arrow follows offsets from a damaged file unchecked."""
+    try:
+        if pa.types.is_dictionary(column.type):
+            as_bytes = _as_bytes(column.dictionary)
+            as_bytes.validate(full=True)
+            column = pa.DictionaryArray.from_arrays(column.indices, as_bytes)
+        _as_bytes(column).validate(full=True)
+    except (pa.ArrowException, IndexError) as error:
+        raise ValueError(f"a damaged column ({str(error).splitlines()[0]})") from error
+
+
+def _as_bytes(array: pa.Array) -> pa.Array:
+    """Strings as bytes, since text that is not UTF-8 does not yet count as damage."""
+    if pa.types.is_string(array.type):
+        return array.view(pa.binary())
+    return array.view(pa.large_binary()) if pa.types.is_large_string(array.type) else array
+
+
+def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
+    """Bytes that each row takes as a plain string, list or number, (n_rows,)."""
+    kind = array.type
+    if isinstance(array, pa.ExtensionArray):
+        return _bytes_of(array.storage)
+    if not len(array) or _is_fixed(kind):
+        return np.full(len(array), _width(kind), np.int64)
+    if pa.types.is_dictionary(kind):
+        values = np.append(_bytes_of(array.dictionary), 0)  # the last for nulls
+        indices = numbers_of(array.indices.cast(pa.int64()).fill_null(-1))
+        return cast(NDArray[np.int64], values[indices])
+    if _is_view(kind):  # each view has 16 bytes and begins with the length
+        lengths = np.frombuffer(array.buffers()[1], np.int32)[::4]
+        own = lengths[array.offset : array.offset + len(array)]
+        return np.maximum(own, 0).astype(np.int64)  # the length of a null may be anything
+    of_offset = _offset_types(kind)
+    if of_offset is None:  # no reader uses this type
+        return _zeros(array)
+    offsets = np.frombuffer(array.buffers()[1], of_offset)
+    lengths = np.diff(offsets[array.offset : array.offset + len(array) + 1]).astype(np.int64)
+    if pa.types.is_nested(kind):
+        lengths *= _BYTES_OF_NUMBER
+    return cast(NDArray[np.int64], lengths)
+
+
+def _offset_types(kind: pa.DataType) -> type[np.signedinteger[Any]] | None:
+    """The type of the offsets at which rows end; None if the type has no offsets."""
+    types = pa.types
+    if types.is_string(kind) or types.is_binary(kind) or types.is_list(kind):
+        return np.int32
+    if types.is_large_string(kind) or types.is_large_binary(kind) or types.is_large_list(kind):
+        return np.int64
+    return None
+
+
+def _is_view(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
+
+
+def _is_fixed(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_null(kind)
+        or types.is_primitive(kind)
+        or types.is_decimal(kind)
+        or types.is_fixed_size_binary(kind)
+        or types.is_fixed_size_list(kind)
+    )
+
+
+def _width(kind: pa.DataType) -> int:
+    """Bytes of a value of a type whose values are all of one size; 0 for others."""
+    if pa.types.is_fixed_size_list(kind):
+        return _BYTES_OF_NUMBER * int(kind.list_size)
+    if pa.types.is_null(kind) or not _is_fixed(kind):
+        return 0
+    return max(_BYTES_OF_NUMBER, int(kind.bit_width) // 8)
+
+
+def _zeros(rows: pa.Array | pa.RecordBatch) -> NDArray[np.int64]:
+    return np.zeros(len(rows), np.int64)
+
+
+@contextmanager
+def arrow_errors(path: Place) -> Iterator[None]:
+    """Turn the errors of a damaged file into a SourceError."""
+    with reading(path):
+        try:
+            yield
+        except (pa.ArrowException, ValueError) as error:
+            raise SourceError(
+                str(path),
+                found=(str(error).splitlines() or [type(error).__name__])[0],
+                wanted="a whole Parquet or Arrow IPC file",
+            ) from error
+
+
+def column_names(schema: pa.Schema, where: str) -> list[str]:
+    """The names of the columns; SourceError if they are not UTF-8."""
+    try:
+        return schema.names  # type: ignore[no-any-return]
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            where, found="names of columns that are not UTF-8", wanted="UTF-8 text"
+        ) from error

@@ -1,0 +1,165 @@
+"""Reading files piece by piece: packed or not, checked UTF-8, whole lines, errors with a place."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, NamedTuple
+
+import pyarrow as pa
+
+from sparsetopics.base.errors import SourceError
+from sparsetopics.corpora.sources.places import Place, open_place
+from sparsetopics.corpora.sources.unpacking import PACKED_SUFFIXES, open_packed
+
+BLOCK_BYTES = 8 << 20  # of raw input per block: small enough for a few workers' scratch arrays
+LONGEST_TEXT = 1 << 26  # bytes of a document or line: more is an unpacked bomb, or no text
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class LineBlock(NamedTuple):
+    """Whole lines, valid UTF-8, the last one ended by a line break too."""
+
+    source: str  # the file, for errors
+    first_line: int  # number of the first line in the file, from 1
+    data: bytes
+
+
+@contextmanager
+def reading(path: Place) -> Iterator[None]:
+    """Turn the errors of a file that is missing, unreadable or damaged into a SourceError."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _damaged(path, "gzip" if path.suffix == ".gz" else "zip", error) from error
+    except (zipfile.BadZipFile, NotImplementedError, struct.error) as error:
+        raise _damaged(path, "zip", error) from error
+    except OSError as error:
+        if path.suffix == ".zst" and error.errno is None:  # by Arrow, not by the system
+            raise _damaged(path, "zstd", error) from error
+        found = (error.strerror or str(error)).splitlines()[0]  # Arrow's go on for several
+        raise SourceError(str(path), found=found, wanted="a readable file") from error
+
+
+def _damaged(path: Place, packing: str, error: Exception) -> SourceError:
+    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    return SourceError(
+        str(path),
+        found=f"damaged or truncated {packing} data ({reason})",
+        wanted="a whole file",
+        hint="Copy or download it again.",
+    )
+
+
+def open_bytes(path: Place) -> IO[bytes]:
+    """The bytes of a file, unpacked if its name ends in .gz or .zst, which raises SourceError when
+    it turns out to be a bomb."""
+    return open_packed(path) if path.suffix in PACKED_SUFFIXES else open_place(path)
+
+
+@contextmanager
+def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
+    """The bytes of a file as something to seek in: unpacked on disk, where it has to be."""
+    if isinstance(path, Path) and path.suffix not in PACKED_SUFFIXES:
+        with open_place(path) as stream:
+            yield stream
+        return
+    with TemporaryFile() as unpacked:  # not in memory: nobody has promised how much it will be
+        with open_bytes(path) as packed:
+            shutil.copyfileobj(packed, unpacked, BLOCK_BYTES)
+        unpacked.seek(0)
+        yield unpacked
+
+
+def read_utf8(path: Place, encoding_errors: str) -> str:
+    """The whole text of a file; SourceError naming the line if it is not UTF-8."""
+    data = read_whole(path)
+    return checked_utf8(data.removeprefix(BYTE_ORDER_MARK), path, 1, encoding_errors).decode()
+
+
+def read_whole(path: Place) -> bytes:
+    """All bytes of a file that holds one document or image; SourceError if they are too many."""
+    pieces, n_bytes = [], 0
+    with reading(path), open_bytes(path) as stream:
+        while piece := stream.read(BLOCK_BYTES):
+            pieces.append(piece)
+            n_bytes += len(piece)
+            if n_bytes > LONGEST_TEXT:
+                raise _too_long(path, "file")
+    return b"".join(pieces)
+
+
+def line_blocks(path: Place, encoding_errors: str) -> Iterator[LineBlock]:
+    """The lines of a file in blocks of about ``BLOCK_BYTES``.
+
+    Raises SourceError if the file cannot be read or, under ``encoding_errors="strict"``, at the
+    first line that is not UTF-8.
+    """
+    first_line = 1
+    for data in _whole_lines(path):
+        if first_line == 1:
+            data = data.removeprefix(BYTE_ORDER_MARK)
+        data = checked_utf8(data, path, first_line, encoding_errors)
+        if data:
+            yield LineBlock(str(path), first_line, data)
+        first_line += data.count(b"\n")
+
+
+def _whole_lines(path: Place) -> Iterator[bytes]:
+    rest = b""
+    with reading(path), open_bytes(path) as stream:
+        while piece := stream.read(BLOCK_BYTES):
+            end = piece.rfind(b"\n") + 1
+            if end:
+                yield rest + piece[:end]
+                rest = piece[end:]
+            else:
+                rest += piece
+                if len(rest) > LONGEST_TEXT:
+                    raise _too_long(path, "line")
+    if rest:
+        yield rest + b"\n"
+
+
+def _too_long(path: Place, what: str) -> SourceError:
+    return SourceError(
+        str(path),
+        found=f"a {what} of more than {LONGEST_TEXT:,} bytes",
+        wanted="documents of text",
+        hint="Choose the format with --format, or divide the document.",
+    )
+
+
+def checked_utf8(data: bytes, path: Place, first_line: int, encoding_errors: str) -> bytes:
+    """``data`` if it is UTF-8; else repaired, or refused with the line of the first bad byte."""
+    if _is_utf8(data):
+        return data
+    if encoding_errors == "replace":
+        return data.decode(errors="replace").encode()
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = first_line + data.count(b"\n", 0, error.start)
+        raise SourceError(
+            f"{path}, line {line}",
+            found=f"byte 0x{data[error.start]:02x} that is not UTF-8",
+            wanted="UTF-8 text",
+            hint="Convert the file, or use --encoding-errors replace.",
+        ) from error
+    return data
+
+
+def _is_utf8(data: bytes) -> bool:
+    """By Arrow, which needs no second copy of the text."""
+    try:
+        pa.array([data], pa.binary()).cast(pa.string())
+    except pa.ArrowInvalid:
+        return False
+    return True

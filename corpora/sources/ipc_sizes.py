@@ -1,0 +1,185 @@
+"""Unpacked size of an Arrow IPC file, checked first because Arrow trusts what messages claim.
+
+A message is a head, a flatbuffer, and a body of buffers. A packed buffer begins with the size that
+it unpacks to. The numbers of fields are those of Message.fbs and File.fbs in
+https://github.com/apache/arrow/tree/main/format.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from typing import IO, Any, NamedTuple
+
+from sparsetopics.corpora.sources.parquet_sizes import check_ratio
+
+MAGIC = b"ARROW1"
+_CONTINUATION = b"\xff\xff\xff\xff"
+_BLOCK, _BUFFER = "<qi4xq", "<qq"
+_DICTIONARY, _RECORDS = 2, 3  # types of messages
+
+
+class Message(NamedTuple):
+    """A message and its place in the file."""
+
+    head: FlatTable
+    n_head: int  # bytes
+    body: int  # its place in the file
+
+    @property
+    def n_packed(self) -> int:
+        """Bytes of the body."""
+        return _checked(self.head.number(3, "<q"))
+
+    @property
+    def is_dictionary(self) -> bool:
+        return self.head.number(1, "<B") == _DICTIONARY
+
+
+class FlatTable:
+    """A table of a flatbuffer; ValueError if it points outside its bytes."""
+
+    def __init__(self, data: bytes, place: int) -> None:
+        self._data = data
+        self._place = place
+
+    @classmethod
+    def root(cls, data: bytes) -> FlatTable:
+        """The table that a flatbuffer begins with."""
+        return cls(data, _unpacked("<I", data, 0))
+
+    def number(self, field: int, form: str) -> int:
+        """A number; zero if it is not there."""
+        place = self._place_of(field)
+        return 0 if place is None else _unpacked(form, self._data, place)
+
+    def table(self, field: int) -> FlatTable | None:
+        place = self._place_of(field)
+        if place is None:
+            return None
+        return FlatTable(self._data, place + _unpacked("<I", self._data, place))
+
+    def structs(self, field: int, form: str) -> list[tuple[Any, ...]]:
+        """A vector of structs; empty if it is not there."""
+        place = self._place_of(field)
+        if place is None:
+            return []
+        place += _unpacked("<I", self._data, place)
+        n_bytes = _unpacked("<I", self._data, place) * struct.calcsize(form)
+        if place + 4 + n_bytes > len(self._data):
+            raise _damaged("a vector that runs past the end")
+        return list(struct.iter_unpack(form, self._data[place + 4 : place + 4 + n_bytes]))
+
+    def _place_of(self, field: int) -> int | None:
+        places = self._place - _unpacked("<i", self._data, self._place)
+        entry = 4 + 2 * field
+        if entry + 2 > _unpacked("<H", self._data, places):
+            return None
+        offset = _unpacked("<H", self._data, places + entry)
+        return self._place + offset if offset else None
+
+
+def check_ipc_sizes(file: IO[bytes]) -> None:
+    """ValueError if a record batch, or all dictionaries together, unpack to too much."""
+    n_bytes = file.seek(0, os.SEEK_END)
+    n_seen = n_dictionaries = n_dictionaries_packed = 0
+    for message in messages(file):
+        n_seen += message.n_head + message.n_packed
+        if n_seen > n_bytes:
+            raise ValueError("messages that share their data, or are cut off")
+        n_own = n_unpacked(file, message)
+        check_ratio(n_own, message.n_packed)
+        if message.is_dictionary:
+            n_dictionaries += n_own
+            n_dictionaries_packed += message.n_packed
+            check_ratio(n_dictionaries, n_dictionaries_packed)
+
+
+def is_ipc_file(file: IO[bytes]) -> bool:
+    """Whether this is the file format, whose footer lists all messages, not a stream."""
+    file.seek(0)
+    return file.read(len(MAGIC)) == MAGIC
+
+
+def messages(file: IO[bytes]) -> Iterator[Message]:
+    """All messages of a file, as its footer lists them, or of a stream; ValueError for damage."""
+    if not is_ipc_file(file):
+        yield from _streamed(file)
+        return
+    n_bytes = file.seek(0, os.SEEK_END)
+    tail_bytes = 4 + len(MAGIC)
+    file.seek(max(0, n_bytes - tail_bytes))
+    n_foot = int.from_bytes(file.read(4), "little")
+    if file.read(len(MAGIC)) != MAGIC or n_foot > n_bytes - tail_bytes:
+        raise _damaged("no footer")
+    file.seek(n_bytes - tail_bytes - n_foot)
+    foot = FlatTable.root(file.read(n_foot))
+    for place, n_head, _ in (*foot.structs(2, _BLOCK), *foot.structs(3, _BLOCK)):
+        message = _message_at(file, _checked(place))
+        if message is None:
+            raise _damaged("no message where the footer says")
+        yield message._replace(body=place + _checked(n_head))
+
+
+def _streamed(file: IO[bytes]) -> Iterator[Message]:
+    place = 0
+    while (message := _message_at(file, place)) is not None:
+        yield message
+        place = message.body + message.n_packed
+
+
+def _message_at(file: IO[bytes], place: int) -> Message | None:
+    """None at the end of a stream."""
+    file.seek(place)
+    length = file.read(4)
+    n_before = 4
+    if length == _CONTINUATION:  # missing in old files
+        length = file.read(4)
+        n_before = 8
+    n_head = int.from_bytes(length, "little")
+    if n_head == 0:
+        return None
+    n_before += n_head
+    if place + n_before > file.seek(0, os.SEEK_END):
+        raise _damaged("a message that is cut off")
+    file.seek(place + n_before - n_head)
+    return Message(FlatTable.root(file.read(n_head)), n_before, place + n_before)
+
+
+def n_unpacked(file: IO[bytes], message: Message) -> int:
+    """Bytes that a message makes Arrow allocate; none for buffers that are not packed."""
+    records = message.head.table(2)
+    if message.is_dictionary and records is not None:
+        records = records.table(1)
+    elif message.head.number(1, "<B") != _RECORDS:
+        return 0
+    if records is None or records.table(3) is None:
+        return 0
+    n_bytes = 0
+    for offset, length in records.structs(2, _BUFFER):
+        if length:
+            file.seek(message.body + _checked(offset))
+            told = int.from_bytes(file.read(8), "little", signed=True)
+            n_bytes += _checked(length) if told == -1 else _checked(told)  # -1: not packed
+    return n_bytes
+
+
+def _unpacked(form: str, data: bytes, place: int) -> int:
+    if place < 0:
+        raise _damaged("a place before the beginning")
+    try:
+        (number,) = struct.unpack_from(form, data, place)
+    except struct.error as error:
+        raise _damaged("a place past the end") from error
+    return int(number)
+
+
+def _checked(size: int) -> int:
+    if not 0 <= size <= 1 << 60:
+        raise _damaged(f"the size {size}")
+    return size
+
+
+def _damaged(found: str) -> ValueError:
+    return ValueError(f"damaged Arrow IPC: {found}")

@@ -1,0 +1,188 @@
+"""Files behind a URL, such as s3://bucket/news.jsonl.gz, by fsspec where it is installed."""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
+
+from sparsetopics.base.errors import OptionError, SourceError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_PATTERN = re.compile(r"[*?\[]")
+_READ_AHEAD = 1 << 20  # bytes
+
+
+def is_url(source: object) -> bool:
+    """Whether a source is a URL and not a path."""
+    return isinstance(source, str) and _URL.match(source) is not None
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteFile:
+    """A file of a file system of fsspec, with those methods of ``pathlib.Path`` that reading
+    needs."""
+
+    system: Any
+    path: str  # as the file system knows it
+    is_web: bool  # there a question mark ends the name, and there is only one way to read: on
+
+    def __str__(self) -> str:
+        return str(self.system.unstrip_protocol(self.path))
+
+    @property
+    def name(self) -> str:
+        name = self.path.rstrip("/").rpartition("/")[2]
+        return name.partition("?")[0] if self.is_web else name
+
+    @property
+    def stem(self) -> str:
+        return PurePosixPath(self.name).stem
+
+    @property
+    def suffix(self) -> str:
+        return PurePosixPath(self.name).suffix
+
+    @property
+    def n_bytes(self) -> int:
+        with _as_os_errors():
+            return int(self.system.size(self.path) or 0)
+
+    def open(self, mode: Literal["rb"]) -> IO[bytes]:
+        """Its bytes, fetched as they are read."""
+        with _as_os_errors():
+            if self.is_web:  # as one stream: many servers know no ranges
+                stream = self.system.open(self.path, mode, block_size=0)
+            else:
+                stream = self.system.open(self.path, mode)
+        raw = _RemoteStream(stream, is_seekable=not self.is_web)
+        return io.BufferedReader(raw, _READ_AHEAD)
+
+    def is_file(self) -> bool:
+        with _as_os_errors():
+            return bool(self.system.isfile(self.path))
+
+    def with_name(self, name: str) -> RemoteFile:
+        return replace(self, path=f"{self.path.rpartition('/')[0]}/{name}")
+
+    def has_sibling(self, prefix: str) -> bool:
+        try:
+            names = self.system.ls(self.path.rpartition("/")[0], detail=False)
+        except Exception:  # web servers need not list anything
+            return False
+        return any(name.rpartition("/")[2].startswith(prefix) for name in names)
+
+
+class RemoteFiles(NamedTuple):
+    """What a URL means."""
+
+    files: list[RemoteFile]
+    folder: str | None  # that the files lie in; None where they were named one by one
+
+    def name_of(self, file: RemoteFile) -> str:
+        """The path relative to the folder, or the name."""
+        if self.folder is None:
+            return file.name
+        return file.path.removeprefix(self.folder).lstrip("/")
+
+
+def find_remote(url: str) -> RemoteFiles:
+    """The file, the files of a folder, or those that match a pattern; sorted.
+
+    Raises OptionError if fsspec or the package for the protocol is missing, SourceError if there
+    is no such file or it cannot be asked for.
+    """
+    system, path = _system_of(url)
+    is_web = url.lower().startswith("http")
+    try:
+        with _as_os_errors():
+            if _PATTERN.search(path) and not is_web:
+                paths, folder = [p for p in system.glob(path) if system.isfile(p)], None
+            elif system.isfile(path):
+                paths, folder = [path], None
+            else:
+                paths, folder = system.find(path), path
+    except OSError as error:
+        raise SourceError(
+            url, found=(error.strerror or str(error)).splitlines()[0], wanted="a readable file"
+        ) from error
+    if not paths:
+        raise SourceError(url, found="no such file, folder or match", wanted="an existing source")
+    return RemoteFiles([RemoteFile(system, path, is_web) for path in sorted(paths)], folder)
+
+
+def _system_of(url: str) -> tuple[Any, str]:
+    """The file system of fsspec and the path in it."""
+    try:
+        fsspec = importlib.import_module("fsspec.core")
+    except ImportError as error:
+        raise _missing(url, "no fsspec") from error
+    try:
+        system, path = fsspec.url_to_fs(url)
+    except ImportError as error:  # of the package that knows the protocol
+        raise _missing(url, str(error).splitlines()[0]) from error
+    except Exception as error:  # whatever such a package says of a URL it does not like
+        raise SourceError(
+            url, found=str(error).splitlines()[0], wanted="a URL that fsspec knows"
+        ) from error
+    return system, str(path)
+
+
+def _missing(url: str, found: str) -> OptionError:
+    return OptionError(
+        url,
+        found=f"{found} to read it with",
+        wanted="it installed",
+        hint='pip install "sparsetopics[remote]", or the package that is named.',
+    )
+
+
+class _RemoteStream(io.RawIOBase):
+    """A stream of fsspec whose errors, of whatever kind, are OSErrors."""
+
+    def __init__(self, stream: Any, *, is_seekable: bool) -> None:
+        self._stream = stream
+        self._is_seekable = is_seekable
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._is_seekable
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        with _as_os_errors(), memoryview(buffer).cast("B") as view:
+            data = self._stream.read(len(view))
+            view[: len(data)] = data
+            return len(data)
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        with _as_os_errors():
+            return int(self._stream.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._stream.tell())
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+@contextmanager
+def _as_os_errors() -> Iterator[None]:
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:  # each service has errors of its own
+        raise OSError(errno.EIO, f"{type(error).__name__}: {error}") from error

@@ -1,0 +1,162 @@
+"""From text to word counts, each document once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import pyarrow.compute as pc
+
+from sparsetopics.base.errors import OptionError, VocabularyError
+from sparsetopics.corpora.readers.blocks import CountedBlock, TextBlock
+from sparsetopics.corpora.text.character_class import character_run
+from sparsetopics.corpora.text.joining import Phrase, with_ngrams, with_phrases
+from sparsetopics.corpora.text.token_kernels import count_words
+from sparsetopics.corpora.text.tokenizer_functions import call_tokenizer
+from sparsetopics.corpora.text.tokens import (
+    Tokens,
+    match_tokens,
+    scan_tokens,
+    tokens_of_lists,
+    without,
+)
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+
+DEFAULT_PATTERN = r"[^\W\d_]{3,}"  # three letters or more, of any script
+_LONGEST_NGRAM = 5
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizerOptions:
+    """What counts as a token, and which tokens are joined to one word.
+
+    ``token_pattern`` is a regular expression in the syntax of Python's ``re``; with one group, the
+    group is the token. A run of one character class (``[a-z]{2,}``, ``\\w+``) is found by a
+    compiled scan, about ten times faster than any other pattern. Lower case is Unicode's simple
+    mapping, one character to one, before anything else. ``function``, ``MODULE:NAME`` of something
+    that takes a text and returns its words, stands in for the pattern.
+
+    ``ngrams`` adds all runs of up to so many tokens, ``phrases`` makes pairs one word. Tokens are
+    neighbours if only what is no token stands between them; ``stop_words`` are taken out first.
+    """
+
+    token_pattern: str = DEFAULT_PATTERN
+    lowercase: bool = True
+    function: str | None = None
+    ngrams: int = 1
+    phrases: tuple[Phrase, ...] = ()
+    stop_words: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        try:
+            pattern = re.compile(self.token_pattern)
+        except re.error as error:
+            raise OptionError(
+                "token_pattern", found=f"{self.token_pattern!r} ({error})", wanted="a pattern of re"
+            ) from error
+        if pattern.groups > 1:
+            raise OptionError(
+                "token_pattern",
+                found=f"{pattern.groups} groups in {self.token_pattern!r}",
+                wanted="at most one",
+                hint="Write (?:...) for a group that is not the token.",
+            )
+        if self.function is not None and self.token_pattern != DEFAULT_PATTERN:
+            raise OptionError(
+                "tokenizer", found="a function and a token pattern", wanted="one or the other"
+            )
+        if not 1 <= self.ngrams <= _LONGEST_NGRAM:
+            raise OptionError(
+                "ngrams", found=f"{self.ngrams}", wanted=f"a length from 1 to {_LONGEST_NGRAM}"
+            )
+        if self.ngrams > 1 and self.phrases:
+            raise OptionError("ngrams", found="n-grams and phrases", wanted="one or the other")
+
+    def settings(self) -> dict[str, Any]:
+        """What manifest and vocabulary keep: how text is cut, and of the rest what is used."""
+        settings = asdict(self)
+        if self.function is not None:
+            del settings["token_pattern"]
+        for name, unused in (
+            ("function", None),
+            ("ngrams", 1),
+            ("phrases", ()),
+            ("stop_words", ()),
+        ):
+            if settings[name] == unused:
+                del settings[name]
+        return settings
+
+    @classmethod
+    def from_settings(cls, settings: Mapping[str, Any]) -> TokenizerOptions:
+        """What ``settings`` told, read back from JSON; TypeError or ValueError for others."""
+        options = cls(**settings)
+        phrases = tuple((first, second) for first, second in options.phrases)
+        return replace(options, phrases=phrases, stop_words=tuple(options.stop_words))
+
+    def before_joining(self, stop_words: Iterable[str]) -> TokenizerOptions:
+        """With these stop words too, which are to be gone before tokens are joined."""
+        return replace(self, stop_words=tuple(sorted({*self.stop_words, *stop_words})))
+
+
+def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) -> TokenizerOptions:
+    """The settings that were chosen, else those the vocabulary was made with, else the default.
+
+    A function that a vocabulary was made with has to be chosen again, so that no code runs only
+    because a file names it; alone, it stands for all the settings. Raises VocabularyError if it is
+    not, or if the settings are not known to this release.
+    """
+    if vocabulary is None or vocabulary.tokenizer is None:
+        return chosen or TokenizerOptions()
+    function = vocabulary.tokenizer.get("function")
+    if chosen is not None and (function is None or not _is_only(chosen, function)):
+        return chosen
+    if chosen is None and function is not None:
+        raise VocabularyError(
+            "vocabulary",
+            found=f"words cut by the function {function!r}",
+            wanted="leave to run it",
+            hint=f"Say so with --tokenizer {function}.",
+        )
+    try:
+        return TokenizerOptions.from_settings(vocabulary.tokenizer)
+    except (TypeError, ValueError) as error:
+        raise VocabularyError(
+            "vocabulary",
+            found=f"tokeniser settings {dict(vocabulary.tokenizer)!r:.200}",
+            wanted="token_pattern, lowercase and others that this release knows",
+            hint="Say how to tokenise with --token-pattern.",
+        ) from error
+
+
+def _is_only(chosen: TokenizerOptions, function: str) -> bool:
+    """Whether nothing but this function was chosen."""
+    return chosen == TokenizerOptions(function=function, lowercase=chosen.lowercase)
+
+
+def count_texts(block: TextBlock, options: TokenizerOptions) -> CountedBlock:
+    """Tokenise and count the documents of a block."""
+    tokens = tokens_of(block, options)
+    if options.phrases:
+        tokens = with_phrases(tokens, options.phrases)
+    if options.ngrams > 1:
+        tokens = with_ngrams(tokens, options.ngrams)
+    counted = count_words(tokens.indptr, tokens.word_of, len(tokens.words))
+    return CountedBlock(block.doc_ids, block.labels, tokens.words, *counted)
+
+
+def tokens_of(block: TextBlock, options: TokenizerOptions) -> Tokens:
+    """The tokens of the documents of a block, before any are joined."""
+    texts = block.texts.fill_null("")
+    if options.lowercase:
+        texts = pc.utf8_lower(texts)
+    run = character_run(options.token_pattern)
+    if options.function is not None:
+        tokens = tokens_of_lists(call_tokenizer(options.function, texts.to_pylist()))
+    elif run is not None:
+        tokens = scan_tokens(texts, run)
+    else:
+        tokens = match_tokens(texts, re.compile(options.token_pattern))
+    return without(tokens, options.stop_words)

@@ -1,0 +1,1 @@
+"""Several models side by side."""

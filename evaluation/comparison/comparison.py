@@ -1,0 +1,301 @@
+"""Several models trained and scored alike: what ``sparsetopics compare`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from sparsetopics.base.errors import OptionError, OutputError
+from sparsetopics.base.outputs import output_file, output_folder
+from sparsetopics.base.own_folders import COMPARISON
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.opening import check_alike, open_corpus
+from sparsetopics.corpora.split import split_corpus
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.evaluation.report.mixture_subjects import mixture_subject
+from sparsetopics.evaluation.report.report import Panel, Report, Setting, score_facts, write_page
+from sparsetopics.evaluation.report.report_subject import Subject
+from sparsetopics.evaluation.report.topic_subjects import scored_subject
+from sparsetopics.evaluation.scoring.candidates import run_candidate
+from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard, score_mixture
+from sparsetopics.evaluation.scoring.scorecard import Scorecard, score_candidate
+from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS
+from sparsetopics.options.training import (
+    DEFAULT_DOCUMENT_LIKELIHOOD,
+    DEFAULT_TOPICS,
+    MIXTURES,
+    LikelihoodName,
+    ModelName,
+    TrainingOptions,
+    default_local,
+)
+from sparsetopics.runs.mixture_runs import load_mixture_run
+from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.topic_runs import load_run, refuse_run
+from sparsetopics.runs.train import RunHooks, RunResult, train_run
+
+MODEL_NAMES: tuple[ModelName, ...] = get_args(ModelName)
+REPORT = "report.html"
+TRAIN, HELDOUT = "train", "heldout"  # folders beside those of the runs
+
+
+class ModelSpec(NamedTuple):
+    """A model to train: its kind and with how many topics, None for the usual number."""
+
+    model: ModelName
+    n_topics: int | None = None
+
+    @property
+    def name(self) -> str:
+        """Of its run folder."""
+        return self.model if self.n_topics is None else f"{self.model}-{self.n_topics}"
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonPlan:
+    """Which models to train on what, with the options that they share."""
+
+    corpus: Path
+    out: Path
+    models: Sequence[ModelSpec]
+    heldout: Path | None = None  # None: a part of ``corpus``
+    share: float = 0.1  # of that part
+    laps: int | None = None
+    sparsity: int | None = None
+    likelihood: LikelihoodName | None = None  # of mixtures; None: multinomial for documents
+    seed: int = 0  # of the division, of training and of the score
+    workers: int = 1
+    every_lap: bool = False  # score after every lap too
+    overwrite: bool = False
+
+
+class ComparedModel(NamedTuple):
+    """A model that was trained and scored."""
+
+    name: str
+    result: RunResult
+    card: Scorecard | MixtureCard
+
+    def as_dict(self) -> dict[str, Any]:
+        """What ``evaluate --json`` tells of it, and how training ended."""
+        ending = {"laps": self.result.laps, "seconds": self.result.seconds}
+        return {"name": self.name, **self.card.as_dict(), **ending}
+
+
+class Comparison(NamedTuple):
+    """All models, in the order they were asked for."""
+
+    models: list[ComparedModel]
+    report: Path
+
+
+class ComparisonHooks(NamedTuple):
+    """Whom to tell."""
+
+    say: Callable[[str], None] = lambda step: None
+    progress: Callable[[TrainingOptions], AbstractContextManager[RunHooks]] = lambda options: (
+        nullcontext(RunHooks())
+    )
+
+
+class _Data(NamedTuple):
+    train: Path
+    heldout: Path
+
+
+def parse_models(text: str) -> tuple[ModelSpec, ...]:
+    """``lda:50,hdp`` as its models; OptionError, with the nearest valid name, for others."""
+    specs = tuple(_parse_model(each.strip()) for each in text.split(","))
+    names = [spec.name for spec in specs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise OptionError("models", found=f"{twice} twice", wanted="each model once")
+    return specs
+
+
+def _parse_model(text: str) -> ModelSpec:
+    name, colon, number = text.partition(":")
+    if name not in MODEL_NAMES:
+        close = get_close_matches(name.lower(), MODEL_NAMES, n=1, cutoff=0.0)
+        raise OptionError(
+            "models",
+            found=repr(text),
+            wanted=f"{', '.join(MODEL_NAMES)}, perhaps with a number as in lda:50",
+            hint=f"Did you mean {close[0]}{colon}{number}?",
+        )
+    if colon and not (number.isascii() and number.isdigit() and int(number) > 0):
+        raise OptionError("models", found=repr(text), wanted=f"a number of topics, as in {name}:50")
+    return ModelSpec(name, int(number) if colon else None)
+
+
+def compare_models(
+    plan: ComparisonPlan,
+    hooks: ComparisonHooks = ComparisonHooks(),  # noqa: B008
+) -> Comparison:
+    """Train each model on the same documents or items and score it on the same others.
+
+    Writes into ``plan.out`` the division (unless held-out data are given), a run folder for each
+    model and a page that sets them side by side. Each of these is whole; what is finished stays if
+    a later model fails or is interrupted.
+
+    Raises SparsetopicsError of the kind that fits, before any training where that can be told.
+    """
+    corpus = open_corpus(_no_run(plan.corpus))
+    options = [_options(plan, spec, corpus) for spec in plan.models]
+    _check_heldout(plan, corpus)
+    with _folder(plan):
+        data = _divide(plan, hooks)
+        heldout, training = open_corpus(data.heldout), open_corpus(data.train)
+        models = []
+        for spec, own in zip(plan.models, options, strict=True):
+            hooks.say(f"Training {spec.name}")
+            result = _train(plan, data, spec, own, hooks)
+            card = _score(plan.out / spec.name, plan, own, heldout, training)
+            models.append(ComparedModel(spec.name, result, card))
+        hooks.say("Writing the page")
+        page = _report(models, plan, data, heldout)
+        write_page(output_file(plan.out / REPORT, overwrite=plan.overwrite), page)
+    return Comparison(models, plan.out / REPORT)
+
+
+def _no_run(path: Path) -> Path:
+    refuse_run(path)
+    return path
+
+
+def _options(
+    plan: ComparisonPlan, spec: ModelSpec, corpus: Corpus | VectorCorpus
+) -> TrainingOptions:
+    """As ``train`` has them; OptionError for what does not fit the model or the corpus."""
+    is_mixture, of_words = spec.model in MIXTURES, isinstance(corpus, Corpus)
+    if not is_mixture and not of_words:
+        raise OptionError(
+            "models",
+            found=f"{spec.model}, and vectors in {plan.corpus}",
+            wanted=" or ".join(MIXTURES),
+        )
+    likelihood = plan.likelihood or (DEFAULT_DOCUMENT_LIKELIHOOD if of_words else None)
+    if is_mixture and (likelihood in DOCUMENT_LIKELIHOODS) != of_words:
+        raise OptionError(
+            "likelihood",
+            found=f"{likelihood}, and {'documents' if of_words else 'vectors'} in {plan.corpus}",
+            wanted=f"{' or '.join(DOCUMENT_LIKELIHOODS)} for documents, another for vectors",
+        )
+    return TrainingOptions(
+        n_topics=DEFAULT_TOPICS[spec.model] if spec.n_topics is None else spec.n_topics,
+        laps=plan.laps,
+        local=default_local(spec.model, plan.sparsity),
+        model=spec.model,
+        likelihood=likelihood if is_mixture else None,
+    )
+
+
+def _check_heldout(plan: ComparisonPlan, corpus: Corpus | VectorCorpus) -> None:
+    """Refuse held-out data of other words or columns."""
+    if plan.heldout is not None:
+        heldout = open_corpus(_no_run(plan.heldout))
+        check_alike(corpus, heldout, plan.corpus, str(plan.heldout))
+
+
+@contextmanager
+def _folder(plan: ComparisonPlan) -> Iterator[None]:
+    """Make ``plan.out``; if nothing is in it after a failure, it goes again."""
+    inputs = [plan.corpus, *([] if plan.heldout is None else [plan.heldout])]
+    output_folder(plan.out, COMPARISON, overwrite=plan.overwrite, inputs=inputs)
+    try:
+        plan.out.mkdir(exist_ok=True)
+    except OSError as error:
+        found = error.strerror or str(error)
+        raise OutputError(str(plan.out), found=found, wanted="a folder to write") from error
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # not empty
+            plan.out.rmdir()
+        raise
+
+
+def _divide(plan: ComparisonPlan, hooks: ComparisonHooks) -> _Data:
+    if plan.heldout is not None:
+        return _Data(plan.corpus, plan.heldout)
+    data = _Data(plan.out / TRAIN, plan.out / HELDOUT)
+    hooks.say(f"Holding out {plan.share:.0%} of {plan.corpus}")
+    rng = np.random.default_rng(plan.seed)
+    split_corpus(plan.corpus, data.train, data.heldout, plan.share, plan.overwrite, rng)
+    return data
+
+
+def _train(
+    plan: ComparisonPlan,
+    data: _Data,
+    spec: ModelSpec,
+    options: TrainingOptions,
+    hooks: ComparisonHooks,
+) -> RunResult:
+    run = RunPlan(
+        corpus=data.train,
+        out=plan.out / spec.name,
+        options=options,
+        seed=plan.seed,
+        workers=plan.workers,
+        heldout=data.heldout if plan.every_lap else None,
+        overwrite=plan.overwrite,
+    )
+    with hooks.progress(options) as told:
+        return train_run(run, told)
+
+
+def _score(
+    run: Path,
+    plan: ComparisonPlan,
+    options: TrainingOptions,
+    heldout: Corpus | VectorCorpus,
+    training: Corpus | VectorCorpus,
+) -> Scorecard | MixtureCard:
+    """As ``evaluate`` does, but for coherence, which is counted in the training documents."""
+    if options.is_mixture:
+        return score_mixture(load_mixture_run(run), heldout)
+    assert isinstance(heldout, Corpus), "topic models have documents"
+    assert isinstance(training, Corpus), "likewise"
+    candidate = run_candidate(load_run(run))
+    return score_candidate(candidate, heldout, training, seed=plan.seed, workers=plan.workers)
+
+
+def _report(
+    models: Sequence[ComparedModel],
+    plan: ComparisonPlan,
+    data: _Data,
+    heldout: Corpus | VectorCorpus,
+) -> Report:
+    of_words = isinstance(heldout, Corpus)
+    n_rows = heldout.n_docs if isinstance(heldout, Corpus) else heldout.n_items
+    noun = "documents" if of_words else "items"
+    facts = {noun: f"{n_rows:,}"}
+    setting = Setting(str(data.heldout), str(data.train), plan.seed)
+    scored = [each.card for each in models if isinstance(each.card, Scorecard)]
+    facts |= score_facts(scored[0].completion, setting) if scored else {}
+    return Report(
+        title="Topic model evaluation" if of_words else "Mixture evaluation",
+        subjects=[_subject(each, heldout, plan.workers) for each in models],
+        scored_on=f"{n_rows:,} held-out {noun}",
+        heldout=str(data.heldout),
+        coherence_corpus=str(data.train) if scored else "",
+        examples_corpus=str(data.heldout),
+        panels=[Panel(str(data.heldout), facts)],
+    )
+
+
+def _subject(each: ComparedModel, heldout: Corpus | VectorCorpus, workers: int) -> Subject:
+    if isinstance(each.card, MixtureCard):
+        subject = mixture_subject(each.card.run, heldout, each.card)
+    else:
+        assert isinstance(heldout, Corpus), "topic models have documents"
+        subject = scored_subject(each.card, heldout, workers=workers)
+    told = {"laps": f"{each.result.laps:,}", "training seconds": f"{each.result.seconds:,.1f}"}
+    return replace(subject, columns={**subject.columns, **told})

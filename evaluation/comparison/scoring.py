@@ -1,0 +1,164 @@
+"""Models scored on held-out data: what ``sparsetopics evaluate`` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.base.outputs import Output, output_file
+from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.opening import open_corpus
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.evaluation.scoring.candidates import (
+    Candidate,
+    is_run,
+    open_candidate,
+    run_candidate,
+)
+from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard, score_mixture
+from sparsetopics.evaluation.scoring.scorecard import Scorecard, score_candidate
+from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
+from sparsetopics.execution.executors import open_spread
+from sparsetopics.options.training import Workplace
+from sparsetopics.runs.mixture_runs import MixtureRun
+from sparsetopics.runs.stored_models import check_corpus, load_any_run
+from sparsetopics.runs.topic_runs import refuse_run
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringPlan:
+    """Which models to score on what."""
+
+    models: Sequence[Path]  # run folders, and files of topics of other toolkits
+    heldout: Path
+    place: Workplace
+    concentration: float | None = None  # Σ α_k to score every topic model with; None: its own
+    unpickle: bool = False  # files that only pickle can read
+    coherence_corpus: Path | None = None  # None: the held-out documents
+    texts: Sequence[str] = ()  # for c_v and c_npmi
+    text_field: str = "text"
+    seed: int = 0  # of the split of documents
+    report: Path | None = None  # page to write
+    overwrite: bool = False
+
+    @property
+    def of_topics(self) -> dict[str, object]:
+        """What mixtures are scored without, by the names of options."""
+        return {
+            "alpha": self.concentration,
+            "coherence-corpus": self.coherence_corpus,
+            "texts": self.texts or None,
+        }
+
+
+def score_models(
+    plan: ScoringPlan, say: Callable[[str], None] = lambda _: None
+) -> Sequence[Scorecard] | Sequence[MixtureCard]:
+    """Score all models, either topic models or mixtures, and write a page if one is wanted.
+
+    ``say`` gets a sentence about links in folders of texts that are skipped. Raises OutputError,
+    RunError, CorpusFormatError, VocabularyError or ShapeError for what cannot be read or does not
+    fit, OptionError for options and models that do not go together.
+    """
+    output = _page(plan)
+    refuse_run(plan.heldout)
+    heldout = open_corpus(plan.heldout)
+    opened = [_opened(path, plan, heldout) for path in plan.models]
+    mixtures = [model for model in opened if isinstance(model, MixtureRun)]
+    candidates = [model for model in opened if isinstance(model, Candidate)]
+    if mixtures and candidates:
+        raise OptionError(
+            "runs",
+            found="mixtures and topic models",
+            wanted="one or the other",
+            hint="They are not scored alike.",
+        )
+    if mixtures:
+        return _score_mixtures(mixtures, plan, heldout, output)
+    assert isinstance(heldout, Corpus), "topics fit nothing else"
+    return _score_topics(candidates, plan, heldout, output, say)
+
+
+def _page(plan: ScoringPlan) -> Output | None:
+    """Where to write the page, if one is wanted; OutputError if it cannot go there."""
+    if plan.report is None:
+        return None
+    others = [] if plan.coherence_corpus is None else [plan.coherence_corpus]
+    inputs = [*plan.models, plan.heldout, *others, *map(Path, plan.texts)]
+    return output_file(plan.report, overwrite=plan.overwrite, inputs=inputs)
+
+
+def _opened(
+    path: Path, plan: ScoringPlan, heldout: Corpus | VectorCorpus
+) -> Candidate | MixtureRun:
+    where = str(plan.heldout)
+    refuse_pending(path, (STATE_FOLDER,))
+    if is_run(path):
+        run = load_any_run(path)
+        check_corpus(run, heldout, where)
+        return run if isinstance(run, MixtureRun) else run_candidate(run, plan.concentration)
+    if isinstance(heldout, VectorCorpus):
+        raise ShapeError(where, found="vectors", wanted=f"documents, for the topics of {path}")
+    return open_candidate(path, heldout.vocabulary, plan.concentration, unpickle=plan.unpickle)
+
+
+def _score_topics(
+    candidates: Sequence[Candidate],
+    plan: ScoringPlan,
+    heldout: Corpus,
+    output: Output | None,
+    say: Callable[[str], None],
+) -> list[Scorecard]:
+    other = plan.coherence_corpus
+    counted_in = heldout if other is None else Corpus.open(other)
+    texts = None
+    if plan.texts:
+        texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.text_field, say)
+    with open_spread(plan.place) as spread:
+        cards = [
+            score_candidate(
+                candidate,
+                heldout,
+                counted_in,
+                texts=texts,
+                seed=plan.seed,
+                workers=plan.place.threads,
+                spread=spread,
+            )
+            for candidate in candidates
+        ]
+    if output is not None:
+        from sparsetopics.evaluation.report.report import Setting, scored_report, write_page
+
+        setting = Setting(str(plan.heldout), str(other or plan.heldout), plan.seed)
+        page = scored_report(cards, setting, heldout, workers=plan.place.workers)
+        write_page(output, page)
+    return cards
+
+
+def _score_mixtures(
+    runs: Sequence[MixtureRun],
+    plan: ScoringPlan,
+    heldout: Corpus | VectorCorpus,
+    output: Output | None,
+) -> list[MixtureCard]:
+    what = "which holds vectors" if isinstance(heldout, VectorCorpus) else "with mixtures"
+    for option, value in plan.of_topics.items():
+        if value is not None:
+            raise OptionError(
+                option,
+                found=f"{plan.heldout}, {what}",
+                wanted="held-out documents and topic models",
+                hint="Mixtures are scored without it.",
+            )
+    with open_spread(plan.place) as spread:
+        cards = [score_mixture(run, heldout, spread=spread) for run in runs]
+    if output is not None:
+        from sparsetopics.evaluation.report.report import scored_mixtures, write_page
+
+        page = scored_mixtures(cards, heldout, str(plan.heldout))
+        write_page(output, page)
+    return cards

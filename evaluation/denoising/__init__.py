@@ -1,0 +1,1 @@
+"""Images restored with a mixture of patches."""

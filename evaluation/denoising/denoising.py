@@ -1,0 +1,152 @@
+"""Removing white noise from grey images with a mixture of patches: EPLL.
+
+Zoran & Weiss (2011), "From learning models of natural image patches to whole image restoration":
+the image x that maximises the expected patch log-likelihood Σ_i log p(P_i x) of all overlapping
+patches, given its noisy version y, by half-quadratic splitting. Pixels lie between 0 and 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import ArrayLike
+
+from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.evaluation.denoising.patch_prior import NoisyPatches, PatchPrior
+from sparsetopics.execution.executors import Executor, SerialExecutor
+
+BETAS = (1.0, 4.0, 8.0, 16.0, 32.0)  # β σ², the schedule of the paper
+BLOCK_PATCHES = 8192
+
+
+def denoise(
+    noisy: ArrayLike,  # (height, width)  y
+    sigma: float,
+    prior: PatchPrior,
+    *,
+    betas: Sequence[float] = BETAS,
+    executor: Executor | None = None,
+) -> FloatArray:
+    """Restore y = x + e, e ~ N(0, σ²), (height, width); values are clipped to [0, 1] at the end.
+
+    For each β every patch of the image as it stands is replaced by its estimate under noise of
+    variance 1/β (``NoisyPatches.restore``), and the overlapping estimates are averaged to x̂. With
+    the weight side²/σ² on y, as the authors' code has it, the image that fits both best is
+
+        x = (y + β σ² x̂) / (1 + β σ²).
+
+    ``betas`` are β σ². Estimates are the same for any ``executor``. Raises ShapeError for images
+    that are not grey or smaller than a patch, OptionError for other things out of range.
+    """
+    observed = check_grey(noisy, "noisy image")
+    if min(observed.shape) < prior.side:
+        raise ShapeError(
+            "noisy image",
+            found=f"{observed.shape[1]} x {observed.shape[0]} pixels",
+            wanted=f"at least {prior.side} x {prior.side}, a patch",
+        )
+    _check_positive("sigma", sigma, "the standard deviation of the noise: 25/255, say")
+    for beta in betas:
+        _check_positive("betas", beta, "multiples of 1/sigma²")
+    image = observed
+    for beta in betas:
+        model = prior.observed_with(sigma**2 / beta)
+        estimate = average_patches(image, prior.side, model, executor or SerialExecutor())
+        image = (observed + beta * estimate) / (1.0 + beta)
+    return np.clip(image, 0.0, 1.0)
+
+
+def average_patches(
+    image: FloatArray,  # (height, width)
+    side: int,
+    model: NoisyPatches,
+    executor: Executor,
+) -> FloatArray:
+    """The mean over all patches that a pixel lies in of what they are restored to."""
+    height, width = image.shape
+    windows = sliding_window_view(image, (side, side))
+    n_down, n_across = windows.shape[:2]
+    n_rows = max(1, BLOCK_PATCHES // n_across)
+
+    def restore_rows(top: int) -> FloatArray:
+        block = windows[top : top + n_rows]
+        restored = model.restore(block.reshape(-1, side * side))
+        return _summed(restored.reshape(block.shape))
+
+    tops = range(0, n_down, n_rows)
+    total = np.zeros((height, width))
+    for top, strip in zip(tops, executor.map(restore_rows, tops), strict=True):
+        total[top : top + len(strip)] += strip
+    covered = np.outer(_cover(height, side), _cover(width, side))
+    average: FloatArray = total / covered
+    return average
+
+
+def _summed(
+    patches: FloatArray,  # (n_down, n_across, side, side)
+) -> FloatArray:
+    """Neighbouring patches laid over each other, (n_down + side − 1, n_across + side − 1)."""
+    n_down, n_across, side, _ = patches.shape
+    total = np.zeros((n_down + side - 1, n_across + side - 1))
+    for row in range(side):
+        for column in range(side):
+            total[row : row + n_down, column : column + n_across] += patches[:, :, row, column]
+    return total
+
+
+def _cover(length: int, side: int) -> FloatArray:
+    """How many of the stretches of ``side`` pixels each pixel of a line lies in, (length,)."""
+    covered: FloatArray = np.convolve(np.ones(length - side + 1), np.ones(side))
+    return covered
+
+
+def add_noise(clean: ArrayLike, sigma: float, rng: np.random.Generator) -> FloatArray:
+    """White Gaussian noise on a grey image, neither clipped nor rounded, (height, width)."""
+    image = check_grey(clean, "clean image")
+    _check_positive("sigma", sigma, "the standard deviation of the noise: 25/255, say")
+    noisy: FloatArray = image + sigma * rng.standard_normal(image.shape)
+    return noisy
+
+
+def psnr(clean: ArrayLike, image: ArrayLike) -> float:
+    """Peak signal-to-noise ratio in dB, −10 log₁₀ of the mean squared error; inf for no error."""
+    truth, other = check_grey(clean, "clean image"), check_grey(image, "image")
+    if truth.shape != other.shape:
+        raise ShapeError("image", found=f"{other.shape}", wanted=f"{truth.shape}, as the clean one")
+    error = float(np.mean((truth - other) ** 2))
+    return -10.0 * math.log10(error) if error else math.inf
+
+
+def check_grey(image: ArrayLike, where: str) -> FloatArray:
+    """The image as float64; ShapeError or OptionError unless it is grey, of finite fractions."""
+    values = np.asarray(image)
+    if values.ndim != 2 or not values.size:
+        raise ShapeError(
+            where,
+            found=f"shape {values.shape}",
+            wanted="(height, width), one grey value for each pixel",
+        )
+    if values.dtype.kind != "f":
+        raise OptionError(
+            where,
+            found=f"pixels of type {values.dtype}",
+            wanted="fractions, black being 0 and white 1",
+            hint="Divide bytes by 255.",
+        )
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise OptionError(
+            f"{where}, row {row}, column {column}",
+            found=f"{values[row, column]}",
+            wanted="finite numbers",
+        )
+    return values.astype(np.float64)
+
+
+def _check_positive(name: str, value: float, meaning: str) -> None:
+    if not (math.isfinite(value) and value > 0.0):
+        raise OptionError(name, found=f"{value}", wanted=f"a finite number above 0, {meaning}")

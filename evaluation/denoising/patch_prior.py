@@ -1,0 +1,184 @@
+"""A mixture of zero-mean Gaussians of square patches, as a prior of natural images."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.model.likelihoods.normals import Normals
+from sparsetopics.model.likelihoods.scorers import Scorer
+
+ROUNDING = 1e-6  # of the largest eigenvalue: how far below zero the smallest may lie
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PatchPrior:
+    """Σ_k w_k N(z | 0, Σ_k), Σ_k = U_k diag(λ_k) U_kᵀ; make one with ``from_mixture``."""
+
+    log_weights: FloatArray  # (n_topics,)  log w_k
+    eigenvalues: FloatArray  # (n_topics, side²)  λ_k
+    eigenvectors: FloatArray  # (n_topics, side², side²)  U_k, a vector in each column
+    mean_removed: bool  # z is what a patch is beyond its mean
+
+    @classmethod
+    def from_mixture(
+        cls,
+        weights: ArrayLike,  # (n_topics,)  need not add up to one
+        covariances: ArrayLike,  # (n_topics, side², side²)
+        *,
+        mean_removed: bool = True,
+    ) -> PatchPrior:
+        """Decompose the covariances, once for all images.
+
+        With ``mean_removed`` the mixture is of patches minus their mean. They lie in the complement
+        of the constant patch, so the covariances are projected there; those that ``as_pixels``
+        made lie there already. Components of weight zero are left out.
+
+        Raises ShapeError for shapes that do not fit and sizes that are no square; OptionError for
+        weights that are not finite, negative or all zero, and for matrices that are not finite or
+        have an eigenvalue below zero.
+        """
+        shares, matrices = np.asarray(weights, float), np.asarray(covariances, float)
+        _check_shapes(shares, matrices)
+        _check_weights(shares)
+        _check_finite(matrices)
+        numbers = np.flatnonzero(shares)
+        matrices = 0.5 * (matrices[numbers] + matrices[numbers].transpose(0, 2, 1))
+        if mean_removed:
+            matrices = matrices - matrices.mean(axis=1, keepdims=True)
+            matrices -= matrices.mean(axis=2, keepdims=True)
+        eigenvalues, eigenvectors = np.linalg.eigh(matrices)
+        _check_definite(eigenvalues, numbers)
+        log_weights = np.log(shares[numbers])
+        return cls(log_weights, np.maximum(eigenvalues, 0.0), eigenvectors, mean_removed)
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.log_weights)
+
+    @property
+    def side(self) -> int:
+        """Of a patch, in pixels."""
+        return math.isqrt(self.eigenvalues.shape[1])
+
+    def observed_with(self, variance: float) -> NoisyPatches:
+        """The model of patches z + e, e ~ N(0, variance · I)."""
+        spread = self.eigenvalues + variance
+        means = np.zeros(spread.shape)
+        scorer = Normals(means, self._recomposed(spread)).scorer()
+        filters = self._recomposed(self.eigenvalues / spread)
+        return NoisyPatches(self.log_weights, scorer, filters, self.mean_removed)
+
+    def _recomposed(self, eigenvalues: FloatArray) -> FloatArray:
+        """U_k diag(eigenvalues_k) U_kᵀ, (n_topics, side², side²)."""
+        vectors = self.eigenvectors
+        matrices: FloatArray = (vectors * eigenvalues[:, None, :]) @ vectors.transpose(0, 2, 1)
+        return matrices
+
+
+class NoisyPatches(NamedTuple):
+    """The mixture seen through white noise."""
+
+    log_weights: FloatArray  # (n_topics,)
+    scorer: Scorer  # log N(z | 0, Σ_k + variance · I)
+    filters: FloatArray  # (n_topics, side², side²)  Σ_k (Σ_k + variance · I)⁻¹, symmetric
+    mean_removed: bool
+
+    def restore(
+        self,
+        patches: FloatArray,  # (n_patches, side²)
+    ) -> FloatArray:
+        """The Wiener estimate under each patch's most probable component, (n_patches, side²).
+
+        As in EPLL the mean of a patch, if removed, returns as it was: the noise in it is left to
+        the averaging of overlapping patches and to the patches' next estimates.
+        """
+        means = patches.mean(axis=1, keepdims=True) if self.mean_removed else 0.0
+        centred = patches - means
+        topics = self.most_probable(centred)
+        order = np.argsort(topics, kind="stable")
+        starts = np.searchsorted(topics[order], np.arange(len(self.filters) + 1))
+        restored = np.empty_like(centred)
+        for k in np.flatnonzero(np.diff(starts)):
+            own = order[starts[k] : starts[k + 1]]
+            restored[own] = centred[own] @ self.filters[k]
+        restored += means
+        return restored
+
+    def most_probable(
+        self,
+        centred: FloatArray,  # (n_patches, side²)
+    ) -> IntArray:
+        """argmax_k log w_k + log N(z | 0, Σ_k + variance · I), (n_patches,)."""
+        logs = self.scorer.log_densities(centred.astype(np.float32))
+        logs += self.log_weights.astype(np.float32)
+        topics: IntArray = logs.argmax(axis=1)
+        return topics
+
+
+def as_pixels(
+    covariances: FloatArray,  # (n_topics, side² − 1, side² − 1)
+    basis: FloatArray,  # (side² − 1, side²)  ``corpora.patch_basis.patch_basis``
+) -> FloatArray:
+    """Covariances of coordinates as those of patches, Bᵀ Σ_k B, (n_topics, side², side²).
+
+    Nothing varies along the constant patch then, and white noise is as white in either.
+    """
+    lifted: FloatArray = basis.T @ covariances @ basis
+    return lifted
+
+
+def _check_shapes(weights: FloatArray, covariances: FloatArray) -> None:
+    shape = covariances.shape
+    if len(shape) != 3 or shape[1] != shape[2] or weights.shape != shape[:1] or not weights.size:
+        raise ShapeError(
+            "patch mixture",
+            found=f"weights of shape {weights.shape} and covariances of shape {shape}",
+            wanted="(K,) and (K, D, D), at least one component",
+        )
+    if math.isqrt(shape[1]) ** 2 != shape[1]:
+        raise ShapeError(
+            "patch mixture",
+            found=f"items of {shape[1]} columns",
+            wanted="square patches: 64 columns if they are 8 x 8",
+            hint="Covariances in a basis of patches become those of pixels by as_pixels.",
+        )
+
+
+def _check_weights(weights: FloatArray) -> None:
+    odd = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if len(odd):
+        raise OptionError(
+            f"patch mixture, component {odd[0]}",
+            found=f"weight {weights[odd[0]]}",
+            wanted="a finite number of at least zero",
+        )
+    if not weights.any():
+        raise OptionError("patch mixture", found="no weight above zero", wanted="at least one")
+
+
+def _check_finite(covariances: FloatArray) -> None:
+    odd = np.flatnonzero(~np.isfinite(covariances).all(axis=(1, 2)))
+    if len(odd):
+        raise OptionError(
+            f"patch mixture, component {odd[0]}",
+            found="a covariance that is not finite",
+            wanted="finite numbers",
+        )
+
+
+def _check_definite(eigenvalues: FloatArray, numbers: IntArray) -> None:
+    """``eigenvalues`` rise in each row; ``numbers`` are those of the components."""
+    odd = np.flatnonzero(eigenvalues[:, 0] < -ROUNDING * np.abs(eigenvalues).max(axis=1))
+    if len(odd):
+        raise OptionError(
+            f"patch mixture, component {numbers[odd[0]]}",
+            found=f"a covariance with the eigenvalue {eigenvalues[odd[0], 0]:.3g}",
+            wanted="none below zero",
+        )

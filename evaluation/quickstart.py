@@ -1,0 +1,86 @@
+"""The whole way once, on a small collection that is there after installation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.base.errors import SourceError
+from sparsetopics.base.outputs import output_file, output_folder, written
+from sparsetopics.base.own_folders import QUICKSTART
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.split import split_corpus
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.stop_words import english_stop_words
+from sparsetopics.evaluation.report.report import Setting, scored_report, write_page
+from sparsetopics.evaluation.scoring.candidates import run_candidate
+from sparsetopics.evaluation.scoring.scorecard import Scorecard, score_candidate
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.runs.train import RunHooks, train_run
+
+HELD_OUT_SHARE = 0.1
+SEED = 0
+TRAINING = TrainingOptions(n_topics=20, laps=12, model="hdp")  # to be done in a minute
+
+
+class Quickstart(NamedTuple):
+    """What the quickstart made."""
+
+    run: Path
+    report: Path
+    card: Scorecard
+
+
+def run_quickstart(
+    out: Path, *, overwrite: bool, say: Callable[[str], None], hooks: RunHooks
+) -> Quickstart:
+    """Ingest, split, train, score and report into the folder ``out``, whole or not at all.
+
+    ``say`` is told each step. Raises OutputError if ``out`` exists.
+    """
+    with written(output_folder(out, QUICKSTART, overwrite=overwrite)) as folder:
+        say("Ingesting 300 news stories of the Australian Broadcasting Corporation")
+        pruning = PruningOptions(stop_words=english_stop_words())
+        options = IngestOptions(format="lines", pruning=pruning)
+        ingest([bundled_collection()], folder / "corpus", options)
+        train_corpus, heldout = folder / "train", folder / "heldout"
+        rng = np.random.default_rng(SEED)
+        split_corpus(folder / "corpus", train_corpus, heldout, HELD_OUT_SHARE, False, rng)
+        say(
+            f"Training an HDP that starts from {TRAINING.n_topics} topics; the first time, code is "
+            "compiled for this machine"
+        )
+        run = folder / "run"
+        plan = RunPlan(train_corpus, run, TRAINING, seed=SEED, heldout=heldout, checkpoint_every=0)
+        train_run(plan, hooks)
+        say("Scoring the topics on the held-out stories and writing the report")
+        candidate = replace(run_candidate(load_run(run)), name=str(out / "run"))
+        documents = Corpus.open(heldout)
+        card = score_candidate(candidate, documents, Corpus.open(train_corpus))
+        setting = Setting(str(out / "heldout"), str(out / "train"), SEED)
+        page = scored_report([card], setting, documents)
+        write_page(output_file(folder / "report.html", overwrite=False), page)
+    return Quickstart(out / "run", out / "report.html", card)
+
+
+def bundled_collection() -> Path:
+    """The Lee background collection, 300 short news stories, which gensim ships."""
+    spec = find_spec("gensim")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        path = Path(folder) / "test" / "test_data" / "lee_background.cor"
+        if path.is_file():
+            return path
+    raise SourceError(
+        "lee_background.cor",
+        found="no such file in the installed gensim",
+        wanted="the small collection that gensim ships",
+        hint="Reinstall gensim.",
+    )

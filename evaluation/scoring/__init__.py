@@ -1,0 +1,1 @@
+"""What can be scored, and the scores of one model."""

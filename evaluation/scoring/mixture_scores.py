@@ -1,0 +1,115 @@
+"""Everything that is measured of one mixture on held-out items."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.corpora.corpus import Corpus, RowGroup
+from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
+from sparsetopics.evaluation.scores.clustering import ClusteringScore, score_clustering
+from sparsetopics.execution.executors import Spread, spread_here
+from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.runs.mixture_runs import MixtureRun
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixtureCard:
+    """The scores of one run."""
+
+    run: MixtureRun
+    log_likelihood_per_item: float  # nats, parameters plugged in
+    standard_error: float  # of that mean; NaN of one item
+    n_items: int
+    n_used_components: int  # to which some item most probably belongs
+    n_tokens: float | None  # of documents
+    clustering: ClusteringScore | None  # where items have labels
+
+    @property
+    def name(self) -> str:
+        return str(self.run.path)
+
+    @property
+    def remarks(self) -> list[str]:
+        """Nothing is left out."""
+        return []
+
+    @property
+    def extent(self) -> str:
+        """How much was scored, the same for all models that are scored together."""
+        tokens = "" if self.n_tokens is None else f" ({self.n_tokens:,.0f} tokens)"
+        return f"{self.n_items:,} items{tokens} scored"
+
+    @property
+    def kind(self) -> str:
+        """mixture or dp-mixture."""
+        return self.run.model.name
+
+    @property
+    def log_likelihood_per_token(self) -> float | None:
+        """Of documents."""
+        if self.n_tokens is None:
+            return None
+        return self.log_likelihood_per_item * self.n_items / self.n_tokens
+
+    @property
+    def elbo(self) -> float | None:
+        """Bound on the training data after the last lap, per item or per token of documents."""
+        trace = self.run.trace
+        return trace[-1].get("elbo_per_token") if trace else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record that ``evaluate --json`` prints."""
+        model = self.run.model
+        of_words = self.n_tokens is not None
+        of_tokens = {
+            "log_likelihood_per_token": self.log_likelihood_per_token, "n_tokens": self.n_tokens
+        }  # fmt: skip
+        agreement = {} if self.clustering is None else self.clustering._asdict()
+        for name in ("n_items", "n_components"):
+            agreement.pop(name, None)
+        return {
+            "run": str(self.run.path),
+            "log_likelihood_per_item": self.log_likelihood_per_item,
+            "standard_error": None if math.isnan(self.standard_error) else self.standard_error,
+            "n_items": self.n_items,
+            "model": model.name,
+            "likelihood": model.likelihood_name,
+            "n_components": model.n_topics,
+            "n_used_components": self.n_used_components,
+            "elbo_per_token" if of_words else "elbo_per_item": self.elbo,
+            **(of_tokens if of_words else {}),
+            **agreement,
+        }
+
+
+def score_mixture(
+    run: MixtureRun, items: VectorCorpus | Corpus, *, spread: Spread = spread_here
+) -> MixtureCard:
+    """Mean log density of ``items`` and, if any has a label, how well components agree."""
+    groups: Sequence[RowGroup | VectorGroup] = items.row_groups
+    found = list(spread(_score_group, groups, run.model))
+    scores, owners = (np.concatenate(each) for each in zip(*found, strict=True))
+    labels = [label for batch_labels in items.labels() for label in batch_labels]
+    has_labels = any(label is not None for label in labels)
+    n_items = len(scores)
+    return MixtureCard(
+        run,
+        float(scores.mean()),
+        float(scores.std(ddof=1) / np.sqrt(n_items)) if n_items > 1 else math.nan,
+        n_items,
+        len(np.unique(owners)),
+        float(items.n_tokens) if isinstance(items, Corpus) else None,
+        score_clustering(labels, owners) if has_labels else None,
+    )
+
+
+def _score_group(group: RowGroup | VectorGroup, model: MixtureModel) -> tuple[FloatArray, IntArray]:
+    """The log density of each item, and its most probable component."""
+    values = group.read().values
+    return model.log_densities(values), model.responsibilities(values).argmax(axis=1)

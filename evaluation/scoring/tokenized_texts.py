@@ -1,0 +1,83 @@
+"""Documents as the lists of words that a vocabulary was made of, in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sparsetopics.base.errors import SourceError, VocabularyError
+from sparsetopics.corpora.readers.blocks import CountedBlock, TextBlock
+from sparsetopics.corpora.readers.formats import Collection, find_collection
+from sparsetopics.corpora.sources.sources import ReadOptions, names_of
+from sparsetopics.corpora.text.joining import with_phrases
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for, tokens_of
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenizedTexts:
+    """Texts that are read anew each time they are iterated over.
+
+    Words outside the vocabulary, stop words among them, are left out as they are from a corpus, and
+    so are documents that hold no other.
+    """
+
+    collection: Collection
+    read: ReadOptions
+    tokenizer: TokenizerOptions
+    words: frozenset[str]
+
+    @classmethod
+    def find(
+        cls,
+        sources: Iterable[str | Path],
+        vocabulary: Vocabulary,
+        text_field: str,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> TokenizedTexts:
+        """Files, folders and patterns as ``ingest`` takes them, cut as the vocabulary's were.
+
+        ``say`` gets a sentence about links in folders that are skipped. Raises SourceError for
+        sources that are missing or hold counts instead of text, and VocabularyError for words that
+        are not tokens in their order.
+        """
+        collection = find_collection(sources, None, say=say)
+        if collection.format.counted:
+            raise SourceError(
+                names_of(collection.files),
+                found="word counts",
+                wanted="text: windows slide over it",
+            )
+        tokenizer = _in_order(vocabulary)
+        read = ReadOptions(text_field=text_field)
+        return cls(collection, read, tokenizer, frozenset(vocabulary.words))
+
+    def __iter__(self) -> Iterator[list[str]]:
+        for pending in self.collection.format.read(self.collection.files, self.read):
+            block = pending()
+            assert not isinstance(block, CountedBlock), "refused by find"
+            yield from self._documents(block)
+
+    def _documents(self, block: TextBlock) -> Iterator[list[str]]:
+        tokens = with_phrases(tokens_of(block, self.tokenizer), self.tokenizer.phrases)
+        words = tokens.words.to_pylist()
+        is_known = np.array([word in self.words for word in words], np.bool_)
+        for own in np.split(tokens.word_of, tokens.indptr[1:-1]):
+            if len(known := own[is_known[own]]):
+                yield [words[word] for word in known.tolist()]
+
+
+def _in_order(vocabulary: Vocabulary) -> TokenizerOptions:
+    """How its words were cut, if those of a text come one after the other."""
+    settings = vocabulary.tokenizer or {}
+    if settings.get("ngrams", 1) > 1 or "function" in settings:
+        raise VocabularyError(
+            "vocabulary",
+            found="n-grams" if "ngrams" in settings else "words cut by a function",
+            wanted="tokens or phrases: windows slide over them in their order",
+            hint="Leave the texts out.",
+        )
+    return options_for(vocabulary, None)

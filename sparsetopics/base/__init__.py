@@ -1,0 +1,1 @@
+"""Errors, arrays and batches, and files that are written safely and read with suspicion."""

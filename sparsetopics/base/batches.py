@@ -1,0 +1,239 @@
+"""What the engine reads: batches of documents as three arrays, batches of vectors as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetopics.base.soundness import check_fields, check_ids, check_starts, require
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+WordIds = NDArray[np.int32]
+Vectors = NDArray[np.float32]
+WordCounts = NDArray[np.uint32] | NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentBatch:
+    """Documents as compressed sparse rows of word counts.
+
+    Word ids are sorted and unique within a document and counts are positive: promised by
+    ingest, not checked again.
+    """
+
+    indptr: IntArray  # (n_docs + 1,) starts at 0
+    word_ids: WordIds  # (n_pairs,)
+    word_counts: WordCounts  # (n_pairs,)
+
+    @property
+    def n_docs(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def n_pairs(self) -> int:
+        return len(self.word_ids)
+
+    @property
+    def n_tokens(self) -> float:
+        return float(self.word_counts.sum(dtype=np.float64))
+
+    @property
+    def weights(self) -> FloatArray:
+        """Tokens of each pair, (n_pairs,)."""
+        return self.word_counts.astype(np.float64)
+
+    @property
+    def values(self) -> DocumentBatch:
+        """As items of a mixture its rows are documents, as those of vectors are rows of numbers."""
+        return self
+
+    def __len__(self) -> int:
+        return self.n_docs
+
+    def __getitem__(self, documents: slice | NDArray[Any]) -> DocumentBatch:
+        """As of an array; consecutive documents are not copied."""
+        if isinstance(documents, slice) and documents.step in (None, 1):
+            first, last, _ = documents.indices(self.n_docs)
+            indptr = self.indptr[first : max(first, last) + 1]
+            pairs = slice(indptr[0], indptr[-1])
+            return DocumentBatch(indptr - indptr[0], self.word_ids[pairs], self.word_counts[pairs])
+        return self.take(np.arange(self.n_docs)[documents])
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "indptr": self.indptr, "word_ids": self.word_ids, "word_counts": self.word_counts
+        }  # fmt: skip
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> DocumentBatch:
+        """The inverse; other arrays may be among them."""
+        return cls(arrays["indptr"], arrays["word_ids"], arrays["word_counts"])
+
+    def check(self, n_words: int) -> None:
+        """ValueError unless a file's arrays are what ingest writes, with ``n_words`` words."""
+        check_fields(DocumentBatch, self.to_arrays())
+        check_ids(self.word_ids, n_words, "word ids")
+        require(self.indptr.ndim == 1 and len(self.indptr) > 0, "starts of documents are missing")
+        check_starts(self.indptr, self.n_docs, self.n_pairs, "documents")
+        documents = np.repeat(np.arange(self.n_docs), np.diff(self.indptr))
+        pairs = documents * n_words + self.word_ids
+        require((pairs[1:] > pairs[:-1]).all(), "word ids do not rise in a document")
+        counts = self.word_counts
+        require(counts.shape == self.word_ids.shape, "word counts are not those of the words")
+        is_sound = not len(counts) or (counts.min() > 0 and np.isfinite(counts.max()))
+        require(is_sound, "word counts are not positive")
+
+    def take(self, documents: NDArray[Any]) -> DocumentBatch:
+        """The chosen documents, in the given order."""
+        lengths = np.diff(self.indptr)[documents]
+        indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+        pairs = np.arange(indptr[-1]) + np.repeat(self.indptr[documents] - indptr[:-1], lengths)
+        return DocumentBatch(indptr, self.word_ids[pairs], self.word_counts[pairs])
+
+    @classmethod
+    def joined(cls, parts: Sequence[DocumentBatch]) -> DocumentBatch:
+        """At least one, one after the other."""
+        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        return cls(
+            np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
+            np.concatenate([part.word_ids for part in parts]),
+            np.concatenate([part.word_counts for part in parts]),
+        )
+
+
+class Batch(Protocol):
+    """What the engine knows of documents or items: a pair is a row of responsibilities."""
+
+    @property
+    def n_docs(self) -> int: ...
+
+    @property
+    def indptr(self) -> IntArray:
+        """Where the pairs of each document begin, (n_docs + 1,)."""
+        ...
+
+    @property
+    def weights(self) -> FloatArray:
+        """Tokens of each pair, (n_pairs,)."""
+        ...
+
+
+class ItemBatch(Batch, Protocol):
+    """Items of a mixture, or nodes that stand for many: a pair each, which weighs as many."""
+
+    @property
+    def values(self) -> Any:
+        """One row for each: of numbers, a document, or means over items."""
+        ...
+
+    def scorer(self, likelihood: Any, components: Any) -> Any:
+        """What scores rows of ``values`` under an ``ItemLikelihood``."""
+        ...
+
+
+class Source(Protocol):
+    """A fixed division of a collection into batches, read in any order."""
+
+    @property
+    def n_batches(self) -> int: ...
+
+    @property
+    def n_docs(self) -> int: ...
+
+    @property
+    def n_tokens(self) -> float: ...
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether all batches are in memory anyway."""
+        ...
+
+    def read(self, batch_id: int) -> Any:
+        """A batch, the same each time."""
+        ...
+
+
+class BatchSource(Source, Protocol):
+    """Of documents."""
+
+    @property
+    def n_words(self) -> int: ...
+
+    def read(self, batch_id: int) -> DocumentBatch: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorBatch:
+    """Items as rows of numbers, all finite: promised by ingest, not checked again.
+
+    To the engine an item is a document of one token.
+    """
+
+    values: Vectors  # (n_items, n_columns)
+
+    @property
+    def n_docs(self) -> int:
+        return len(self.values)
+
+    @property
+    def indptr(self) -> IntArray:
+        return np.arange(len(self.values) + 1)
+
+    @property
+    def weights(self) -> FloatArray:
+        return np.ones(len(self.values))
+
+    @property
+    def n_items(self) -> int:
+        return len(self.values)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        return {"values": self.values}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> VectorBatch:
+        """The inverse; other arrays may be among them."""
+        return cls(arrays["values"])
+
+    def check(self, n_columns: int) -> None:
+        """ValueError unless a file's array is what ingest writes, with ``n_columns`` columns."""
+        check_fields(VectorBatch, self.to_arrays())
+        is_table = self.values.ndim == 2 and self.values.shape[1] == n_columns
+        require(is_table, f"vectors have shape {self.values.shape}")
+        require(np.isfinite(self.values).all(), "vectors are not finite")
+
+    def scorer(self, likelihood: Any, components: Any) -> Any:
+        """Of single items, a ``Scorer``."""
+        return likelihood.prepare(components)
+
+    def take(self, items: NDArray[Any]) -> VectorBatch:
+        """The chosen items, in the given order."""
+        return VectorBatch(self.values[items])
+
+    @classmethod
+    def joined(cls, parts: Sequence[VectorBatch]) -> VectorBatch:
+        """At least one, one after the other."""
+        values = [part.values for part in parts]
+        return cls(values[0] if len(values) == 1 else np.concatenate(values))
+
+
+class ItemSource(Source, Protocol):
+    """Of items of a mixture."""
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers of a vector, or words of the vocabulary."""
+        ...
+
+    def read(self, batch_id: int) -> ItemBatch: ...
+
+
+class VectorSource(ItemSource, Protocol):
+    """Of vectors, each a document of one token."""
+
+    def read(self, batch_id: int) -> VectorBatch: ...

@@ -1,0 +1,116 @@
+"""Which folders sparsetopics has made, and may therefore replace."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from sparsetopics.base.outputs import FolderKind
+from sparsetopics.base.staging import stranger_in
+from sparsetopics.base.transactions import APPEND_FOLDER, STATE_FOLDER, SUFFIX, Workspace
+
+_CORPUS_FILES = re.compile(
+    r"manifest\.json|vocabulary\.parquet|projection\.safetensors|shard-\d{5,}\.parquet"
+)
+_RUN_FILES = re.compile(
+    r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
+)
+_BEFORE_AFTER = "-before-after.png"
+
+
+def is_sparsetopics_json(path: Path) -> bool:
+    """Whether a file is JSON as commands write it: an object with a format version."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and "format_version" in content
+
+
+def _named(noun: str, known: re.Pattern[str], record: str, workspace: str) -> FolderKind:
+    """Folders of files with known names, ``record`` among them, and perhaps a workspace."""
+
+    def is_own(path: Path) -> bool:
+        if path.name == workspace:
+            return path.is_dir() and not Workspace(path).strangers
+        return path.is_file() and bool(known.fullmatch(path.name))
+
+    def stranger(folder: Path) -> str:
+        if not is_sparsetopics_json(folder / record):
+            return f"a folder that is not {noun}"
+        return _other_than(folder, noun, is_own)
+
+    return FolderKind(noun, stranger)
+
+
+def _other_than(folder: Path, noun: str, is_own: Callable[[Path], bool]) -> str:
+    """A phrase that names what does not belong in the folder, or ""."""
+    for path in sorted(folder.iterdir()):
+        if not is_own(path):
+            return f"{path.name}, which is not part of {noun},"
+    link = stranger_in(folder)
+    return f"the link or device {link}" if link else ""
+
+
+CORPUS = _named("a corpus folder", _CORPUS_FILES, "manifest.json", APPEND_FOLDER)
+RUN = _named("a run folder", _RUN_FILES, "model.json", STATE_FOLDER)
+_UNFINISHED = _named("an interrupted training", _RUN_FILES, "state/plan.json", STATE_FOLDER)
+
+
+def _is_corpus(path: Path) -> bool:
+    return path.is_dir() and not CORPUS.stranger(path)
+
+
+def _is_run(path: Path) -> bool:
+    return path.is_dir() and not RUN.stranger(path)
+
+
+def _stranger_of_quickstart(folder: Path) -> str:
+    def is_own(path: Path) -> bool:
+        if path.name == "report.html":
+            return path.is_file()
+        if path.name == "run":
+            return _is_run(path)
+        return path.name in ("corpus", "train", "heldout") and _is_corpus(path)
+
+    if not _is_run(folder / "run"):
+        return "a folder that is not of quickstart"
+    return _other_than(folder, "what quickstart made", is_own)
+
+
+def _stranger_of_comparison(folder: Path) -> str:
+    def is_part(path: Path) -> bool:
+        return path.is_dir() and not all(kind.stranger(path) for kind in (CORPUS, RUN, _UNFINISHED))
+
+    def is_workspace(path: Path) -> bool:  # of the first part, while that is made
+        return path.name.endswith(SUFFIX) and Workspace(path).is_left
+
+    has_part = any(map(is_part, folder.iterdir()))
+    if not has_part and not any(map(is_workspace, folder.iterdir())):
+        return "a folder that is not a comparison"
+    return _other_than(
+        folder,
+        "a comparison",
+        lambda path: (
+            is_part(path) or is_workspace(path) or (path.name == "report.html" and has_part)
+        ),
+    )
+
+
+def _stranger_of_denoised(folder: Path) -> str:
+    """Each image has a picture of before and after beside it."""
+
+    def is_own(path: Path) -> bool:
+        other = path.name.removesuffix(_BEFORE_AFTER) + ".png"
+        if not path.name.endswith(_BEFORE_AFTER):
+            other = f"{path.stem}{_BEFORE_AFTER}"
+        return path.suffix == ".png" and path.with_name(other).is_file()
+
+    return _other_than(folder, "what denoise made", is_own)
+
+
+QUICKSTART = FolderKind("what quickstart made", _stranger_of_quickstart)
+COMPARISON = FolderKind("a comparison", _stranger_of_comparison)
+DENOISED = FolderKind("what denoise made", _stranger_of_denoised)

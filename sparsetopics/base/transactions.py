@@ -1,0 +1,368 @@
+"""Put one or several outputs in place together, or not at all.
+
+A command writes into a workspace, a folder in the folder of its output:
+
+    new/           the outputs, under their names
+    journal.json   says that new/ is complete, and which names to put in place
+    part-of.json   instead of a journal: the workspace whose journal has the names of this one
+    old/           folders that outputs have replaced
+    job.json       identifies the work of a command that can continue it uncommitted
+    lock           held by the process that writes
+
+Writing the journal is the commit. If a process is killed before the commit, the old outputs stay as
+they were, and the next command that writes there clears the workspace. If it is killed after the
+commit, the next such command, or ``sparsetopics repair``, moves what is still in ``new/``; until
+then commands that read the output refuse it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from sparsetopics.base.errors import OutputError
+from sparsetopics.base.locks import alone_at
+from sparsetopics.base.small_files import parse_json
+from sparsetopics.base.staging import put_in_place, refused, stranger_in, sync, sync_tree
+
+SUFFIX = ".sparsetopics"
+STATE_FOLDER = "state"  # the workspace of a run that is being trained
+APPEND_FOLDER = ".append"  # the workspace of a process that adds documents to a corpus
+JOB = "job.json"
+_JOURNAL, _PART_OF, _LOCK = "journal.json", "part-of.json", "lock"
+_OWN_NAMES = frozenset(
+    (
+        *("new", "old", JOB, _JOURNAL, _PART_OF),
+        *("tokenizer.json", "spool"),  # of an ingest
+        *("plan.json", "checkpoint.npz", "memo", "globals", "trace.jsonl"),  # of a training
+    )
+)
+_INNER_NAMES = re.compile(  # of what goes from state/ to a run, and from .append to a corpus
+    r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
+    r"|manifest\.json|shard-\d{5,}\.parquet"
+)
+_LARGEST_RECORD = 1 << 24  # bytes
+Record = TypeVar("Record", bound=msgspec.Struct)
+
+
+class _Place(msgspec.Struct, forbid_unknown_fields=True):
+    workspace: str  # relative path
+    names: list[str]  # in its new/, in the order in which they move
+    replaced: list[str]  # those of them that replace an output
+
+
+class _Journal(msgspec.Struct, forbid_unknown_fields=True):
+    identity: str
+    places: list[_Place]
+    job: str  # lets a repeated command detect that its work is done
+
+
+class _PartOf(msgspec.Struct, forbid_unknown_fields=True):
+    identity: str
+    workspace: str  # relative path of the workspace with the journal
+
+
+class Workspace(NamedTuple):
+    """A folder in which outputs are made before they are moved beside it."""
+
+    folder: Path
+
+    @classmethod
+    def beside(cls, output: Path) -> Workspace:
+        """The workspace for one output, in the same folder."""
+        output = Path(os.path.realpath(output))
+        return cls(output.parent / f".{output.name}{SUFFIX}")
+
+    @classmethod
+    def inside(cls, folder: Path, name: str) -> Workspace:
+        """The workspace for files of a folder."""
+        return cls(Path(os.path.realpath(folder)) / name)
+
+    @property
+    def new(self) -> Path:
+        return self.folder / "new"
+
+    @property
+    def _old(self) -> Path:
+        return self.folder / "old"
+
+    @contextmanager
+    def held(self, doing: str = "writes there") -> Iterator[None]:
+        """Make the folder if it is missing, and lock out other processes."""
+        is_foreign = self._is_beside and self.folder.exists() and not self.is_left
+        if is_foreign:
+            raise OutputError(
+                str(self.folder),
+                found="a file or folder that sparsetopics did not make",
+                wanted="a free name, where outputs are made",
+                hint=f"Move {self.folder} away.",
+            )
+        self.folder.mkdir(exist_ok=True)
+        self._refuse_links()
+        with alone_at(self.folder.parent, self.folder / _LOCK, doing):
+            yield
+
+    def clear(self, keep: Sequence[str] = ()) -> None:
+        """Remove what commands leave here, except the lock and ``keep``.
+
+        No committed output may still be waiting to be moved.
+        """
+        assert not self.is_pending, "what is committed must not be lost"
+        with suppress(FileNotFoundError):
+            # The journal goes last: while anything is left, it says that the job is done.
+            for path in sorted(self.folder.iterdir(), key=lambda path: path.name == _JOURNAL):
+                if path.name.removesuffix(".part") in _OWN_NAMES and path.name not in keep:
+                    _remove(path)
+
+    def remove(self) -> None:
+        """Remove the folder, unless it holds committed outputs or files that are not ours."""
+        if not self.is_pending:
+            with suppress(OSError):  # the next command clears what is left
+                self.clear()
+                if os.listdir(self.folder) == [_LOCK]:
+                    (self.folder / _LOCK).unlink()
+                self.folder.rmdir()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether a process has left this workspace or is working in it."""
+        if os.path.islink(self.folder) or not os.path.isdir(self.folder):
+            return False
+        names = set(os.listdir(self.folder))
+        return not names or bool(names & {_LOCK, _JOURNAL, _PART_OF})
+
+    @property
+    def strangers(self) -> list[str]:
+        """Names of what is in the folder and was not made by commands."""
+        names = (name.removesuffix(".part") for name in os.listdir(self.folder))
+        return sorted(name for name in names if name not in _OWN_NAMES and name != _LOCK)
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether the journal is there, whether or not its outputs have been moved."""
+        return (self.folder / _JOURNAL).is_file()
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether outputs are committed here, or as part of a set, and still have to be moved."""
+        try:
+            committing = self._committing()
+            return committing is not None and bool(committing._waiting())
+        except OSError as error:
+            found = error.strerror or str(error)
+            raise OutputError(str(self.folder), found=found, wanted="a readable folder") from error
+
+    def settle(self) -> bool:
+        """Finish or clear what a killed process left; return whether outputs were moved.
+
+        Uncommitted work that has a job stays. Raises OutputError if another process works there or
+        the system refuses.
+        """
+        if not self.is_left:
+            return False
+        was_pending = self.is_pending
+        with self._held_together() as places:
+            places[0]._move()
+            if places[0].is_committed or not (self.folder / JOB).exists():
+                for place in places:
+                    place.remove()
+        return was_pending
+
+    def finish(self) -> None:
+        """Move the committed outputs that a killed process left; raises what ``settle`` does."""
+        if self.is_pending:
+            with self._held_together() as places:
+                places[0]._move()
+
+    @contextmanager
+    def _held_together(self) -> Iterator[list[Workspace]]:
+        """Hold this workspace and those of the same set, the one with the journal first."""
+        first = self._committing() or self
+        with ExitStack() as stack:
+            stack.enter_context(first.held())
+            others = [place for place, _ in first._places() if place != first]
+            for place in others:
+                stack.enter_context(place.held())
+            yield [first, *others]
+
+    @property
+    def committed_job(self) -> str:
+        """The job that is committed here, moved or not; "" if there is none."""
+        journal = self._read(_JOURNAL, _Journal)
+        return "" if journal is None else journal.job
+
+    def commit(
+        self,
+        names: Sequence[str],
+        others: Sequence[tuple[Workspace, Sequence[str]]] = (),
+        job: str = "",
+    ) -> None:
+        """Put ``names`` from ``new/`` beside this workspace, and those of ``others`` beside theirs.
+
+        The caller holds all workspaces. Names move in the given order and replace what is in their
+        places. After an OSError, outputs are committed if ``is_pending``, and else unchanged.
+        """
+        identity = os.urandom(8).hex()  # random, but no result depends on it
+        for place, _ in ((self, names), *others):
+            sync_tree(place.new)
+        for place, _ in others:
+            here = os.path.relpath(self.folder, place.folder)
+            place._write(_PART_OF, _PartOf(identity, here))
+            sync(place.folder.parent)
+        places = [place._entry(own, self.folder) for place, own in ((self, names), *others)]
+        self._write(_JOURNAL, _Journal(identity, places, job))
+        sync(self.folder.parent)
+        self._move()
+
+    def _entry(self, names: Sequence[str], seen_from: Path) -> _Place:
+        replaced = [name for name in names if os.path.lexists(self.folder.parent / name)]
+        return _Place(os.path.relpath(self.folder, seen_from), list(names), replaced)
+
+    def _move(self) -> None:
+        try:
+            for place, name, is_replacing in self._waiting():
+                place._move_one(name, is_replacing=is_replacing)
+        except OSError as error:
+            hint = "The output is complete but not in its place yet. Run the same command again."
+            raise refused(self.folder.parent, error, hint) from error
+
+    def _move_one(self, name: str, *, is_replacing: bool) -> None:
+        """Put an output in its place, unless what is there came after the commit."""
+        target, former = self.folder.parent / name, self._old / name
+        if os.path.lexists(target):
+            is_folder = target.is_dir() and not target.is_symlink()
+            if not is_replacing or (is_folder and (former.exists() or not self._is_beside)):
+                raise OutputError(
+                    str(target),
+                    found="a file or folder that appeared when its new version was complete",
+                    wanted="a free path",
+                    hint=f"Move it away, then run `sparsetopics repair {target}`.",
+                )
+            if is_folder:  # rename cannot replace a folder
+                self._old.mkdir(exist_ok=True)
+                os.rename(target, former)
+        os.replace(self.new / name, target)
+        sync(self.folder.parent)
+
+    def _waiting(self) -> list[tuple[Workspace, str, bool]]:
+        """The names in the journal here that are still in ``new/``, and whether they replace."""
+        return [
+            (place, name, name in entry.replaced)
+            for place, entry in self._places()
+            for name in entry.names
+            if place._may_hold(name) and os.path.lexists(place.new / name)
+        ]
+
+    def _places(self) -> list[tuple[Workspace, _Place]]:
+        """The workspaces that the journal here names, each with its entry."""
+        journal = self._read(_JOURNAL, _Journal)
+        if journal is None:
+            return []
+        places = [(self._at(entry.workspace), entry) for entry in journal.places]
+        for place, _ in places:
+            if place != self and not place._is_part_of(journal):
+                raise self._parted_from(place)
+        return places
+
+    def _is_part_of(self, journal: _Journal) -> bool:
+        """Whether this workspace names the journal in return and has not been reused."""
+        part = self._read(_PART_OF, _PartOf) if self._is_beside else None
+        return part is not None and part.identity == journal.identity
+
+    def _committing(self) -> Workspace | None:
+        """The workspace whose journal has the names of this one; None if nothing is committed."""
+        if self.is_committed:
+            return self
+        part = self._read(_PART_OF, _PartOf) if self._is_beside else None
+        if part is None:
+            return None
+        whole = self._at(part.workspace)
+        journal = whole._read(_JOURNAL, _Journal)
+        return whole if journal is not None and journal.identity == part.identity else None
+
+    def _at(self, where: str) -> Workspace:
+        return Workspace(Path(os.path.normpath(self.folder / where)))
+
+    def _may_hold(self, name: str) -> bool:
+        """Whether a name, perhaps written by a stranger, stays within this workspace's outputs."""
+        if not self._is_beside:
+            return _INNER_NAMES.fullmatch(name) is not None
+        own = self.folder.name[1 : -len(SUFFIX)]
+        return name == os.path.basename(name) and (name == own or name.startswith(f"{own}."))
+
+    @property
+    def _is_beside(self) -> bool:
+        """Whether this is the workspace of an output, not one inside a run or corpus."""
+        return self.folder.name.endswith(SUFFIX)
+
+    def _write(self, name: str, record: msgspec.Struct) -> None:
+        scratch = self.folder / f"{name}.part"
+        scratch.write_text(json.dumps(msgspec.to_builtins(record)))  # for names of any bytes
+        put_in_place(scratch, self.folder / name)
+
+    def _read(self, name: str, kind: type[Record]) -> Record | None:
+        path = self.folder / name
+        if self.folder.is_symlink() or path.is_symlink() or not path.is_file():
+            return None
+        with path.open("rb") as file:
+            data = file.read(_LARGEST_RECORD)
+        try:
+            return msgspec.convert(parse_json(data), kind)
+        except (msgspec.ValidationError, ValueError) as error:
+            raise self._damaged(name, f"damage ({error})") from error
+
+    def _refuse_links(self) -> None:
+        link = str(self.folder) if self.folder.is_symlink() else stranger_in(self.folder)
+        if link:
+            raise OutputError(
+                link,
+                found="a link or device",
+                wanted="a file or folder, where outputs are made",
+                hint=f"Remove {link}.",
+            )
+
+    def _parted_from(self, other: Workspace) -> OutputError:
+        return OutputError(
+            str(self.folder),
+            found=f"an interrupted command whose other output was made at {other.folder.parent}",
+            wanted=f"its other half, {other.folder}",
+            hint=f"Move the folders back, or make both outputs again and remove {self.folder}.",
+        )
+
+    def _damaged(self, name: str, found: str) -> OutputError:
+        return OutputError(
+            str(self.folder / name),
+            found=found,
+            wanted="what an interrupted command wrote",
+            hint=f"Look into {self.folder / 'new'} and {self._old}, then remove {self.folder}.",
+        )
+
+
+def refuse_pending(path: Path, inner: Sequence[str]) -> None:
+    """Raise OutputError if committed outputs at ``path`` have not yet been moved into place.
+
+    ``inner`` are names of workspaces inside the folder ``path``.
+    """
+    for workspace in (Workspace.beside(path), *(Workspace.inside(path, each) for each in inner)):
+        if workspace.is_pending:
+            raise OutputError(
+                str(path),
+                found="an output that a running or interrupted command has not finished moving",
+                wanted="a finished one",
+                hint=f"If no command is running, complete it with `sparsetopics repair {path}`.",
+            )
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()

@@ -1,0 +1,1 @@
+"""The Python interface in the style of scikit-learn."""

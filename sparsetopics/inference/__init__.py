@@ -1,0 +1,1 @@
+"""How it is learned: local steps, laps, learners, moves, growth and the training loop."""

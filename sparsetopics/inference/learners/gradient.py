@@ -1,0 +1,205 @@
+"""Stochastic gradient ascent of a DP mixture of spheres with hard assignments (Lim 2020).
+
+E[μ_k] and E[v_k] are points that climb the log posterior ln q(μ) + ln q(v), batch by batch. Of a
+batch of M among N items, with z_nk the assignments, the gradient of 1/N of it is estimated by
+
+    g(μ_k) = 1/M Σ_n z_nk (x_n − μ_k)/σ² − 1/N λ (μ_k − m)/σ²
+    g(v_k) = 1/M Σ_n (z_nk / v_k − Σ_{j>k} z_nj / (1 − v_k)) − 1/N (γ − 1)/(1 − v_k).
+
+Equations 12 and 14 of the paper have the prior's term in the gradient of every item, so that a mean
+of them holds it N times too often; here each item has one N-th of it. Steps of means are scaled by
+σ², as if items were measured in units of σ: step sizes then mean the same in all units.
+
+SGA+F divides by the mean of the items' squared gradients, element by element (equation 16). Near an
+optimum that is the square of the gradient itself, and steps grow without bound; so the squared
+residuals of means, (x − μ)²/σ², get the step size η added. With that the new mean of a column never
+lies beyond the mean of the batch's items, and with less it may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, IntArray, Source
+from sparsetopics.base.soundness import check_like, require
+from sparsetopics.inference.item_step import ItemTerms
+from sparsetopics.inference.learners.learner import Setting, StepInfo, Visit, cut_rounds
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
+from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.statistics import Statistics, Summary, added
+from sparsetopics.model.weights.modes import log_weights_of, sticks_of
+from sparsetopics.options.training import GradientOptions
+
+EDGE = 1e-9  # sticks keep so far from 0 and 1
+
+
+class Ascent(NamedTuple):
+    """A number for each parameter: values, their gradient, Fisher information or velocity."""
+
+    means: FloatArray  # (n_topics, n_columns)  of μ_k, measured from the prior's mean
+    sticks: FloatArray  # (n_topics,)  of v_k
+
+
+class GradientState(NamedTuple):
+    """All that survives between two steps."""
+
+    points: Ascent
+    velocity: Ascent  # γ of the paper: what momentum carries on
+    sizes: FloatArray  # (n_topics,)  items of each component in the last lap; before, of the start
+    lap: Statistics  # of the assignments since the lap began
+
+
+@dataclass(frozen=True, slots=True)
+class GradientLearner:
+    """A round of batches a step."""
+
+    prior: IsotropicGaussian
+    concentration: float  # γ
+    n_items: int
+    options: GradientOptions
+    batches_per_round: int = 1
+
+    def init(self, start: Statistics) -> GradientState:
+        """The modes for the start's components."""
+        components: Moments = start.components
+        means = components.sums / (self.prior.mean_precision + components.counts)[:, None]
+        sticks = sticks_of(components.counts, self.concentration)
+        points = Ascent(means, np.clip(sticks, EDGE, 1.0 - EDGE))
+        still = Ascent(np.zeros_like(means), np.zeros_like(sticks))
+        return GradientState(points, still, components.counts, start.zeros_like())
+
+    def rounds(
+        self, state: GradientState, n_batches: int, rng: np.random.Generator
+    ) -> list[IntArray]:
+        return cut_rounds(rng.permutation(n_batches), self.batches_per_round)
+
+    def step(
+        self, state: GradientState, visits: Iterable[Visit], current: Globals
+    ) -> tuple[GradientState, StepInfo]:
+        summary = reduce(_together, (visit.summary for visit in visits))
+        velocity = self._velocity(state, summary)
+        state = state._replace(
+            points=moved(state.points, velocity),
+            velocity=velocity,
+            lap=state.lap.exchanged(summary, None),
+        )
+        return state, StepInfo(step_size=self.options.step_size)
+
+    def _velocity(self, state: GradientState, batch: Summary) -> Ascent:
+        """What is added to the points."""
+        step, rule = self.options.step_size, self.options.rule
+        ascent = self.gradient(state.points, batch)
+        ascent = ascent._replace(means=ascent.means * self.prior.variance)
+        if rule == "fisher":
+            ascent = _divided(ascent, self.fisher(state.points, batch))
+        kept = self.options.momentum if rule == "momentum" else 0.0
+        means, sticks = (
+            kept * old + step * new for old, new in zip(state.velocity, ascent, strict=True)
+        )
+        return Ascent(means, sticks)
+
+    def gradient(self, points: Ascent, batch: Summary) -> Ascent:
+        """Of 1/N of the log posterior, as a batch tells it."""
+        components, n_here = batch.components, batch.terms.n_docs
+        residuals = components.sums - components.counts[:, None] * points.means
+        pull = self.prior.mean_precision / self.n_items * points.means
+        taken, later = _shares(components.counts, n_here)
+        spare = later + (self.concentration - 1.0) / self.n_items
+        return Ascent(
+            (residuals / n_here - pull) / self.prior.variance,
+            taken / points.sticks - spare / (1.0 - points.sticks),
+        )
+
+    def fisher(self, points: Ascent, batch: Summary) -> Ascent:
+        """Mean squared gradients of a batch's items, in units of σ; of means with η added.
+
+        What the prior has in them, one N-th, is left out.
+        """
+        components, n_here = batch.components, batch.terms.n_docs
+        counts = components.counts[:, None]
+        squares = components.squares - 2.0 * points.means * components.sums
+        squares = np.maximum(squares + counts * points.means**2, 0.0) / self.prior.variance
+        taken, later = _shares(components.counts, n_here)
+        return Ascent(
+            (squares + self.options.step_size * counts) / n_here,
+            taken / points.sticks**2 + later / (1.0 - points.sticks) ** 2,
+        )
+
+    def start_lap(self, state: GradientState) -> GradientState:
+        return state._replace(lap=state.lap.zeros_like())
+
+    def end_lap(self, state: GradientState) -> GradientState:
+        return state._replace(sizes=state.lap.components.counts)
+
+    def check(self, state: GradientState, nothing: Statistics, source: Source) -> None:
+        require(isinstance(state, GradientState), "the state of another learner")
+        state.lap.check(nothing, source.n_docs)
+        counts, sums = nothing.components.counts, nothing.components.sums
+        check_like(state.points, Ascent(sums, counts), "points")
+        check_like(state.velocity, state.points, "velocity")
+        check_like(state.sizes, counts, "sizes")
+        sticks = state.points.sticks
+        require(sticks.min() >= EDGE and sticks.max() <= 1.0 - EDGE, "sticks out of range")
+        require(state.sizes.min() >= 0.0, "sizes below zero")
+
+    def components(self, state: GradientState) -> Moments:
+        """Items of the last lap's sizes with which the means would be the modes."""
+        means = state.points.means
+        sums = (self.prior.mean_precision + state.sizes)[:, None] * means
+        return Moments(state.sizes, sums, np.zeros_like(sums), state.lap.components.origin)
+
+    def terms(self, state: GradientState) -> ItemTerms:
+        """Items shared out as the sticks do; what these leave over is shared out alike."""
+        logs = log_weights_of(state.points.sticks)
+        weights = np.exp(logs - logs.max())
+        counts = self.n_items * weights / weights.sum()
+        return ItemTerms(float(self.n_items), float(self.n_items), counts, np.zeros(len(counts)))
+
+    def statistics(self, state: GradientState) -> Statistics:
+        return state.lap
+
+
+STATES = (GradientState, Ascent)
+
+
+def make(setting: Setting) -> GradientLearner:
+    options = setting.options
+    return GradientLearner(
+        cast(IsotropicGaussian, setting.likelihood),
+        options.prior.gamma,
+        setting.source.n_docs,
+        options.gradient or GradientOptions(),
+        options.batches_per_round,
+    )
+
+
+def moved(points: Ascent, step: Ascent) -> Ascent:
+    """``points`` after a step; a stick goes at most half of its way to 0 or 1."""
+    sticks = np.clip(points.sticks + step.sticks, 0.5 * points.sticks, 0.5 * (1.0 + points.sticks))
+    return Ascent(points.means + step.means, np.clip(sticks, EDGE, 1.0 - EDGE))
+
+
+def _together(one: Summary, other: Summary) -> Summary:
+    """What two batches say."""
+    return Summary(one.components.plus(other.components), added(one.terms, other.terms))
+
+
+def _shares(counts: FloatArray, n_items: float) -> tuple[FloatArray, FloatArray]:
+    """Of the items in each component, and in the later ones, (n_topics,) each."""
+    from_here = np.cumsum(counts[::-1])[::-1]
+    return counts / n_items, np.append(from_here[1:], 0.0) / n_items
+
+
+def _divided(gradient: Ascent, fisher: Ascent) -> Ascent:
+    """Parameters that no item of the batch tells of stay where they are."""
+    means, sticks = (
+        np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0.0)
+        for top, bottom in zip(gradient, fisher, strict=True)
+    )
+    return Ascent(means, sticks)

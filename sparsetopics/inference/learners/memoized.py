@@ -1,0 +1,296 @@
+"""Memoized variational learning: a batch's old statistics out, its new ones in.
+
+Hughes & Sudderth (2013), section 3: every step is a full coordinate-ascent update of the whole
+collection, at the cost of one batch. Batches are visited in a fresh random order each lap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetopics.base.batches import IntArray, Source
+from sparsetopics.base.soundness import check_close, require
+from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.bounds import batch_bound
+from sparsetopics.inference.learners.learner import Setting, StepInfo, Visit, cut_rounds
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.model.assignments import Assignments, TopicChange, check_documents
+from sparsetopics.model.document_topics import DocumentTopics
+from sparsetopics.model.memo import Arrays, Memo, StoredArrays
+from sparsetopics.model.statistics import Components, Statistics, Summary, check_terms
+
+
+class KeptBatch(NamedTuple):
+    """What is memoized of a batch."""
+
+    stored: StoredArrays  # its assignments if moves may need them, else its components
+    documents: Any  # the batch, if that is in memory anyway; None: with the assignments, if at all
+    terms: Any  # Terms, up to date, whatever moves were made since the visit
+    n_changes: int  # moves that the stored arrays have seen
+    doc_topics: StoredArrays | None = None  # where its documents stood, if the next lap is warm
+
+    def discard(self) -> None:
+        self.stored.discard()
+        if self.doc_topics is not None:
+            self.doc_topics.discard()
+
+
+class MemoizedState(NamedTuple):
+    """All that survives between two steps. Invariant: ``total`` is the sum over ``per_batch``."""
+
+    start: Components | None  # stands for the data not seen so far
+    total: Statistics
+    per_batch: Mapping[int, KeptBatch]
+    changes: tuple[TopicChange, ...] = ()  # by moves, oldest first
+    renewed: Renewed | None = None  # within a lap
+    n_laps: int = 0  # that are done
+
+
+class Renewed(NamedTuple):
+    """The batches of a lap so far: their sum, which the next lap begins with.
+
+    Of a total that batches went in and out of, rounding leaves traces where there is nothing.
+    """
+
+    sum: Statistics
+    n_batches: int
+
+    def plus(self, batch: Summary) -> Renewed:
+        """With one more. The components change in place."""
+        return Renewed(self.sum.exchanged(batch, None), self.n_batches + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoizedLearner:
+    """A batch a step, or several that share the parameters they begin with.
+
+    Where documents start cold, their new local optimum may be a worse one. With
+    ``keep_better``, the better of the batch's new and old summaries stays, which makes the
+    whole-data ELBO rise from step to step without storing anything per document.
+
+    Documents start cold in the first lap and in every ``cold_every``-th after it. In between they
+    begin with the topics of their last visit, and with no others: that takes a fraction of the
+    time, and topics are hardly different from one lap to the next.
+
+    With ``whole_first_lap`` the first lap is one round: every batch under the start's parameters,
+    then one update. Otherwise the first batches' documents, few as they are, decide what topics
+    become; mean-field does not recover from that (the README has the figures).
+
+    With ``keep_assignments`` batches keep their responsibilities, which moves need, instead of
+    the sums that follow from them.
+    """
+
+    memo: Memo
+    executor: Executor
+    keep_better: bool
+    whole_first_lap: bool
+    keep_assignments: bool
+    batches_per_round: int = 1
+    cold_every: int = 1
+
+    def init(self, start: Statistics) -> MemoizedState:
+        return MemoizedState(start.components.copy(), start.zeros_like(), {})
+
+    def rounds(
+        self, state: MemoizedState, n_batches: int, rng: np.random.Generator
+    ) -> list[IntArray]:
+        if self.whole_first_lap and state.start is not None:
+            return [np.arange(n_batches)]
+        return cut_rounds(rng.permutation(n_batches), self.batches_per_round)
+
+    def step(
+        self, state: MemoizedState, visits: Iterable[Visit], current: Globals
+    ) -> tuple[MemoizedState, StepInfo]:
+        kept_old = False
+        for visit in visits:
+            old = self.recall(state, visit.batch_id)
+            if old is not None and self._is_better(old, visit.summary, current):
+                kept_old, state = True, _with_renewed(state, old)
+                continue
+            former = state.per_batch.get(visit.batch_id)
+            kept = self._keep(visit, state)
+            state = state._replace(
+                total=state.total.exchanged(visit.summary, old),
+                per_batch={**state.per_batch, visit.batch_id: kept},
+            )
+            state = _with_renewed(state, visit.summary)
+            if former is not None:
+                former.discard()
+        return state, StepInfo(kept_old)
+
+    def recall(self, state: MemoizedState, batch_id: int) -> Summary | None:
+        """What a batch contributes to the total; None if it was not visited."""
+        kept = state.per_batch.get(batch_id)
+        if kept is None:
+            return None
+        components = state.total.components
+        if not self.keep_assignments:
+            arrays = kept.stored.load(components.check_batch)
+            return Summary(components.restored(arrays), kept.terms)
+        assignments = assignments_of(state, batch_id)
+        return Summary(components.sum_batch(*assignments, self.executor), kept.terms)
+
+    def former(self, state: MemoizedState, batch_id: int) -> DocumentTopics | None:
+        kept = state.per_batch.get(batch_id)
+        if kept is None or kept.doc_topics is None or not self._is_warm(state.n_laps):
+            return None
+        return _topics_in(kept.doc_topics.load(partial(_check_topics, state)))
+
+    def _is_warm(self, n_laps: int) -> bool:
+        """Whether documents begin with former topics in the lap after as many."""
+        return n_laps % self.cold_every > 0
+
+    def _keep(self, visit: Visit, state: MemoizedState) -> KeptBatch:
+        documents = visit.documents if visit.is_resident else None
+        doc_topics = None
+        if visit.doc_topics is not None and self._is_warm(state.n_laps + 1):
+            doc_topics = self.memo.keep(visit.doc_topics._asdict())
+        if not self.keep_assignments:
+            arrays = visit.summary.components._asdict()
+        elif visit.is_resident:
+            arrays = visit.responsibilities._asdict()
+        else:
+            arrays = Assignments(visit.documents, visit.responsibilities).to_arrays()
+        stored, n_changes = self.memo.keep(arrays), len(state.changes)
+        return KeptBatch(stored, documents, visit.summary.terms, n_changes, doc_topics)
+
+    def _is_better(self, old: Summary, new: Summary, current: Globals) -> bool:
+        return self.keep_better and batch_bound(old, current) > batch_bound(new, current)
+
+    def start_lap(self, state: MemoizedState) -> MemoizedState:
+        renewed = Renewed(state.total.zeros_like(), 0)
+        return state._replace(total=state.total.copy(), renewed=renewed)
+
+    def end_lap(self, state: MemoizedState) -> MemoizedState:
+        """Take the batches' sum for the total, so that rounding does not pile up over laps."""
+        renewed = state.renewed
+        if renewed is not None and renewed.n_batches == len(state.per_batch):
+            total = renewed.sum
+        else:
+            total = self.added_up(state, state.total.zeros_like())
+        n_laps = state.n_laps + 1
+        done = state._replace(start=None, total=total, renewed=None, n_laps=n_laps)
+        return _without_seen_changes(done)
+
+    def check(self, state: MemoizedState, nothing: Statistics, source: Source) -> None:
+        self.check_parts(state, nothing, source)
+        check_close(state.total, self.added_up(state, nothing), "statistics")
+
+    def check_parts(self, state: MemoizedState, nothing: Statistics, source: Source) -> None:
+        """``check`` without the sum over batches, which takes the longest."""
+        require(isinstance(state, MemoizedState), "the state of another learner")
+        require(state.start is None and state.renewed is None, "a lap that is not done")
+        state.total.check(nothing, source.n_docs)
+        _check_changes(state.changes, nothing.components.n_topics, source.n_batches)
+        require(set(state.per_batch) == set(range(source.n_batches)), "other batches than the data")
+        for batch_id, kept in state.per_batch.items():
+            require(0 <= kept.n_changes <= len(state.changes), "changes that were not made")
+            check_terms(kept.terms, nothing.terms)
+            self._check_arrays(state, batch_id)
+
+    def added_up(self, state: MemoizedState, nothing: Statistics) -> Statistics:
+        """The contributions of all batches, summed again on top of ``nothing``."""
+        recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
+        return Statistics.sum((each for each in recalled if each is not None), nothing)
+
+    def _check_arrays(self, state: MemoizedState, batch_id: int) -> None:
+        """Check a batch's arrays, even those in memory, which loading does not check."""
+        kept = state.per_batch[batch_id]
+        of_batch = state.total.components.check_batch
+        check = partial(_check_assignments, state, batch_id) if self.keep_assignments else of_batch
+        check(kept.stored.load(check))
+        if kept.doc_topics is not None:
+            of_documents = partial(_check_topics, state)
+            of_documents(kept.doc_topics.load(of_documents))
+
+    def components(self, state: MemoizedState) -> Components:
+        """Those of the data seen and, in the first lap, of the start for the rest.
+
+        A step changes counts in place; the later batches of its round must not see that.
+        """
+        is_first = state.start is not None
+        components: Components = state.total.components
+        if self.batches_per_round > 1 or (is_first and self.whole_first_lap):
+            components = components.copy()
+        if state.start is None:
+            return components
+        unseen = max(0.0, 1.0 - state.total.terms.n_tokens / float(state.start.sizes.sum()))
+        rest: Components = components.with_rest(state.start, unseen)
+        return rest
+
+    def terms(self, state: MemoizedState) -> Any | None:
+        return None if state.start is not None else state.total.terms
+
+    def statistics(self, state: MemoizedState) -> Statistics:
+        return state.total
+
+
+def _with_renewed(state: MemoizedState, batch: Summary) -> MemoizedState:
+    if state.renewed is None:
+        return state
+    return state._replace(renewed=state.renewed.plus(batch))
+
+
+def _without_seen_changes(state: MemoizedState) -> MemoizedState:
+    """Forget the changes that all batches have taken."""
+    seen = min((kept.n_changes for kept in state.per_batch.values()), default=0)
+    per_batch = {
+        batch_id: kept._replace(n_changes=kept.n_changes - seen)
+        for batch_id, kept in state.per_batch.items()
+    }
+    return state._replace(per_batch=per_batch, changes=state.changes[seen:])
+
+
+def assignments_of(state: MemoizedState, batch_id: int) -> Assignments:
+    """The assignments of a batch, with the moves that were made since its visit."""
+    kept = state.per_batch[batch_id]
+    arrays = kept.stored.load(partial(_check_assignments, state, batch_id))
+    found = Assignments.from_arrays(arrays, kept.documents)
+    return found.changed(state.changes[kept.n_changes :], batch_id)
+
+
+def _check_assignments(state: MemoizedState, batch_id: int, arrays: Arrays) -> None:
+    kept, components = state.per_batch[batch_id], state.total.components
+    if kept.documents is None:
+        check_documents(arrays, components.n_columns)
+    pending = state.changes[kept.n_changes :]
+    n_topics = len(pending[0].new_topics) if pending else components.n_topics
+    Assignments.from_arrays(arrays, kept.documents).check(n_topics, pending, batch_id)
+
+
+def _check_changes(changes: Sequence[TopicChange], n_topics: int, n_batches: int) -> None:
+    """ValueError unless the changes, applied in order, lead to ``n_topics`` topics."""
+    n_before = len(changes[0].new_topics) if changes else n_topics
+    for change in changes:
+        change.check(n_before, n_batches)
+        n_before = change.n_topics
+    require(n_before == n_topics, f"changes to {n_before} topics, not {n_topics}")
+
+
+def _topics_in(arrays: Arrays) -> DocumentTopics:
+    return DocumentTopics(*(arrays[name] for name in DocumentTopics._fields))
+
+
+def _check_topics(state: MemoizedState, arrays: Arrays) -> None:
+    _topics_in(arrays).check(state.total.components.n_topics)
+
+
+STATES = (MemoizedState, KeptBatch)
+
+
+def make(setting: Setting) -> MemoizedLearner:
+    options = setting.options
+    return MemoizedLearner(
+        setting.memo,
+        setting.executor,
+        options.keeps_better,
+        whole_first_lap=options.keeps_better,
+        keep_assignments=bool(options.active_moves.names),
+        batches_per_round=options.batches_per_round,
+        cold_every=options.laps_per_cold,
+    )

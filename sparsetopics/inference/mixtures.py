@@ -1,0 +1,103 @@
+"""How training of mixtures begins, and the model that it ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, IntArray, ItemSource
+from sparsetopics.base.errors import OptionError
+from sparsetopics.inference.item_starts import components_of, sample_items
+from sparsetopics.inference.laps import Prior
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
+from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.weights.items import ItemAllocation
+from sparsetopics.model.weights.mixtures import DPMixture, FiniteMixture, MixtureAllocation
+from sparsetopics.model.weights.modes import DPModes
+from sparsetopics.model.weights.nested import NestedAllocation
+from sparsetopics.options.registry import LIKELIHOODS, imported
+from sparsetopics.options.training import ModelName, TrainingOptions
+
+PRIOR_ITEMS = 100_000  # at most, that the prior is made from
+SEED_ITEMS = 2_000  # that seeds are chosen among, or
+ITEMS_PER_SEED = 10  # if that is more
+KMEANS_ROUNDS = 10  # of points: under spheres at modes, sharing out to seeds is k-means
+
+
+def begin_mixture(
+    source: ItemSource, options: TrainingOptions, rng: np.random.Generator, start: None = None
+) -> tuple[Statistics, Prior]:
+    """The prior, and components made from seeds in a sample of the items."""
+    assert start is None, "a mixture does not go on from a model"
+    sample = sample_items(source, PRIOR_ITEMS, rng)
+    likelihood = _likelihood_of(sample, source, options)
+    if options.n_topics > len(sample):
+        raise OptionError(
+            "components",
+            found=f"{options.n_topics:,}",
+            wanted=f"at most {len(sample):,}, the items",
+        )
+    n_seeds = options.n_topics
+    n_candidates = max(SEED_ITEMS, ITEMS_PER_SEED * n_seeds)
+    values = sample[np.sort(rng.permutation(len(sample))[:n_candidates])]
+    if options.start_name == "random":
+        seeds = rng.permutation(len(values))[:n_seeds]
+    else:
+        seeds = likelihood.distant_seeds(values, n_seeds, rng)
+        seeds = _filled_up(seeds, n_seeds, len(values))
+    n_rounds = KMEANS_ROUNDS if options.at_modes else 1
+    components = components_of(values, seeds, likelihood, n_rounds)
+    components = components.scaled(source.n_docs / components.counts.sum())
+    if options.grows:
+        components = components.joined([components, components.zeros_like()])  # and a tail
+        nested = NestedAllocation(components.counts, options.prior.gamma)
+        return Statistics(components, nested.zero_terms()), Prior(nested, likelihood)
+    kind = sharing_of(options.model, at_modes=options.at_modes)
+    allocation = ItemAllocation(kind(components.counts, options.prior.gamma))
+    return Statistics(components, allocation.zero_terms()), Prior(allocation, likelihood)
+
+
+def sharing_of(
+    model: ModelName, *, at_modes: bool
+) -> Callable[[FloatArray, float], MixtureAllocation]:
+    """How the components of a kind of mixture share items."""
+    if model == "mixture":
+        return FiniteMixture
+    return DPModes if at_modes else DPMixture
+
+
+def make_mixture_model(current: Globals, options: TrainingOptions) -> MixtureModel:
+    """The posterior as a model, components in falling order of weight."""
+    likelihood = cast("ItemLikelihood[Any]", current.likelihood)
+    allocation, components = current.allocation, current.components
+    if isinstance(allocation, NestedAllocation):
+        components = components.take(np.arange(allocation.n_topics))
+        allocation = allocation.without_tail()
+    assert isinstance(allocation, ItemAllocation), "a mixture"
+    order = np.argsort(-allocation.mixture.counts, kind="stable")
+    return MixtureModel(
+        options.model,
+        options.likelihood_name,
+        likelihood,
+        allocation.reordered(order).mixture,
+        likelihood.posterior(components.take(order)),
+    )
+
+
+def _likelihood_of(
+    sample: Any, source: ItemSource, options: TrainingOptions
+) -> ItemLikelihood[Any]:
+    """The prior; ShapeError for vectors that it cannot be made from."""
+    kind = imported(LIKELIHOODS[options.likelihood_name].where)
+    prior: ItemLikelihood[Any] = kind.for_training(sample, source, options)
+    return prior
+
+
+def _filled_up(seeds: IntArray, n_seeds: int, n_items: int) -> IntArray:
+    """As many seeds as wanted, though fewer items differ: the rest start with items like others."""
+    spare = np.setdiff1d(np.arange(n_items), seeds)
+    return np.concatenate([seeds, spare[: n_seeds - len(seeds)]])

@@ -1,0 +1,189 @@
+"""Merges: two topics become one, r_m = r_a + r_b.
+
+Plan: the gain of all pairs of neighbours, exact in its words and entropies, to first order in the
+small prior of documents that use only one of the two. Propose: the best pairs, each topic in one of
+them; one pass over the assignments gives the exact terms of all. Accept: one after the other, each
+against the state that the ones before have left, sticks re-optimised (HDP15, MEMO13).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.inference.moves.evidence import Evidence, Gathering
+from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, committed
+from sparsetopics.model.assignments import Assignments, TopicChange
+from sparsetopics.model.weights.weights import MovableAllocation
+
+ROUNDS = 4  # a lap
+WORTH_ANOTHER = 0.25  # of a round's proposals must be accepted to make another
+NEIGHBOURS = 12  # of a topic in words, and as many in documents
+HOPE = 20.0  # nats that the first-order gain may lack: sticks and θ_d adapt
+
+
+def merge_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]:
+    """Merge the best pairs; again as long as that is of use, ``ROUNDS`` times at most."""
+    proposed = accepted = 0
+    for _ in range(ROUNDS):
+        pairs = plan(standing)
+        if len(pairs) == 0:
+            break
+        proposed += len(pairs)
+        n_before = standing.n_topics
+        standing = _merge_round(standing, pairs, tools)
+        n_made = n_before - standing.n_topics
+        accepted += n_made
+        if n_made < WORTH_ANOTHER * len(pairs):
+            break
+    return standing, MoveTally(proposed, accepted)
+
+
+def plan(standing: Standing, least: float = -HOPE) -> IntArray:
+    """Disjoint pairs (kept < absorbed) that gain more than ``least``, best first, (n_pairs, 2)."""
+    gains = pair_gains(standing)
+    a, b = np.nonzero(np.triu(gains > least, 1))
+    used: set[int] = set()
+    pairs = []
+    for i in np.argsort(-gains[a, b], kind="stable"):
+        pair = int(a[i]), int(b[i])
+        if used.isdisjoint(pair):
+            used.update(pair)
+            pairs.append(pair)
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+def pair_gains(standing: Standing) -> FloatArray:
+    """What merging topics a < b would add to the ELBO at the weights as they are, (K, K).
+
+    Minus infinity for pairs that are neither alike nor used together.
+    """
+    n_topics = standing.n_topics
+    batches = (assignments for _, assignments in standing.assignments())
+    gains, together = standing.allocation.pair_gains(batches, standing.terms, standing.reference)
+    pairs = _neighbours(standing.evidence.likeness(), together)
+    of_data = np.full((n_topics, n_topics), -np.inf)
+    of_data[pairs[:, 0], pairs[:, 1]] = standing.evidence.pair_gains(pairs)
+    return of_data + gains
+
+
+def _neighbours(*likenesses: FloatArray) -> IntArray:
+    """Pairs a < b of topics of which one is among the nearest of the other, (n_pairs, 2)."""
+    n_topics = len(likenesses[0])
+    near = np.zeros((n_topics, n_topics), bool)
+    for likeness in likenesses:
+        np.fill_diagonal(likeness, -np.inf)
+        nearest = np.argsort(-likeness, axis=1, kind="stable")[:, :NEIGHBOURS]
+        near[np.arange(n_topics)[:, None], nearest] = True
+    pairs: IntArray = np.argwhere(np.triu(near | near.T, 1))
+    return pairs
+
+
+class _Merged(NamedTuple):
+    """Where a round stands: all that the score needs, by topic."""
+
+    by_topic: FloatArray  # (n_topics,)  of words, and what the criterion adds
+    terms: Any
+    allocation: MovableAllocation
+    score: float
+
+
+def _merge_round(standing: Standing, pairs: IntArray, tools: Tools) -> Standing:
+    gathering = standing.evidence.gather_pairs(pairs)
+    by_batch = {
+        batch_id: _terms_of_pairs(assignments, pairs, standing, gathering, tools)
+        for batch_id, assignments in standing.assignments()
+    }
+    columns = np.sum(list(by_batch.values()), axis=0)
+    joint: Evidence = gathering.done()
+    by_pair = joint.by_topic
+    merged = _Merged(
+        standing.evidence.by_topic, standing.terms, standing.allocation, standing.score
+    )
+    number = np.arange(standing.n_topics)
+    made = []
+    for p, (kept, absorbed) in enumerate(pairs.tolist()):
+        a, b = int(number[kept]), int(number[absorbed])
+        trial = _tried(merged, a, b, by_pair[p], columns[:, p])
+        if trial.score > merged.score:
+            merged = trial
+            made.append(p)
+            number[number > b] -= 1
+            number[absorbed] = a
+    if not made:
+        return standing
+    joined = _Joined(
+        pairs[made],
+        {batch_id: found[:, made] for batch_id, found in by_batch.items()},
+        joint.take(np.array(made)),
+    )
+    return _commit(standing, merged.allocation.updated(merged.terms), number, joined)
+
+
+def _tried(before: _Merged, kept: int, absorbed: int, joint: float, column: FloatArray) -> _Merged:
+    """With two topics merged, sticks re-optimised only if that can decide."""
+    by_topic = before.by_topic.copy()
+    by_topic[kept] = joint
+    by_topic = np.delete(by_topic, absorbed)
+    terms = with_merged_column(before.terms, kept, absorbed, column)
+    allocation = before.allocation.merged(kept, absorbed)
+    score = float(by_topic.sum()) + allocation.elbo(terms)
+    if before.score - 2.0 * HOPE < score <= before.score:
+        allocation = allocation.updated(terms)
+        score = float(by_topic.sum()) + allocation.elbo(terms)
+    return _Merged(by_topic, terms, allocation, score)
+
+
+def with_merged_column(terms: Any, kept: int, absorbed: int, column: FloatArray) -> Any:
+    """Sums over topics with ``column`` for the two; sums over documents as they are."""
+    by_topic = terms.by_topic
+    by_topic[:, kept] = column
+    return terms.with_topics(np.delete(by_topic, absorbed, axis=1))
+
+
+def _terms_of_pairs(
+    assignments: Assignments,
+    pairs: IntArray,
+    standing: Standing,
+    gathering: Gathering,
+    tools: Tools,
+) -> FloatArray:
+    """Sums over one batch's documents as if every pair were merged, (5, n_pairs).
+
+    The same documents are put into ``gathering``.
+    """
+    number = np.full(standing.n_topics, -1)
+    number[pairs[:, 0]] = number[pairs[:, 1]] = np.arange(len(pairs))
+    found = assignments.responsibilities.renumbered(number)
+    reference = standing.reference[pairs].sum(axis=1)
+    joint = assignments._replace(responsibilities=found)
+    gathering.add(joint, reference)
+    by_topic: FloatArray = standing.allocation.sum_terms(joint, reference, tools.executor).by_topic
+    return by_topic
+
+
+class _Joined(NamedTuple):
+    """The pairs of a round that are merged."""
+
+    pairs: IntArray  # (n_made, 2)  kept, absorbed
+    by_batch: Mapping[int, FloatArray]  # (5, n_made) of each batch
+    evidence: Evidence  # of each pair
+
+
+def _commit(
+    standing: Standing, allocation: MovableAllocation, number: IntArray, joined: _Joined
+) -> Standing:
+    kept_of_pair, absorbed = joined.pairs.T
+    kept = np.setdiff1d(np.arange(standing.n_topics), absorbed)
+    reference: FloatArray = np.bincount(number, standing.reference).astype(np.float64)
+    terms = {}
+    for batch_id, memoized in standing.state.per_batch.items():
+        columns = memoized.terms.by_topic
+        columns[:, kept_of_pair] = joined.by_batch[batch_id]
+        terms[batch_id] = memoized.terms.with_topics(columns[:, kept])
+    evidence = standing.evidence.merged(joined.pairs, joined.evidence)
+    change = TopicChange(number, {}, len(kept))
+    return committed(standing, change, terms, allocation, reference, evidence)

@@ -1,0 +1,69 @@
+"""How training of LDA and HDP begins, and the model that it ends with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsetopics.base.batches import BatchSource
+from sparsetopics.base.errors import OptionError
+from sparsetopics.inference.document_starts import SEED_SHARES, distant_documents, random_documents
+from sparsetopics.inference.laps import Prior
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.model.weights.hdp import HDPAllocation
+from sparsetopics.model.weights.lda import LDAAllocation
+from sparsetopics.model.weights.weights import Allocation, DocumentAllocation
+from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.options.training import TrainingOptions
+
+
+def begin_topics(
+    source: BatchSource,
+    options: TrainingOptions,
+    rng: np.random.Generator,
+    start: TopicModel | None,
+) -> tuple[Statistics, Prior]:
+    """Topics made from seed documents, or those of a model; weights that no data speak for yet."""
+    likelihood = Words(source.n_words, options.prior.word_concentration)
+    prior = Prior(_allocation(source, options), likelihood)
+    if start is None:
+        draw = random_documents if options.start_name == "random" else distant_documents
+        counts = draw(source, options.n_topics, SEED_SHARES[options.local.update], rng)
+        return Statistics(WordCounts(counts), prior.allocation.zero_terms()), prior
+    wanted = (options.n_topics, source.n_words)
+    if start.topic_word_posterior.shape != wanted:
+        raise OptionError(
+            "start",
+            found=f"a model of {start.n_topics} topics over {start.n_words} words",
+            wanted=f"{wanted[0]} topics over {wanted[1]} words",
+        )
+    counts = np.maximum(start.topic_word_posterior.T - start.word_concentration, 0.0)
+    components = WordCounts(np.ascontiguousarray(counts))
+    return Statistics(components, prior.allocation.zero_terms()), prior
+
+
+def _allocation(source: BatchSource, options: TrainingOptions) -> Allocation:
+    alpha = options.prior.doc_concentration
+    if options.model == "lda":
+        return LDAAllocation.symmetric(options.n_topics, alpha)
+    return HDPAllocation.even(options.n_topics, source.n_docs, options.prior.gamma, alpha)
+
+
+def make_topic_model(current: Globals, options: TrainingOptions) -> TopicModel:
+    """The posterior as a model, topics in falling order of weight (ties in their own order)."""
+    likelihood = current.likelihood
+    assert isinstance(likelihood, Words), "topics have words"
+    order = np.argsort(-current.components.sizes, kind="stable")
+    posterior = current.components.table.T[order] + likelihood.word_concentration
+    allocation = current.allocation.reordered(order)
+    assert isinstance(allocation, DocumentAllocation), "topics are shared by documents"
+    sticks = allocation.sticks if isinstance(allocation, HDPAllocation) else None
+    return TopicModel(
+        options.model,
+        posterior,
+        allocation.doc_concentration,
+        likelihood.word_concentration,
+        sticks,
+    )

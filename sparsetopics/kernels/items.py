@@ -1,0 +1,272 @@
+"""Numba kernels of mixture items: log densities, L-sparse responsibilities, gathering by topic.
+
+Topic and component are one word here. Letters: n item, d column, k topic, i entry. An item's shares
+are rounded to multiples of 2⁻²⁴, the largest taking what is left to one. Float32 holds such numbers
+exactly, and so do sums of them: no mass is lost in counts, in merges or in taking batches out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, IntArray, WordCounts, WordIds
+from sparsetopics.kernels.types import Float32Array, TopicIds, inner
+
+GRID = 2.0**24  # shares are multiples of one part in so many
+FEW_SLOTS = 16  # up to here the largest weights are kept sorted; more are selected
+
+Weights = FloatArray | Float32Array
+
+
+@numba.njit(cache=True, nogil=True)
+def add_squares(
+    products: Float32Array,  # (n_items, n_columns * n_topics)  column by column
+    offsets: Float32Array,  # (n_columns * n_topics,)
+    out: Float32Array,  # (n_items, n_topics)  added to
+) -> None:
+    """out_nk += Σ_d (product_ndk − offset_dk)²."""
+    n_items, n_topics = out.shape
+    n_columns = offsets.shape[0] // n_topics
+    for n in range(n_items):
+        row = out[n]
+        for d in range(n_columns):
+            product = products[n, d * n_topics : (d + 1) * n_topics]
+            offset = offsets[d * n_topics : (d + 1) * n_topics]
+            for k in range(n_topics):
+                difference = product[k] - offset[k]
+                row[k] += difference * difference
+
+
+@numba.njit(cache=True, nogil=True)
+def add_scaled_squares(
+    values: Float32Array,  # (n_items, n_columns)
+    means: Float32Array,  # (n_columns, n_topics)
+    scales: Float32Array,  # (n_columns, n_topics)
+    out: Float32Array,  # (n_items, n_topics)  added to
+) -> None:
+    """out_nk += Σ_d (scale_dk (x_nd − mean_dk))²."""
+    n_items, n_topics = out.shape
+    for n in range(n_items):
+        row = out[n]
+        for d in range(values.shape[1]):
+            value, mean, scale = values[n, d], means[d], scales[d]
+            for k in range(n_topics):
+                difference = (value - mean[k]) * scale[k]
+                row[k] += difference * difference
+
+
+@numba.njit(cache=True, nogil=True)
+def add_word_logs(
+    indptr: IntArray,  # (n_docs + 1,)
+    word_ids: WordIds,  # (n_pairs,)
+    word_counts: WordCounts,  # (n_pairs,)
+    log_weights: Float32Array,  # (n_words, n_topics)
+    out: FloatArray,  # (n_docs, n_topics)  added to
+) -> None:
+    """out_nk += Σ_v x_nv log_weight_vk."""
+    for n in range(indptr.shape[0] - 1):
+        row = out[n]
+        for u in range(indptr[n], indptr[n + 1]):
+            count, logs = np.float64(word_counts[u]), log_weights[word_ids[u]]
+            for k in range(row.shape[0]):
+                row[k] += count * logs[k]
+
+
+@inner
+def _largest_of_few(weights: Weights, n_slots: int, scratch: Weights) -> Any:
+    """The ``n_slots``-th largest weight; the larger ones are kept sorted in ``scratch``."""
+    for k in range(weights.shape[0]):
+        weight = weights[k]
+        if k >= n_slots and weight <= scratch[n_slots - 1]:
+            continue
+        place = min(k, n_slots - 1)
+        while place > 0 and scratch[place - 1] < weight:
+            scratch[place] = scratch[place - 1]
+            place -= 1
+        scratch[place] = weight
+    return scratch[n_slots - 1]
+
+
+@inner
+def _largest_of_many(weights: Weights, n_slots: int, scratch: Weights) -> Any:
+    """The ``n_slots``-th largest weight, by quickselect in ``scratch`` (Hoare 1961): O(K)."""
+    scratch[:] = weights
+    low, high, target = 0, weights.shape[0] - 1, n_slots - 1
+    while low < high:
+        pivot = scratch[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while scratch[i] > pivot:
+                i += 1
+            while scratch[j] < pivot:
+                j -= 1
+            if i <= j:
+                scratch[i], scratch[j] = scratch[j], scratch[i]
+                i += 1
+                j -= 1
+        if target <= j:
+            high = j
+        elif target >= i:
+            low = i
+        else:
+            break
+    return scratch[target]
+
+
+@inner
+def _choose(weights: Weights, scratch: Weights, topics: TopicIds) -> None:
+    """Fill ``topics`` with those of the largest weights, rising; ties go to the lower topic."""
+    n_topics, n_slots = weights.shape[0], topics.shape[0]
+    if n_slots == n_topics:
+        for k in range(n_topics):
+            topics[k] = k
+        return
+    if n_slots <= FEW_SLOTS:
+        threshold = _largest_of_few(weights, n_slots, scratch)
+    else:
+        threshold = _largest_of_many(weights, n_slots, scratch)
+    larger = 0
+    for k in range(n_topics):
+        larger += 1 if weights[k] > threshold else 0
+    ties_left, filled = n_slots - larger, 0
+    for k in range(n_topics):
+        if weights[k] > threshold or (weights[k] == threshold and ties_left > 0):
+            ties_left -= 0 if weights[k] > threshold else 1
+            topics[filled] = k
+            filled += 1
+            if filled == n_slots:
+                return
+
+
+@inner
+def _share_out(weights: Weights, topics: TopicIds, shares: Float32Array) -> float:
+    """Fill ``shares`` with the softmax of the chosen weights; return the log of their sum."""
+    n_slots = topics.shape[0]
+    best = 0
+    for slot in range(1, n_slots):
+        if weights[topics[slot]] > weights[topics[best]]:
+            best = slot
+    largest = np.float64(weights[topics[best]])
+    total = 0.0
+    for slot in range(n_slots):
+        total += math.exp(weights[topics[slot]] - largest)
+    left = 1.0
+    for slot in range(n_slots):
+        if slot != best:
+            share = math.exp(weights[topics[slot]] - largest) / total
+            share = math.floor(share * GRID + 0.5) / GRID
+            shares[slot] = share
+            left -= share
+    shares[best] = left
+    return largest + math.log(total)
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def share_items(
+    log_weights: Weights,  # (n_items, n_topics)  finite
+    topics: TopicIds,  # (n_items, n_slots)  overwritten, rising in a row
+    shares: Float32Array,  # (n_items, n_slots)  overwritten
+    log_totals: FloatArray,  # (n_items,)  overwritten
+    entropies: FloatArray,  # (n_topics,)  added to
+) -> None:
+    """The responsibilities that maximise Σ_k r_k (W_k − log r_k) in ``n_slots`` topics.
+
+    They are the softmax of the largest weights (SPARSE16, Alg. 1), rounded as said above; at most
+    4,096 slots, so that the largest share can bear the others' rounding. ``log_totals`` are
+    log Σ exp W_k over the slots, ``entropies`` −Σ_n r_nk log r_nk of the rounded shares.
+    """
+    scratch = np.empty(log_weights.shape[1], log_weights.dtype)
+    for n in range(log_weights.shape[0]):
+        _choose(log_weights[n], scratch, topics[n])
+        log_totals[n] = _share_out(log_weights[n], topics[n], shares[n])
+        _add_entropies(topics[n], shares[n], entropies)
+
+
+@inner
+def _add_entropies(topics: TopicIds, shares: Float32Array, entropies: FloatArray) -> None:
+    for i in range(topics.shape[0]):
+        share = np.float64(shares[i])
+        if 0.0 < share < 1.0:
+            entropies[topics[i]] -= share * math.log(share)
+
+
+@numba.njit(cache=True, nogil=True)
+def add_terms(
+    weights: FloatArray,  # (n_items,)
+    starts: IntArray,  # (n_items + 1,)
+    topics: TopicIds,  # (n_entries,)
+    shares: Float32Array,  # (n_entries,)
+    counts: FloatArray,  # (n_topics,)  added to
+    entropies: FloatArray,  # (n_topics,)  added to
+) -> None:
+    """counts_k += Σ w r and entropies_k −= Σ w r log r over the entries of topic k."""
+    for n in range(weights.shape[0]):
+        for i in range(starts[n], starts[n + 1]):
+            share = np.float64(shares[i])
+            counts[topics[i]] += weights[n] * share
+            if 0.0 < share < 1.0:
+                entropies[topics[i]] -= weights[n] * share * math.log(share)
+
+
+@numba.njit(cache=True, nogil=True)
+def group_entries(
+    starts: IntArray,  # (n_items + 1,)
+    topics: TopicIds,  # (n_entries,)
+    shares: Float32Array,  # (n_entries,)
+    n_topics: int,
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Entries with a share, topic after topic: where topics start, the items, √share."""
+    topic_starts = np.zeros(n_topics + 1, np.int64)
+    for i in range(topics.shape[0]):
+        topic_starts[topics[i] + 1] += 1 if shares[i] > 0.0 else 0
+    for k in range(n_topics):
+        topic_starts[k + 1] += topic_starts[k]
+    place = topic_starts[:-1].copy()
+    items = np.empty(topic_starts[n_topics], np.int64)
+    roots = np.empty(topic_starts[n_topics])
+    for n in range(starts.shape[0] - 1):
+        for i in range(starts[n], starts[n + 1]):
+            if shares[i] > 0.0:
+                items[place[topics[i]]] = n
+                roots[place[topics[i]]] = math.sqrt(np.float64(shares[i]))
+                place[topics[i]] += 1
+    return topic_starts, items, roots
+
+
+@numba.njit(cache=True, nogil=True)
+def gather_scaled(
+    values: Float32Array,  # (n_items, n_columns)
+    items: IntArray,  # (n_rows,)
+    scales: FloatArray,  # (n_rows,)
+    out: FloatArray,  # (n_rows, n_columns)  overwritten
+) -> None:
+    """out_i = scale_i · values[items_i]."""
+    for i in range(items.shape[0]):
+        row, scale = values[items[i]], scales[i]
+        for d in range(values.shape[1]):
+            out[i, d] = scale * row[d]
+
+
+@numba.njit(cache=True, nogil=True)
+def add_diagonal_moments(
+    values: Float32Array,  # (n_items, n_columns)
+    starts: IntArray,  # (n_items + 1,)
+    topics: TopicIds,  # (n_entries,)
+    shares: Float32Array,  # (n_entries,)
+    sums: FloatArray,  # (n_topics, n_columns)  added to
+    squares: FloatArray,  # (n_topics, n_columns)  added to
+) -> None:
+    """sums_k += Σ r x and squares_k += Σ r x², column by column."""
+    for n in range(starts.shape[0] - 1):
+        row = values[n]
+        for i in range(starts[n], starts[n + 1]):
+            share = np.float64(shares[i])
+            sum_row, square_row = sums[topics[i]], squares[topics[i]]
+            for d in range(row.shape[0]):
+                weighted = share * row[d]
+                sum_row[d] += weighted
+                square_row[d] += weighted * row[d]

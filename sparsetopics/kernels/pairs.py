@@ -1,0 +1,157 @@
+"""Numba kernels for moves: evidence of topics, and what merging any two of them would change."""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.kernels.special import digamma, log_gamma
+from sparsetopics.kernels.types import Float32Array, TopicIds
+
+
+@numba.njit(cache=True, nogil=True)
+def word_gamma_sums(
+    counts: FloatArray,  # (n_words, n_topics)
+    word_concentration: float,
+) -> FloatArray:
+    """Σ_v lnΓ(S_kv + η) − lnΓ(η) of each topic, (n_topics,)."""
+    n_words, n_topics = counts.shape
+    sums = np.zeros(n_topics)
+    nothing = log_gamma(word_concentration)
+    for v in range(n_words):
+        for k in range(n_topics):
+            if counts[v, k] != 0.0:
+                sums[k] += log_gamma(counts[v, k] + word_concentration) - nothing
+    return sums
+
+
+@numba.njit(cache=True, nogil=True)
+def word_gamma_changes(
+    counts: FloatArray,  # (n_words, n_topics)
+    counts_after: FloatArray,  # (n_words, n_topics)
+    word_concentration: float,
+) -> FloatArray:
+    """``word_gamma_sums`` after minus before, (n_topics,), at the cost of what differs."""
+    n_words, n_topics = counts.shape
+    changes = np.zeros(n_topics)
+    for v in range(n_words):
+        for k in range(n_topics):
+            before, after = counts[v, k], counts_after[v, k]
+            if before != after:
+                changes[k] += log_gamma(after + word_concentration)
+                changes[k] -= log_gamma(before + word_concentration)
+    return changes
+
+
+@numba.njit(cache=True, nogil=True)
+def word_pair_gains(
+    topic_counts: FloatArray,  # (n_topics, n_words)
+    pairs: IntArray,  # (n_pairs, 2)
+    word_concentration: float,
+) -> FloatArray:
+    """log M(S_a + S_b) − log M(S_a) − log M(S_b) of each pair, (n_pairs,).
+
+    A word changes something only where both topics have it.
+    """
+    n_topics, n_words = topic_counts.shape
+    gains = np.zeros(pairs.shape[0])
+    alone = np.zeros((n_topics, n_words))
+    totals = np.zeros(n_topics)
+    present = np.empty((n_topics, n_words), np.int32)  # a topic's words first
+    n_present = np.zeros(n_topics, np.int64)
+    nothing = log_gamma(word_concentration)
+    for k in range(n_topics):
+        for v in range(n_words):
+            if topic_counts[k, v] > 0.0:
+                totals[k] += topic_counts[k, v]
+                alone[k, v] = log_gamma(topic_counts[k, v] + word_concentration) - nothing
+                present[k, n_present[k]] = v
+                n_present[k] += 1
+    prior = n_words * word_concentration
+    empty = log_gamma(prior)
+    for p in range(pairs.shape[0]):
+        a, b = pairs[p, 0], pairs[p, 1]
+        gain = log_gamma(totals[a] + prior) + log_gamma(totals[b] + prior)
+        gain -= log_gamma(totals[a] + totals[b] + prior) + empty
+        few, many = (a, b) if n_present[a] < n_present[b] else (b, a)
+        for i in range(n_present[few]):
+            v = present[few, i]
+            if topic_counts[many, v] > 0.0:
+                both = topic_counts[a, v] + topic_counts[b, v]
+                gain += log_gamma(both + word_concentration) - nothing
+                gain -= alone[a, v] + alone[b, v]
+        gains[p] = gain
+    return gains
+
+
+@numba.njit(cache=True, nogil=True)
+def add_assignment_pair_gains(
+    counts: FloatArray,  # (n_pairs,)
+    starts: IntArray,  # (n_pairs + 1,)
+    topics: TopicIds,
+    shares: Float32Array,
+    gains: FloatArray,  # (n_topics, n_topics)  added to, above the diagonal
+) -> None:
+    """What merging a and b changes in −Σ x r log r: only tokens that use both count."""
+    for u in range(starts.shape[0] - 1):
+        for i in range(starts[u], starts[u + 1]):
+            left = np.float64(shares[i])
+            log_left = math.log(left) if starts[u + 1] - starts[u] > 1 else 0.0
+            for j in range(i + 1, starts[u + 1]):
+                right = np.float64(shares[j])
+                both = left + right
+                change = left * log_left + right * math.log(right) - both * math.log(both)
+                a, b = topics[i], topics[j]
+                gains[min(a, b), max(a, b)] += counts[u] * change
+
+
+@numba.njit(cache=True, nogil=True)
+def add_document_pair_gains(
+    doc_starts: IntArray,  # (n_docs + 1,)
+    topics: TopicIds,
+    masses: FloatArray,  # N_dk
+    prior: FloatArray,  # (n_topics,)  α_k
+    gains: FloatArray,  # (n_topics, n_topics)  added to, above the diagonal
+    shared: FloatArray,  # (n_topics, n_topics)  likewise: documents that use both
+) -> None:
+    """lnΓ(θ_a + θ_b) − lnΓ(θ_a) − lnΓ(θ_b) − α_b ψ(θ_a) − α_a ψ(θ_b) of documents that use both.
+
+    The last two take back what ``moves.merge`` counts for all documents that use one of them.
+    """
+    longest = 0
+    for d in range(doc_starts.shape[0] - 1):
+        longest = max(longest, doc_starts[d + 1] - doc_starts[d])
+    log_gammas, digammas = np.zeros(longest), np.zeros(longest)
+    for d in range(doc_starts.shape[0] - 1):
+        lo, hi = doc_starts[d], doc_starts[d + 1]
+        for i in range(lo, hi):
+            value = masses[i] + prior[topics[i]]
+            log_gammas[i - lo], digammas[i - lo] = log_gamma(value), digamma(value)
+        for i in range(lo, hi):
+            a = topics[i]
+            for j in range(i + 1, hi):
+                b = topics[j]
+                both = masses[i] + masses[j] + prior[a] + prior[b]
+                change = log_gamma(both) - log_gammas[i - lo] - log_gammas[j - lo]
+                change -= prior[b] * digammas[i - lo] + prior[a] * digammas[j - lo]
+                gains[min(a, b), max(a, b)] += change
+                shared[min(a, b), max(a, b)] += 1.0
+
+
+@numba.njit(cache=True, nogil=True)
+def add_shared_shares(
+    starts: IntArray,  # (n_pairs + 1,)
+    topics: TopicIds,
+    shares: Float32Array,
+    shared: FloatArray,  # (n_topics, n_topics)  added to, above the diagonal
+) -> None:
+    """Σ √(r_a r_b) of rows that use both."""
+    for u in range(starts.shape[0] - 1):
+        for i in range(starts[u], starts[u + 1]):
+            for j in range(i + 1, starts[u + 1]):
+                a, b = topics[i], topics[j]
+                product = np.float64(shares[i]) * np.float64(shares[j])
+                shared[min(a, b), max(a, b)] += math.sqrt(product)

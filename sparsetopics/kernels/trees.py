@@ -1,0 +1,142 @@
+"""Numba kernels of the kd-tree: dividing items, and sums over the items of a node.
+
+Letters: n item, d and e columns. Products x_d x_e stand packed, d ≤ e, row by row.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.kernels.types import Float32Array, TopicIds
+
+
+@numba.njit(cache=True, nogil=True)
+def divide(
+    values: Float32Array,  # (n_items, n_columns)  rows of the range change places
+    first: int,
+    last: int,
+) -> int:
+    """Put the items below the mean of the widest column first; where the others begin.
+
+    The widest column is that of the largest variance. Returns ``first`` if all items are alike.
+    """
+    n_columns = values.shape[1]
+    sums, squares = np.zeros(n_columns), np.zeros(n_columns)
+    for n in range(first, last):
+        for d in range(n_columns):
+            difference = np.float64(values[n, d]) - np.float64(values[first, d])
+            sums[d] += difference
+            squares[d] += difference * difference
+    sums /= last - first
+    column = np.argmax(squares / (last - first) - sums * sums)
+    mean = np.float64(values[first, column]) + sums[column]
+    low, high = first, last - 1
+    while low <= high:
+        if np.float64(values[low, column]) < mean:
+            low += 1
+            continue
+        for d in range(n_columns):
+            value = values[low, d]
+            values[low, d] = values[high, d]
+            values[high, d] = value
+        high -= 1
+    return first if low == last else low
+
+
+@numba.njit(cache=True, nogil=True)
+def build(
+    values: Float32Array,  # (n_items, n_columns)  rows change places
+    few: int,
+    bounds: IntArray,  # (2 n_items, 2)  overwritten
+    children: IntArray,  # (2 n_items,)  overwritten: the left one, the right one follows it; or -1
+) -> int:
+    """Divide until nodes hold ``few`` items at most; the number of nodes, parents first."""
+    bounds[0, 0], bounds[0, 1] = 0, values.shape[0]
+    n_nodes, node = 1, 0
+    while node < n_nodes:
+        first, last = bounds[node]
+        children[node] = -1
+        if last - first > few:
+            middle = divide(values, first, last)
+            if middle > first:
+                children[node] = n_nodes
+                bounds[n_nodes, 0], bounds[n_nodes, 1] = first, middle
+                bounds[n_nodes + 1, 0], bounds[n_nodes + 1, 1] = middle, last
+                n_nodes += 2
+        node += 1
+    return n_nodes
+
+
+@numba.njit(cache=True, nogil=True)
+def add_sums(
+    values: Float32Array,  # (n_items, n_columns)
+    first: int,
+    last: int,
+    origin: Float32Array,  # (n_columns,)
+    sums: FloatArray,  # (n_columns,)  added to: Σ x − o
+    products: FloatArray,  # (n_columns (n_columns + 1) / 2,) of pairs, or (n_columns,); added to
+) -> None:
+    """Sums over the items ``first`` to ``last``, and over products of their columns."""
+    n_columns = values.shape[1]
+    row = np.empty(n_columns)
+    in_pairs = products.shape[0] > n_columns
+    for n in range(first, last):
+        for d in range(n_columns):
+            row[d] = values[n, d] - origin[d]
+            sums[d] += row[d]
+        if not in_pairs:
+            for d in range(n_columns):
+                products[d] += row[d] * row[d]
+            continue
+        place = 0
+        for d in range(n_columns):
+            value, own = row[d], products[place : place + n_columns - d]
+            for e in range(n_columns - d):
+                own[e] += value * row[d + e]
+            place += n_columns - d
+
+
+@numba.njit(cache=True, nogil=True)
+def sum_nodes(
+    values: Float32Array,  # (n_items, n_columns)
+    bounds: IntArray,  # (n_nodes, 2)
+    children: IntArray,  # (n_nodes,)
+    origin: Float32Array,  # (n_columns,)
+    sums: FloatArray,  # (n_nodes, n_columns)  zeros, added to
+    products: FloatArray,  # (n_nodes, n_products)  zeros, added to
+) -> None:
+    """Leaves from their items, all others from their children."""
+    for node in range(bounds.shape[0] - 1, -1, -1):
+        left = children[node]
+        if left < 0:
+            add_sums(values, bounds[node, 0], bounds[node, 1], origin, sums[node], products[node])
+            continue
+        for d in range(sums.shape[1]):
+            sums[node, d] = sums[left, d] + sums[left + 1, d]
+        for d in range(products.shape[1]):
+            products[node, d] = products[left, d] + products[left + 1, d]
+
+
+@numba.njit(cache=True, nogil=True)
+def share_out(
+    starts: IntArray,  # (n_nodes + 1,)  responsibilities of nodes
+    topics: TopicIds,
+    shares: Float32Array,
+    counts: FloatArray,  # (n_nodes,)  sums of nodes
+    sums: FloatArray,  # (n_nodes, n_columns)
+    products: FloatArray,  # (n_nodes, n_products)
+    topic_counts: FloatArray,  # (n_topics,)  added to, as are the next
+    topic_sums: FloatArray,  # (n_topics, n_columns)
+    topic_products: FloatArray,  # (n_topics, n_products)
+) -> None:
+    """Give topics their shares of what the items of nodes add up to."""
+    for node in range(starts.shape[0] - 1):
+        for entry in range(starts[node], starts[node + 1]):
+            k, share = topics[entry], np.float64(shares[entry])
+            topic_counts[k] += share * counts[node]
+            for d in range(sums.shape[1]):
+                topic_sums[k, d] += share * sums[node, d]
+            for d in range(products.shape[1]):
+                topic_products[k, d] += share * products[node, d]

@@ -1,0 +1,1 @@
+"""What is learned: statistics, weights, likelihoods and the models that they make."""

@@ -1,0 +1,122 @@
+"""Which topics the words of a batch's documents go to, and how moves change that later.
+
+A batch keeps its assignments as they were at its last visit. Moves do not touch them: each phase of
+moves leaves a ``TopicChange``, and a batch takes those it has missed when it is next asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetopics.base.batches import DocumentBatch, IntArray, VectorBatch
+from sparsetopics.base.soundness import check_ids, require
+from sparsetopics.model.document_items import DocumentItems
+from sparsetopics.model.memo import Arrays
+from sparsetopics.model.responsibilities import Responsibilities, pairs_of
+
+_KINDS: Mapping[str, type[Any]] = {  # of batches, by an array that no other has
+    "values": VectorBatch,
+    "item_indptr": DocumentItems,
+    "indptr": DocumentBatch,
+}
+
+
+class Assignments(NamedTuple):
+    """Documents with the responsibilities of their words."""
+
+    documents: Any  # Batch
+    responsibilities: Responsibilities
+
+    def to_arrays(self) -> Arrays:
+        return {**self.documents.to_arrays(), **self.responsibilities._asdict()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Arrays, documents: Any = None) -> Assignments:
+        """``documents`` are given if they are not among the arrays."""
+        if documents is None:
+            documents = _documents_in(arrays)
+        fields = (arrays[name] for name in Responsibilities._fields)
+        return cls(documents, Responsibilities(*fields))
+
+    def check(self, n_topics: int, pending: Sequence[TopicChange], batch_id: int) -> None:
+        """ValueError unless they fit ``n_topics``, and their patches the ``pending`` changes."""
+        indptr = self.documents.indptr
+        self.responsibilities.check(int(indptr[-1]), n_topics)
+        for change in pending:
+            if batch_id in change.patches:
+                change.patches[batch_id].check(indptr, change.n_topics)
+
+    def take(self, documents: IntArray) -> Assignments:
+        """The chosen documents, in that order."""
+        pairs = pairs_of(self.documents.indptr, documents)
+        return Assignments(self.documents.take(documents), self.responsibilities.take(pairs))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Assignments]) -> Assignments:
+        """At least one, one after the other."""
+        batches = [part.documents for part in parts]
+        found = Responsibilities.joined([part.responsibilities for part in parts])
+        return cls(type(batches[0]).joined(batches), found)
+
+    def changed(self, changes: Sequence[TopicChange], batch_id: int) -> Assignments:
+        """As they are after ``changes``, in their order.
+
+        One after the other, because shares that are added are rounded each time.
+        """
+        if not changes:
+            return self
+        found = self.responsibilities
+        for change in changes:
+            if not np.array_equal(change.new_topics, np.arange(change.n_topics)):
+                found = found.renumbered(change.new_topics)
+            patch = change.patches.get(batch_id)
+            if patch is not None:
+                found = overlaid(found, self.documents.indptr, patch)
+        return self._replace(responsibilities=found)
+
+
+def check_documents(arrays: Arrays, n_columns: int) -> None:
+    """ValueError or KeyError unless a file's arrays hold documents as ingest makes them."""
+    _documents_in(arrays).check(n_columns)
+
+
+def _documents_in(arrays: Arrays) -> Any:
+    kinds = [kind for name, kind in _KINDS.items() if name in arrays]
+    require(len(kinds) > 0, "no documents")
+    return kinds[0].from_arrays(arrays)
+
+
+class Patch(NamedTuple):
+    """New responsibilities of some documents of a batch."""
+
+    documents: IntArray  # (n_patched,)  positions in the batch
+    responsibilities: Responsibilities  # of their pairs, document after document
+
+    def check(self, indptr: IntArray, n_topics: int) -> None:
+        """ValueError unless it fits the documents of ``indptr`` and ``n_topics``."""
+        check_ids(self.documents, len(indptr) - 1, "documents of a patch")
+        require(len(np.unique(self.documents)) == len(self.documents), "a patch repeats a document")
+        self.responsibilities.check(len(pairs_of(indptr, self.documents)), n_topics)
+
+
+class TopicChange(NamedTuple):
+    """What a move did: first the new numbers, then the patches, which use them."""
+
+    new_topics: IntArray  # (n_old,)  -1 for topics that are gone
+    patches: Mapping[int, Patch]  # by batch
+    n_topics: int  # afterwards
+
+    def check(self, n_before: int, n_batches: int) -> None:
+        """ValueError unless it fits these sizes; patches need their documents to be checked."""
+        require(self.n_topics > 0, f"{self.n_topics} topics after a move")
+        check_ids(self.new_topics, self.n_topics, "new numbers of topics", lowest=-1)
+        require(len(self.new_topics) == n_before, f"new numbers of {len(self.new_topics)} topics")
+        require(set(self.patches) <= set(range(n_batches)), "patches of missing batches")
+
+
+def overlaid(found: Responsibilities, indptr: IntArray, patch: Patch) -> Responsibilities:
+    """``found`` with the documents of the patch replaced."""
+    return found.overlaid(pairs_of(indptr, patch.documents), patch.responsibilities)

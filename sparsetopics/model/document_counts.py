@@ -1,0 +1,166 @@
+"""What components of a mixture have been given of documents: how many, and their words.
+
+Responsibilities of items are multiples of 2⁻²⁴ (``_item_kernels``), so that of whole word counts
+float64 holds all sums exactly: what goes out of a component leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.soundness import check_like, check_own_fields, require
+from sparsetopics.execution.executors import Executor
+from sparsetopics.kernels import words as word_kernels
+from sparsetopics.kernels.words import Rows, TopicIds
+from sparsetopics.model.document_items import DocumentItems
+from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.word_counts import check_sparse
+
+
+class SparseDocumentCounts(NamedTuple):
+    """Of a batch: sparse rows for the batch's words."""
+
+    counts: FloatArray  # (n_topics,)  documents, Σ r
+    words: Rows  # (n_rows,)  rising word ids
+    starts: IntArray  # (n_rows + 1,)
+    topics: TopicIds  # (n_entries,)  rising within a row
+    values: FloatArray  # (n_entries,)
+
+    def check(self, like: DocumentCounts) -> None:
+        """ValueError unless kernels can safely use a file's arrays with these words and topics."""
+        check_own_fields(self)
+        check_like(self.counts, like.counts, "documents of topics")
+        require(self.counts.min(initial=0.0) >= 0.0, "documents of topics below zero")
+        require(np.isfinite(self.counts).all(), "documents of topics are not finite")
+        check_sparse(self.words, self.starts, self.topics, self.values, like.table.shape)
+
+    @property
+    def word_of_entry(self) -> Rows:
+        return np.repeat(self.words, np.diff(self.starts))
+
+
+class DocumentCounts(NamedTuple):
+    """Of a collection, topic by topic. Those of disjoint sets of documents add."""
+
+    counts: FloatArray  # (n_topics,)  N_k = Σ r
+    table: FloatArray  # (n_words, n_topics)  S_vk = Σ r x
+
+    @classmethod
+    def zeros(cls, n_words: int, n_topics: int) -> DocumentCounts:
+        return cls(np.zeros(n_topics), np.zeros((n_words, n_topics)))
+
+    def check(self, nothing: DocumentCounts) -> None:
+        check_like(self, nothing, "components")
+        require(self.counts.min(initial=0.0) >= 0.0, "documents of topics below zero")
+        require(self.table.min(initial=0.0) >= 0.0, "word counts below zero")
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.counts)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.table)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Documents of each topic, (n_topics,)."""
+        return self.counts
+
+    @property
+    def features(self) -> FloatArray:
+        """What likeness of topics is told by, (n_topics, n_words): roots of word counts."""
+        roots: FloatArray = np.sqrt(self.table.T.astype(np.float32))
+        return roots
+
+    def copy(self) -> DocumentCounts:
+        return DocumentCounts(self.counts.copy(), self.table.copy())
+
+    def zeros_like(self) -> DocumentCounts:
+        return DocumentCounts(np.zeros_like(self.counts), np.zeros_like(self.table))
+
+    def plus(self, other: DocumentCounts) -> DocumentCounts:
+        return DocumentCounts(*map(operator.add, self, other))
+
+    def with_rest(self, start: DocumentCounts, share: float) -> DocumentCounts:
+        return self.plus(start.scaled(share))
+
+    def scaled(self, factor: float) -> DocumentCounts:
+        """As if every document were there ``factor`` times."""
+        return DocumentCounts(factor * self.counts, factor * self.table)
+
+    def take(self, topics: IntArray) -> DocumentCounts:
+        """Those of ``topics``, in that order."""
+        return DocumentCounts(self.counts[topics], self.table.take(topics, axis=1))
+
+    @classmethod
+    def joined(cls, parts: Sequence[DocumentCounts]) -> DocumentCounts:
+        """At least one; the topics of one after those of the other."""
+        counts, tables = zip(*parts, strict=True)
+        return cls(np.concatenate(counts), np.hstack(tables))
+
+    def renumbered(self, new_topics: IntArray, n_topics: int) -> DocumentCounts:
+        """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers add up."""
+        moved = DocumentCounts.zeros(len(self.table), n_topics)
+        kept = np.flatnonzero(new_topics >= 0)
+        np.add.at(moved.counts, new_topics[kept], self.counts[kept])
+        for topic in kept.tolist():
+            moved.table[:, new_topics[topic]] += self.table[:, topic]
+        return moved
+
+    def add(self, batch: SparseDocumentCounts, scale: float = 1.0) -> None:
+        """Put a batch in, ``scale`` times, in place."""
+        np.add(self.counts, scale * batch.counts, out=self.counts)
+        word_kernels.add_sparse_rows(
+            batch.words, batch.starts, batch.topics, batch.values, scale, self.table
+        )
+
+    def take_out(self, batch: SparseDocumentCounts) -> None:
+        """In place; of counts that are not whole rounding leaves none below zero."""
+        self.add(batch, -1.0)
+        for values in self:
+            np.maximum(values, 0.0, out=values)
+
+    def sum_batch(
+        self, batch: DocumentItems, found: Responsibilities, executor: Executor
+    ) -> SparseDocumentCounts:
+        """Those of a batch, for as many words and topics."""
+        documents, (n_words, n_topics) = batch.values, self.table.shape
+        rows = sparse.csr_array(
+            (documents.word_counts.astype(np.float64), documents.word_ids, documents.indptr),
+            shape=(documents.n_docs, n_words),
+        )
+        shares = sparse.csr_array(
+            (found.shares.astype(np.float64), found.topics.astype(np.int64), found.starts),
+            shape=(documents.n_docs, n_topics),
+        )
+        sums = (rows.T.tocsr() @ shares).sorted_indices()
+        words = np.flatnonzero(np.diff(sums.indptr))
+        return SparseDocumentCounts(
+            np.bincount(found.topics, found.shares, minlength=n_topics).astype(np.float64),
+            words.astype(np.uint32),
+            np.append(sums.indptr[words], sums.indptr[-1]).astype(np.int64),
+            sums.indices.astype(np.uint32),
+            sums.data,
+        )
+
+    def sum_items(
+        self, values: DocumentBatch, found: Responsibilities, executor: Executor
+    ) -> DocumentCounts:
+        """Those of ``values`` with a row of ``found`` for each document."""
+        counts = self.zeros_like()
+        counts.add(self.sum_batch(DocumentItems(values), found, executor))
+        return counts
+
+    def restored(self, arrays: Mapping[str, Any]) -> SparseDocumentCounts:
+        """A batch's counts from its arrays by name."""
+        return SparseDocumentCounts(**arrays)
+
+    def check_batch(self, arrays: Mapping[str, Any]) -> None:
+        self.restored(arrays).check(self)

@@ -1,0 +1,90 @@
+"""Documents as items of a mixture: each is one, however many words it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetopics.base.batches import BatchSource, DocumentBatch, FloatArray, IntArray
+
+PREFIX = "item_"  # before the names of the documents' arrays
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentItems:
+    """A batch of documents that have a row of responsibilities each, not one for each word."""
+
+    values: DocumentBatch
+
+    @property
+    def n_docs(self) -> int:
+        return self.values.n_docs
+
+    @property
+    def indptr(self) -> IntArray:
+        return np.arange(self.n_docs + 1)
+
+    @property
+    def weights(self) -> FloatArray:
+        return np.ones(self.n_docs)
+
+    def scorer(self, likelihood: Any, components: Any) -> Any:
+        """Of single documents, a ``Scorer``."""
+        return likelihood.prepare(components)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        return {PREFIX + name: array for name, array in self.values.to_arrays().items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> DocumentItems:
+        """The inverse; other arrays may be among them."""
+        names = ("indptr", "word_ids", "word_counts")
+        return cls(DocumentBatch.from_arrays({name: arrays[PREFIX + name] for name in names}))
+
+    def check(self, n_columns: int) -> None:
+        """ValueError unless a file's arrays are what ingest writes, with so many words."""
+        self.values.check(n_columns)
+
+    def take(self, items: NDArray[Any]) -> DocumentItems:
+        """The chosen items, in the given order."""
+        return DocumentItems(self.values.take(items))
+
+    @classmethod
+    def joined(cls, parts: Sequence[DocumentItems]) -> DocumentItems:
+        """At least one, one after the other."""
+        return cls(DocumentBatch.joined([part.values for part in parts]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DocumentItemSource:
+    """The batches of a source of documents, as items; what is told per token stays so."""
+
+    documents: BatchSource
+
+    @property
+    def n_batches(self) -> int:
+        return self.documents.n_batches
+
+    @property
+    def n_docs(self) -> int:
+        return self.documents.n_docs
+
+    @property
+    def n_tokens(self) -> float:
+        return self.documents.n_tokens
+
+    @property
+    def n_columns(self) -> int:
+        """Words."""
+        return self.documents.n_words
+
+    @property
+    def is_resident(self) -> bool:
+        return self.documents.is_resident
+
+    def read(self, batch_id: int) -> DocumentItems:
+        return DocumentItems(self.documents.read(batch_id))

@@ -1,0 +1,64 @@
+"""How much of each topic documents had at their last visit, where a later visit may begin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.soundness import check_own_fields, check_rows, require
+from sparsetopics.kernels import summaries as summary_kernels
+from sparsetopics.kernels.types import Float32Array, TopicIds
+from sparsetopics.model.responsibilities import Responsibilities, joined_rows
+
+
+class DocumentTopics(NamedTuple):
+    """N_dk as sparse rows, in tokens; of a document without entries nothing is known."""
+
+    starts: IntArray  # (n_docs + 1,)
+    topics: TopicIds  # (n_entries,)  each at most once in a document
+    counts: Float32Array  # (n_entries,)  positive
+
+    def check(self, n_topics: int) -> None:
+        """ValueError unless kernels can safely use a file's arrays with ``n_topics`` topics."""
+        check_own_fields(self)
+        check_rows(*self, n_topics, "topics of documents")
+        documents = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        entries = np.sort(documents * n_topics + self.topics)
+        require((entries[1:] != entries[:-1]).all(), "topics of documents name one twice")
+
+    @classmethod
+    def unknown(cls, n_docs: int) -> DocumentTopics:
+        """Of documents that start cold."""
+        starts = np.zeros(n_docs + 1, np.int64)
+        return cls(starts, np.zeros(0, np.uint32), np.zeros(0, np.float32))
+
+    @classmethod
+    def of(
+        cls, indptr: IntArray, word_counts: FloatArray, found: Responsibilities, n_topics: int
+    ) -> DocumentTopics:
+        """What responsibilities of documents' pairs add up to."""
+        starts, topics, counts = summary_kernels.doc_topic_counts(
+            indptr, word_counts, *found, n_topics
+        )
+        return cls(starts, topics, counts.astype(np.float32))
+
+    @classmethod
+    def joined(cls, parts: Sequence[DocumentTopics]) -> DocumentTopics:
+        """One after the other."""
+        return cls(*joined_rows(parts))
+
+    def writable(self) -> DocumentTopics:
+        """Like any arrays, so that kernels are not compiled anew for what came over a wire."""
+        starts, topics, counts = self
+        return DocumentTopics(
+            np.require(starts, requirements="W"),
+            np.require(topics, requirements="W"),
+            np.require(counts, requirements="W"),
+        )
+
+    def rows(self, first: int, last: int) -> DocumentTopics:
+        """Those of consecutive documents, for kernels: all entries stay, none is copied."""
+        return self._replace(starts=self.starts[first : last + 1])

@@ -1,0 +1,61 @@
+"""The local step of mixtures: a batch of items to L-sparse responsibilities, in blocks."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.errors import OptionError
+from sparsetopics.execution.executors import Executor
+from sparsetopics.kernels import items as item_kernels
+from sparsetopics.model.likelihoods.scorers import Scorer
+from sparsetopics.model.responsibilities import Responsibilities
+
+BLOCK_ITEMS = 1024
+LARGEST_SLOTS = 4096  # see ``item_kernels.share_items``
+
+
+class Assigned(NamedTuple):
+    """Items and their topics."""
+
+    responsibilities: Responsibilities  # min(L, K) slots for each item, rising topics
+    entropies: FloatArray  # (n_topics,)  −Σ_n r log r
+    log_totals: FloatArray  # (n_items,)  log Σ exp W over the slots
+
+
+def assign(
+    values: Any,  # rows of numbers (n_items, n_columns), or documents
+    scorer: Scorer,
+    expected_log_weights: FloatArray,  # (n_topics,)
+    sparsity: int,
+    executor: Executor,
+) -> Assigned:
+    """The best responsibilities in ``sparsity`` topics: 1 is hard, K dense (SPARSE16, Alg. 1).
+
+    Never more than a block of the dense weights W_nk = E[log w_k] + E[log p(x_n|φ_k)] is held.
+    """
+    n_items, n_topics = len(values), len(expected_log_weights)
+    n_slots = min(sparsity, n_topics)
+    if n_slots > LARGEST_SLOTS:
+        raise OptionError(
+            "sparsity", found=str(n_slots), wanted=f"at most {LARGEST_SLOTS}",
+            hint="Items seldom need more than a few topics.",
+        )  # fmt: skip
+    topics = np.zeros((n_items, n_slots), np.uint32)  # 0 where weights are NaN
+    shares = np.empty((n_items, n_slots), np.float32)
+    log_totals = np.empty(n_items)
+    log_weights = expected_log_weights.astype(np.float32)
+
+    def assign_block(low: int) -> FloatArray:
+        block, entropies = slice(low, low + BLOCK_ITEMS), np.zeros(n_topics)
+        logs = scorer.log_densities(values[block])
+        logs += log_weights
+        item_kernels.share_items(logs, topics[block], shares[block], log_totals[block], entropies)
+        return entropies
+
+    entropies = sum(executor.map(assign_block, range(0, n_items, BLOCK_ITEMS)), np.zeros(n_topics))
+    starts = np.arange(n_items + 1, dtype=np.int64) * n_slots
+    found = Responsibilities(starts, topics.ravel(), shares.ravel())
+    return Assigned(found, entropies, log_totals)

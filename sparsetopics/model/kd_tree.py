@@ -1,0 +1,137 @@
+"""A kd-tree of items whose nodes know the sums that their items contribute (Moore 1999, VDP06).
+
+A node is divided at the mean of its widest column. The tree is built down to nodes of a few dozen
+items, with their sums; below that, down to single items, nodes are divided when they are asked for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, IntArray, Vectors
+from sparsetopics.base.soundness import check_ids, require
+from sparsetopics.kernels import trees as tree_kernels
+
+FEWEST_ITEMS = 16  # of a node that is divided when the tree is built,
+ITEMS_PER_COLUMN = 2  # or so many: sums of nodes then take no more memory than items
+ROOM = 1.1  # times the nodes that there are, so that sums are seldom copied
+
+
+class NodeSums(NamedTuple):
+    """What the items of some nodes add up to, measured from an origin."""
+
+    counts: FloatArray  # (n_nodes,)
+    sums: FloatArray  # (n_nodes, n_columns)
+    products: FloatArray  # (n_nodes, n_products)  x_d x_e packed, d ≤ e; or x_d² alone
+
+    def take(self, nodes: IntArray) -> NodeSums:
+        return NodeSums(*(values[nodes] for values in self))
+
+    def with_room(self, n_nodes: int) -> NodeSums:
+        """For so many nodes, those that are there first."""
+        roomy = NodeSums(*(np.empty((n_nodes, *values.shape[1:])) for values in self))
+        for mine, theirs in zip(self, roomy, strict=True):
+            theirs[: len(mine)] = mine
+        return roomy
+
+
+class KdTree:
+    """Nodes have numbers; the root is 0, and children come after their parents.
+
+    ``values`` (n_items, n_columns) is taken over: its rows change places. ``origin`` (n_columns,)
+    holds float32 numbers. With ``in_pairs`` nodes sum products of all pairs of columns.
+    """
+
+    def __init__(self, values: Vectors, origin: FloatArray, *, in_pairs: bool) -> None:
+        n_items, n_columns = values.shape
+        self._values, self._origin = values, origin.astype(np.float32)
+        self._n_products = n_columns * (n_columns + 1) // 2 if in_pairs else n_columns
+        few = max(FEWEST_ITEMS, ITEMS_PER_COLUMN * n_columns)
+        bounds, children = np.empty((2 * n_items, 2), np.int64), np.empty(2 * n_items, np.int64)
+        n_nodes = tree_kernels.build(values, few, bounds, children)
+        self._bounds, self._children = bounds[:n_nodes].copy(), children[:n_nodes].copy()
+        self._sums = self._sum(self._bounds, self._children, int(ROOM * n_nodes))
+
+    @property
+    def n_items(self) -> int:
+        return len(self._values)
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes so far."""
+        return len(self._children)
+
+    def sums(self, nodes: IntArray) -> NodeSums:
+        return self._sums.take(nodes)
+
+    def items(self, node: int) -> Vectors:
+        """A view of the node's items, (n_items, n_columns)."""
+        first, last = self._bounds[node]
+        return self._values[first:last]
+
+    def children(self, nodes: IntArray) -> IntArray:
+        """Left children of ``nodes``, the right ones are next; -1 where all items are alike."""
+        undivided = nodes[(self._children[nodes] < 0) & (self._sums.counts[nodes] > 1.0)]
+        if len(undivided):
+            self._divide(undivided)
+        left: IntArray = self._children[nodes]
+        return left
+
+    @property
+    def divided(self) -> IntArray:
+        """The nodes that have children, in the order in which they got them."""
+        nodes = np.flatnonzero(self._children >= 0)
+        return nodes[np.argsort(self._children[nodes], kind="stable")]
+
+    def divide_again(self, nodes: IntArray) -> None:
+        """Divide the nodes that another tree of the same items ``divided``, in the same order.
+
+        The nodes then have the same numbers. Raises ValueError if ``nodes`` are not such a list.
+        """
+        n_built = (self.n_nodes - 1) // 2
+        check_ids(nodes, 2 * self.n_items, "divided nodes")
+        require(np.array_equal(nodes[:n_built], self.divided), "another tree was divided")
+        left = nodes[n_built:]
+        while len(left):
+            there = int(np.argmax(np.append(left >= self.n_nodes, True)))  # children may be next
+            chosen, n_before = left[:there], self.n_nodes
+            is_whole = there > 0 and (self._children[chosen] < 0).all()
+            require(is_whole and len(np.unique(chosen)) == there, "a node was divided twice")
+            self._divide(chosen)
+            require(self.n_nodes == n_before + 2 * there, "a node of items that are alike")
+            left = left[there:]
+
+    def check_outer(self, nodes: IntArray) -> None:
+        """ValueError unless every item is in one of ``nodes``."""
+        check_ids(nodes, self.n_nodes, "outer nodes")
+        first, last = self._bounds[nodes].T
+        n_above = np.zeros(self.n_items + 1, np.int64)
+        np.add.at(n_above, first, 1)
+        np.add.at(n_above, last, -1)
+        require((np.cumsum(n_above[:-1]) == 1).all(), "outer nodes leave items out")
+
+    def _divide(self, nodes: IntArray) -> None:
+        middles = np.array([tree_kernels.divide(self._values, *self._bounds[n]) for n in nodes])
+        first, last = self._bounds[nodes].T
+        made = middles > first
+        bounds = np.stack([first, middles, middles, last], axis=1)[made].reshape(-1, 2)
+        self._children[nodes[made]] = self.n_nodes + 2 * np.arange(made.sum())
+        alone = np.full(len(bounds), -1)
+        n_before, n_after = self.n_nodes, self.n_nodes + len(bounds)
+        if n_after > len(self._sums.counts):
+            self._sums = self._sums.with_room(int(ROOM * n_after))
+        for values, more in zip(self._sums, self._sum(bounds, alone, len(bounds)), strict=True):
+            values[n_before:n_after] = more
+        self._bounds = np.concatenate([self._bounds, bounds])
+        self._children = np.concatenate([self._children, alone])
+
+    def _sum(self, bounds: IntArray, children: IntArray, room: int) -> NodeSums:
+        """Of as many nodes as there are bounds, with room for ``room`` in all."""
+        n_nodes = len(bounds)
+        counts, sums = np.zeros(room), np.zeros((room, self._values.shape[1]))
+        products = np.zeros((room, self._n_products))
+        counts[:n_nodes] = np.diff(bounds, axis=1)[:, 0]
+        tree_kernels.sum_nodes(self._values, bounds, children, self._origin, sums, products)
+        return NodeSums(counts, sums, products)

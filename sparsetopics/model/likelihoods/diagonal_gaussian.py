@@ -1,0 +1,198 @@
+"""Gaussians of uncorrelated columns: λ_kd ~ Gamma(a, b_d), μ_kd ~ N(m_d, 1/(κλ_kd)).
+
+a_k = a + N_k/2, κ_k = κ + N_k and, with x and m_k measured from the prior's mean m,
+m_k = Σ r x / κ_k, b_k = b + ½ (Σ r x² − κ_k m_k²), column by column (Murphy 2007, §3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.special import gammaln, psi
+
+from sparsetopics.base.batches import FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.errors import OptionError
+from sparsetopics.model.array_formats import (
+    COLUMNS,
+    COMPONENTS,
+    MEAN,
+    MEANS,
+    VECTORS,
+    ArrayFormat,
+    StoredAs,
+)
+from sparsetopics.model.likelihoods import priors
+from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.natural_parameters import NaturalParameters
+from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
+from sparsetopics.model.likelihoods.scorers import DiagonalScorer, diagonal_scorer
+from sparsetopics.model.likelihoods.vector_seeds import distant_items, moments_of_each
+from sparsetopics.model.likelihoods.vectors import elbo_items, merge_gains
+from sparsetopics.options.training import TrainingOptions
+
+
+class NormalGammaPosterior(NamedTuple):
+    """q(λ_kd) = Gamma(a_k, b_kd), q(μ_kd|λ_kd) = N(m_kd, 1/(κ_k λ_kd))."""
+
+    shapes: FloatArray  # (n_topics,)  a_k
+    rates: FloatArray  # (n_topics, n_columns)  b_kd
+    means: FloatArray  # (n_topics, n_columns)  m_kd
+    mean_precisions: FloatArray  # (n_topics,)  κ_k
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DiagonalGaussian:
+    """The Normal-Gamma prior; raises ``OptionError`` unless a > 1, all b_d > 0 and κ > 0."""
+
+    shape: float  # a
+    rates: FloatArray  # (n_columns,)  b
+    mean: FloatArray  # (n_columns,)  m, taken as float32 has it
+    mean_precision: float  # κ
+
+    stored = StoredAs(
+        NormalGammaPosterior,
+        {
+            "shapes": ArrayFormat(COMPONENTS),
+            "rates": ArrayFormat(VECTORS),
+            "means": MEANS,
+            "mean_precisions": ArrayFormat(COMPONENTS),
+            "prior_rates": ArrayFormat(COLUMNS),
+            "prior_mean": MEAN,
+        },
+        ("prior_shape", "prior_mean_precision"),
+    )
+
+    def __post_init__(self) -> None:
+        if not self.shape > 1.0:
+            raise OptionError(
+                "shape", found=f"{self.shape:g}", wanted="more than 1",
+                hint="Below, the prior has no expected variance.",
+            )  # fmt: skip
+        if not np.all(self.rates > 0.0):
+            raise OptionError("rates", found=f"{self.rates.min():g}", wanted="positive numbers")
+        priors.check_mean(self.mean, self.mean_precision, self.n_columns)
+
+    @classmethod
+    def from_data(
+        cls,
+        values: Vectors,  # (n_items, n_columns)  a sample
+        scale: float = 1.0,
+        shape: float = 1.5,
+        mean_precision: float = 1e-4,
+    ) -> Self:
+        """Expected variances: ``scale`` times the sample's; m its mean.
+
+        a = 3/2 is the ν = D + 2 of full covariances in one column; κ = 1e-4 leaves means free.
+        """
+        mean = values.mean(axis=0, dtype=np.float64)
+        variances = np.diagonal(priors.spread_of(values, mean, diagonal=True))
+        return cls(shape, (shape - 1.0) * scale * variances, mean, mean_precision)
+
+    @classmethod
+    def for_training(cls, sample: Vectors, source: ItemSource, options: TrainingOptions) -> Self:
+        """That of ``from_data``; ShapeError for vectors that it cannot be made from."""
+        priors.check_sample(sample, source.n_docs)
+        return cls.from_data(sample)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.rates)
+
+    @property
+    def word_concentration(self) -> None:
+        return None
+
+    def zeros(self, n_topics: int) -> Moments:
+        return Moments.zeros_diagonal(n_topics, priors.origin_of(self.mean))
+
+    def posterior(self, moments: Moments) -> NormalGammaPosterior:
+        centred = self._centred_posterior(moments)
+        return centred._replace(means=centred.means + priors.origin_of(self.mean))
+
+    def _centred_posterior(self, moments: Moments) -> NormalGammaPosterior:
+        """With m_k measured from the prior's mean, as moments are."""
+        mean_precisions = self.mean_precision + moments.counts
+        means = moments.sums / mean_precisions[:, None]
+        squares = moments.squares - mean_precisions[:, None] * means**2
+        shapes, rates = self.shape + 0.5 * moments.counts, self.rates + 0.5 * squares
+        if not rates.min(initial=np.inf) > 0.0:
+            raise OptionError(
+                "rates", found="some that are not positive", wanted="positive numbers",
+                hint="Scale columns of very large values.",
+            )  # fmt: skip
+        return NormalGammaPosterior(shapes, rates, means, mean_precisions)
+
+    def components_of(self, posterior: NormalGammaPosterior) -> Moments:
+        shapes, rates, means, mean_precisions = posterior
+        origin = priors.origin_of(self.mean)
+        means = means - origin
+        squares = 2.0 * (rates - self.rates) + mean_precisions[:, None] * means**2
+        sums = mean_precisions[:, None] * means
+        return Moments(2.0 * (shapes - self.shape), sums, squares, origin)
+
+    def log_evidence(self, moments: Moments) -> FloatArray:
+        """log M(s_k), (n_topics,), a sum over columns.
+
+        Each is −N/2 log 2π + ½ log(κ/κ_k) + lnΓ(a_k) − lnΓ(a) + a log b_d − a_k log b_kd.
+        """
+        shapes, rates, _, mean_precisions = self._centred_posterior(moments)
+        alike = 0.5 * np.log(self.mean_precision / mean_precisions)
+        alike += gammaln(shapes) - gammaln(self.shape) - 0.5 * LOG_TWO_PI * moments.counts
+        logs = self.shape * np.log(self.rates) - shapes[:, None] * np.log(rates)
+        evidence: FloatArray = self.n_columns * alike + logs.sum(axis=1)
+        return evidence
+
+    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
+        posterior = self._centred_posterior(posterior_moments)
+        shapes, rates, means, _ = posterior
+        scatter = moments.squares - 2.0 * means * moments.sums
+        scatter += moments.counts[:, None] * means**2
+        distances = (shapes[:, None] / rates * scatter).sum(axis=1)
+        expected: FloatArray = moments.counts * self._constants(posterior) - 0.5 * distances
+        return expected
+
+    def elbo(self, components: Moments, posterior: Moments) -> float:
+        return elbo_items(self, components, posterior)
+
+    def expected_log_evidence(self, batch: Moments, posterior: Moments) -> float:
+        return float(self.expected_log_likelihood(batch, posterior).sum())
+
+    def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
+        return merge_gains(self, components, pairs)
+
+    def distant_seeds(self, values: Vectors, n_seeds: int, rng: np.random.Generator) -> IntArray:
+        return distant_items(values, self, n_seeds, rng)
+
+    def alone(self, values: Vectors, seeds: IntArray) -> Moments:
+        return moments_of_each(values[seeds], self)
+
+    def learned(self, components: Moments) -> Self:
+        """The prior as it is: it is not learned."""
+        return self
+
+    def prepare(self, moments: Moments) -> DiagonalScorer:
+        posterior = self._centred_posterior(moments)
+        precisions = posterior.shapes[:, None] / posterior.rates
+        constants = self._constants(posterior)
+        return diagonal_scorer(priors.origin_of(self.mean), posterior.means, precisions, constants)
+
+    def natural_parameters(self, moments: Moments) -> NaturalParameters:
+        posterior = self._centred_posterior(moments)
+        precisions = posterior.shapes[:, None] / posterior.rates
+        linear = precisions * posterior.means
+        constants = self._constants(posterior) - 0.5 * (linear * posterior.means).sum(axis=1)
+        return NaturalParameters(linear, -0.5 * precisions, constants)
+
+    def _constants(self, posterior: NormalGammaPosterior) -> FloatArray:
+        """½ Σ_d (E[log λ_kd] − 1/κ_k − log 2π), (n_topics,)."""
+        shapes, rates, _, mean_precisions = posterior
+        alike = psi(shapes) - 1.0 / mean_precisions - LOG_TWO_PI
+        constants: FloatArray = 0.5 * (self.n_columns * alike - np.log(rates).sum(axis=1))
+        return constants
+
+    def point_estimates(self, posterior: NormalGammaPosterior) -> Normals:
+        """m_k and E[1/λ_kd] = b_kd / (a_k − 1)."""
+        shapes, rates, means, _ = posterior
+        return Normals(means, rates / (shapes - 1.0)[:, None])

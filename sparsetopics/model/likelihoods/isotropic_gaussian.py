@@ -1,0 +1,193 @@
+"""Spheres of one known width: x ~ N(μ_k, σ²I), μ_k ~ N(m, σ²/λ I), as Lim (2020) has them.
+
+q(μ_k) = N(m_k, σ²/κ_k I) with κ_k = λ + N_k and, from the prior's mean m, m_k = Σ r x / κ_k. The
+same means serve as points, ``at_modes``: then they are the most probable ones, their own variance
+does not count, and bounds become log joint densities, the prior's measured from its peak so that an
+empty component adds exactly zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.errors import OptionError
+from sparsetopics.model.array_formats import COMPONENTS, MEAN, MEANS, ArrayFormat, StoredAs
+from sparsetopics.model.likelihoods import priors
+from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.natural_parameters import NaturalParameters
+from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
+from sparsetopics.model.likelihoods.scorers import SphereScorer
+from sparsetopics.model.likelihoods.vector_seeds import distant_items, moments_of_each
+from sparsetopics.model.likelihoods.vectors import elbo_items, merge_gains
+from sparsetopics.options.training import TrainingOptions
+
+SPREAD_ITEMS = 2_000  # about as many tell the default variance
+
+
+class NormalPosterior(NamedTuple):
+    """q(μ_k) = N(m_k, σ²/κ_k I)."""
+
+    means: FloatArray  # (n_topics, n_columns)  m_k
+    mean_precisions: FloatArray  # (n_topics,)  κ_k
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IsotropicGaussian:
+    """The prior of means; raises ``OptionError`` unless σ² and λ are positive."""
+
+    variance: float  # σ²
+    mean: FloatArray  # (n_columns,)  m, taken as float32 has it
+    mean_precision: float  # λ, in items
+    at_modes: bool = False  # means are points
+
+    stored = StoredAs(
+        NormalPosterior,
+        {"means": MEANS, "mean_precisions": ArrayFormat(COMPONENTS), "prior_mean": MEAN},
+        ("prior_variance", "prior_mean_precision"),
+    )
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.variance < np.inf:
+            raise OptionError(
+                "variance", found=f"{self.variance:g}", wanted="a positive number",
+                hint="If it was made from the data, they are all alike, or too large.",
+            )  # fmt: skip
+        priors.check_mean(self.mean, self.mean_precision, self.n_columns)
+
+    @classmethod
+    def from_data(
+        cls,
+        values: Vectors,  # (n_items, n_columns)  a sample
+        variance: float | None = None,
+        mean_precision: float = 1e-4,
+        at_modes: bool = False,
+    ) -> Self:
+        """m is the sample's mean; λ = 1e-4 leaves means free.
+
+        σ² is the mean variance of columns by default; of points the ``effective_variance``.
+        """
+        mean = values.mean(axis=0, dtype=np.float64)
+        if variance is None and at_modes:
+            variance = effective_variance(values, mean)
+        elif variance is None:
+            variance = float(values.var(axis=0, dtype=np.float64).mean())
+        return cls(variance, mean, mean_precision, at_modes)
+
+    @classmethod
+    def for_training(cls, sample: Vectors, source: ItemSource, options: TrainingOptions) -> Self:
+        """That of ``from_data``; few items and constant columns will do."""
+        return cls.from_data(sample, options.variance, at_modes=options.at_modes)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.mean)
+
+    @property
+    def word_concentration(self) -> None:
+        return None
+
+    def zeros(self, n_topics: int) -> Moments:
+        return Moments.zeros_diagonal(n_topics, priors.origin_of(self.mean))
+
+    def posterior(self, moments: Moments) -> NormalPosterior:
+        centred = self._centred_posterior(moments)
+        return centred._replace(means=centred.means + priors.origin_of(self.mean))
+
+    def _centred_posterior(self, moments: Moments) -> NormalPosterior:
+        """With m_k measured from the prior's mean, as moments are."""
+        mean_precisions = self.mean_precision + moments.counts
+        return NormalPosterior(moments.sums / mean_precisions[:, None], mean_precisions)
+
+    def components_of(self, posterior: NormalPosterior) -> Moments:
+        """Squares are left out: the posterior does not depend on them, and cannot tell them."""
+        means, mean_precisions = posterior
+        origin = priors.origin_of(self.mean)
+        sums = mean_precisions[:, None] * (means - origin)
+        return Moments(mean_precisions - self.mean_precision, sums, np.zeros_like(sums), origin)
+
+    def log_evidence(self, moments: Moments) -> FloatArray:
+        """log M(s_k), (n_topics,): −N D/2 log 2πσ² + D/2 log(λ/κ_k) − (Σ r x² − κ_k m_k²)/2σ².
+
+        ``at_modes`` without the second term: the log joint density of items and mean.
+        """
+        means, mean_precisions = self._centred_posterior(moments)
+        distances = moments.squares.sum(axis=1) - mean_precisions * (means**2).sum(axis=1)
+        evidence: FloatArray = moments.counts * self._normaliser - 0.5 * distances / self.variance
+        if not self.at_modes:
+            evidence += 0.5 * self.n_columns * np.log(self.mean_precision / mean_precisions)
+        return evidence
+
+    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
+        posterior = self._centred_posterior(posterior_moments)
+        scatter = moments.squares - 2.0 * posterior.means * moments.sums
+        scatter += moments.counts[:, None] * posterior.means**2
+        distances = 0.5 * scatter.sum(axis=1) / self.variance
+        expected: FloatArray = moments.counts * self._constants(posterior) - distances
+        return expected
+
+    def elbo(self, components: Moments, posterior: Moments) -> float:
+        return elbo_items(self, components, posterior)
+
+    def expected_log_evidence(self, batch: Moments, posterior: Moments) -> float:
+        return float(self.expected_log_likelihood(batch, posterior).sum())
+
+    def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
+        return merge_gains(self, components, pairs)
+
+    def distant_seeds(self, values: Vectors, n_seeds: int, rng: np.random.Generator) -> IntArray:
+        return distant_items(values, self, n_seeds, rng)
+
+    def alone(self, values: Vectors, seeds: IntArray) -> Moments:
+        return moments_of_each(values[seeds], self)
+
+    def learned(self, components: Moments) -> Self:
+        """The prior as it is: it is not learned."""
+        return self
+
+    def prepare(self, moments: Moments) -> SphereScorer:
+        posterior = self._centred_posterior(moments)
+        constants = self._constants(posterior)
+        return SphereScorer.of(
+            priors.origin_of(self.mean), posterior.means, self.variance, constants
+        )
+
+    def natural_parameters(self, moments: Moments) -> NaturalParameters:
+        posterior = self._centred_posterior(moments)
+        linear = posterior.means / self.variance
+        constants = self._constants(posterior) - 0.5 * (linear * posterior.means).sum(axis=1)
+        return NaturalParameters(linear, np.full_like(linear, -0.5 / self.variance), constants)
+
+    @property
+    def _normaliser(self) -> float:
+        return -0.5 * self.n_columns * (LOG_TWO_PI + float(np.log(self.variance)))
+
+    def _constants(self, posterior: NormalPosterior) -> FloatArray:
+        """−D/2 (log 2πσ² + 1/κ_k), (n_topics,); of points without 1/κ_k."""
+        if self.at_modes:
+            return np.full(len(posterior.means), self._normaliser)
+        constants: FloatArray = self._normaliser - 0.5 * self.n_columns / posterior.mean_precisions
+        return constants
+
+    def point_estimates(self, posterior: NormalPosterior) -> Normals:
+        """m_k and σ² in every column."""
+        return Normals(posterior.means, np.full(posterior.means.shape, self.variance))
+
+
+def effective_variance(values: Vectors, mean: FloatArray) -> float:
+    """tr C² / tr C of a sample's covariance C: the variance of a direction, weighted by itself.
+
+    It is the mean variance of D columns times D / D', where D' = (tr C)² / tr C² is how many
+    independent columns would vary as much. To spheres columns are independent; correlated ones say
+    the same again, and with the plain variance an item's D columns would outweigh by far how many
+    other items are of its kind, which is all that empties points. (The evidence of posteriors takes
+    a component's D means into account, so that to them columns weigh on both sides.)
+    """
+    rows = values[:: max(1, len(values) // SPREAD_ITEMS)].astype(np.float64) - mean
+    wide = len(rows) < rows.shape[1]
+    products = rows @ rows.T if wide else rows.T @ rows  # of the same eigenvalues but zeros
+    trace = float(np.trace(products))
+    return float((products**2).sum()) / trace / len(rows) if trace > 0.0 else 0.0

@@ -1,0 +1,103 @@
+"""What the engine asks of the distribution of data given their topic or component."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, IntArray, ItemSource
+from sparsetopics.model.array_formats import StoredAs
+from sparsetopics.model.likelihoods.scorers import Scorer
+from sparsetopics.model.statistics import Components
+from sparsetopics.options.training import TrainingOptions
+
+Posterior = TypeVar("Posterior")
+
+
+class Likelihood(Protocol):
+    """The prior of a component's parameters; every method leaves the object as it is.
+
+    The posterior is always the conjugate one that follows from the prior and ``Components``, so
+    those stand for it everywhere.
+    """
+
+    @property
+    def word_concentration(self) -> float | None:
+        """η, where data are words."""
+        ...
+
+    @property
+    def n_columns(self) -> int:
+        """Numbers of a vector, or words of the vocabulary."""
+        ...
+
+    def zeros(self, n_topics: int) -> Components:
+        """Components that have been given nothing."""
+        ...
+
+    def log_evidence(self, components: Any) -> FloatArray:
+        """log M(s_k), (n_topics,): what was given to each, its parameters integrated out, nats."""
+        ...
+
+    def elbo(self, components: Any, posterior: Any) -> float:
+        """The data's part of the ELBO in nats, for ``components`` under another ``posterior``."""
+        ...
+
+    def expected_log_evidence(self, batch: Any, posterior: Any) -> float:
+        """Σ_k E[log p(s_k | φ_k)] of a batch's share of the components, in nats."""
+        ...
+
+    def learned(self, components: Any) -> Self:
+        """With the prior's own concentrations at their optimum, where there are such."""
+        ...
+
+
+class Estimates(Protocol):
+    """Components with plain parameters."""
+
+    def scorer(self) -> Scorer:
+        """log p(x | component)."""
+        ...
+
+
+class ItemLikelihood(Likelihood, Protocol[Posterior]):
+    """One of items: vectors, or documents that are of one component each."""
+
+    @property
+    def stored(self) -> StoredAs:
+        """The same for all of the class."""
+        ...
+
+    @classmethod
+    def for_training(cls, sample: Any, source: ItemSource, options: TrainingOptions) -> Self:
+        """The prior that training begins with; ``sample`` has items of the source."""
+        ...
+
+    def prepare(self, components: Any) -> Scorer:
+        """E[log p(x|φ_k)] of items under the posterior of ``components``."""
+        ...
+
+    def merge_gains(self, components: Any, pairs: IntArray) -> FloatArray:
+        """log M(s_a + s_b) − log M(s_a) − log M(s_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
+        ...
+
+    def distant_seeds(self, values: Any, n_seeds: int, rng: np.random.Generator) -> IntArray:
+        """Positions of items far from each other, each once, ``n_seeds`` at most."""
+        ...
+
+    def alone(self, values: Any, seeds: IntArray) -> Any:
+        """Components to start with, each made from one of the items."""
+        ...
+
+    def posterior(self, components: Any) -> Posterior:
+        """What a run folder stores."""
+        ...
+
+    def components_of(self, posterior: Posterior) -> Any:
+        """The inverse of ``posterior``."""
+        ...
+
+    def point_estimates(self, posterior: Posterior) -> Estimates:
+        """Posterior means."""
+        ...

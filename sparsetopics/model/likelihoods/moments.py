@@ -1,0 +1,195 @@
+"""Moments of items: the additive statistics of all Gaussian likelihoods.
+
+Items are float32, sums float64: float32 products would lose the covariance of a cluster whose mean
+is large against its width, and at L slots of K topics a float64 sum costs a few percent of a step.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray, IntArray, VectorBatch, Vectors
+from sparsetopics.base.soundness import check_finite, check_like, check_own_fields, require
+from sparsetopics.execution.executors import Executor
+from sparsetopics.kernels import items as item_kernels
+from sparsetopics.kernels import trees as tree_kernels
+from sparsetopics.model.kd_tree import NodeSums
+from sparsetopics.model.likelihoods.natural_parameters import unpacked
+from sparsetopics.model.node_batches import NodeBatch
+from sparsetopics.model.responsibilities import Responsibilities
+
+BLOCK_ITEMS = 1024  # gathered at once
+ROUNDING = 1e-9  # of squared sums, relative to the largest of all components
+BLOCK_TOPICS = 32  # that one worker takes at a time
+
+
+class Moments(NamedTuple):
+    """Σ_n r_nk t(x_n − origin) of some items, topic by topic. Those of disjoint sets add."""
+
+    counts: FloatArray  # (n_topics,)  N_k = Σ r
+    sums: FloatArray  # (n_topics, n_columns)  Σ r x; (n_topics, 0) where means are known
+    squares: FloatArray  # (n_topics, n_columns, n_columns)  Σ r x xᵀ; or (.., n_columns)  Σ r x²
+    origin: FloatArray  # (n_columns,)  float32 numbers, the same in all that are combined
+
+    @classmethod
+    def zeros_full(cls, n_topics: int, origin: FloatArray, with_sums: bool) -> Moments:
+        """No items, for full covariances."""
+        n_columns = len(origin)
+        sums = np.zeros((n_topics, n_columns if with_sums else 0))
+        squares = np.zeros((n_topics, n_columns, n_columns))
+        return cls(np.zeros(n_topics), sums, squares, origin)
+
+    @classmethod
+    def zeros_diagonal(cls, n_topics: int, origin: FloatArray) -> Moments:
+        """No items, for variances column by column."""
+        sums, squares = np.zeros((2, n_topics, len(origin)))
+        return cls(np.zeros(n_topics), sums, squares, origin)
+
+    def check(self, nothing: Moments) -> None:
+        check_like(self, nothing, "components")
+        require(np.array_equal(self.origin, nothing.origin), "components have another origin")
+        require(self.counts.min(initial=0.0) >= 0.0, "items of components below zero")
+        squares = self.squares
+        if squares.ndim == 3:
+            squares = np.diagonal(squares, axis1=1, axis2=2)
+        require(squares.min(initial=0.0) >= 0.0, "squares below zero")
+        if self.sums.shape[1]:  # or a variance would be negative
+            largest = self.counts[:, None] * squares
+            rounding = ROUNDING * largest.max(initial=1.0)
+            are_moments = (self.sums**2 <= largest + rounding).all()
+            require(are_moments, "sums that are too large for their squares")
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.counts)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.origin)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Items of each topic, (n_topics,)."""
+        return self.counts
+
+    @property
+    def features(self) -> FloatArray:
+        """What likeness of topics is told by: mean second moments, and means; (n_topics, ..)."""
+        sizes = np.maximum(self.counts, 1e-30)[:, None]
+        squares = self.squares.reshape(len(sizes), -1) / sizes
+        return np.hstack([squares, self.sums / sizes])
+
+    def copy(self) -> Moments:
+        return self._with(values.copy() for values in self[:3])
+
+    def zeros_like(self) -> Moments:
+        return self._with(np.zeros_like(values) for values in self[:3])
+
+    def plus(self, other: Moments) -> Moments:
+        return self._with(map(operator.add, self[:3], other[:3]))
+
+    def minus(self, other: Moments) -> Moments:
+        return self._with(map(operator.sub, self[:3], other[:3]))
+
+    def with_rest(self, start: Moments, share: float) -> Moments:
+        return self.plus(start.scaled(share))
+
+    def scaled(self, factor: float) -> Moments:
+        """As if every item were there ``factor`` times."""
+        return self._with(factor * values for values in self[:3])
+
+    def take(self, topics: IntArray) -> Moments:
+        """Those of ``topics``, in that order."""
+        return self._with(values[topics] for values in self[:3])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Moments]) -> Moments:
+        """At least one; the topics of one after those of the other."""
+        arrays = zip(*(part[:3] for part in parts), strict=True)
+        return parts[0]._with(map(np.concatenate, arrays))
+
+    def renumbered(self, new_topics: IntArray, n_topics: int) -> Moments:
+        """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers add up."""
+        return self._with(_renumbered(values, new_topics, n_topics) for values in self[:3])
+
+    def add(self, batch: Moments, scale: float = 1.0) -> None:
+        """Put a batch in, ``scale`` times, in place."""
+        for values, more in zip(self[:3], batch[:3], strict=True):
+            values += scale * more
+
+    def take_out(self, batch: Moments) -> None:
+        """In place, no count below zero. Of ``item_kernels.share_items`` counts are exact."""
+        self.add(batch, -1.0)
+        np.maximum(self.counts, 0.0, out=self.counts)
+
+    def sum_batch(
+        self, batch: VectorBatch | NodeBatch, found: Responsibilities, executor: Executor
+    ) -> Moments:
+        """Those of a batch, for as many topics and from the same origin."""
+        if isinstance(batch, NodeBatch):
+            return self._sum_nodes(batch, found)
+        return self.sum_items(batch.values, found, executor)
+
+    def _sum_nodes(self, batch: NodeBatch, found: Responsibilities) -> Moments:
+        """Each node's sums are shared out as they are: its counts are among them."""
+        shared = NodeSums(*(np.zeros((self.n_topics, *each.shape[1:])) for each in batch.sums))
+        tree_kernels.share_out(*found, *batch.sums, *shared)
+        counts, sums, products = shared
+        squares = products if self.squares.ndim == 2 else unpacked(products, self.n_columns)
+        return self._with((counts, sums[:, : self.sums.shape[1]], squares))
+
+    def sum_items(self, values: Vectors, found: Responsibilities, executor: Executor) -> Moments:
+        """Those of ``values`` (n_items, n_columns) with a row of ``found`` for each item."""
+        moments = self.zeros_like()
+        np.copyto(moments.counts, np.bincount(found.topics, found.shares, minlength=self.n_topics))
+        centred = values - self.origin.astype(np.float32)
+        if self.squares.ndim == 2:
+            item_kernels.add_diagonal_moments(centred, *found, moments.sums, moments.squares)
+            return moments
+        starts, items, roots = item_kernels.group_entries(*found, self.n_topics)
+
+        def add_some(first: int) -> None:
+            buffer = np.empty((BLOCK_ITEMS, self.n_columns))
+            for k in range(first, min(first + BLOCK_TOPICS, self.n_topics)):
+                own = slice(starts[k], starts[k + 1])
+                moments._add_topic(k, centred, items[own], roots[own], buffer)
+
+        executor.map(add_some, range(0, self.n_topics, BLOCK_TOPICS))
+        return moments
+
+    def _add_topic(
+        self, k: int, values: Vectors, items: IntArray, roots: FloatArray, buffer: FloatArray
+    ) -> None:
+        """Items of one topic, scaled by √r, block by block: one product of a matrix with itself."""
+        for low in range(0, len(items), BLOCK_ITEMS):
+            scales = roots[low : low + BLOCK_ITEMS]
+            rows = buffer[: len(scales)]
+            item_kernels.gather_scaled(values, items[low : low + BLOCK_ITEMS], scales, rows)
+            self.squares[k] += rows.T @ rows
+            if self.sums.shape[1]:
+                self.sums[k] += scales @ rows
+
+    def restored(self, arrays: Mapping[str, Any]) -> Moments:
+        """A batch's moments from its arrays by name."""
+        return Moments(**arrays)
+
+    def check_batch(self, arrays: Mapping[str, Any]) -> None:
+        batch = self.restored(arrays)
+        check_own_fields(batch)
+        check_finite(batch, "components")
+        batch.check(self)
+
+    def _with(self, values: Iterable[FloatArray]) -> Moments:
+        counts, sums, squares = values
+        return Moments(counts, sums, squares, self.origin)
+
+
+def _renumbered(values: FloatArray, new_topics: IntArray, n_topics: int) -> FloatArray:
+    moved = np.zeros((n_topics, *values.shape[1:]))
+    kept = new_topics >= 0
+    np.add.at(moved, new_topics[kept], values[kept])
+    return moved

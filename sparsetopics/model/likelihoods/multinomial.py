@@ -1,0 +1,151 @@
+"""Documents of one component each: x_n ~ Multinomial(φ_k), φ_k ~ Dir(η), q(φ_k) = Dir(λ_k).
+
+λ = S + η as for topics, but S_kv = Σ_n r_nk x_nv sums whole documents. The log density of a
+document is Σ_v x_nv E[log φ_kv]: as in the ELBO of topics, the multinomial coefficient, which is
+the same for all components, is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from scipy.special import psi
+
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, ItemSource
+from sparsetopics.inference.document_starts import (
+    background_of,
+    distant_rows,
+    mixed_counts,
+    rows_of,
+)
+from sparsetopics.kernels import items as item_kernels
+from sparsetopics.kernels.types import Float32Array
+from sparsetopics.model.array_formats import N_WORDS, ArrayFormat, StoredAs
+from sparsetopics.model.document_counts import DocumentCounts, SparseDocumentCounts
+from sparsetopics.model.likelihoods import words
+from sparsetopics.options.training import TrainingOptions
+
+# Of a component's start that its document makes. Log densities of whole documents lie far apart:
+# the larger the share, the more documents go to the few components whose seeds have many words.
+SEED_SHARE = 0.01
+
+
+class DirichletPosterior(NamedTuple):
+    """q(φ_k) = Dir(λ_k)."""
+
+    topic_word_posterior: FloatArray  # (n_topics, n_words)  λ
+
+
+class WordScorer(NamedTuple):
+    """Σ_v x_v log weight_vk of documents."""
+
+    log_weights: Float32Array  # (n_words, n_topics)
+
+    def log_densities(self, values: DocumentBatch) -> FloatArray:
+        """(n_docs, n_topics); summed in float64, as documents may have any number of words."""
+        out = np.zeros((len(values), self.log_weights.shape[1]))
+        item_kernels.add_word_logs(
+            values.indptr, values.word_ids, values.word_counts, self.log_weights, out
+        )
+        return out
+
+
+class Categoricals(NamedTuple):
+    """Words with plain probabilities."""
+
+    probabilities: FloatArray  # (n_topics, n_words)  rows add up to one
+
+    def scorer(self) -> WordScorer:
+        """Σ_v x_v log probability_kv."""
+        return WordScorer(np.ascontiguousarray(np.log(self.probabilities).T, np.float32))
+
+
+@dataclass(frozen=True, slots=True)
+class Multinomial:
+    """φ_k ~ Dir(η) over all words of a vocabulary."""
+
+    n_words: int
+    word_concentration: float  # η
+
+    stored = StoredAs(
+        DirichletPosterior,
+        {"topic_word_posterior": ArrayFormat(("n_topics", N_WORDS))},
+        ("prior_word_concentration",),
+    )
+
+    @classmethod
+    def for_training(
+        cls, sample: DocumentBatch, source: ItemSource, options: TrainingOptions
+    ) -> Self:
+        """As the options say, whatever the documents."""
+        return cls(source.n_columns, options.prior.word_concentration)
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_words
+
+    def zeros(self, n_topics: int) -> DocumentCounts:
+        return DocumentCounts.zeros(self.n_words, n_topics)
+
+    def log_evidence(self, components: DocumentCounts) -> FloatArray:
+        return words.evidence_by_topic(components.table, self.word_concentration)
+
+    def elbo(self, components: DocumentCounts, posterior: DocumentCounts) -> float:
+        return words.elbo_words(components.table, posterior.table, self.word_concentration)
+
+    def expected_log_evidence(
+        self, batch: SparseDocumentCounts, posterior: DocumentCounts
+    ) -> float:
+        expected = self._expected_logs(posterior)[batch.word_of_entry, batch.topics]
+        return float(np.dot(batch.values, expected))
+
+    def learned(self, components: DocumentCounts) -> Self:
+        """The prior as it is: it is not learned."""
+        return self
+
+    def merge_gains(self, components: DocumentCounts, pairs: IntArray) -> FloatArray:
+        return words.merge_gains(components.table, pairs, self.word_concentration)
+
+    def prepare(self, components: DocumentCounts) -> WordScorer:
+        return WordScorer(self._expected_logs(components).astype(np.float32))
+
+    def _expected_logs(self, components: DocumentCounts) -> FloatArray:
+        """E[log φ_kv], (n_words, n_topics)."""
+        table, concentration = components.table, self.word_concentration
+        logs = np.full(table.shape, psi(concentration))  # most counts are exactly zero
+        seen = table > 0.0
+        logs[seen] = psi(table[seen] + concentration)
+        logs -= psi(table.sum(axis=0) + self.n_words * concentration)
+        return logs
+
+    def distant_seeds(
+        self, values: DocumentBatch, n_seeds: int, rng: np.random.Generator
+    ) -> IntArray:
+        held = np.flatnonzero(np.diff(values.indptr))  # documents without words are all alike
+        rows = rows_of(values.take(held), self.n_words)
+        found = held[distant_rows(rows, background_of(rows), min(n_seeds, len(held)), rng)]
+        _, first = np.unique(found, return_index=True)
+        return found[np.sort(first)]
+
+    def alone(self, values: DocumentBatch, seeds: IntArray) -> DocumentCounts:
+        """A document each and the background, as large as if all ``values`` were shared out."""
+        rows = rows_of(values, self.n_words)
+        table = mixed_counts(rows[seeds], background_of(rows), SEED_SHARE, values.n_tokens)
+        return DocumentCounts(np.full(len(seeds), len(values) / len(seeds)), table)
+
+    def posterior(self, components: DocumentCounts) -> DirichletPosterior:
+        by_topic = np.ascontiguousarray(components.table.T)
+        return DirichletPosterior(by_topic + self.word_concentration)
+
+    def components_of(self, posterior: DirichletPosterior) -> DocumentCounts:
+        """Of no documents: how many there were the posterior does not tell."""
+        (by_topic,) = posterior
+        table = np.ascontiguousarray(by_topic.T) - self.word_concentration
+        return DocumentCounts(np.zeros(len(by_topic)), table)
+
+    def point_estimates(self, posterior: DirichletPosterior) -> Categoricals:
+        """Posterior means."""
+        (by_topic,) = posterior
+        return Categoricals(by_topic / by_topic.sum(axis=1, keepdims=True))

@@ -1,0 +1,159 @@
+"""Words of a topic: multinomial with a Dirichlet prior (MATH: φ_k ~ Dir(η), q(φ_k) = Dir(λ_k)).
+
+Counts stand word-major, (n_words, n_topics), because a batch touches rows of words. The posterior
+is λ = S + η throughout: after every global update it is at its optimum for the counts S.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, psi
+
+from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.kernels import pairs as pair_kernels
+from sparsetopics.kernels import words as word_kernels
+from sparsetopics.kernels.words import Float32Array
+from sparsetopics.model.hyperparameters import learn_word_concentration
+from sparsetopics.model.word_counts import SparseCounts, WordCounts
+from sparsetopics.options.training import LocalUpdate
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """φ_k ~ Dir(η) over all words of a vocabulary."""
+
+    n_words: int
+    word_concentration: float  # η
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_words
+
+    def zeros(self, n_topics: int) -> WordCounts:
+        return WordCounts.zeros(self.n_words, n_topics)
+
+    def log_evidence(self, components: WordCounts) -> FloatArray:
+        return evidence_by_topic(components.table, self.word_concentration)
+
+    def elbo(self, components: WordCounts, posterior: WordCounts) -> float:
+        return elbo_words(components.table, posterior.table, self.word_concentration)
+
+    def expected_log_evidence(self, batch: SparseCounts, posterior: WordCounts) -> float:
+        return expected_log_evidence(
+            batch, posterior.table, posterior.sizes, self.word_concentration
+        )
+
+    def learned(self, components: WordCounts) -> Words:
+        """With η at its optimum."""
+        learned = learn_word_concentration(self.word_concentration, components.table)
+        return Words(self.n_words, learned)
+
+    def weights(self, rows: FloatArray, sizes: FloatArray, update: LocalUpdate) -> Float32Array:
+        """How well topics explain some words, (n_rows, n_topics), up to a factor for each word.
+
+        ``rows`` (n_rows, n_topics) are the words' counts, ``sizes`` (n_topics,) those of all words.
+        """
+        weigh = collapsed_weights if update == "collapsed" else mean_field_weights
+        return weigh(rows, sizes, self.n_words, self.word_concentration)
+
+
+def mean_field_weights(
+    counts: FloatArray,  # (n_rows, n_topics)
+    topic_counts: FloatArray,  # (n_topics,)  of all words
+    n_words: int,
+    word_concentration: float,
+) -> Float32Array:
+    """exp E[log φ_kv] of some words, each row scaled so that its largest entry is one."""
+    logs = np.full(counts.shape, psi(word_concentration))  # most counts are exactly zero
+    seen = counts > 0.0
+    logs[seen] = psi(counts[seen] + word_concentration)
+    logs -= psi(topic_counts + n_words * word_concentration)
+    logs -= logs.max(axis=1, keepdims=True)
+    weights: Float32Array = np.exp(logs, out=logs).astype(np.float32)
+    return weights
+
+
+def collapsed_weights(
+    counts: FloatArray,  # (n_rows, n_topics)
+    topic_counts: FloatArray,  # (n_topics,)  of all words
+    n_words: int,
+    word_concentration: float,
+) -> Float32Array:
+    """E[φ_kv] of some words (Asuncion et al. 2009)."""
+    weights = np.empty(counts.shape, np.float32)
+    inverse_totals = 1.0 / (topic_counts + n_words * word_concentration)
+    word_kernels.collapsed_weights(counts, inverse_totals, word_concentration, weights)
+    return weights
+
+
+def expected_log_evidence(
+    batch: SparseCounts,
+    counts: FloatArray,  # (n_words, n_topics)  the collection's
+    topic_counts: FloatArray,  # (n_topics,)
+    word_concentration: float,
+) -> float:
+    """Σ_kv S_kv E[log φ_kv] of a batch's counts S under the collection's posterior."""
+    n_words = counts.shape[0]
+    posterior = counts[batch.word_of_entry, batch.topics] + word_concentration
+    totals = psi(topic_counts + n_words * word_concentration)
+    return float(np.dot(batch.values, psi(posterior) - totals[batch.topics]))
+
+
+def elbo_words(
+    counts: FloatArray,  # (n_words, n_topics)  S of the documents
+    posterior_counts: FloatArray,  # (n_words, n_topics)  λ − η
+    word_concentration: float,
+) -> float:
+    """Σ_k [lnB(λ_k) − lnB(η1) + Σ_v (S_kv + η − λ_kv) E[log φ_kv]]."""
+    bound = log_marginal(posterior_counts, word_concentration)
+    if counts is posterior_counts:
+        return bound
+    posterior = posterior_counts + word_concentration
+    expected_logs = psi(posterior) - psi(posterior.sum(axis=0))
+    return bound + float(np.sum((counts - posterior_counts) * expected_logs))
+
+
+def log_marginal(counts: FloatArray, word_concentration: float) -> float:
+    """Σ_k log M(S_k) = Σ_k [lnB(S_k + η) − lnB(η1)]; zero counts contribute nothing."""
+    return float(evidence_by_topic(counts, word_concentration).sum())
+
+
+def evidence_by_topic(counts: FloatArray, word_concentration: float) -> FloatArray:
+    """log M(S_k), (n_topics,): the log probability of a topic's expected counts, φ_k integrated."""
+    sums = gamma_sums(counts, word_concentration)
+    return evidence_of_sums(sums, counts.sum(axis=0), len(counts), word_concentration)
+
+
+def gamma_sums(counts: FloatArray, word_concentration: float) -> FloatArray:
+    """Σ_v lnΓ(S_kv + η) − lnΓ(η), (n_topics,), the part of log M(S_k) that is a sum over words."""
+    sums: FloatArray = pair_kernels.word_gamma_sums(counts, word_concentration)
+    return sums
+
+
+def gamma_sum_changes(
+    counts: FloatArray, counts_after: FloatArray, word_concentration: float
+) -> FloatArray:
+    """``gamma_sums`` after minus before, (n_topics,)."""
+    changes: FloatArray = pair_kernels.word_gamma_changes(counts, counts_after, word_concentration)
+    return changes
+
+
+def evidence_of_sums(
+    sums: FloatArray,  # (n_topics,)  of ``gamma_sums`` over all words
+    topic_counts: FloatArray,  # (n_topics,)
+    n_words: int,
+    word_concentration: float,
+) -> FloatArray:
+    """log M(S_k), (n_topics,)."""
+    prior = n_words * word_concentration
+    evidence: FloatArray = sums - gammaln(topic_counts + prior) + gammaln(prior)
+    return evidence
+
+
+def merge_gains(counts: FloatArray, pairs: IntArray, word_concentration: float) -> FloatArray:
+    """log M(S_a + S_b) − log M(S_a) − log M(S_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
+    by_topic = np.ascontiguousarray(counts.T)
+    gains: FloatArray = pair_kernels.word_pair_gains(by_topic, pairs, word_concentration)
+    return gains

@@ -1,0 +1,172 @@
+"""Where memoized arrays of batches live: in memory up to a budget, then in files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import struct
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetopics.base.errors import RunError
+from sparsetopics.base.npz_arrays import ArchivedArrays
+
+MEMORY_BUDGET = 256 * 2**20  # bytes
+PATTERN = "memo-*.npz"
+_DIRECTORY_BYTES = 4096  # more than the directory of a file of a few arrays takes
+_NAME = re.compile(r"memo-(\d{8,18})\.npz")
+
+Arrays = Mapping[str, NDArray[Any]]
+Check = Callable[[Arrays], None]  # raises ValueError, KeyError or TypeError if unsound
+
+
+class StoredArrays(Protocol):
+    """Arrays of a batch, kept until they are replaced."""
+
+    def load(self, check: Check) -> Arrays:
+        """The arrays; RunError if a file holds what ``check`` refuses."""
+        ...
+
+    def discard(self) -> None: ...
+
+
+class Memo:
+    """Keeps arrays; ``folder`` holds those for which ``budget`` bytes of memory are too few.
+
+    A file is never written again. With ``versioned``, discarded ones stay until ``sweep``: the
+    last checkpoint may name them.
+    """
+
+    def __init__(
+        self, folder: Path, budget: int = MEMORY_BUDGET, *, versioned: bool = False
+    ) -> None:
+        self._folder = folder
+        self._left = budget
+        self._versioned = versioned
+        self._written = max(map(_number, folder.glob(PATTERN)), default=0)
+        self._unsynced: set[Path] = set()
+        self._adopted: set[Path] = set()
+        self._discarded: set[Path] = set()
+
+    def keep(self, arrays: Arrays) -> StoredArrays:
+        size = sum(array.nbytes for array in arrays.values())
+        if size <= self._left:
+            self._left -= size
+            return InMemory(arrays, size, self)
+        self._written += 1
+        path = self._folder / f"memo-{self._written:08d}.npz"
+        with path.open("wb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]  # its last option is no array
+        if self._versioned:
+            self._unsynced.add(path)
+        return OnDisk(path, self, is_own=True)
+
+    def adopt(self, name: str, size: int, digest: str) -> StoredArrays:
+        """Arrays that an earlier process kept in a file; RunError unless it has ``size`` bytes and
+        its directory the ``digest``."""
+        path = self._folder / str(name)
+        if not _NAME.fullmatch(path.name) or path.parent != self._folder:  # or it is removed later
+            raise RunError(str(path), found=f"{name!r}", wanted="a file that the memo has written")
+        found = path.stat().st_size if path.is_file() else None
+        if found != size:
+            text = "no such file" if found is None else f"{found:,} bytes"
+            raise RunError(str(path), found=text, wanted=f"{size:,} bytes")
+        kept = OnDisk(path, self, is_own=False)
+        if kept.stamp()["digest"] != digest:
+            hint = "Restore the state folder as a whole, or train again with --overwrite."
+            raise RunError(
+                str(path), found="other arrays", wanted="those of the checkpoint", hint=hint
+            )
+        self._adopted.add(path)
+        return kept
+
+    def drop_strangers(self) -> None:
+        """Remove files that were neither adopted nor written here: of a lap that was not kept."""
+        for path in set(self._folder.glob(PATTERN)) - self._adopted - self._unsynced:
+            path.unlink()
+
+    def release(self, size: int) -> None:
+        """Take back ``size`` bytes of the budget."""
+        self._left += size
+
+    def remove(self, path: Path) -> None:
+        """A file that is not needed any more, but by the last checkpoint."""
+        if self._versioned:
+            self._discarded.add(path)
+        else:
+            path.unlink(missing_ok=True)
+
+    def sync(self) -> None:
+        """Have the disk hold what a checkpoint is about to name."""
+        for path in self._unsynced - self._discarded:
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+        self._unsynced.clear()
+
+    def sweep(self) -> None:
+        """Remove what was discarded: there is a new checkpoint."""
+        for path in self._discarded:
+            path.unlink(missing_ok=True)
+        self._discarded.clear()
+
+
+def _number(path: Path) -> int:
+    known = _NAME.fullmatch(path.name)
+    return 0 if known is None else int(known[1])
+
+
+@dataclass(frozen=True, slots=True)
+class InMemory:
+    """Arrays as they are."""
+
+    arrays: Arrays
+    size: int
+    memo: Memo
+
+    def load(self, check: Check) -> Arrays:
+        """The arrays, which this process made, or checked when it resumed training."""
+        return self.arrays
+
+    def discard(self) -> None:
+        self.memo.release(self.size)
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """Arrays in a file."""
+
+    path: Path
+    memo: Memo
+    is_own: bool  # written by this process, so no check is needed
+
+    def load(self, check: Check) -> Arrays:
+        try:
+            with zipfile.ZipFile(self.path) as file:
+                arrays = dict(ArchivedArrays(file))
+            if not self.is_own:
+                check(arrays)
+        except (
+            *(OSError, EOFError, ValueError, NotImplementedError, KeyError, TypeError),
+            *(zipfile.BadZipFile, struct.error),
+        ) as error:
+            found = f"damage ({error})"
+            raise RunError(str(self.path), found=found, wanted="what training wrote") from error
+        return arrays
+
+    def stamp(self) -> dict[str, int | str]:
+        """Size of the file, and SHA-256 of its end, which has the checksums of all its arrays."""
+        with self.path.open("rb") as file:
+            n_bytes = file.seek(0, os.SEEK_END)
+            file.seek(max(0, n_bytes - _DIRECTORY_BYTES))
+            digest = hashlib.sha256(file.read()).hexdigest()
+        return {"bytes": n_bytes, "digest": digest}
+
+    def discard(self) -> None:
+        self.memo.remove(self.path)

@@ -1,0 +1,275 @@
+"""Additive summaries: what documents say about the global parameters.
+
+Everything here adds over disjoint sets of documents, so that a learner may put batches in and take
+them out again.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+from scipy.special import gammaln
+
+from sparsetopics.base.batches import Batch, FloatArray, IntArray
+from sparsetopics.base.soundness import check_close, check_like, require
+from sparsetopics.execution.executors import Executor
+from sparsetopics.model.responsibilities import Responsibilities
+
+T = TypeVar("T", bound=tuple[Any, ...])
+ROUNDING = 1e-3  # documents left over by rounding when batches are added and removed
+
+
+class Components(Protocol):
+    """What each topic of a collection, or each component of a mixture, has been given.
+
+    Expected sufficient statistics of a likelihood. What they say of a batch may have another form,
+    a sparse one, which only they themselves read. ``add`` and ``take_out`` change them in place.
+    """
+
+    @property
+    def n_topics(self) -> int: ...
+
+    @property
+    def n_columns(self) -> int:
+        """Words of the vocabulary, or numbers of a vector."""
+        ...
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Tokens or items of each topic, (n_topics,)."""
+        ...
+
+    def copy(self) -> Self: ...
+
+    def zeros_like(self) -> Self: ...
+
+    def scaled(self, factor: float) -> Self: ...
+
+    def plus(self, other: Self) -> Self: ...
+
+    def with_rest(self, start: Self, share: float) -> Any:
+        """These and ``share`` of a start, to fit a batch with; they may share memory with these."""
+        ...
+
+    def add(self, batch: Any, scale: float = 1.0) -> None: ...
+
+    def take_out(self, batch: Any) -> None:
+        """What was put in; rounding leaves no size below zero."""
+        ...
+
+    def sum_batch(self, batch: Any, found: Responsibilities, executor: Executor) -> Any:
+        """What a batch's responsibilities give to as many topics."""
+        ...
+
+    def restored(self, arrays: Mapping[str, Any]) -> Any:
+        """What ``sum_batch`` gave, from its arrays by name."""
+        ...
+
+    def check(self, nothing: Self) -> None:
+        """ValueError for values that no data can give, or a kind that differs from ``nothing``."""
+        ...
+
+    def check_batch(self, arrays: Mapping[str, Any]) -> None:
+        """ValueError unless a file's arrays are valid for ``restored``."""
+        ...
+
+
+class Terms(Protocol):
+    """Sums over documents or items that an allocation's part of the ELBO needs.
+
+    A NamedTuple of numbers and arrays that add up over disjoint batches.
+    """
+
+    @property
+    def n_docs(self) -> float: ...
+
+    @property
+    def n_tokens(self) -> float: ...
+
+    def check(self) -> None:
+        """ValueError for finite values that no data can give."""
+        ...
+
+
+class DocumentTerms(NamedTuple):
+    """Sums over documents that the allocation's part of the ELBO needs (``allocations.documents``).
+
+    θ_dk = N_dk + α_k holds with the α of the time the document was visited; the slack term keeps
+    what that α contributed, so that the sums stay exact when α moves on. The sums of a topic run
+    over the documents in which it is active.
+    """
+
+    n_docs: float
+    n_tokens: float
+    assignment_entropy: FloatArray  # (n_topics,)  −Σ_d Σ_u x r log r
+    active_documents: FloatArray  # (n_topics,)  how many there are
+    summed_digamma: FloatArray  # (n_topics,)  Σ_d ψ(θ_dk)
+    summed_log_gamma: FloatArray  # (n_topics,)  Σ_d lnΓ(θ_dk)
+    frozen_slack: FloatArray  # (n_topics,)  Σ_d (N_dk − θ_dk) ψ(θ_dk)
+    totals: FloatArray  # (3,)  the last three of θ_d = Σ_k θ_dk, over all documents
+
+    @classmethod
+    def zeros(cls, n_topics: int) -> DocumentTerms:
+        a, b, c, d, e = (np.zeros(n_topics) for _ in range(5))
+        return cls(0.0, 0.0, a, b, c, d, e, np.zeros(3))
+
+    def check(self) -> None:
+        active = self.active_documents
+        is_sound = active.min(initial=0.0) >= -ROUNDING and active.max() <= self.n_docs + ROUNDING
+        require(is_sound, "active documents of topics out of range")
+        entropy = self.assignment_entropy
+        require(entropy.min(initial=0.0) >= -ROUNDING * self.n_tokens, "entropy below zero")
+        require(self.n_docs > 0.0 and self.n_tokens >= 0.0, "no documents")
+
+    @property
+    def summed_expected_log_doc_topic(self) -> FloatArray:
+        """Σ_d E[log π_dk], (n_topics,), for topics that count as active in every document."""
+        summed: FloatArray = self.summed_digamma - self.totals[0]
+        return summed
+
+    def with_tail(self) -> DocumentTerms:
+        """One topic more, which no document uses."""
+        return self.renumbered(np.arange(self.n_topics), self.n_topics + 1)
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.active_documents)
+
+    @property
+    def by_topic(self) -> FloatArray:
+        """The sums that belong to a topic, (5, n_topics)."""
+        return np.stack([getattr(self, name) for name in TERMS_BY_TOPIC])
+
+    def with_topics(self, by_topic: FloatArray) -> DocumentTerms:
+        """The same documents with other sums by topic, (5, n_topics)."""
+        return self._replace(**dict(zip(TERMS_BY_TOPIC, by_topic, strict=True)))
+
+    def renumbered(self, new_topics: IntArray, n_topics: int) -> DocumentTerms:
+        """Topic k becomes ``new_topics[k]``, -1 leaves it out; numbers must not meet."""
+        by_topic = np.zeros((len(TERMS_BY_TOPIC), n_topics))
+        kept = new_topics >= 0
+        by_topic[:, new_topics[kept]] = self.by_topic[:, kept]
+        return self.with_topics(by_topic)
+
+
+TERMS_BY_TOPIC = (
+    "assignment_entropy",
+    "active_documents",
+    "summed_digamma",
+    "summed_log_gamma",
+    "frozen_slack",
+)
+
+
+class DocumentLengths(NamedTuple):
+    """How many documents have how many tokens."""
+
+    tokens: FloatArray  # (n_lengths,)  rising
+    n_docs: FloatArray  # (n_lengths,)
+
+    def check(self) -> None:
+        """ValueError unless they are lengths of documents."""
+        require(self.tokens.ndim == 1, "lengths of documents have axes")
+        require(self.tokens.shape == self.n_docs.shape, "lengths of no documents")
+        lowest = min(self.tokens.min(initial=0.0), self.n_docs.min(initial=0.0))
+        require(lowest >= 0.0, "lengths of documents below zero")
+
+    @classmethod
+    def of(cls, batches: Iterable[Batch]) -> DocumentLengths:
+        lengths = [
+            np.bincount(
+                np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr)),
+                batch.weights,
+                minlength=batch.n_docs,
+            )
+            for batch in batches
+        ]
+        tokens, n_docs = np.unique(np.concatenate([np.zeros(0), *lengths]), return_counts=True)
+        return cls(tokens, n_docs.astype(np.float64))
+
+    def plus(self, other: DocumentLengths) -> DocumentLengths:
+        """Those of two disjoint sets of documents."""
+        both = np.concatenate((self.tokens, other.tokens))
+        tokens, place = np.unique(both, return_inverse=True)
+        n_docs = np.bincount(place, np.concatenate((self.n_docs, other.n_docs)))
+        return DocumentLengths(tokens, n_docs.astype(np.float64))
+
+    def log_gamma_sum(self, concentration: float) -> float:
+        """Σ_d lnΓ(N_d + α)."""
+        return float(np.dot(self.n_docs, gammaln(self.tokens + concentration)))
+
+
+class Summary(NamedTuple):
+    """What a learner keeps of a batch."""
+
+    components: Any  # what ``Components.sum_batch`` gives
+    terms: Any  # Terms
+
+
+class Statistics(NamedTuple):
+    """What a learner knows of a collection."""
+
+    components: Any  # Components
+    terms: Any  # Terms
+
+    def check(self, nothing: Statistics, n_docs: float) -> None:
+        """ValueError unless these are sums over so many documents, and ``nothing`` over none."""
+        self.components.check(nothing.components)
+        check_terms(self.terms, nothing.terms)
+        check_close(self.terms.n_docs, float(n_docs), "number of documents")
+
+    @classmethod
+    def sum(cls, summaries: Iterable[Summary], zero: Statistics) -> Statistics:
+        """The sum of ``summaries``, in their order, on top of ``zero``."""
+        components, terms = zero.components.copy(), zero.terms
+        for summary in summaries:
+            components.add(summary.components)
+            terms = added(terms, summary.terms)
+        return cls(components, terms)
+
+    def zeros_like(self) -> Statistics:
+        return Statistics(self.components.zeros_like(), scaled(self.terms, 0.0))
+
+    def copy(self) -> Statistics:
+        """With components that may be changed in place; terms are never changed so."""
+        return Statistics(self.components.copy(), self.terms)
+
+    def exchanged(self, new: Summary, old: Summary | None) -> Statistics:
+        """With ``new`` put in and ``old`` taken out. The components change in place.
+
+        A copy of them for each batch would take longer than the batch where words are many.
+        """
+        terms = added(self.terms, new.terms)
+        if old is not None:
+            self.components.take_out(old.components)
+            terms = subtracted(terms, old.terms)
+        self.components.add(new.components)
+        return Statistics(self.components, terms)
+
+
+def check_terms(terms: Any, nothing: Any) -> None:
+    """ValueError unless they have the kind of ``nothing`` and values that data can give."""
+    require(terms is not None, "no terms")
+    check_like(terms, nothing, "terms")
+    terms.check()
+
+
+def added(left: T, right: T) -> T:
+    return _made_like(left, map(operator.add, left, right))
+
+
+def subtracted(left: T, right: T) -> T:
+    return _made_like(left, map(operator.sub, left, right))
+
+
+def scaled(terms: T, factor: float) -> T:
+    return _made_like(terms, (factor * value for value in terms))
+
+
+def _made_like(terms: T, values: Iterable[Any]) -> T:
+    make: Any = type(terms)._make  # type: ignore[attr-defined]  # of a NamedTuple
+    made: T = make(values)
+    return made

@@ -1,0 +1,191 @@
+"""The hierarchical Dirichlet process by direct assignment: as many topics as documents need.
+
+β_k = u_k Π_{l<k} (1 − u_l) with u_k ~ Beta(1, γ); π_d ~ Dir(αβ_1, …, αβ_K, αβ_{>K}); words use the
+first K topics only, so that bounds of different K compare (HDP15; Bryant & Sudderth 2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.soundness import require
+from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.document_step import fit_documents, sum_terms
+from sparsetopics.inference.local_step import Globals, LocalResult
+from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.document_topics import DocumentTopics
+from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
+from sparsetopics.model.topic_posterior import Sticks
+from sparsetopics.model.weights import documents, sticks
+from sparsetopics.model.weights.pair_gains import PairGains, document_pair_gains
+from sparsetopics.options.training import LocalOptions
+
+CONCENTRATION_RANGE = (1e-3, 1e4)  # of learned α and γ
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HDPAllocation:
+    """Topic weights shared by all documents."""
+
+    sticks: Sticks
+    # Only where α is learned: Σ_d lnΓ(N_d + α) then follows α, while ``DocumentTerms`` keeps it for
+    # the α of the visit. In all documents' terms the sum is the same for any responsibilities.
+    lengths: DocumentLengths | None = None
+
+    @classmethod
+    def even(cls, n_topics: int, n_docs: float, gamma: float, alpha: float) -> HDPAllocation:
+        """All topics, and the tail, of the same weight."""
+        empty = Sticks(np.zeros(0), np.zeros(0), gamma, alpha)
+        weights = np.full(n_topics, 1.0 / (n_topics + 1))
+        return cls(sticks.from_weights(weights, empty, n_docs))
+
+    @property
+    def doc_concentration(self) -> FloatArray:
+        return self.sticks.doc_concentration * self.sticks.global_topic_weights
+
+    def fit(
+        self,
+        batch: DocumentBatch,
+        current: Globals,
+        options: LocalOptions,
+        executor: Executor,
+        former: DocumentTopics | None = None,
+    ) -> LocalResult:
+        return fit_documents(batch, current, options, executor, former)
+
+    def zero_terms(self) -> DocumentTerms:
+        return DocumentTerms.zeros(len(self.doc_concentration))
+
+    def check(self) -> None:
+        means, concentrations, gamma, alpha = self.sticks
+        require(means.ndim == 1 and len(means) > 0, "no sticks")
+        require(concentrations.shape == means.shape, "sticks without concentrations")
+        require(means.min() > 0.0 and means.max() < 1.0, "sticks out of range")
+        lowest = min(concentrations.min(), gamma, alpha)
+        require(lowest > 0.0, "concentrations of sticks that are not positive")
+        if self.lengths is not None:
+            self.lengths.check()
+
+    @property
+    def tail(self) -> float:
+        return float(sticks.concentrations_with_tail(self.sticks)[-1])
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.sticks.means)
+
+    @property
+    def weights(self) -> FloatArray:
+        """E[β_k], (n_topics,)."""
+        return self.sticks.global_topic_weights
+
+    @property
+    def total_concentration(self) -> float:
+        return self.sticks.doc_concentration
+
+    @property
+    def top_concentration(self) -> float:
+        return self.sticks.top_concentration
+
+    def complete(self, terms: DocumentTerms) -> DocumentTerms:
+        """Active topics are enough: elsewhere θ_dk = αE[β_k] follows the weights."""
+        return terms
+
+    @property
+    def reference(self) -> FloatArray:
+        """α_k."""
+        return self.doc_concentration
+
+    def sum_terms(
+        self, assignments: Assignments, reference: FloatArray, executor: Executor
+    ) -> DocumentTerms:
+        """With θ_dk = N_dk + the α_k of ``reference``."""
+        tail = float(self.sticks.doc_concentration - reference.sum())
+        return sum_terms(*assignments, reference, tail, executor)
+
+    def pair_gains(
+        self, batches: Iterable[Assignments], terms: DocumentTerms, reference: FloatArray
+    ) -> PairGains:
+        return document_pair_gains(batches, terms.n_docs, reference)
+
+    def elbo(self, terms: DocumentTerms) -> float:
+        """Σ_k H_k + the documents' Dirichlet part + that of the sticks (``sticks``), in nats.
+
+        The tail is not active in any document.
+        """
+        concentration = sticks.concentrations_with_tail(self.sticks)
+        return float(
+            documents.bound_by_topic(terms.with_tail(), concentration).sum()
+            + self._bound_of_totals(terms)
+            + sticks.elbo_sticks(self.sticks, terms.n_docs)
+        )
+
+    def _bound_of_totals(self, terms: DocumentTerms) -> float:
+        alpha = self.sticks.doc_concentration
+        if self.lengths is None:
+            return documents.bound_of_totals(terms, alpha)
+        return -self.lengths.log_gamma_sum(alpha)
+
+    def updated(self, terms: DocumentTerms) -> HDPAllocation:
+        """The global step: (ρ, ω) at their optimum, warm from where they are."""
+        return HDPAllocation(sticks.optimized(self.sticks, weight_terms(terms)), self.lengths)
+
+    def merged(self, kept: int, absorbed: int) -> HDPAllocation:
+        """Topic ``kept`` takes the weight of ``absorbed``, which goes."""
+        weights = self.weights
+        weights[kept] += weights[absorbed]
+        return self._of(np.delete(weights, absorbed), np.delete(self._concentrations, absorbed))
+
+    def restricted(self, kept: IntArray) -> HDPAllocation:
+        """Some topics only, ``kept`` rising; the weight of the others falls to them."""
+        weights = self.weights[kept]
+        weights *= self.weights.sum() / weights.sum()
+        return self._of(weights, self._concentrations[kept])
+
+    def branched(self, parents: IntArray) -> HDPAllocation:
+        """Children share the weight of their parent, ``parents`` (n_children,) in rising order."""
+        n_siblings = np.bincount(parents)[parents]
+        return self._of(self.weights[parents] / n_siblings, self._concentrations[parents])
+
+    def _of(self, weights: FloatArray, concentrations: FloatArray) -> HDPAllocation:
+        reweighted = sticks.reweighted(weights, concentrations, self.sticks)
+        return HDPAllocation(reweighted, self.lengths)
+
+    @property
+    def _concentrations(self) -> FloatArray:
+        return self.sticks.concentrations
+
+    def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> HDPAllocation:
+        """With γ = K / −Σ_k E[log(1 − u_k)] and α at their optimum, one after the other."""
+        from scipy.optimize import minimize_scalar  # what never optimises need not wait for it
+
+        left = sticks.expected_logs_left(self.sticks)
+        gamma = float(np.clip(-len(left) / left.sum(), *CONCENTRATION_RANGE))
+        shares = sticks.concentrations_with_tail(self.sticks) / self.sticks.doc_concentration
+        with_tail = terms.with_tail()
+        inactive = terms.n_docs - with_tail.active_documents
+
+        def negative(log_alpha: float) -> float:
+            alpha = np.exp(log_alpha)
+            of_documents = np.dot(alpha * shares, with_tail.summed_digamma)
+            of_documents += np.dot(inactive, gammaln(alpha * shares))
+            of_documents -= lengths.log_gamma_sum(alpha)
+            return -float(of_documents + terms.n_docs * len(left) * log_alpha)
+
+        bounds = np.log(CONCENTRATION_RANGE)
+        alpha = float(np.exp(minimize_scalar(negative, bounds=bounds, method="bounded").x))
+        learned = self.sticks._replace(top_concentration=gamma, doc_concentration=alpha)
+        return HDPAllocation(learned, lengths)
+
+    def reordered(self, order: IntArray) -> HDPAllocation:
+        """The same topic weights in another order."""
+        return self._of(self.weights[order], self._concentrations[order])
+
+
+def weight_terms(terms: DocumentTerms) -> sticks.WeightTerms:
+    return sticks.WeightTerms(terms.n_docs, terms.active_documents, terms.summed_digamma)

@@ -1,0 +1,135 @@
+"""Latent Dirichlet allocation: π_d ~ Dir(α_1, …, α_K), a fixed number of topics.
+
+The concentration that users set is the total Σ_k α_k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln
+
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.soundness import require
+from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.document_step import fit_documents, sum_terms
+from sparsetopics.inference.local_step import Globals, LocalResult
+from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.document_topics import DocumentTopics
+from sparsetopics.model.hyperparameters import learn_doc_concentration
+from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
+from sparsetopics.model.weights import documents
+from sparsetopics.model.weights.pair_gains import PairGains, document_pair_gains
+from sparsetopics.options.training import LocalOptions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LDAAllocation:
+    """A symmetric or learned Dirichlet prior over topics."""
+
+    doc_concentration: FloatArray  # (n_topics,)  α_k
+
+    @classmethod
+    def symmetric(cls, n_topics: int, total: float) -> LDAAllocation:
+        return cls(np.full(n_topics, total / n_topics))
+
+    def fit(
+        self,
+        batch: DocumentBatch,
+        current: Globals,
+        options: LocalOptions,
+        executor: Executor,
+        former: DocumentTopics | None = None,
+    ) -> LocalResult:
+        return fit_documents(batch, current, options, executor, former)
+
+    def zero_terms(self) -> DocumentTerms:
+        return DocumentTerms.zeros(len(self.doc_concentration))
+
+    def check(self) -> None:
+        alpha = self.doc_concentration
+        require(alpha.ndim == 1 and len(alpha) > 0, "no concentrations of topics")
+        require(alpha.min() > 0.0, "concentrations of topics that are not positive")
+
+    @property
+    def tail(self) -> float:
+        return 0.0
+
+    @property
+    def total_concentration(self) -> float:
+        return float(self.doc_concentration.sum())
+
+    @property
+    def top_concentration(self) -> None:
+        return None
+
+    def complete(self, terms: DocumentTerms) -> DocumentTerms:
+        """Write down what documents owe to this α, which may be learned later."""
+        return documents.frozen_everywhere(terms, self.doc_concentration)
+
+    def elbo(self, terms: DocumentTerms) -> float:
+        """Σ_k H_k + Σ_d [lnB(θ_d) − lnB(α) + Σ_k (N_dk + α_k − θ_dk) E[log π_dk]].
+
+        A bound for every responsibility, whichever local update made it.
+        """
+        alpha, total = self.doc_concentration, float(self.doc_concentration.sum())
+        log_normalizer = gammaln(alpha).sum() - gammaln(total)
+        by_topic = documents.bound_by_topic(terms, alpha)
+        return float(
+            by_topic.sum() + documents.bound_of_totals(terms, total) - terms.n_docs * log_normalizer
+        )
+
+    def updated(self, terms: DocumentTerms) -> LDAAllocation:
+        """LDA shares no weights between documents: nothing follows from the statistics."""
+        return self
+
+    def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> LDAAllocation:
+        """With α at its optimum for ``terms``."""
+        return LDAAllocation(learn_doc_concentration(self.doc_concentration, terms))
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.doc_concentration)
+
+    @property
+    def weights(self) -> FloatArray:
+        """Share of each topic before any document is seen, (n_topics,)."""
+        weights: FloatArray = self.doc_concentration / self.doc_concentration.sum()
+        return weights
+
+    @property
+    def reference(self) -> FloatArray:
+        """α_k."""
+        return self.doc_concentration
+
+    def sum_terms(
+        self, assignments: Assignments, reference: FloatArray, executor: Executor
+    ) -> DocumentTerms:
+        """With θ_dk = N_dk + the α_k of ``reference``."""
+        terms = sum_terms(*assignments, reference, self.tail, executor)
+        return documents.frozen_everywhere(terms, reference)
+
+    def pair_gains(
+        self, batches: Iterable[Assignments], terms: DocumentTerms, reference: FloatArray
+    ) -> PairGains:
+        return document_pair_gains(batches, terms.n_docs, reference)
+
+    def merged(self, kept: int, absorbed: int) -> LDAAllocation:
+        """One topic less; all have equal parts of the same total, until α is learned again."""
+        return self._even(self.n_topics - 1)
+
+    def restricted(self, kept: IntArray) -> LDAAllocation:
+        """Topics of equal parts, as after a merge."""
+        return self._even(len(kept))
+
+    def branched(self, parents: IntArray) -> LDAAllocation:
+        """Topics of equal parts, as after a merge."""
+        return self._even(len(parents))
+
+    def _even(self, n_topics: int) -> LDAAllocation:
+        return LDAAllocation.symmetric(n_topics, self.total_concentration)
+
+    def reordered(self, order: IntArray) -> LDAAllocation:
+        return LDAAllocation(self.doc_concentration[order])

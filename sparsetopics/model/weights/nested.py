@@ -1,0 +1,110 @@
+"""The Dirichlet process with an infinite variational family: beyond T all is as before the data.
+
+VDP06, section 4: q(v_i) and q(φ_i) are the priors for i > T, and items may belong to any of those.
+So families are nested: what T components reach, T + 1 reach too. All components beyond T are alike,
+
+    E[log w_{T+j}] = Σ_{l≤T} E[log(1 − v_l)] + E_p[log v] + (j − 1) E_p[log(1 − v)],
+
+so an item's responsibilities for them are a geometric series, and they act as a single component,
+the tail, of weight Σ_{l≤T} E[log(1 − v_l)] + E_p[log v] − log(1 − exp E_p[log(1 − v)]): log Σ_j exp
+of the above, in which the entropy within the tail is contained. The tail is the last of the
+components here; its posterior is the prior, whatever items it is given.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import betaln, psi
+
+from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch
+from sparsetopics.base.soundness import require
+from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.item_step import ItemTerms, fit_items
+from sparsetopics.inference.local_step import Globals, LocalResult
+from sparsetopics.model.document_topics import DocumentTopics
+from sparsetopics.model.statistics import DocumentLengths
+from sparsetopics.model.weights.items import ItemAllocation
+from sparsetopics.model.weights.mixtures import DPMixture, check_counts, expected_logs, later
+from sparsetopics.options.training import LocalOptions
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NestedAllocation:
+    """w_k = v_k Π_{l<k} (1 − v_l), v_k ~ Beta(1, γ); v_k for k ≤ T is learned."""
+
+    counts: FloatArray  # (T + 1,)  N_k that q(v) follows from, the tail's last
+    concentration: float  # γ
+
+    @property
+    def n_topics(self) -> int:
+        """T; the tail is not counted."""
+        return len(self.counts) - 1
+
+    def without_tail(self) -> ItemAllocation:
+        """The T components alone; what items the tail has is left out."""
+        return ItemAllocation(DPMixture(self.counts[:-1], self.concentration))
+
+    @property
+    def total_concentration(self) -> None:
+        return None
+
+    @property
+    def top_concentration(self) -> float:
+        return self.concentration
+
+    @property
+    def expected_log_weights(self) -> FloatArray:
+        """E[log w_k] of the components, and the weight of the tail, (T + 1,)."""
+        log_taken, log_left = expected_logs(*self._sticks)
+        before = np.append(0.0, np.cumsum(log_left))
+        weights: FloatArray = before + np.append(log_taken, self._tail_weight)
+        return weights
+
+    def fit(
+        self,
+        batch: ItemBatch,
+        current: Globals,
+        options: LocalOptions,
+        executor: Executor,
+        former: DocumentTopics | None = None,
+    ) -> LocalResult:
+        return fit_items(batch, current, self.expected_log_weights, options, executor)
+
+    def check(self) -> None:
+        check_counts(self.counts[:-1], self.concentration)
+        require(self.counts[-1] >= 0.0, "a tail below zero")
+
+    def zero_terms(self) -> ItemTerms:
+        return ItemTerms.zeros(len(self.counts))
+
+    def elbo(self, terms: ItemTerms) -> float:
+        """Σ_k H_k, the sticks' part for k ≤ T as in ``DPMixture.elbo``, and the tail's weight."""
+        taken, left = self._sticks
+        log_taken, log_left = expected_logs(taken, left)
+        bound = betaln(taken, left) - betaln(1.0, self.concentration)
+        bound += (terms.counts[:-1] + 1.0 - taken) * log_taken
+        bound += (later(terms.counts)[:-1] + self.concentration - left) * log_left
+        of_tail = terms.counts[-1] * self._tail_weight
+        return float(bound.sum() + terms.assignment_entropy.sum() + of_tail)
+
+    def updated(self, terms: ItemTerms) -> NestedAllocation:
+        return replace(self, counts=terms.counts)
+
+    def learned(self, terms: ItemTerms, lengths: DocumentLengths) -> NestedAllocation:
+        """As it is: γ is not learned."""
+        return self
+
+    def reordered(self, order: IntArray) -> NestedAllocation:
+        return replace(self, counts=self.counts[order])
+
+    @property
+    def _sticks(self) -> tuple[FloatArray, FloatArray]:
+        return 1.0 + self.counts[:-1], self.concentration + later(self.counts)[:-1]
+
+    @property
+    def _tail_weight(self) -> float:
+        """E_p[log v] − log(1 − exp E_p[log(1 − v)]); that expectation is −1/γ."""
+        gamma = self.concentration
+        return float(psi(1.0) - psi(1.0 + gamma) - np.log(-np.expm1(-1.0 / gamma)))

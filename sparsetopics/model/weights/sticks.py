@@ -1,0 +1,121 @@
+"""Stick-breaking weights of an HDP: q(u_k) = Beta(ρ_k ω_k, (1 − ρ_k) ω_k), and their global step.
+
+With c_k = αE[β_k] and c_{K+1} = αE[β_{>K}], the terms of the ELBO that contain (ρ, ω) are
+
+    Σ_k { lnB(a_k, b_k) + (1 + D − a_k) E[log u_k] + (γ + D (K + 1 − k) − b_k) E[log(1 − u_k)] }
+    + Σ_{k≤K} [ c_k Σ_{d: k active} ψ(θ_dk) + (D − D_k) lnΓ(c_k) ] + D lnΓ(c_{K+1}),
+
+a_k = ρ_k ω_k, b_k = (1 − ρ_k) ω_k (HDP15, with θ_dk = c_k followed exactly where k is not active:
+see ``documents``; the paper freezes it there, which ties β to its former value). The gradient is
+O(K): ∂c_l/∂ρ_k is c_k/ρ_k for l = k and −c_l/(1 − ρ_k) for l > k, so one reversed cumulative sum
+serves all k.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit, psi
+
+from sparsetopics.base.batches import FloatArray
+from sparsetopics.kernels import sticks as stick_kernels
+from sparsetopics.model.topic_posterior import Sticks
+
+SMALLEST = 1e-8  # distance of a stick mean from 0 and 1
+LOG_CONCENTRATION_RANGE = (-20.0, 60.0)  # a line search may ask for anything
+ITERATIONS = 200
+
+
+class WeightTerms(NamedTuple):
+    """What documents say about the weights of topics."""
+
+    n_docs: float
+    active_documents: FloatArray  # (n_topics,)  D_k
+    summed_digamma: FloatArray  # (n_topics,)  Σ_{d: k active} ψ(θ_dk)
+
+
+def from_weights(weights: FloatArray, like: Sticks, n_docs: float) -> Sticks:
+    """Sticks with E[β] = ``weights`` (n_topics,), which add up to less than one.
+
+    Concentrations are those the optimum would have without the documents' linear terms.
+    """
+    after = np.arange(len(weights), 0.0, -1.0)
+    concentrations: FloatArray = 1.0 + like.top_concentration + n_docs * (1.0 + after)
+    return reweighted(weights, concentrations, like)
+
+
+def reweighted(weights: FloatArray, concentrations: FloatArray, like: Sticks) -> Sticks:
+    """Sticks with E[β] = ``weights`` and given ω, (n_topics,) each; the weights leave a tail."""
+    left = 1.0 - np.concatenate(([0.0], np.cumsum(weights[:-1])))
+    means = np.clip(weights / np.maximum(left, SMALLEST), SMALLEST, 1.0 - SMALLEST)
+    return like._replace(means=means, concentrations=concentrations)
+
+
+def expected_logs_left(sticks: Sticks) -> FloatArray:
+    """E[log(1 − u_k)], (n_topics,)."""
+    total = psi(sticks.concentrations)
+    left: FloatArray = psi((1.0 - sticks.means) * sticks.concentrations) - total
+    return left
+
+
+def elbo_sticks(sticks: Sticks, n_docs: float) -> float:
+    """E[log p(u)] − E[log q(u)] + D (K log α + Σ_{k≤K+1} E[log β_k]).
+
+    The last part bounds Σ_d [lnΓ(α) − Σ_k lnΓ(αβ_k)] from below for every α > 0: lnΓ(x) =
+    lnΓ(1 + x) − log x, and lnΓ(1 + x), convex and zero at 0, is superadditive.
+    """
+    n_topics = len(sticks.means)
+    gamma, alpha = sticks.top_concentration, sticks.doc_concentration
+    of_sticks = stick_kernels.stick_terms(
+        sticks.means, sticks.concentrations, n_docs, gamma, np.empty(n_topics), np.empty(n_topics)
+    )
+    return float(of_sticks + n_topics * (np.log(gamma) + n_docs * np.log(alpha)))
+
+
+def concentrations_with_tail(sticks: Sticks) -> FloatArray:
+    """αE[β_1], …, αE[β_K], αE[β_{>K}], (n_topics + 1,)."""
+    left = np.concatenate(([1.0], np.cumprod(1.0 - sticks.means)))
+    return sticks.doc_concentration * np.append(sticks.means, 1.0) * left
+
+
+def objective(sticks: Sticks, terms: WeightTerms) -> tuple[float, FloatArray, FloatArray]:
+    """The terms above in nats, up to a constant, and their gradients by ρ and ω, (n_topics,)."""
+    by_mean, by_concentration = np.empty_like(sticks.means), np.empty_like(sticks.means)
+    value = stick_kernels.stick_terms(
+        sticks.means, sticks.concentrations, terms.n_docs, sticks.top_concentration,
+        by_mean, by_concentration,
+    )  # fmt: skip
+    value += stick_kernels.add_weight_terms(
+        sticks.means, terms.n_docs, sticks.doc_concentration,
+        terms.active_documents, terms.summed_digamma, by_mean,
+    )  # fmt: skip
+    return value, by_mean, by_concentration
+
+
+def optimized(start: Sticks, terms: WeightTerms) -> Sticks:
+    """(ρ, ω) at a maximum of ``objective`` by L-BFGS from ``start``; never worse than it."""
+    from scipy.optimize import minimize  # what never optimises need not wait for it
+
+    n_topics = len(start.means)
+    scale = 1.0 / max(terms.n_docs, 1.0)
+
+    def unpack(x: FloatArray) -> Sticks:
+        rho = np.clip(expit(x[:n_topics]), SMALLEST, 1.0 - SMALLEST)
+        concentrations = np.exp(np.clip(x[n_topics:], *LOG_CONCENTRATION_RANGE))
+        return start._replace(means=rho, concentrations=concentrations)
+
+    def negative(x: FloatArray) -> tuple[float, FloatArray]:
+        sticks = unpack(x)
+        value, by_rho, by_omega = objective(sticks, terms)
+        by_logit = by_rho * sticks.means * (1.0 - sticks.means)
+        by_log = by_omega * sticks.concentrations
+        return -scale * value, -scale * np.concatenate((by_logit, by_log))
+
+    x = np.concatenate((logit(start.means), np.log(start.concentrations)))
+    found = minimize(
+        negative, x, jac=True, method="L-BFGS-B",
+        options={"maxiter": ITERATIONS, "ftol": 1e-9, "gtol": 1e-8},
+    )  # fmt: skip
+    best = unpack(found.x)
+    return best if objective(best, terms)[0] > objective(start, terms)[0] else start

@@ -1,0 +1,1 @@
+"""What a user may choose, and what there is to choose from."""

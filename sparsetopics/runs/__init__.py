@@ -1,0 +1,1 @@
+"""Training on disk: plans, checkpoints, and the folder of a run."""

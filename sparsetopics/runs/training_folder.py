@@ -1,0 +1,291 @@
+"""A run folder during training, with everything that a later process needs to resume.
+
+    run/state/plan.json        the options of the run, and whether it is finished
+    run/state/checkpoint.npz   training after its last kept lap (``checkpoints``)
+    run/state/memo/            arrays of batches that the checkpoint names; never written twice
+    run/state/globals/         parameters that workers of a cluster read, a folder for each round
+    run/state/trace.jsonl      the laps so far, for people to look at; nothing reads it back
+    run/state/new/, lock, ...  a workspace (``transactions``), from which the finished run is
+                               moved into place
+
+Every file is written aside, synced and renamed. Whenever a process is killed, the last checkpoint
+is whole, and so are the files that it names. A new run folder appears with its plan, so that it can
+always be resumed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from sparsetopics.base.errors import ClusterError, OutputError, RunError
+from sparsetopics.base.outputs import output_folder, refuse_inputs, written
+from sparsetopics.base.own_folders import RUN, is_sparsetopics_json
+from sparsetopics.base.sealed_files import read_sealed, write_sealed
+from sparsetopics.base.staging import put_in_place, refused, refusing, stranger_in
+from sparsetopics.base.transactions import STATE_FOLDER, Workspace
+from sparsetopics.runs.run_files import (
+    CONFIG_FILE,
+    PLAN_FILE,
+    PLAN_VERSION,
+    RUN_FILES,
+    SETTINGS_FILE,
+    STATE_DAMAGE,
+    TRACE_FILE,
+    read_settings,
+)
+
+CHECKPOINT_FILE = "checkpoint.npz"
+_MEMO = "memo"
+
+
+class TrainingFolder:
+    """The state of a run that this process trains."""
+
+    def __init__(self, run: Path, lap: int) -> None:
+        self.run = run
+        self.lap = lap  # the last that is kept
+        self.is_published = False
+        self._state = run / STATE_FOLDER
+        self._has_told = False
+
+    @property
+    def memo(self) -> Path:
+        return self._state / _MEMO
+
+    @property
+    def globals(self) -> Path:
+        return self._state / "globals"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self._state / CHECKPOINT_FILE
+
+    def write_plan(self, plan: Mapping[str, Any]) -> None:
+        """``plan`` is JSON."""
+        self._replace(PLAN_FILE, lambda path: write_sealed(path, plan, indent=2))
+
+    def keep(self, lap: int, write: Callable[[Path], None]) -> None:
+        """Have ``write`` make the checkpoint of ``lap``; the former one goes."""
+        self._replace(CHECKPOINT_FILE, write)
+        self.lap = lap
+
+    def tell(self, trace: Sequence[Mapping[str, Any]]) -> None:
+        """Show the last lap of ``trace``; the first time all, as former laps may be made again."""
+        new = trace[-1:] if self._has_told else trace
+        with (self._state / TRACE_FILE).open("a" if self._has_told else "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(dict(entry)) + "\n" for entry in new)
+        self._has_told = True
+
+    def _replace(self, name: str, write: Callable[[Path], object]) -> None:
+        scratch = self._state / f"{name}.part"
+        write(scratch)
+        put_in_place(scratch, self._state / name)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace from which the finished run is moved into place."""
+        return Workspace.inside(self.run, STATE_FOLDER)
+
+    def publish(self, write: Callable[[Path], None]) -> None:
+        """Have ``write`` make the files of the finished run, then put them in their places."""
+        result = self.workspace.new
+        shutil.rmtree(result, ignore_errors=True)
+        result.mkdir()
+        write(result)
+        names = sorted((file.name for file in result.iterdir()), key=lambda n: n == SETTINGS_FILE)
+        self.workspace.commit(names)
+        self.is_published = True
+
+    def close(self, plan: Mapping[str, Any], *, keep: bool) -> None:
+        """Remove the state of a published run, or keep what more training needs.
+
+        ``plan`` says that the run is finished.
+        """
+        entries = read_settings(self.run / SETTINGS_FILE)["files"]
+        own = {SETTINGS_FILE, CONFIG_FILE, *(entry["file"] for entry in entries)}
+        for name in set(RUN_FILES) - own:  # left by an earlier run of another kind
+            (self.run / name).unlink(missing_ok=True)
+        if keep:
+            self.write_plan(plan)
+            self.workspace.clear(keep=(PLAN_FILE, CHECKPOINT_FILE, _MEMO))
+        else:
+            self.remove_state()
+
+    def remove_state(self) -> None:
+        """Remove the state, the plan first, so that nobody resumes from the rest."""
+        (self._state / PLAN_FILE).unlink(missing_ok=True)
+        self.workspace.remove()
+
+    def begin(self, plan: Mapping[str, Any]) -> None:
+        """Clear earlier training, in an order that always leaves one that can be resumed."""
+        self.checkpoint.unlink(missing_ok=True)
+        self.write_plan(plan)
+        self.workspace.clear(keep=(PLAN_FILE,))
+        self.memo.mkdir()
+
+
+@contextmanager
+def new_training(
+    run: Path, plan: Mapping[str, Any], *, overwrite: bool
+) -> Iterator[TrainingFolder]:
+    """The folder of a training that begins; it vanishes if the block ends before a lap is kept.
+
+    Raises OutputError if ``run`` exists and ``overwrite`` is false, if another process trains
+    there, or if the disk refuses.
+    """
+    check_new_run(run, overwrite=overwrite)
+    folder = TrainingFolder(run, lap=0)
+    is_new = not run.exists()
+    with _told(folder):
+        if is_new:
+            _make(run, plan)
+        with folder.workspace.held(_TRAINS):
+            try:
+                folder.begin(plan)
+                yield folder
+            finally:
+                if folder.lap == 0 and not folder.is_published:
+                    folder.remove_state()
+                    if is_new:
+                        with suppress(OSError):  # somebody has put something there
+                            run.rmdir()
+
+
+def _make(run: Path, plan: Mapping[str, Any]) -> None:
+    """Make the folder of a run that has only a plan; OutputError if another process was first."""
+    with (
+        written(output_folder(run, RUN, overwrite=False)) as scratch,
+        Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS),
+    ):
+        TrainingFolder(scratch, lap=0).write_plan(plan)
+
+
+@contextmanager
+def old_training(run: Path) -> Iterator[tuple[TrainingFolder, dict[str, Any]]]:
+    """The folder of a training that stopped, and its plan.
+
+    Raises RunError if there is none, and OutputError if another process trains there, or if the
+    disk refuses.
+    """
+    folder = TrainingFolder(run, lap=0)
+    with _told(folder):
+        check_plain(run)
+        folder.workspace.finish()
+        with folder.workspace.held(_TRAINS):
+            folder.is_published = folder.workspace.is_committed
+            shutil.rmtree(folder.globals, ignore_errors=True)
+            folder.memo.mkdir(exist_ok=True)  # missing if a kill came before it was made
+            yield folder, read_plan(run)
+
+
+def clear_finished(run: Path) -> None:
+    """Remove the state left by a process that was killed after its run was finished."""
+    state = Workspace.inside(run, STATE_FOLDER)
+    with _told(TrainingFolder(run, lap=0)):
+        if state.is_left:
+            check_plain(run)
+            state.finish()
+            with state.held(_TRAINS):
+                state.remove()
+
+
+def _plan_of(run: Path) -> Path:
+    return run / STATE_FOLDER / PLAN_FILE
+
+
+def read_plan(run: Path) -> dict[str, Any]:
+    """The plan of the run, as JSON; RunError if there is no sound plan."""
+    return read_sealed(run / STATE_FOLDER / PLAN_FILE, PLAN_VERSION, STATE_DAMAGE)
+
+
+def is_training(run: Path) -> bool:
+    """Whether there is training to resume."""
+    return os.path.lexists(run / STATE_FOLDER / PLAN_FILE)
+
+
+def check_plain(run: Path) -> None:
+    """RunError if a run folder holds a symbolic link, a pipe or a device.
+
+    In a run from somebody else, links may redirect writing or removal to places outside the folder.
+    """
+    stranger = stranger_in(run)
+    if stranger:
+        raise RunError(
+            stranger,
+            found="a link or device",
+            wanted="only files and folders in a run folder",
+            hint="If you trust it, replace it with what it points to.",
+        )
+
+
+def check_new_run(run: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+    """Before any work, refuse a folder that is taken, or is, contains or lies in an input."""
+    refuse_inputs(run, inputs)
+    with refusing(run):
+        _settle(run)
+        has_run, is_unfinished = (run / SETTINGS_FILE).exists(), is_training(run)
+        if is_unfinished and not has_run and not overwrite:
+            raise OutputError(
+                str(run),
+                found="a training that was interrupted",
+                wanted="a new path",
+                hint=f"Continue it with `sparsetopics resume {run}`, or pass --overwrite.",
+            )
+        if has_run and not overwrite:
+            hint = "Use --overwrite to replace it."
+            raise OutputError(str(run), found="an existing output", wanted="a new path", hint=hint)
+        is_own = is_sparsetopics_json(run / SETTINGS_FILE if has_run else _plan_of(run))
+        if not is_own and not _is_free(run):
+            output_folder(run, RUN, overwrite=overwrite)
+
+
+def _settle(run: Path) -> None:
+    """Complete what a killed process has committed; OutputError if another process trains there."""
+    Workspace.beside(run).settle()
+    state = Workspace.inside(run, STATE_FOLDER)
+    if state.is_left:
+        check_plain(run)
+        state.finish()
+        if is_training(run):
+            with state.held(_TRAINS):
+                pass
+
+
+def _is_free(run: Path) -> bool:
+    """Whether the folder is empty, except for what a process killed while clearing leaves."""
+    if not run.is_dir():
+        return False
+    names = {path.name for path in run.iterdir()}
+    return not names or (names == {STATE_FOLDER} and Workspace.inside(run, STATE_FOLDER).is_left)
+
+
+_TRAINS = "trains there"
+
+
+@contextmanager
+def _told(folder: TrainingFolder) -> Iterator[None]:
+    """Say how to continue when the disk refuses, workers are lost or the process is stopped."""
+    try:
+        yield
+    except OSError as error:
+        raise refused(folder.run, error, _way_on(folder)) from error
+    except ClusterError as error:
+        error.args = (f"{error} {_way_on(folder)}",)
+        raise
+    except KeyboardInterrupt as stop:
+        stop.args = (f"interrupted. {_way_on(folder)}",)
+        raise
+
+
+def _way_on(folder: TrainingFolder) -> str:
+    if folder.lap:
+        return f"Lap {folder.lap} is kept; continue with `sparsetopics resume {folder.run}`."
+    if folder.checkpoint.exists():
+        return f"The last checkpoint is kept; continue with `sparsetopics resume {folder.run}`."
+    return "Nothing was written."
