@@ -21,13 +21,13 @@ import numpy as np
 
 from sparsetopics.base.batches import Vectors
 from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.model.allocations.mixtures import DPMixture
 from sparsetopics.model.item_assignment import assign
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
 from sparsetopics.model.likelihoods.gaussian import Gaussian
 from sparsetopics.model.likelihoods.normals import Normals
 from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.weights.mixtures import DPMixture
 
 LIKELIHOODS: Any = {
     "zero-mean-gaussian": ZeroMeanGaussian,

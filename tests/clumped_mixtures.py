@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.model.allocations.mixtures import DPMixture, FiniteMixture
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.weights.mixtures import DPMixture, FiniteMixture
 from sparsetopics.options.registry import VECTOR_LIKELIHOODS, things_of
 from sparsetopics.runs.mixture_runs import save_mixture_run
 

@@ -28,10 +28,10 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution import dask_cluster
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.training import Hooks, train
+from sparsetopics.model.allocations.mixtures import FiniteMixture
 from sparsetopics.model.likelihoods.multinomial import DirichletPosterior, Multinomial
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.model.topic_posterior import Sticks, TopicModel
-from sparsetopics.model.weights.mixtures import FiniteMixture
 from sparsetopics.runs.mixture_runs import save_mixture_run
 from sparsetopics.runs.topic_runs import save_run
 

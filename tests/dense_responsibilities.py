@@ -4,13 +4,14 @@ import numpy as np
 
 import reference_lda
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.document_step import fit_documents, sum_terms
+from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.learners.memoized import MemoizedLearner
+from sparsetopics.model.allocations.documents import sum_terms
+from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Summary
-from sparsetopics.model.weights.lda import LDAAllocation
 from sparsetopics.model.word_counts import SparseCounts
 from word_models import globals_of
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 import reference_hdp
 from reference_hdp import Prior
+from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.topic_posterior import Sticks
-from sparsetopics.model.weights.hdp import HDPAllocation
 from word_models import globals_of
 
 N_WORDS, N_TOPICS = 30, 5

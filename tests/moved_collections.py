@@ -11,10 +11,10 @@ from sparsetopics.inference.laps import Laps, Prior
 from sparsetopics.inference.learners.memoized import assignments_of
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.standing import Standing, Tools, refreshed
+from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms, Statistics, added
 from sparsetopics.model.variances import Spread
-from sparsetopics.model.weights.hdp import HDPAllocation
 from sparsetopics.options.training import LocalOptions
 from word_models import globals_of, start_of, zero_statistics
 

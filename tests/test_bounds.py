@@ -15,9 +15,9 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.bounds import batch_bound, elbo
 from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.likelihoods import words
 from sparsetopics.model.statistics import Statistics
-from sparsetopics.model.weights.lda import LDAAllocation
 from sparsetopics.options.training import LocalOptions
 from word_models import start_of, zero_statistics
 

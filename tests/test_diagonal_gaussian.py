@@ -14,9 +14,9 @@ from gaussian_worlds import (
     sum_items,
 )
 from sparsetopics.base.errors import OptionError
+from sparsetopics.model.allocations.mixtures import DPMixture
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
 from sparsetopics.model.likelihoods.gaussian import Gaussian
-from sparsetopics.model.weights.mixtures import DPMixture
 
 
 def test_bound_of_a_dp_mixture_is_the_known_one():

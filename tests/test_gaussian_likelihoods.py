@@ -21,6 +21,7 @@ from gaussian_worlds import (
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.model import item_assignment as items_module
+from sparsetopics.model.allocations.mixtures import DPMixture, FiniteMixture
 from sparsetopics.model.item_assignment import assign
 from sparsetopics.model.likelihoods import scorers
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
@@ -29,7 +30,6 @@ from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
 from sparsetopics.model.likelihoods.vectors import elbo_items, merge_gains
 from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
-from sparsetopics.model.weights.mixtures import DPMixture, FiniteMixture
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = {

@@ -9,16 +9,18 @@ import reference_gradient
 from gaussian_worlds import SERIAL, draw_items, sparse
 from simulated_documents import read_only
 from sparsetopics.base.batches import VectorBatch
+from sparsetopics.inference.batch_steps import fit_batch
 from sparsetopics.inference.bounds import elbo
-from sparsetopics.inference.item_step import fit_items, sum_item_terms
+from sparsetopics.inference.item_step import fit_items
 from sparsetopics.inference.learners.full import FullLearner
 from sparsetopics.inference.learners.gradient import Ascent, GradientLearner, moved
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.local_step import Globals
+from sparsetopics.model.allocations.item_terms import sum_item_terms
+from sparsetopics.model.allocations.items import ItemAllocation
+from sparsetopics.model.allocations.modes import DPModes
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.model.statistics import Statistics, Summary
-from sparsetopics.model.weights.items import ItemAllocation
-from sparsetopics.model.weights.modes import DPModes
 from sparsetopics.options.training import GradientOptions, LocalOptions
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -256,7 +258,7 @@ def test_the_full_learner_at_modes_is_mm(seed, n_topics, gamma):
     before = -np.inf
     course = reference_gradient.alternate(world.plain, values, *begin, 6)
     for owners, means, sticks in course:
-        found = current.allocation.fit(batch, current, HARD, SERIAL)
+        found = fit_batch(batch, current, HARD, SERIAL)
         visit = Visit(0, found.summary, batch, found.responsibilities)
         state, _ = learner.step(state, [visit], current)
         current = world.globals_of(learner.terms(state).counts, learner.components(state))

@@ -22,15 +22,16 @@ from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.bounds import elbo
 from sparsetopics.inference.growth.refining import division_gains, node_worth, plan_refinement
 from sparsetopics.inference.growth.splitting import halves, owners, try_split
-from sparsetopics.inference.item_step import fit_items, sum_item_terms
+from sparsetopics.inference.item_step import fit_items
 from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.learners.accelerated import GrownState, tied
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.training import Hooks, train
+from sparsetopics.model.allocations.item_terms import sum_item_terms
+from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.kd_tree import KdTree
 from sparsetopics.model.node_batches import LeafSource, NodeSource
 from sparsetopics.model.statistics import Statistics
-from sparsetopics.model.weights.nested import NestedAllocation
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 SEEDS = st.integers(0, 2**32 - 1)

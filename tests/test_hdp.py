@@ -26,12 +26,13 @@ from simulated_documents import batch_of_counts, simulate
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.bounds import batch_bound, elbo
-from sparsetopics.inference.document_step import fit_documents, sum_terms
+from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.model.allocations import documents, sticks
+from sparsetopics.model.allocations.documents import sum_terms
+from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.likelihoods import words
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.model.topic_posterior import Sticks
-from sparsetopics.model.weights import documents, sticks
-from sparsetopics.model.weights.hdp import HDPAllocation
 from sparsetopics.options.training import LocalOptions
 from word_models import globals_of, zero_statistics
 

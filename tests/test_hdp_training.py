@@ -9,6 +9,7 @@ import reference_hdp
 from dense_responsibilities import dense_of
 from reference_hdp import Prior
 from simulated_documents import as_source, batch_of_counts, simulate
+from sparsetopics.base import batches
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference import document_step
 from sparsetopics.inference.document_step import fit_documents
@@ -17,7 +18,7 @@ from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.training import Hooks, train
 from sparsetopics.model import word_counts
-from sparsetopics.model.weights.hdp import HDPAllocation
+from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.options.training import (
     LocalOptions,
     MoveOptions,
@@ -57,7 +58,7 @@ def assert_same_bits(left, right):
 @LEARNERS
 @UPDATES
 def test_same_seed_same_bits_for_any_number_of_workers(monkeypatch, fit, source, learner, update):
-    monkeypatch.setattr(document_step, "BLOCK_PAIRS", 40)
+    monkeypatch.setattr(batches, "BLOCK_PAIRS", 40)
     monkeypatch.setattr(word_counts, "BLOCK_ROWS", 3)
     given = options(5, 3, learner, LocalOptions(update, 2))
 

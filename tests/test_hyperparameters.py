@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln, psi
 
+from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.hyperparameters import (
     inverse_digamma,
     learn_doc_concentration,
@@ -14,7 +15,6 @@ from sparsetopics.model.hyperparameters import (
 )
 from sparsetopics.model.likelihoods.words import log_marginal
 from sparsetopics.model.statistics import DocumentTerms
-from sparsetopics.model.weights.lda import LDAAllocation
 
 SEEDS = st.integers(0, 2**32 - 1)
 

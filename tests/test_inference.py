@@ -6,8 +6,8 @@ import pytest
 import reference_lda
 from reference_lda import Visit
 from simulated_documents import batch_of_counts, read_only, simulate
+from sparsetopics.base import batches
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.inference import new_documents as inference
 from sparsetopics.inference.new_documents import topic_proportions
 from sparsetopics.kernels import documents as document_kernels
 
@@ -59,7 +59,7 @@ def test_a_model_mapped_from_a_file_compiles_nothing_more(batch, topic_word, alp
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_workers_and_blocks_do_not_matter(monkeypatch, batch, topic_word, alpha, workers):
     whole = topic_proportions(batch, topic_word, alpha)
-    monkeypatch.setattr(inference, "BLOCK_PAIRS", 30)
+    monkeypatch.setattr(batches, "BLOCK_PAIRS", 30)
 
     found = topic_proportions(batch, topic_word, alpha, workers=workers)
 

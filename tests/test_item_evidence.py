@@ -25,12 +25,12 @@ from sparsetopics.base.batches import VectorBatch
 from sparsetopics.inference.moves.item_evidence import SAMPLING, ItemEvidence
 from sparsetopics.inference.moves.item_families import FEWEST_ITEMS, divide_items
 from sparsetopics.kernels.pairs import add_shared_shares
+from sparsetopics.model.allocations.pair_gains import item_pair_gains
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
 from sparsetopics.model.likelihoods.gaussian import Gaussian
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
-from sparsetopics.model.weights.pair_gains import item_pair_gains
 
 N_TOPICS, N_ITEMS, N_COLUMNS = 5, 30, 3
 KINDS = {

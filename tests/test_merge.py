@@ -7,11 +7,11 @@ import pytest
 
 from moved_collections import ETA, WORLDS, assert_sound, bytes_of, grown, standing_of, table_of
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.document_step import sum_terms
 from sparsetopics.inference.learners.memoized import assignments_of
 from sparsetopics.inference.moves import merge
 from sparsetopics.inference.moves.merge import merge_topics
 from sparsetopics.inference.moves.standing import refreshed
+from sparsetopics.model.allocations.documents import sum_terms
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods import words
 from sparsetopics.model.statistics import DocumentTerms, Statistics, added

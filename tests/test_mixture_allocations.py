@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 import reference_gaussian
-from sparsetopics.model.weights.items import ItemAllocation
-from sparsetopics.model.weights.mixtures import DPMixture, FiniteMixture
-from sparsetopics.model.weights.modes import DPModes
+from sparsetopics.model.allocations.items import ItemAllocation
+from sparsetopics.model.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.model.allocations.modes import DPModes
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = (DPMixture, FiniteMixture)

@@ -17,10 +17,10 @@ from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.execution.executors import SerialExecutor, open_executor
-from sparsetopics.inference.item_step import sum_item_terms
 from sparsetopics.inference.training import Hooks, train
-from sparsetopics.model.weights.items import ItemAllocation
-from sparsetopics.model.weights.mixtures import DPMixture
+from sparsetopics.model.allocations.item_terms import sum_item_terms
+from sparsetopics.model.allocations.items import ItemAllocation
+from sparsetopics.model.allocations.mixtures import DPMixture
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 LIKELIHOODS = ("zero-mean-gaussian", "gaussian", "diagonal-gaussian")

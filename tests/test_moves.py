@@ -111,7 +111,7 @@ def assert_same_run(left, right):
 def test_same_bits_for_two_workers_and_for_files(
     monkeypatch, fit, tmp_path, n_topics, update, criterion
 ):
-    monkeypatch.setattr("sparsetopics.inference.document_step.BLOCK_PAIRS", 200)
+    monkeypatch.setattr("sparsetopics.base.batches.BLOCK_PAIRS", 200)
     monkeypatch.setattr("sparsetopics.model.word_counts.BLOCK_ROWS", 10)
     source = simulated()
     given = options(n_topics, ALL, criterion, LocalOptions(update), laps=12)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.special import betaln, logsumexp, psi
 
-from sparsetopics.inference.item_step import ItemTerms
-from sparsetopics.model.weights.mixtures import DPMixture
-from sparsetopics.model.weights.nested import NestedAllocation
+from sparsetopics.model.allocations.item_terms import ItemTerms
+from sparsetopics.model.allocations.mixtures import DPMixture
+from sparsetopics.model.allocations.nested import NestedAllocation
 
 GAMMA = [0.3, 1.0, 10.0]
 

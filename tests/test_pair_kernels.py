@@ -20,9 +20,9 @@ from sparsetopics.kernels.pairs import (
 )
 from sparsetopics.kernels.special import log_gamma
 from sparsetopics.kernels.summaries import doc_topic_counts
+from sparsetopics.model.allocations.pair_gains import document_pair_gains
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.words import evidence_by_topic
-from sparsetopics.model.weights.pair_gains import document_pair_gains
 
 counts_of_words = st.builds(
     lambda seed, n_words, n_topics, share: sparse_counts(seed, n_words, n_topics, share),

@@ -23,8 +23,8 @@ from sparsetopics.inference.moves.regroup import plan_regroup
 from sparsetopics.inference.moves.standing import refreshed
 from sparsetopics.inference.moves.verify import recomputed_score
 from sparsetopics.inference.training import Hooks, train
+from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.statistics import Statistics
-from sparsetopics.model.weights.lda import LDAAllocation
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 BARS = 10

@@ -6,7 +6,7 @@ import pytest
 from moved_collections import WORLDS, assert_sound, bytes_of, grown, table_of
 from sparsetopics.inference.moves.reorder import reorder_topics
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.model.weights.hdp import HDPAllocation
+from sparsetopics.model.allocations.hdp import HDPAllocation
 
 
 @pytest.mark.parametrize("criterion", ["bound", "collapsed"])

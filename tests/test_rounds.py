@@ -10,13 +10,14 @@ from bars import ten_bars
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.batch_steps import StepsHere, fit_batch
 from sparsetopics.inference.learners.learner import Visit, cut_rounds
 from sparsetopics.inference.learners.stochastic import StochasticLearner
-from sparsetopics.inference.local_step import Globals, StepsHere
+from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.training import train
+from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import Statistics
-from sparsetopics.model.weights.lda import LDAAllocation
 from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.training import LocalOptions, StepSizes, TrainingOptions, Workplace
 from sparsetopics.runs.plan import RunPlan
@@ -80,7 +81,7 @@ def globals_of(counts):
 
 
 def visit(batch, current):
-    found = current.allocation.fit(batch, current, MEAN_FIELD, SerialExecutor())
+    found = fit_batch(batch, current, MEAN_FIELD, SerialExecutor())
     return Visit(0, found.summary, batch, found.responsibilities)
 
 

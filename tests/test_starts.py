@@ -6,8 +6,8 @@ from scipy import sparse
 
 from simulated_documents import as_source, batch_of_counts, simulate
 from sparsetopics.base.errors import OptionError
-from sparsetopics.inference import document_starts as starts
-from sparsetopics.inference.document_starts import distant_documents, random_documents
+from sparsetopics.model.likelihoods import document_seeds as starts
+from sparsetopics.model.likelihoods.document_seeds import distant_documents, random_documents
 
 N_WORDS, SHARE = 30, 5 / 7
 BOTH = pytest.mark.parametrize("start", [random_documents, distant_documents])

@@ -16,10 +16,10 @@ from hdp_worlds import (
 )
 from simulated_documents import simulate
 from sparsetopics.inference.bounds import elbo
+from sparsetopics.model.allocations import sticks
+from sparsetopics.model.allocations.hdp import CONCENTRATION_RANGE, HDPAllocation, weight_terms
 from sparsetopics.model.statistics import DocumentLengths, Statistics
 from sparsetopics.model.topic_posterior import Sticks
-from sparsetopics.model.weights import sticks
-from sparsetopics.model.weights.hdp import CONCENTRATION_RANGE, HDPAllocation, weight_terms
 from word_models import globals_of, zero_statistics
 
 # --- sticks -------------------------------------------------------------------------------------

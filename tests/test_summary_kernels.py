@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from dense_responsibilities import dense_of
 from sparse_worlds import make_world, worlds
+from sparsetopics.base import batches
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference import document_step
-from sparsetopics.inference.document_step import sum_terms
 from sparsetopics.kernels.summaries import (
     add_topic_terms,
     compact,
@@ -19,6 +18,7 @@ from sparsetopics.kernels.summaries import (
 )
 from sparsetopics.kernels.words import add_sparse_rows
 from sparsetopics.model import word_counts
+from sparsetopics.model.allocations.documents import sum_terms
 from sparsetopics.model.responsibilities import Responsibilities, pairs_of
 from sparsetopics.model.word_counts import number_rows, sum_words
 
@@ -180,15 +180,15 @@ def test_doc_topic_counts_are_sums_over_documents(world):
 def test_blocks_hardly_matter_to_sums_and_not_at_all_to_word_counts(world, block):
     whole_terms = sum_terms(world.batch, world.sparse, world.prior, 0.2, SerialExecutor())
     whole = sum_words(world.batch, world.sparse, (world.n_words, world.n_topics), SerialExecutor())
-    pairs, rows = document_step.BLOCK_PAIRS, word_counts.BLOCK_ROWS
+    pairs, rows = batches.BLOCK_PAIRS, word_counts.BLOCK_ROWS
     try:
-        document_step.BLOCK_PAIRS = word_counts.BLOCK_ROWS = block
+        batches.BLOCK_PAIRS = word_counts.BLOCK_ROWS = block
         terms = sum_terms(world.batch, world.sparse, world.prior, 0.2, SerialExecutor())
         counts = sum_words(
             world.batch, world.sparse, (world.n_words, world.n_topics), SerialExecutor()
         )
     finally:
-        document_step.BLOCK_PAIRS, word_counts.BLOCK_ROWS = pairs, rows
+        batches.BLOCK_PAIRS, word_counts.BLOCK_ROWS = pairs, rows
 
     for found, expected in zip(terms, whole_terms, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)

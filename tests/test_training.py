@@ -8,6 +8,7 @@ import pytest
 import reference_lda
 from dense_responsibilities import lda_globals
 from simulated_documents import as_source, batch_of_counts, simulate
+from sparsetopics.base import batches
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
@@ -51,7 +52,7 @@ def assert_same_bits(left, right):
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])
 @pytest.mark.parametrize("update", ["mean-field", "collapsed"])
 def test_same_seed_same_bits_for_any_number_of_workers(monkeypatch, fit, source, learner, update):
-    monkeypatch.setattr(document_step, "BLOCK_PAIRS", 40)
+    monkeypatch.setattr(batches, "BLOCK_PAIRS", 40)
     monkeypatch.setattr(word_counts, "BLOCK_ROWS", 3)
     options = TrainingOptions(5, 3, learner, LocalOptions(update, 2))
 

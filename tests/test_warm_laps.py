@@ -9,10 +9,10 @@ from bars import ten_bars
 from dense_responsibilities import lda_globals
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.batch_steps import StepsHere
 from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.learners.memoized import MemoizedLearner
-from sparsetopics.inference.local_step import StepsHere
 from sparsetopics.inference.training import train
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo

@@ -8,9 +8,9 @@ from scipy.stats import gamma, norm
 import reference_gaussian
 from gaussian_worlds import draw_prior, likelihood_of, oracle_world
 from sparsetopics.base.errors import OptionError
+from sparsetopics.model.allocations.mixtures import DPMixture
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
-from sparsetopics.model.weights.mixtures import DPMixture
 
 
 def moments_of_all(values):

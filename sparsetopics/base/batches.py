@@ -16,6 +16,7 @@ IntArray = NDArray[np.int64]
 WordIds = NDArray[np.int32]
 Vectors = NDArray[np.float32]
 WordCounts = NDArray[np.uint32] | NDArray[np.float32]
+BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,3 +238,21 @@ class VectorSource(ItemSource, Protocol):
     """Of vectors, each a document of one token."""
 
     def read(self, batch_id: int) -> VectorBatch: ...
+
+
+def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:
+    """Consecutive document ranges of about ``pairs_per_block`` pairs, never empty."""
+    n_docs = len(indptr) - 1
+    blocks = []
+    first = 0
+    while first < n_docs:
+        last = int(np.searchsorted(indptr, indptr[first] + pairs_per_block, side="right")) - 1
+        last = min(max(last, first + 1), n_docs)
+        blocks.append((first, last))
+        first = last
+    return blocks
+
+
+def worker_blocks(indptr: IntArray) -> list[tuple[int, int]]:
+    """The document ranges that workers take one at a time."""
+    return cut_blocks(indptr, BLOCK_PAIRS)

@@ -21,6 +21,7 @@ from sparsetopics.estimators import fitting
 from sparsetopics.estimators.fitting import Learned
 from sparsetopics.estimators.inputs import Rows, first_rows, more_rows, remember_columns
 from sparsetopics.execution.executors import Executor, open_executor
+from sparsetopics.inference.batch_steps import fit_batch
 from sparsetopics.inference.bounds import elbo
 from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.learners.learner import Visit
@@ -28,9 +29,9 @@ from sparsetopics.inference.learners.memoized import MemoizedLearner, MemoizedSt
 from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.training import Model, begin_training, make_model
+from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import DocumentLengths, Statistics, scaled
-from sparsetopics.model.weights.hdp import HDPAllocation
 from sparsetopics.options.registry import LEARNERS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.sources import source_of
@@ -164,7 +165,7 @@ def _visit(
     source: Source, batch_id: int, current: Globals, options: TrainingOptions, executor: Executor
 ) -> Visit:
     documents = source.read(batch_id)
-    found = current.allocation.fit(documents, current, options.local_step, executor)
+    found = fit_batch(documents, current, options.local_step, executor)
     return Visit(batch_id, found.summary, documents, found.responsibilities)
 
 

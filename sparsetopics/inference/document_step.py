@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import DocumentBatch, IntArray, cut_blocks, worker_blocks
 from sparsetopics.base.errors import ShapeError
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
@@ -20,15 +20,15 @@ from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Float32Array, Schedule, TopicIds
 from sparsetopics.kernels.words import Rows
+from sparsetopics.model.allocations.allocation import Allocation, DocumentAllocation
+from sparsetopics.model.allocations.documents import sum_terms
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.statistics import TERMS_BY_TOPIC, DocumentTerms, Summary
-from sparsetopics.model.weights.weights import Allocation, DocumentAllocation
+from sparsetopics.model.statistics import Summary
 from sparsetopics.model.word_counts import StartedCounts, WordCounts, cut_rows, number_rows
 from sparsetopics.options.training import LocalOptions, LocalUpdate
 
-BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
 CHUNK_ENTRIES = 8_000_000  # responsibilities held at once: pairs × slots
 RESTART_ITERATIONS = 2
 LARGEST_PRUNED_SHARE = 0.02  # of a document: a topic that holds more stays, however few the tokens
@@ -73,33 +73,6 @@ def summarize(
     return Summary(current.components.sum_batch(batch, found, executor), allocation.complete(terms))
 
 
-def sum_terms(
-    batch: DocumentBatch,
-    found: Responsibilities,
-    doc_concentration: FloatArray,
-    tail: float,
-    executor: Executor,
-) -> DocumentTerms:
-    """Sums over the documents with θ_dk = N_dk + α_k; ``tail`` is α of topics none uses."""
-    counts = batch.word_counts.astype(np.float64)
-    doc_concentration = np.require(doc_concentration, requirements="W")  # as in _fit_chunk
-
-    def add(block: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
-        first, last = block
-        sums, totals = np.zeros((len(TERMS_BY_TOPIC), len(doc_concentration))), np.zeros(3)
-        summary_kernels.add_topic_terms(
-            batch.indptr[first : last + 1], counts, *found, doc_concentration, sums, totals, tail
-        )
-        return sums, totals
-
-    blocks = executor.map(add, cut_blocks(batch.indptr, BLOCK_PAIRS))
-    by_topic = sum(
-        (sums for sums, _ in blocks), np.zeros((len(TERMS_BY_TOPIC), len(doc_concentration)))
-    )
-    totals = sum((totals for _, totals in blocks), np.zeros(3))
-    return DocumentTerms._make((float(batch.n_docs), float(counts.sum()), *by_topic, totals))
-
-
 def make_schedule(options: LocalOptions) -> Schedule:
     return Schedule(
         options.update == "collapsed",
@@ -128,19 +101,6 @@ def _choose_first(weights: Float32Array, first_topics: TopicIds) -> None:
         first_topics[:, 0] = weights.argmax(axis=1)
     else:
         word_kernels.top_topics(weights, first_topics)
-
-
-def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:
-    """Consecutive document ranges of about ``pairs_per_block`` pairs, never empty."""
-    n_docs = len(indptr) - 1
-    blocks = []
-    first = 0
-    while first < n_docs:
-        last = int(np.searchsorted(indptr, indptr[first] + pairs_per_block, side="right")) - 1
-        last = min(max(last, first + 1), n_docs)
-        blocks.append((first, last))
-        first = last
-    return blocks
 
 
 class _Part(NamedTuple):
@@ -177,14 +137,14 @@ def _fit_chunk(
         tallies = np.zeros(3, np.int64)
         document_kernels.fit_block(
             indptr, rows.row_of_pair, counts, weights, first_topics, prior, schedule,
-            former.rows(first, last), topics, shares, tallies,
+            *former.rows(first, last), topics, shares, tallies,
         )  # fmt: skip
         pairs = slice(indptr[0], indptr[-1])
         found = Responsibilities(*summary_kernels.compact(topics[pairs], shares[pairs]))
         doc_topics = DocumentTopics.of(indptr - indptr[0], counts[pairs], found, len(prior))
         return _Part(found, doc_topics, tallies)
 
-    blocks = executor.map(fit, cut_blocks(batch.indptr, BLOCK_PAIRS))
+    blocks = executor.map(fit, worker_blocks(batch.indptr))
     return _Part(
         Responsibilities.joined([part.responsibilities for part in blocks]),
         DocumentTopics.joined([part.doc_topics for part in blocks]),

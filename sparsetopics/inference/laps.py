@@ -11,12 +11,13 @@ import numpy as np
 
 from sparsetopics.base.batches import IntArray, Source
 from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.batch_steps import StepsHere
 from sparsetopics.inference.learners.learner import Learner, Remembering, Visit
-from sparsetopics.inference.local_step import Globals, LocalInfo, LocalSteps, StepsHere
+from sparsetopics.inference.local_step import Globals, LocalInfo, LocalSteps
+from sparsetopics.model.allocations.allocation import Allocation
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.statistics import Components, DocumentLengths, Statistics
-from sparsetopics.model.weights.weights import Allocation
 from sparsetopics.options.training import LocalOptions
 
 OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, of all

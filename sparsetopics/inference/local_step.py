@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from sparsetopics.base.batches import IntArray, Source
-from sparsetopics.execution.executors import Executor
+from sparsetopics.base.batches import IntArray
+from sparsetopics.model.allocations.allocation import Allocation
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Summary
-from sparsetopics.model.weights.weights import Allocation
-from sparsetopics.options.training import LocalOptions
 
 
 class Globals(NamedTuple):
@@ -59,20 +56,3 @@ class LocalSteps(Protocol):
         ``former`` are the topics that each batch's documents begin with; None: they start cold.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class StepsHere:
-    """One batch after the other in this process, each by all workers, when it is asked for."""
-
-    source: Source
-    local: LocalOptions
-    executor: Executor
-
-    def fit_all(
-        self, batch_ids: IntArray, current: Globals, former: Iterable[DocumentTopics | None]
-    ) -> Iterator[Fitted]:
-        for batch_id, topics in zip(batch_ids.tolist(), former, strict=True):
-            documents = self.source.read(batch_id)
-            found = current.allocation.fit(documents, current, self.local, self.executor, topics)
-            yield Fitted(documents, found)

@@ -12,13 +12,13 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.inference.item_starts import components_of, sample_items
 from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.local_step import Globals
+from sparsetopics.model.allocations.items import ItemAllocation
+from sparsetopics.model.allocations.mixtures import DPMixture, FiniteMixture, MixtureAllocation
+from sparsetopics.model.allocations.modes import DPModes
+from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.model.statistics import Statistics
-from sparsetopics.model.weights.items import ItemAllocation
-from sparsetopics.model.weights.mixtures import DPMixture, FiniteMixture, MixtureAllocation
-from sparsetopics.model.weights.modes import DPModes
-from sparsetopics.model.weights.nested import NestedAllocation
 from sparsetopics.options.registry import LIKELIHOODS, imported
 from sparsetopics.options.training import ModelName, TrainingOptions
 

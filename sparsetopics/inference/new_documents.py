@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray
+from sparsetopics.base.batches import DocumentBatch, FloatArray, worker_blocks
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.document_step import (
-    BLOCK_PAIRS,
     choose_first_topics,
-    cut_blocks,
     make_schedule,
 )
 from sparsetopics.kernels import documents as document_kernels
@@ -50,7 +48,7 @@ def topic_proportions(
                 prior, make_schedule(DENSE_STEP), doc_topic_counts[first:last],
             )  # fmt: skip
 
-        executor.map(infer, cut_blocks(indptr, BLOCK_PAIRS))
+        executor.map(infer, worker_blocks(indptr))
     posterior = doc_topic_counts + prior
     posterior /= posterior.sum(axis=1, keepdims=True)
     return posterior

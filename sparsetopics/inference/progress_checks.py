@@ -22,12 +22,12 @@ from sparsetopics.inference.learners.learner import Learner
 from sparsetopics.inference.mixtures import sharing_of
 from sparsetopics.inference.moves.birth import MOST_BORN
 from sparsetopics.inference.moves.mover import MoverRecord
+from sparsetopics.model.allocations.hdp import HDPAllocation
+from sparsetopics.model.allocations.items import ItemAllocation
+from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import Statistics
-from sparsetopics.model.weights.hdp import HDPAllocation
-from sparsetopics.model.weights.items import ItemAllocation
-from sparsetopics.model.weights.lda import LDAAllocation
-from sparsetopics.model.weights.nested import NestedAllocation
 from sparsetopics.options.registry import LIKELIHOODS, imported
 from sparsetopics.options.training import TrainingOptions
 

@@ -6,15 +6,19 @@ import numpy as np
 
 from sparsetopics.base.batches import BatchSource
 from sparsetopics.base.errors import OptionError
-from sparsetopics.inference.document_starts import SEED_SHARES, distant_documents, random_documents
 from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.local_step import Globals
+from sparsetopics.model.allocations.allocation import Allocation, DocumentAllocation
+from sparsetopics.model.allocations.hdp import HDPAllocation
+from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.likelihoods.document_seeds import (
+    SEED_SHARES,
+    distant_documents,
+    random_documents,
+)
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.model.topic_posterior import TopicModel
-from sparsetopics.model.weights.hdp import HDPAllocation
-from sparsetopics.model.weights.lda import LDAAllocation
-from sparsetopics.model.weights.weights import Allocation, DocumentAllocation
 from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.training import TrainingOptions
 

@@ -40,7 +40,6 @@ from sparsetopics.kernels.types import (
     inner,
     make_workspace,
 )
-from sparsetopics.model.document_topics import DocumentTopics
 
 SELECT_ALWAYS_UNTIL = 5  # the top L are chosen anew in these first iterations,
 SELECT_WARM_UNTIL = 2  # or in these, where a document begins with its former topics,
@@ -120,7 +119,9 @@ def fit_block(
     first_topics: TopicIds,  # (n_rows, n_slots); of warm documents the first is enough
     prior: FloatArray,  # (n_topics,)
     schedule: Schedule,
-    former: DocumentTopics,  # of these documents
+    former_starts: IntArray,  # (n_docs + 1,)  rows of the next two, what documents begin with
+    former_topics: TopicIds,  # (n_former,)
+    former_counts: Float32Array,  # (n_former,)
     topics: TopicIds,  # (n_pairs, n_slots)  this block's rows overwritten
     shares: FloatArray,  # (n_pairs, n_slots)  this block's rows overwritten
     tallies: IntArray,  # (3,)  added to
@@ -132,10 +133,10 @@ def fit_block(
     work = make_workspace(prior.shape[0], topics.shape[1], longest)
     for d in range(indptr.shape[0] - 1):
         lo, hi = indptr[d], indptr[d + 1]
-        entries = slice(former.starts[d], former.starts[d + 1])
+        entries = slice(former_starts[d], former_starts[d + 1])
         fit_document(
             words[lo:hi], counts[lo:hi], weights, first_topics, prior, schedule,
-            former.topics[entries], former.counts[entries], topics[lo:hi], shares[lo:hi],
+            former_topics[entries], former_counts[entries], topics[lo:hi], shares[lo:hi],
             tallies, work,
         )  # fmt: skip
 

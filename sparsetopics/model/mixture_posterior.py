@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, Vectors
+from sparsetopics.model.allocations.mixtures import MixtureAllocation
 from sparsetopics.model.item_assignment import BLOCK_ITEMS
 from sparsetopics.model.likelihoods.likelihood import Estimates, ItemLikelihood
 from sparsetopics.model.likelihoods.multinomial import Categoricals
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
 from sparsetopics.model.likelihoods.scorers import Scorer
 from sparsetopics.model.steady_scorers import steady
-from sparsetopics.model.weights.mixtures import MixtureAllocation
 from sparsetopics.options.training import LikelihoodName, ModelName
 
 

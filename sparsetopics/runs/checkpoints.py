@@ -27,7 +27,6 @@ from sparsetopics.base.npz_arrays import ArchivedArrays, read_member
 from sparsetopics.base.small_files import parse_json
 from sparsetopics.base.soundness import check_fields, require
 from sparsetopics.inference.growth.grower import GrowerRecord
-from sparsetopics.inference.item_step import ItemTerms
 from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.learners.memoized import KeptBatch, MemoizedState
 from sparsetopics.inference.local_step import Globals
@@ -35,6 +34,13 @@ from sparsetopics.inference.moves.ledger import Failure, Ledger
 from sparsetopics.inference.moves.mover import MoverRecord
 from sparsetopics.inference.moves.rival import Course, Rival
 from sparsetopics.inference.training import LapInfo, Progress
+from sparsetopics.model.allocations.hdp import HDPAllocation
+from sparsetopics.model.allocations.item_terms import ItemTerms
+from sparsetopics.model.allocations.items import ItemAllocation
+from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.model.allocations.modes import DPModes
+from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.assignments import Patch, TopicChange
 from sparsetopics.model.document_counts import DocumentCounts
 from sparsetopics.model.likelihoods.moments import Moments
@@ -44,12 +50,6 @@ from sparsetopics.model.node_batches import NodeRecord
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import Sticks
-from sparsetopics.model.weights.hdp import HDPAllocation
-from sparsetopics.model.weights.items import ItemAllocation
-from sparsetopics.model.weights.lda import LDAAllocation
-from sparsetopics.model.weights.mixtures import DPMixture, FiniteMixture
-from sparsetopics.model.weights.modes import DPModes
-from sparsetopics.model.weights.nested import NestedAllocation
 from sparsetopics.model.word_counts import StartedCounts, WordCounts
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, things_of
 from sparsetopics.options.training import (

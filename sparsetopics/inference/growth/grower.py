@@ -23,10 +23,10 @@ from sparsetopics.inference.laps import Laps, Prior
 from sparsetopics.inference.learners.accelerated import GrownState
 from sparsetopics.inference.moves.mover import Moved
 from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.node_batches import NodeRecord
 from sparsetopics.model.statistics import Statistics
-from sparsetopics.model.weights.nested import NestedAllocation
 
 CANDIDATES = 10  # components that are split on trial at once (VDP06)
 FULL_TRIALS = 3  # of those, updated in full at most

@@ -15,8 +15,8 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.growth.outer_source import OuterSource
 from sparsetopics.inference.local_step import Globals
+from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.item_assignment import assign
-from sparsetopics.model.weights.nested import NestedAllocation
 from sparsetopics.options.training import LocalOptions
 
 

@@ -14,16 +14,16 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.growth.outer_source import OuterSource
-from sparsetopics.inference.item_step import ItemTerms, sum_item_terms
 from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.learners.accelerated import GrownState, tied
+from sparsetopics.model.allocations.item_terms import ItemTerms, sum_item_terms
+from sparsetopics.model.allocations.mixtures import DPMixture
+from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.item_assignment import Assigned, assign
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.scorers import Scorer
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Statistics, added, subtracted
-from sparsetopics.model.weights.mixtures import DPMixture
-from sparsetopics.model.weights.nested import NestedAllocation
 
 ROUNDS = 20
 CALM = 1e-4  # of the nodes' items: fewer that change sides end the rounds

@@ -27,13 +27,13 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, Source
 from sparsetopics.base.soundness import check_like, require
-from sparsetopics.inference.item_step import ItemTerms
 from sparsetopics.inference.learners.learner import Setting, StepInfo, Visit, cut_rounds
 from sparsetopics.inference.local_step import Globals
+from sparsetopics.model.allocations.item_terms import ItemTerms
+from sparsetopics.model.allocations.modes import log_weights_of, sticks_of
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.statistics import Statistics, Summary, added
-from sparsetopics.model.weights.modes import log_weights_of, sticks_of
 from sparsetopics.options.training import GradientOptions
 
 EDGE = 1e-9  # sticks keep so far from 0 and 1

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.inference.document_starts import distant_shares
 from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.likelihoods.document_seeds import distant_shares
 from sparsetopics.model.word_counts import WordCounts
 
 FEWEST_SEEDS = 2  # documents for each child

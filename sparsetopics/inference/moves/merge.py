@@ -16,8 +16,8 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.moves.evidence import Evidence, Gathering
 from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, committed
+from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
-from sparsetopics.model.weights.weights import MovableAllocation
 
 ROUNDS = 4  # a lap
 WORTH_ANOTHER = 0.25  # of a round's proposals must be accepted to make another

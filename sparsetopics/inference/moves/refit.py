@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import IntArray
+from sparsetopics.inference.batch_steps import fit_batch
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.moves.evidence import Refitted
 from sparsetopics.inference.moves.sample import Sample, Trial, with_documents
 from sparsetopics.inference.moves.standing import Tools
+from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import added, subtracted
-from sparsetopics.model.weights.weights import MovableAllocation
 
 
 class Refit(NamedTuple):
@@ -49,7 +50,7 @@ def refit_without(
     components = focus.before
     for _ in range(rounds):
         current = Globals(components, allocation, likelihood)
-        found = allocation.fit(focus.batch, current, tools.local, tools.executor).responsibilities
+        found = fit_batch(focus.batch, current, tools.local, tools.executor).responsibilities
         components = focus.holding(found, tools.executor)
     theirs = allocation.sum_terms(Assignments(focus.batch, found), reference, tools.executor)
     terms = added(_without(trial, old, kept, tools), theirs)

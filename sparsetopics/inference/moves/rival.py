@@ -18,8 +18,8 @@ from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.merging_down import merge_down
 from sparsetopics.inference.moves.standing import Standing, Tools, refreshed
 from sparsetopics.inference.moves.trimming import trim_whole
+from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.statistics import Statistics
-from sparsetopics.model.weights.weights import MovableAllocation
 
 REACH = 6  # laps
 

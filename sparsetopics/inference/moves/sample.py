@@ -11,10 +11,10 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.moves.evidence import Evidence
 from sparsetopics.inference.moves.standing import Standing, Tools, committed, resummed
 from sparsetopics.kernels import summaries as summary_kernels
+from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, Patch, TopicChange, overlaid
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import added, subtracted
-from sparsetopics.model.weights.weights import MovableAllocation
 
 
 class DocTopics(NamedTuple):

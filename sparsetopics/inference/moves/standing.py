@@ -17,11 +17,11 @@ from sparsetopics.inference.moves.evidence import Evidence, Gathering, sum_anew
 from sparsetopics.inference.moves.item_evidence import ItemGathering
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.word_evidence import WordGathering
+from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood, Likelihood
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import Statistics, added
-from sparsetopics.model.weights.weights import MovableAllocation
 from sparsetopics.options.training import Criterion, LocalOptions
 
 

@@ -14,17 +14,17 @@ import numpy as np
 from scipy.special import psi
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, ItemSource
-from sparsetopics.inference.document_starts import (
-    background_of,
-    distant_rows,
-    mixed_counts,
-    rows_of,
-)
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.array_formats import N_WORDS, ArrayFormat, StoredAs
 from sparsetopics.model.document_counts import DocumentCounts, SparseDocumentCounts
 from sparsetopics.model.likelihoods import words
+from sparsetopics.model.likelihoods.document_seeds import (
+    background_of,
+    distant_rows,
+    mixed_counts,
+    rows_of,
+)
 from sparsetopics.options.training import TrainingOptions
 
 # Of a component's start that its document makes. Log densities of whole documents lie far apart:

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.item_step import ItemTerms, fit_items, sum_item_terms
-from sparsetopics.inference.local_step import Globals, LocalResult
+from sparsetopics.model.allocations.item_terms import ItemTerms, sum_item_terms
+from sparsetopics.model.allocations.mixtures import MixtureAllocation, check_counts
+from sparsetopics.model.allocations.pair_gains import PairGains, item_pair_gains
 from sparsetopics.model.assignments import Assignments
-from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.statistics import DocumentLengths
-from sparsetopics.model.weights.mixtures import MixtureAllocation, check_counts
-from sparsetopics.model.weights.pair_gains import PairGains, item_pair_gains
-from sparsetopics.options.training import LocalOptions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +32,11 @@ class ItemAllocation:
         return self.mixture.mean_weights
 
     @property
+    def expected_log_weights(self) -> FloatArray:
+        """E[log w_k], (n_topics,)."""
+        return self.mixture.expected_log_weights
+
+    @property
     def total_concentration(self) -> None:
         return None
 
@@ -46,16 +48,6 @@ class ItemAllocation:
     def reference(self) -> FloatArray:
         """Terms of items depend on no weights."""
         return np.zeros(self.n_topics)
-
-    def fit(
-        self,
-        batch: ItemBatch,
-        current: Globals,
-        options: LocalOptions,
-        executor: Executor,
-        former: DocumentTopics | None = None,
-    ) -> LocalResult:
-        return fit_items(batch, current, self.mixture.expected_log_weights, options, executor)
 
     def check(self) -> None:
         check_counts(self.mixture.counts, self.mixture.concentration)

@@ -11,18 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.soundness import require
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.document_step import fit_documents, sum_terms
-from sparsetopics.inference.local_step import Globals, LocalResult
+from sparsetopics.model.allocations import documents
+from sparsetopics.model.allocations.pair_gains import PairGains, document_pair_gains
 from sparsetopics.model.assignments import Assignments
-from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.hyperparameters import learn_doc_concentration
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
-from sparsetopics.model.weights import documents
-from sparsetopics.model.weights.pair_gains import PairGains, document_pair_gains
-from sparsetopics.options.training import LocalOptions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,16 +30,6 @@ class LDAAllocation:
     @classmethod
     def symmetric(cls, n_topics: int, total: float) -> LDAAllocation:
         return cls(np.full(n_topics, total / n_topics))
-
-    def fit(
-        self,
-        batch: DocumentBatch,
-        current: Globals,
-        options: LocalOptions,
-        executor: Executor,
-        former: DocumentTopics | None = None,
-    ) -> LocalResult:
-        return fit_documents(batch, current, options, executor, former)
 
     def zero_terms(self) -> DocumentTerms:
         return DocumentTerms.zeros(len(self.doc_concentration))
@@ -108,7 +94,7 @@ class LDAAllocation:
         self, assignments: Assignments, reference: FloatArray, executor: Executor
     ) -> DocumentTerms:
         """With θ_dk = N_dk + the α_k of ``reference``."""
-        terms = sum_terms(*assignments, reference, self.tail, executor)
+        terms = documents.sum_terms(*assignments, reference, self.tail, executor)
         return documents.frozen_everywhere(terms, reference)
 
     def pair_gains(

@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
+from sparsetopics.model.allocations.pair_gains import PairGains
+from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
-
-if TYPE_CHECKING:  # they need this module themselves
-    from sparsetopics.inference.local_step import Globals, LocalResult
-    from sparsetopics.model.assignments import Assignments
-    from sparsetopics.model.document_topics import DocumentTopics
-    from sparsetopics.model.weights.pair_gains import PairGains
-    from sparsetopics.options.training import LocalOptions
 
 
 class Allocation(Protocol):
     """Global parameters of weights; every method leaves the object as it is."""
-
-    def fit(
-        self,
-        batch: Any,
-        current: Globals,
-        options: LocalOptions,
-        executor: Executor,
-        former: DocumentTopics | None = None,
-    ) -> LocalResult:
-        """The local step of a batch under this rule.
-
-        ``former`` is where documents begin, None for a cold start; the step of an item is exact
-        wherever it begins.
-        """
-        ...
 
     def zero_terms(self) -> Any:
         """The ``Terms`` of no data, for as many topics."""
@@ -126,4 +106,14 @@ class DocumentAllocation(Allocation, Protocol):
 
     def complete(self, terms: DocumentTerms) -> DocumentTerms:
         """``terms`` with what a learner has to keep of these parameters."""
+        ...
+
+
+@runtime_checkable
+class ItemRule(Allocation, Protocol):
+    """A rule by which every item has one component."""
+
+    @property
+    def expected_log_weights(self) -> FloatArray:
+        """E[log w_k] of all components that items may have, (n_components,)."""
         ...

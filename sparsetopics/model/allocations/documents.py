@@ -22,8 +22,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics.base.batches import FloatArray
-from sparsetopics.model.statistics import DocumentTerms
+from sparsetopics.base.batches import DocumentBatch, FloatArray, worker_blocks
+from sparsetopics.execution.executors import Executor
+from sparsetopics.kernels import summaries as summary_kernels
+from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.statistics import TERMS_BY_TOPIC, DocumentTerms
 
 
 def bound_by_topic(terms: DocumentTerms, concentration: FloatArray) -> FloatArray:
@@ -58,3 +61,30 @@ def frozen_everywhere(terms: DocumentTerms, concentration: FloatArray) -> Docume
         summed_log_gamma=terms.summed_log_gamma + inactive * gammaln(concentration),
         frozen_slack=terms.frozen_slack - concentration * digammas,
     )
+
+
+def sum_terms(
+    batch: DocumentBatch,
+    found: Responsibilities,
+    doc_concentration: FloatArray,
+    tail: float,
+    executor: Executor,
+) -> DocumentTerms:
+    """Sums over the documents with θ_dk = N_dk + α_k; ``tail`` is α of topics none uses."""
+    counts = batch.word_counts.astype(np.float64)
+    doc_concentration = np.require(doc_concentration, requirements="W")  # one numba signature
+
+    def add(block: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
+        first, last = block
+        sums, totals = np.zeros((len(TERMS_BY_TOPIC), len(doc_concentration))), np.zeros(3)
+        summary_kernels.add_topic_terms(
+            batch.indptr[first : last + 1], counts, *found, doc_concentration, sums, totals, tail
+        )
+        return sums, totals
+
+    blocks = executor.map(add, worker_blocks(batch.indptr))
+    by_topic = sum(
+        (sums for sums, _ in blocks), np.zeros((len(TERMS_BY_TOPIC), len(doc_concentration)))
+    )
+    totals = sum((totals for _, totals in blocks), np.zeros(3))
+    return DocumentTerms._make((float(batch.n_docs), float(counts.sum()), *by_topic, totals))

@@ -12,18 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.soundness import require
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.document_step import fit_documents, sum_terms
-from sparsetopics.inference.local_step import Globals, LocalResult
+from sparsetopics.model.allocations import documents, sticks
+from sparsetopics.model.allocations.pair_gains import PairGains, document_pair_gains
 from sparsetopics.model.assignments import Assignments
-from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
 from sparsetopics.model.topic_posterior import Sticks
-from sparsetopics.model.weights import documents, sticks
-from sparsetopics.model.weights.pair_gains import PairGains, document_pair_gains
-from sparsetopics.options.training import LocalOptions
 
 CONCENTRATION_RANGE = (1e-3, 1e4)  # of learned α and γ
 
@@ -47,16 +43,6 @@ class HDPAllocation:
     @property
     def doc_concentration(self) -> FloatArray:
         return self.sticks.doc_concentration * self.sticks.global_topic_weights
-
-    def fit(
-        self,
-        batch: DocumentBatch,
-        current: Globals,
-        options: LocalOptions,
-        executor: Executor,
-        former: DocumentTopics | None = None,
-    ) -> LocalResult:
-        return fit_documents(batch, current, options, executor, former)
 
     def zero_terms(self) -> DocumentTerms:
         return DocumentTerms.zeros(len(self.doc_concentration))
@@ -106,7 +92,7 @@ class HDPAllocation:
     ) -> DocumentTerms:
         """With θ_dk = N_dk + the α_k of ``reference``."""
         tail = float(self.sticks.doc_concentration - reference.sum())
-        return sum_terms(*assignments, reference, tail, executor)
+        return documents.sum_terms(*assignments, reference, tail, executor)
 
     def pair_gains(
         self, batches: Iterable[Assignments], terms: DocumentTerms, reference: FloatArray

@@ -18,16 +18,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import betaln, psi
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.soundness import require
-from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.item_step import ItemTerms, fit_items
-from sparsetopics.inference.local_step import Globals, LocalResult
-from sparsetopics.model.document_topics import DocumentTopics
+from sparsetopics.model.allocations.item_terms import ItemTerms
+from sparsetopics.model.allocations.items import ItemAllocation
+from sparsetopics.model.allocations.mixtures import DPMixture, check_counts, expected_logs, later
 from sparsetopics.model.statistics import DocumentLengths
-from sparsetopics.model.weights.items import ItemAllocation
-from sparsetopics.model.weights.mixtures import DPMixture, check_counts, expected_logs, later
-from sparsetopics.options.training import LocalOptions
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,16 +57,6 @@ class NestedAllocation:
         before = np.append(0.0, np.cumsum(log_left))
         weights: FloatArray = before + np.append(log_taken, self._tail_weight)
         return weights
-
-    def fit(
-        self,
-        batch: ItemBatch,
-        current: Globals,
-        options: LocalOptions,
-        executor: Executor,
-        former: DocumentTopics | None = None,
-    ) -> LocalResult:
-        return fit_items(batch, current, self.expected_log_weights, options, executor)
 
     def check(self) -> None:
         check_counts(self.counts[:-1], self.concentration)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.model.weights.mixtures import later
+from sparsetopics.model.allocations.mixtures import later
 
 NEVER = -1e30  # log weight of a component without items: below all others, and finite
 
