@@ -228,8 +228,9 @@ def test_kernels_beside_the_sources_are_found(monkeypatch, tmp_path):
     monkeypatch.setattr(numba_cache, "__file__", str(tmp_path / "cli" / "numba_cache.py"))
     assert not numba_cache.kernels_are_kept()
 
-    (tmp_path / "__pycache__").mkdir()
-    (tmp_path / "__pycache__" / "_kernels.step-1.py311.nbi").touch()
+    compiled = tmp_path / "kernels" / "__pycache__"
+    compiled.mkdir(parents=True)
+    (compiled / "documents.step-1.py311.nbi").touch()
 
     assert numba_cache.kernels_are_kept()
 
