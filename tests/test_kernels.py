@@ -74,7 +74,7 @@ def fit(documents, n_slots, schedule, former=None, n_first=None):
     former = former or DocumentTopics.unknown(len(documents.indptr) - 1)
     fit_block(
         documents.indptr, documents.words, documents.counts, documents.weights, first_topics,
-        documents.prior, schedule, former, *result,
+        documents.prior, schedule, *former, *result,
     )  # fmt: skip
     return result
 

@@ -7,6 +7,15 @@ ROOT = Path(__file__).parent.parent
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 
 
+def folder_of(package):
+    """Where the sources of a package are, in its parent's folder unless it has one of its own."""
+    own = SETUPTOOLS["package-dir"].get(package)
+    if own is not None:
+        return ROOT / own
+    parent, _, name = package.rpartition(".")
+    return folder_of(parent) / name
+
+
 def test_every_package_folder_is_listed():
     mapped = {ROOT / folder for folder in SETUPTOOLS["package-dir"].values()}
     folders = {
@@ -15,12 +24,7 @@ def test_every_package_folder_is_listed():
         for init in root.rglob("__init__.py")
         if not any(parent.is_symlink() for parent in init.parents)
     }
-    listed = {
-        ROOT / SETUPTOOLS["package-dir"].get(name, name.replace(".", "/"))
-        for name in SETUPTOOLS["packages"]
-    }
-
-    assert listed == folders
+    assert {folder_of(name) for name in SETUPTOOLS["packages"]} == folders
 
 
 def test_only_one_name_reaches_site_packages():
