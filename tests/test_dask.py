@@ -190,7 +190,7 @@ def test_workers_may_die_whatever_they_do(plan_of, tmp_path, kills, small_memo, 
 STAGES_OF_THE_DRIVER = {
     "return": ((dask_cluster, "_result"), None),  # before, the worker may hold the result
     "spill": ((Memo, "keep"), (np, "savez")),
-    "reduction": ((MemoizedLearner, "step"), (Statistics, "exchanged")),
+    "reduction": ((MemoizedLearner, "step"), (Statistics, "exchange_in_place")),
     "commit": ((TrainingFolder, "keep"), (run_keeper, "write_checkpoint")),
 }
 

@@ -60,7 +60,7 @@ def test_what_goes_out_leaves_nothing_behind(seed):
 
     for k in rng.permutation(4):
         total.add(batches[k])
-    whole = total.copy()
+    whole = total.accumulator()
     for k in rng.permutation(4):
         total.add(batches[k], -1.0)
 

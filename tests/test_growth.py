@@ -30,6 +30,7 @@ from sparsetopics.inference.training import Hooks, train
 from sparsetopics.model.allocations.item_terms import sum_item_terms
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.kd_tree import KdTree
+from sparsetopics.model.likelihoods.natural_parameters import node_scorer
 from sparsetopics.model.node_batches import LeafSource, NodeSource
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.training import LocalOptions, TrainingOptions
@@ -78,7 +79,8 @@ def test_a_node_scores_as_the_mean_of_its_items(name, seed):
     source, _, current = world(name, seed)
     batch, likelihood = source.read(0), current.likelihood
 
-    found = batch.scorer(likelihood, current.components).log_densities(batch.values)
+    scorer = node_scorer(likelihood.natural_parameters(current.components))
+    found = scorer.log_densities(batch.values)
 
     of_items = likelihood.prepare(current.components)
     for row, items in zip(found, items_of(source), strict=True):

@@ -164,7 +164,7 @@ def test_batches_go_in_and_out_in_place():
     total = zeros_full(4)
 
     total.add(batch)
-    copy = total.copy()
+    copy = total.accumulator()
     total.add(batch, -0.5)
 
     assert_close(total, batch.scaled(0.5))

@@ -32,7 +32,7 @@ class Nested(NamedTuple):
 
 def test_fields_of_the_declared_types_are_taken():
     check_fields(Ledger, LEDGER)
-    check_fields(WordCounts, {"table": TABLE, "elsewhere": None, "within": np.ones(3)})
+    check_fields(WordCounts, WordCounts(TABLE, None, np.ones(3))._asdict())
     check_fields(Course, {"fewest": 1, "most": None, "trimmed_from": 2, "judged_from": 3,
                           "merged_to": 4})  # fmt: skip
     check_fields(Failure, {"lap": 1, "n_refusals": 2, "size": 3})  # an int for a float
@@ -76,7 +76,7 @@ def test_numbers_that_are_not_finite_are_found_wherever_they_are(number):
     check_finite({"a": Nested((1.0, 1e99), Statistics(WordCounts(TABLE), None))}, "x")
     with pytest.raises(ValueError, match=r"x\.a\.numbers\.1 is not finite"):
         check_finite({"a": Nested((1.0, number), Statistics(WordCounts(TABLE), None))}, "x")
-    with pytest.raises(ValueError, match=r"x\.whole\.components\.table is not finite"):
+    with pytest.raises(ValueError, match=r"x\.whole\.components\.seen is not finite"):
         check_finite(Nested((), Statistics(WordCounts(table), None)), "x")
 
 
@@ -86,14 +86,14 @@ def test_numbers_that_are_not_finite_are_found_wherever_they_are(number):
 def test_what_is_of_another_kind_or_shape_is_refused(value):
     check_like(WordCounts(TABLE), WordCounts(np.zeros((4, 3))), "x")
 
-    with pytest.raises(ValueError, match=r"x(\.table)? (is of another kind|has shape)"):
+    with pytest.raises(ValueError, match=r"x(\.seen)? (is of another kind|has shape)"):
         check_like(value, WordCounts(np.zeros((4, 3))), "x")
 
 
 def test_sums_are_compared_but_for_rounding():
     check_close(WordCounts(TABLE * (1 + 1e-9)), WordCounts(TABLE), "x")
 
-    with pytest.raises(ValueError, match=r"x\.table does not add up"):
+    with pytest.raises(ValueError, match=r"x\.seen does not add up"):
         check_close(WordCounts(TABLE * 1.01), WordCounts(TABLE), "x")
     with pytest.raises(ValueError, match="x does not add up"):
         check_close(1.0, 2.0, "x")

@@ -68,7 +68,7 @@ def test_adding_sparse_counts_is_adding_dense_ones(seed, scale):
     counts, dense = random_counts(rng)
     base = rng.random((N_WORDS, N_TOPICS))
 
-    found, knowing_its_sizes = WordCounts(base.copy()), WordCounts(base).copy()
+    found, knowing_its_sizes = WordCounts(base.copy()), WordCounts(base).accumulator()
     for each in (found, knowing_its_sizes):
         each.add(counts, scale)
 
@@ -82,7 +82,7 @@ def test_what_is_taken_out_leaves_nothing_below_zero(seed):
     counts, dense = random_counts(rng)
     base = dense + rng.uniform(-0.5, 1.0, dense.shape) * (dense > 0.0)  # less than is taken out
 
-    for each in (WordCounts(base.copy()), WordCounts(base).copy()):
+    for each in (WordCounts(base.copy()), WordCounts(base).accumulator()):
         each.take_out(counts)
 
         np.testing.assert_allclose(each.table, np.maximum(base - dense, 0.0), atol=1e-6)
@@ -114,7 +114,7 @@ def test_dense_counts_are_scaled_and_added():
 def test_sizes_count_tokens_of_words_that_are_left_out():
     table, elsewhere = np.random.default_rng(5).random((3, N_TOPICS)), np.arange(4.0)
 
-    for found in (WordCounts(table, elsewhere), WordCounts(table, elsewhere).copy()):
+    for found in (WordCounts(table, elsewhere), WordCounts(table, elsewhere).accumulator()):
         np.testing.assert_allclose(found.sizes, table.sum(axis=0) + elsewhere)
 
 
@@ -141,7 +141,7 @@ def test_the_sum_of_batches_is_the_total(seed, n_batches):
     total = Statistics.sum(summaries, zero_statistics(N_WORDS, N_TOPICS))
     piece_by_piece = zero_statistics(N_WORDS, N_TOPICS)
     for summary in summaries:
-        piece_by_piece = piece_by_piece.exchanged(summary, None)
+        piece_by_piece = piece_by_piece.exchange_in_place(summary, None)
 
     assert_same(total, piece_by_piece)
     expected = sum((dense_of(each.components) for each in summaries), np.zeros(1))
@@ -156,7 +156,7 @@ def test_exchange_in_and_out_returns_the_same(seed):
     before = Statistics.sum([other, old], zero_statistics(N_WORDS, N_TOPICS))
     read_only(before.components.table, *before.terms[2:])
 
-    after = before.copy().exchanged(new, old).exchanged(old, new)
+    after = before.accumulator().exchange_in_place(new, old).exchange_in_place(old, new)
 
     assert_same(after, before)
 
@@ -166,7 +166,9 @@ def test_exchange_is_the_sum_with_one_batch_replaced_and_never_negative(seed):
     rng = np.random.default_rng(seed)
     old, new, other = (random_summary(rng) for _ in range(3))
 
-    found = Statistics.sum([other, old], zero_statistics(N_WORDS, N_TOPICS)).exchanged(new, old)
+    found = Statistics.sum([other, old], zero_statistics(N_WORDS, N_TOPICS)).exchange_in_place(
+        new, old
+    )
 
     assert_same(found, Statistics.sum([other, new], zero_statistics(N_WORDS, N_TOPICS)))
     assert found.components.table.min() >= 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ IntArray = NDArray[np.int64]
 WordIds = NDArray[np.int32]
 Vectors = NDArray[np.float32]
 WordCounts = NDArray[np.uint32] | NDArray[np.float32]
+AnyArray = NDArray[Any]  # of a file, whose numbers are checked before use; or an index of any kind
+Arrays = Mapping[str, AnyArray]
 BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
 
 
@@ -56,7 +58,7 @@ class DocumentBatch:
     def __len__(self) -> int:
         return self.n_docs
 
-    def __getitem__(self, documents: slice | NDArray[Any]) -> DocumentBatch:
+    def __getitem__(self, documents: slice | AnyArray) -> DocumentBatch:
         """As of an array; consecutive documents are not copied."""
         if isinstance(documents, slice) and documents.step in (None, 1):
             first, last, _ = documents.indices(self.n_docs)
@@ -65,13 +67,13 @@ class DocumentBatch:
             return DocumentBatch(indptr - indptr[0], self.word_ids[pairs], self.word_counts[pairs])
         return self.take(np.arange(self.n_docs)[documents])
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, AnyArray]:
         return {
             "indptr": self.indptr, "word_ids": self.word_ids, "word_counts": self.word_counts
         }  # fmt: skip
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> DocumentBatch:
+    def from_arrays(cls, arrays: Arrays) -> DocumentBatch:
         """The inverse; other arrays may be among them."""
         return cls(arrays["indptr"], arrays["word_ids"], arrays["word_counts"])
 
@@ -89,7 +91,7 @@ class DocumentBatch:
         is_sound = not len(counts) or (counts.min() > 0 and np.isfinite(counts.max()))
         require(is_sound, "word counts are not positive")
 
-    def take(self, documents: NDArray[Any]) -> DocumentBatch:
+    def take(self, documents: AnyArray) -> DocumentBatch:
         """The chosen documents, in the given order."""
         lengths = np.diff(self.indptr)[documents]
         indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
@@ -107,8 +109,23 @@ class DocumentBatch:
         )
 
 
+class Rows(Protocol):
+    """One row for each item: vectors, documents, or means over the items of nodes."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice, /) -> Self: ...
+
+
+V_co = TypeVar("V_co", bound=Rows, covariant=True)
+B_co = TypeVar("B_co", bound="Batch", covariant=True)  # a kind of batch
+
+
 class Batch(Protocol):
-    """What the engine knows of documents or items: a pair is a row of responsibilities."""
+    """Documents or items. Each of their pairs has one row of responsibilities.
+
+    The pairs of a document are its words; an item is a pair itself.
+    """
 
     @property
     def n_docs(self) -> int: ...
@@ -123,21 +140,36 @@ class Batch(Protocol):
         """Tokens of each pair, (n_pairs,)."""
         ...
 
+    def take(self, documents: IntArray, /) -> Self:
+        """The chosen documents, in the given order."""
+        ...
 
-class ItemBatch(Batch, Protocol):
-    """Items of a mixture, or nodes that stand for many: a pair each, which weighs as many."""
+
+class StoredBatch(Batch, Protocol):
+    """A batch of a corpus, which a file may hold too."""
+
+    def to_arrays(self) -> dict[str, AnyArray]: ...
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The documents of at least one batch, one batch after the other."""
+        ...
+
+    def check(self, n_columns: int, /) -> None:
+        """ValueError unless a file's arrays are what ingest writes, with ``n_columns`` columns."""
+        ...
+
+
+class ItemBatch(Batch, Protocol[V_co]):
+    """Items of a mixture, or nodes of a kd-tree, each of which weighs as much as its items."""
 
     @property
-    def values(self) -> Any:
-        """One row for each: of numbers, a document, or means over items."""
-        ...
-
-    def scorer(self, likelihood: Any, components: Any) -> Any:
-        """What scores rows of ``values`` under an ``ItemLikelihood``."""
+    def values(self) -> V_co:
+        """One row for each item: a vector, a document, or the means over a node's items."""
         ...
 
 
-class Source(Protocol):
+class Source(Protocol[B_co]):
     """A fixed division of a collection into batches, read in any order."""
 
     @property
@@ -154,18 +186,16 @@ class Source(Protocol):
         """Whether all batches are in memory anyway."""
         ...
 
-    def read(self, batch_id: int) -> Any:
+    def read(self, batch_id: int) -> B_co:
         """A batch, the same each time."""
         ...
 
 
-class BatchSource(Source, Protocol):
-    """Of documents."""
+class BatchSource(Source[DocumentBatch], Protocol):
+    """A source of documents."""
 
     @property
     def n_words(self) -> int: ...
-
-    def read(self, batch_id: int) -> DocumentBatch: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,11 +223,11 @@ class VectorBatch:
     def n_items(self) -> int:
         return len(self.values)
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, AnyArray]:
         return {"values": self.values}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> VectorBatch:
+    def from_arrays(cls, arrays: Arrays) -> VectorBatch:
         """The inverse; other arrays may be among them."""
         return cls(arrays["values"])
 
@@ -208,11 +238,7 @@ class VectorBatch:
         require(is_table, f"vectors have shape {self.values.shape}")
         require(np.isfinite(self.values).all(), "vectors are not finite")
 
-    def scorer(self, likelihood: Any, components: Any) -> Any:
-        """Of single items, a ``Scorer``."""
-        return likelihood.prepare(components)
-
-    def take(self, items: NDArray[Any]) -> VectorBatch:
+    def take(self, items: AnyArray) -> VectorBatch:
         """The chosen items, in the given order."""
         return VectorBatch(self.values[items])
 
@@ -223,21 +249,16 @@ class VectorBatch:
         return cls(values[0] if len(values) == 1 else np.concatenate(values))
 
 
-class ItemSource(Source, Protocol):
-    """Of items of a mixture."""
+class ItemSource(Source[B_co], Protocol[B_co]):
+    """A source of a mixture's items."""
 
     @property
     def n_columns(self) -> int:
         """Numbers of a vector, or words of the vocabulary."""
         ...
 
-    def read(self, batch_id: int) -> ItemBatch: ...
 
-
-class VectorSource(ItemSource, Protocol):
-    """Of vectors, each a document of one token."""
-
-    def read(self, batch_id: int) -> VectorBatch: ...
+VectorSource = ItemSource[VectorBatch]
 
 
 def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:

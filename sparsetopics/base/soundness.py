@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,8 @@ def require(is_sound: bool | np.bool_, what: str) -> None:
 def check_fields(kind: Any, values: Mapping[str, Any]) -> None:
     """Check that the fields of a NamedTuple or dataclass have their declared types.
 
-    Protocols and ``Any`` allow everything; the reader of the file must check such fields.
+    Protocols, type variables and ``Any`` allow everything; the reader of the file must check
+    such fields.
     """
     for name, hint in _hints(kind).items():
         require(
@@ -55,7 +56,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 def _is_of(value: Any, hint: Any) -> bool:
     origin, inner = get_origin(hint), get_args(hint)
-    if hint is Any or Protocol in getattr(hint, "__bases__", ()):
+    if hint is Any or isinstance(hint, TypeVar) or Protocol in _bases(origin or hint):
         return True
     if origin in (Union, UnionType):
         return any(_is_of(value, each) for each in inner)
@@ -73,7 +74,11 @@ def _is_of(value: Any, hint: Any) -> bool:
         return isinstance(value, Mapping) and all(
             _is_of(key, inner[0]) and _is_of(each, inner[1]) for key, each in value.items()
         )
-    return _is_plain(value, hint)
+    return _is_plain(value, origin or hint)  # a class with type parameters has an origin
+
+
+def _bases(kind: Any) -> tuple[Any, ...]:
+    return getattr(kind, "__bases__", ())
 
 
 def _is_plain(value: Any, kind: type[Any]) -> bool:

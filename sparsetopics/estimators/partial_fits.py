@@ -127,7 +127,7 @@ def added(
     if before.is_start:
         state = learner.init(before.statistics)
     else:  # copied: what was learned before stays, should this fail
-        state = MemoizedState(None, before.statistics.copy(), {})
+        state = MemoizedState(None, before.statistics.accumulator(), {})
     for _ in range(VISITS):
         for batch_id in range(source.n_batches):
             current = prior.with_components(learner.components(state))

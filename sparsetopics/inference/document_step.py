@@ -26,7 +26,7 @@ from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Summary
-from sparsetopics.model.word_counts import StartedCounts, WordCounts, cut_rows, number_rows
+from sparsetopics.model.word_counts import WordCounts, cut_rows, number_rows
 from sparsetopics.options.training import LocalOptions, LocalUpdate
 
 CHUNK_ENTRIES = 8_000_000  # responsibilities held at once: pairs × slots
@@ -157,7 +157,7 @@ def _weigh_words(
 ) -> tuple[Float32Array, TopicIds]:
     """The words' weights, (n_rows, n_topics), and the topics of each row's largest ``n_first``."""
     components, likelihood = current.components, current.likelihood
-    assert isinstance(components, WordCounts | StartedCounts), "documents have words"
+    assert isinstance(components, WordCounts), "documents have words"
     assert isinstance(likelihood, Words), "documents have words"
     weights = np.empty((len(word_ids), components.n_topics), np.float32)
     first_topics = np.empty((len(word_ids), n_first), np.uint32)

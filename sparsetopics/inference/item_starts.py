@@ -26,7 +26,7 @@ def sample_items(source: Source, n_items: int, rng: np.random.Generator) -> Any:
 def components_of(
     values: Any,  # items
     seeds: IntArray,  # (n_components,)  positions of items
-    likelihood: ItemLikelihood[Any],
+    likelihood: ItemLikelihood[Any, Any, Any],
     n_rounds: int,
 ) -> Any:
     """All items shared out to their best seed, then ``n_rounds`` − 1 times to what came of it.

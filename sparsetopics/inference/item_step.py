@@ -15,7 +15,7 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.model.allocations.item_terms import sum_item_terms
-from sparsetopics.model.item_assignment import assign
+from sparsetopics.model.item_assignment import assign_batch
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Summary
@@ -30,10 +30,10 @@ def fit_items(
     executor: Executor,
 ) -> LocalResult:
     """L-sparse responsibilities of all items of ``batch``, and what follows from them."""
-    likelihood = cast("ItemLikelihood[object]", current.likelihood)
-    scorer = batch.scorer(likelihood, current.components)
+    likelihood = cast("ItemLikelihood", current.likelihood)
     n_slots = options.n_slots(len(expected_log_weights))
-    assigned = assign(batch.values, scorer, expected_log_weights, n_slots, executor)
+    components = current.components
+    assigned = assign_batch(batch, likelihood, components, expected_log_weights, n_slots, executor)
     found = _without_zeros(assigned.responsibilities, n_slots)
     terms = sum_item_terms(batch, found, len(expected_log_weights))
     summary = Summary(current.components.sum_batch(batch, found, executor), terms)

@@ -72,7 +72,7 @@ def sharing_of(
 
 def make_mixture_model(current: Globals, options: TrainingOptions) -> MixtureModel:
     """The posterior as a model, components in falling order of weight."""
-    likelihood = cast("ItemLikelihood[Any]", current.likelihood)
+    likelihood = cast("ItemLikelihood[Any, Any, Any]", current.likelihood)
     allocation, components = current.allocation, current.components
     if isinstance(allocation, NestedAllocation):
         components = components.take(np.arange(allocation.n_topics))
@@ -90,10 +90,10 @@ def make_mixture_model(current: Globals, options: TrainingOptions) -> MixtureMod
 
 def _likelihood_of(
     sample: Any, source: ItemSource, options: TrainingOptions
-) -> ItemLikelihood[Any]:
+) -> ItemLikelihood[Any, Any, Any]:
     """The prior; ShapeError for vectors that it cannot be made from."""
     kind = imported(LIKELIHOODS[options.likelihood_name].where)
-    prior: ItemLikelihood[Any] = kind.for_training(sample, source, options)
+    prior: ItemLikelihood[Any, Any, Any] = kind.for_training(sample, source, options)
     return prior
 
 

@@ -6,40 +6,41 @@ moves leaves a ``TopicChange``, and a batch takes those it has missed when it is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch, IntArray, VectorBatch
+from sparsetopics.base.batches import Arrays, DocumentBatch, IntArray, StoredBatch, VectorBatch
 from sparsetopics.base.soundness import check_ids, require
 from sparsetopics.model.document_items import DocumentItems
-from sparsetopics.model.memo import Arrays
 from sparsetopics.model.responsibilities import Responsibilities, pairs_of
+from sparsetopics.model.statistics import B
 
-_KINDS: Mapping[str, type[Any]] = {  # of batches, by an array that no other has
-    "values": VectorBatch,
-    "item_indptr": DocumentItems,
-    "indptr": DocumentBatch,
+_READERS: Mapping[str, Callable[[Arrays], StoredBatch]] = {
+    # of each kind of batch, by the name of an array that no other kind has
+    "values": VectorBatch.from_arrays,
+    "item_indptr": DocumentItems.from_arrays,
+    "indptr": DocumentBatch.from_arrays,
 }
 
 
-class Assignments(NamedTuple):
+class Assignments(NamedTuple, Generic[B]):
     """Documents with the responsibilities of their words."""
 
-    documents: Any  # Batch
+    documents: B
     responsibilities: Responsibilities
 
     def to_arrays(self) -> Arrays:
         return {**self.documents.to_arrays(), **self.responsibilities._asdict()}
 
     @classmethod
-    def from_arrays(cls, arrays: Arrays, documents: Any = None) -> Assignments:
+    def from_arrays(cls, arrays: Arrays, documents: B | None = None) -> Assignments[B]:
         """``documents`` are given if they are not among the arrays."""
         if documents is None:
-            documents = _documents_in(arrays)
+            documents = cast("B", _documents_in(arrays))  # of the kind that was stored
         fields = (arrays[name] for name in Responsibilities._fields)
-        return cls(documents, Responsibilities(*fields))
+        return Assignments(documents, Responsibilities(*fields))
 
     def check(self, n_topics: int, pending: Sequence[TopicChange], batch_id: int) -> None:
         """ValueError unless they fit ``n_topics``, and their patches the ``pending`` changes."""
@@ -49,19 +50,19 @@ class Assignments(NamedTuple):
             if batch_id in change.patches:
                 change.patches[batch_id].check(indptr, change.n_topics)
 
-    def take(self, documents: IntArray) -> Assignments:
+    def take(self, documents: IntArray) -> Assignments[B]:
         """The chosen documents, in that order."""
         pairs = pairs_of(self.documents.indptr, documents)
         return Assignments(self.documents.take(documents), self.responsibilities.take(pairs))
 
     @classmethod
-    def joined(cls, parts: Sequence[Assignments]) -> Assignments:
+    def joined(cls, parts: Sequence[Assignments[B]]) -> Assignments[B]:
         """At least one, one after the other."""
         batches = [part.documents for part in parts]
         found = Responsibilities.joined([part.responsibilities for part in parts])
-        return cls(type(batches[0]).joined(batches), found)
+        return Assignments(type(batches[0]).joined(batches), found)
 
-    def changed(self, changes: Sequence[TopicChange], batch_id: int) -> Assignments:
+    def changed(self, changes: Sequence[TopicChange], batch_id: int) -> Assignments[B]:
         """As they are after ``changes``, in their order.
 
         One after the other, because shares that are added are rounded each time.
@@ -83,10 +84,10 @@ def check_documents(arrays: Arrays, n_columns: int) -> None:
     _documents_in(arrays).check(n_columns)
 
 
-def _documents_in(arrays: Arrays) -> Any:
-    kinds = [kind for name, kind in _KINDS.items() if name in arrays]
-    require(len(kinds) > 0, "no documents")
-    return kinds[0].from_arrays(arrays)
+def _documents_in(arrays: Arrays) -> StoredBatch:
+    readers = [read for name, read in _READERS.items() if name in arrays]
+    require(len(readers) > 0, "no documents")
+    return readers[0](arrays)
 
 
 class Patch(NamedTuple):

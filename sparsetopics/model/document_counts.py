@@ -7,13 +7,13 @@ float64 holds all sums exactly: what goes out of a component leaves nothing behi
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import Arrays, DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.soundness import check_like, check_own_fields, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import words as word_kernels
@@ -79,7 +79,7 @@ class DocumentCounts(NamedTuple):
         roots: FloatArray = np.sqrt(self.table.T.astype(np.float32))
         return roots
 
-    def copy(self) -> DocumentCounts:
+    def accumulator(self) -> DocumentCounts:
         return DocumentCounts(self.counts.copy(), self.table.copy())
 
     def zeros_like(self) -> DocumentCounts:
@@ -158,9 +158,9 @@ class DocumentCounts(NamedTuple):
         counts.add(self.sum_batch(DocumentItems(values), found, executor))
         return counts
 
-    def restored(self, arrays: Mapping[str, Any]) -> SparseDocumentCounts:
+    def restored(self, arrays: Arrays) -> SparseDocumentCounts:
         """A batch's counts from its arrays by name."""
         return SparseDocumentCounts(**arrays)
 
-    def check_batch(self, arrays: Mapping[str, Any]) -> None:
+    def check_batch(self, arrays: Arrays) -> None:
         self.restored(arrays).check(self)

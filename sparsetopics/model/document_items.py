@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsetopics.base.batches import BatchSource, DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import (
+    AnyArray,
+    Arrays,
+    BatchSource,
+    DocumentBatch,
+    FloatArray,
+    IntArray,
+)
 
 PREFIX = "item_"  # before the names of the documents' arrays
 
@@ -32,15 +37,11 @@ class DocumentItems:
     def weights(self) -> FloatArray:
         return np.ones(self.n_docs)
 
-    def scorer(self, likelihood: Any, components: Any) -> Any:
-        """Of single documents, a ``Scorer``."""
-        return likelihood.prepare(components)
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, AnyArray]:
         return {PREFIX + name: array for name, array in self.values.to_arrays().items()}
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> DocumentItems:
+    def from_arrays(cls, arrays: Arrays) -> DocumentItems:
         """The inverse; other arrays may be among them."""
         names = ("indptr", "word_ids", "word_counts")
         return cls(DocumentBatch.from_arrays({name: arrays[PREFIX + name] for name in names}))
@@ -49,7 +50,7 @@ class DocumentItems:
         """ValueError unless a file's arrays are what ingest writes, with so many words."""
         self.values.check(n_columns)
 
-    def take(self, items: NDArray[Any]) -> DocumentItems:
+    def take(self, items: AnyArray) -> DocumentItems:
         """The chosen items, in the given order."""
         return DocumentItems(self.values.take(items))
 

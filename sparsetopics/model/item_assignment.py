@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.batches import FloatArray, ItemBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import items as item_kernels
+from sparsetopics.model.likelihoods.likelihood import ItemLikelihood, V
+from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.natural_parameters import node_scorer
 from sparsetopics.model.likelihoods.scorers import Scorer
+from sparsetopics.model.likelihoods.vectors import VectorLikelihood
+from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.statistics import C, P
 
 BLOCK_ITEMS = 1024
 LARGEST_SLOTS = 4096  # see ``item_kernels.share_items``
@@ -26,8 +32,8 @@ class Assigned(NamedTuple):
 
 
 def assign(
-    values: Any,  # rows of numbers (n_items, n_columns), or documents
-    scorer: Scorer,
+    values: V,  # (n_items, ..)
+    scorer: Scorer[V],
     expected_log_weights: FloatArray,  # (n_topics,)
     sparsity: int,
     executor: Executor,
@@ -59,3 +65,21 @@ def assign(
     starts = np.arange(n_items + 1, dtype=np.int64) * n_slots
     found = Responsibilities(starts, topics.ravel(), shares.ravel())
     return Assigned(found, entropies, log_totals)
+
+
+def assign_batch(
+    batch: ItemBatch[V] | NodeBatch,
+    likelihood: ItemLikelihood[V, C, P],
+    components: C,
+    expected_log_weights: FloatArray,  # (n_topics,)
+    sparsity: int,
+    executor: Executor,
+) -> Assigned:
+    """``assign`` for items, or for nodes, which are scored by the means over their items."""
+    if not isinstance(batch, NodeBatch):
+        scorer = likelihood.prepare(components)
+        return assign(batch.values, scorer, expected_log_weights, sparsity, executor)
+    assert isinstance(likelihood, VectorLikelihood), "only vectors lie in trees"
+    assert isinstance(components, Moments), "vectors have moments"
+    of_nodes = node_scorer(likelihood.natural_parameters(components))
+    return assign(batch.values, of_nodes, expected_log_weights, sparsity, executor)

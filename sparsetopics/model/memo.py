@@ -7,14 +7,14 @@ import os
 import re
 import struct
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsetopics.base.batches import Arrays
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.npz_arrays import ArchivedArrays
 
@@ -23,7 +23,6 @@ PATTERN = "memo-*.npz"
 _DIRECTORY_BYTES = 4096  # more than the directory of a file of a few arrays takes
 _NAME = re.compile(r"memo-(\d{8,18})\.npz")
 
-Arrays = Mapping[str, NDArray[Any]]
 Check = Callable[[Arrays], None]  # raises ValueError, KeyError or TypeError if unsound
 
 

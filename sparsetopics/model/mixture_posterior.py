@@ -25,7 +25,7 @@ class MixtureModel:
 
     name: ModelName
     likelihood_name: LikelihoodName
-    likelihood: ItemLikelihood[Any]  # the prior
+    likelihood: ItemLikelihood[Any, Any, Any]  # the prior
     mixture: MixtureAllocation
     posterior: Any  # of the likelihood, e.g. WishartPosterior
 
@@ -46,7 +46,7 @@ class MixtureModel:
         return shares
 
     @cached_property
-    def estimates(self) -> Estimates:
+    def estimates(self) -> Estimates[Any]:
         """Each component at its posterior mean."""
         return self.likelihood.point_estimates(self.posterior)
 
@@ -85,12 +85,12 @@ class MixtureModel:
         return mixture_log_densities(self._plugged_in, self.weights, values)
 
     @cached_property
-    def _expected(self) -> Scorer:
+    def _expected(self) -> Scorer[Any]:
         """E[log p(x | component)], made ready once for all batches."""
         return steady(self.likelihood.prepare(self.likelihood.components_of(self.posterior)))
 
     @cached_property
-    def _plugged_in(self) -> Scorer:
+    def _plugged_in(self) -> Scorer[Any]:
         """log p(x | component) at the posterior means, likewise."""
         return self.estimates.scorer()
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, VectorBatch, Vectors
 from sparsetopics.base.errors import RunError
 from sparsetopics.model.kd_tree import KdTree, NodeSums
-from sparsetopics.model.likelihoods.natural_parameters import NodeScorer, node_scorer
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +54,6 @@ class NodeBatch:
     def values(self) -> NodeRows:
         counts = self.sums.counts[:, None]
         return NodeRows(self.sums.sums / counts, self.sums.products / counts)
-
-    def scorer(self, likelihood: Any, components: Any) -> NodeScorer:
-        """Of means over items."""
-        return node_scorer(likelihood.natural_parameters(components))
 
     def take(self, nodes: IntArray) -> NodeBatch:
         return NodeBatch(self.sums.take(nodes))

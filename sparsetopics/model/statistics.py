@@ -7,22 +7,27 @@ them out again.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from scipy.special import gammaln
 
-from sparsetopics.base.batches import Batch, FloatArray, IntArray
+from sparsetopics.base.batches import Arrays, Batch, FloatArray, IntArray, StoredBatch
 from sparsetopics.base.soundness import check_close, check_like, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.model.responsibilities import Responsibilities
 
-T = TypeVar("T", bound=tuple[Any, ...])
+# A model is generic in four kinds of values, the same in all its parts:
+B = TypeVar("B", bound=StoredBatch)  # a batch
+C = TypeVar("C", bound="Components[Any, Any]")  # components, of any batches: those of B and P
+P = TypeVar("P")  # what one batch gives components, often a sparse form of them
+T = TypeVar("T", bound="Terms")
+B_contra = TypeVar("B_contra", contravariant=True)
 ROUNDING = 1e-3  # documents left over by rounding when batches are added and removed
 
 
-class Components(Protocol):
+class Components(Protocol[B_contra, P]):
     """What each topic of a collection, or each component of a mixture, has been given.
 
     Expected sufficient statistics of a likelihood. What they say of a batch may have another form,
@@ -42,7 +47,9 @@ class Components(Protocol):
         """Tokens or items of each topic, (n_topics,)."""
         ...
 
-    def copy(self) -> Self: ...
+    def accumulator(self) -> Self:
+        """A copy, made to have batches added and taken out in place."""
+        ...
 
     def zeros_like(self) -> Self: ...
 
@@ -50,21 +57,21 @@ class Components(Protocol):
 
     def plus(self, other: Self) -> Self: ...
 
-    def with_rest(self, start: Self, share: float) -> Any:
+    def with_rest(self, start: Self, share: float) -> Self:
         """These and ``share`` of a start, to fit a batch with; they may share memory with these."""
         ...
 
-    def add(self, batch: Any, scale: float = 1.0) -> None: ...
+    def add(self, batch: P, scale: float = 1.0) -> None: ...
 
-    def take_out(self, batch: Any) -> None:
+    def take_out(self, batch: P) -> None:
         """What was put in; rounding leaves no size below zero."""
         ...
 
-    def sum_batch(self, batch: Any, found: Responsibilities, executor: Executor) -> Any:
+    def sum_batch(self, batch: B_contra, found: Responsibilities, executor: Executor) -> P:
         """What a batch's responsibilities give to as many topics."""
         ...
 
-    def restored(self, arrays: Mapping[str, Any]) -> Any:
+    def restored(self, arrays: Arrays) -> P:
         """What ``sum_batch`` gave, from its arrays by name."""
         ...
 
@@ -72,7 +79,7 @@ class Components(Protocol):
         """ValueError for values that no data can give, or a kind that differs from ``nothing``."""
         ...
 
-    def check_batch(self, arrays: Mapping[str, Any]) -> None:
+    def check_batch(self, arrays: Arrays) -> None:
         """ValueError unless a file's arrays are valid for ``restored``."""
         ...
 
@@ -88,6 +95,11 @@ class Terms(Protocol):
 
     @property
     def n_tokens(self) -> float: ...
+
+    @property
+    def n_topics(self) -> int: ...
+
+    def __iter__(self) -> Iterator[float | FloatArray]: ...
 
     def check(self) -> None:
         """ValueError for finite values that no data can give."""
@@ -202,45 +214,45 @@ class DocumentLengths(NamedTuple):
         return float(np.dot(self.n_docs, gammaln(self.tokens + concentration)))
 
 
-class Summary(NamedTuple):
+class Summary(NamedTuple, Generic[P, T]):
     """What a learner keeps of a batch."""
 
-    components: Any  # what ``Components.sum_batch`` gives
-    terms: Any  # Terms
+    components: P  # what ``Components.sum_batch`` gives
+    terms: T
 
 
-class Statistics(NamedTuple):
+class Statistics(NamedTuple, Generic[C, T]):
     """What a learner knows of a collection."""
 
-    components: Any  # Components
-    terms: Any  # Terms
+    components: C
+    terms: T
 
-    def check(self, nothing: Statistics, n_docs: float) -> None:
+    def check(self, nothing: Self, n_docs: float) -> None:
         """ValueError unless these are sums over so many documents, and ``nothing`` over none."""
         self.components.check(nothing.components)
         check_terms(self.terms, nothing.terms)
         check_close(self.terms.n_docs, float(n_docs), "number of documents")
 
     @classmethod
-    def sum(cls, summaries: Iterable[Summary], zero: Statistics) -> Statistics:
+    def sum(cls, summaries: Iterable[Summary[P, T]], zero: Statistics[C, T]) -> Statistics[C, T]:
         """The sum of ``summaries``, in their order, on top of ``zero``."""
-        components, terms = zero.components.copy(), zero.terms
+        components, terms = zero.components.accumulator(), zero.terms
         for summary in summaries:
             components.add(summary.components)
             terms = added(terms, summary.terms)
-        return cls(components, terms)
+        return Statistics(components, terms)
 
-    def zeros_like(self) -> Statistics:
+    def zeros_like(self) -> Statistics[C, T]:
         return Statistics(self.components.zeros_like(), scaled(self.terms, 0.0))
 
-    def copy(self) -> Statistics:
-        """With components that may be changed in place; terms are never changed so."""
-        return Statistics(self.components.copy(), self.terms)
+    def accumulator(self) -> Statistics[C, T]:
+        """A copy for ``exchange_in_place``; it shares the terms, which never change in place."""
+        return Statistics(self.components.accumulator(), self.terms)
 
-    def exchanged(self, new: Summary, old: Summary | None) -> Statistics:
-        """With ``new`` put in and ``old`` taken out. The components change in place.
+    def exchange_in_place(self, new: Summary[P, T], old: Summary[P, T] | None) -> Statistics[C, T]:
+        """These statistics with ``new`` added and ``old`` taken out; the components are changed.
 
-        A copy of them for each batch would take longer than the batch where words are many.
+        With many words, copying the components for each batch would take longer than the batch.
         """
         terms = added(self.terms, new.terms)
         if old is not None:
@@ -250,26 +262,26 @@ class Statistics(NamedTuple):
         return Statistics(self.components, terms)
 
 
-def check_terms(terms: Any, nothing: Any) -> None:
+def check_terms(terms: T | None, nothing: T) -> None:
     """ValueError unless they have the kind of ``nothing`` and values that data can give."""
     require(terms is not None, "no terms")
+    assert terms is not None
     check_like(terms, nothing, "terms")
     terms.check()
 
 
 def added(left: T, right: T) -> T:
-    return _made_like(left, map(operator.add, left, right))
+    return _with_values(left, map(operator.add, left, right))
 
 
 def subtracted(left: T, right: T) -> T:
-    return _made_like(left, map(operator.sub, left, right))
+    return _with_values(left, map(operator.sub, left, right))
 
 
 def scaled(terms: T, factor: float) -> T:
-    return _made_like(terms, (factor * value for value in terms))
+    return _with_values(terms, (factor * value for value in terms))
 
 
-def _made_like(terms: T, values: Iterable[Any]) -> T:
-    make: Any = type(terms)._make  # type: ignore[attr-defined]  # of a NamedTuple
-    made: T = make(values)
+def _with_values(terms: T, values: Iterable[float | FloatArray]) -> T:
+    made: T = type(terms)._make(values)  # type: ignore[attr-defined]  # of a NamedTuple
     return made

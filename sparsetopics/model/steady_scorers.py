@@ -7,7 +7,7 @@ a fixed order of sums it takes about twice as long.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -15,14 +15,15 @@ from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels import steady as steady_kernels
 from sparsetopics.kernels.types import Float32Array
+from sparsetopics.model.likelihoods.likelihood import V
 from sparsetopics.model.likelihoods.scorers import Scorer, SphereScorer, TriangularScorer
 
 
-def steady(scorer: Scorer) -> Scorer:
+def steady(scorer: Scorer[V]) -> Scorer[V]:
     """The same densities, but for rounding; the scorers that are not named here are steady."""
     if isinstance(scorer, TriangularScorer):
-        return SteadyTriangles(scorer)
-    return SteadySpheres(scorer) if isinstance(scorer, SphereScorer) else scorer
+        return cast("Scorer[V]", SteadyTriangles(scorer))
+    return cast("Scorer[V]", SteadySpheres(scorer)) if isinstance(scorer, SphereScorer) else scorer
 
 
 class SteadyTriangles(NamedTuple):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.kernels import variances as spread_kernels
 from sparsetopics.model.assignments import Assignments
 
@@ -33,7 +33,9 @@ class Spread(NamedTuple):
     def copy(self) -> Spread:
         return Spread(*(array.copy() for array in self))
 
-    def add(self, assignments: Assignments, prior: FloatArray, scale: float = 1.0) -> None:
+    def add(
+        self, assignments: Assignments[DocumentBatch], prior: FloatArray, scale: float = 1.0
+    ) -> None:
         """Put documents in (``scale`` 1) or take them out (-1), in place; ``prior`` is α_k."""
         batch, found = assignments
         counts = batch.word_counts.astype(np.float64)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import Arrays, DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.soundness import (
     check_close,
     check_ids,
@@ -49,11 +48,17 @@ class SparseCounts(NamedTuple):
 
 
 class WordCounts(NamedTuple):
-    """Of a collection, word-major, because a batch touches rows of words."""
+    """Of a collection, word-major, because a batch touches rows of words.
 
-    table: FloatArray  # (n_words, n_topics)
+    ``start`` stands for data not seen so far. Rows are added up when a batch asks for its own: with
+    many words, adding up both tables as a whole would take longer than the batch.
+    """
+
+    seen: FloatArray  # (n_words, n_topics)
     elsewhere: FloatArray | None = None  # (n_topics,)  tokens of words that the table leaves out
     within: FloatArray | None = None  # (n_topics,)  tokens of the table's words, kept up to date
+    start: WordCounts | None = None
+    share: float = 0.0  # of the start
 
     @classmethod
     def zeros(cls, n_words: int, n_topics: int) -> WordCounts:
@@ -61,16 +66,22 @@ class WordCounts(NamedTuple):
 
     def check(self, nothing: WordCounts) -> None:
         check_like(self, nothing, "components")
-        require(self.table.min(initial=0.0) >= 0.0, "word counts below zero")
+        require(self.seen.min(initial=0.0) >= 0.0, "word counts below zero")
         require(self.elsewhere is None, "word counts of words that are left out")
+        require(self.start is None, "word counts with a start")
         if self.within is not None:
             require(self.within.shape == (self.n_topics,), "sizes of other topics")
             require(self.within.min(initial=0.0) >= 0.0, "sizes of topics below zero")
-            check_close(self.within, self.table.sum(axis=0), "sizes of topics")
+            check_close(self.within, self.seen.sum(axis=0), "sizes of topics")
+
+    @property
+    def table(self) -> FloatArray:
+        """All counts, (n_words, n_topics)."""
+        return self.seen if self.start is None else self.seen + self.share * self.start.table
 
     @property
     def n_words(self) -> int:
-        return len(self.table)
+        return len(self.seen)
 
     @property
     def n_columns(self) -> int:
@@ -78,20 +89,22 @@ class WordCounts(NamedTuple):
 
     @property
     def n_topics(self) -> int:
-        return int(self.table.shape[1])
+        return int(self.seen.shape[1])
 
     @property
     def sizes(self) -> FloatArray:
         """Tokens of each topic, (n_topics,)."""
-        sizes: FloatArray = self.table.sum(axis=0) if self.within is None else self.within.copy()
-        return sizes if self.elsewhere is None else sizes + self.elsewhere
+        sizes: FloatArray = self.seen.sum(axis=0) if self.within is None else self.within.copy()
+        if self.elsewhere is not None:
+            sizes = sizes + self.elsewhere
+        return sizes if self.start is None else sizes + self.share * self.start.sizes
 
-    def copy(self) -> WordCounts:
-        """That knows its sizes: no pass over the table after each batch that is put in."""
-        return self._replace(table=self.table.copy(), within=self.table.sum(axis=0))
+    def accumulator(self) -> WordCounts:
+        """A copy that keeps its sizes up to date, so that they need no pass over the table."""
+        return self._replace(seen=self.seen.copy(), within=self.seen.sum(axis=0))
 
     def zeros_like(self) -> WordCounts:
-        return WordCounts(np.zeros_like(self.table))
+        return WordCounts(np.zeros_like(self.seen))
 
     def scaled(self, factor: float) -> WordCounts:
         return WordCounts(factor * self.table)
@@ -99,24 +112,25 @@ class WordCounts(NamedTuple):
     def plus(self, other: WordCounts) -> WordCounts:
         return WordCounts(self.table + other.table)
 
-    def with_rest(self, start: WordCounts, share: float) -> StartedCounts:
-        return StartedCounts(self, start, share)
+    def with_rest(self, start: WordCounts, share: float) -> WordCounts:
+        return self._replace(start=start, share=share)
 
     def rows(self, words: Rows) -> FloatArray:
         """The counts of some words, (n_rows, n_topics)."""
-        return self.table[words]
+        rows = self.seen[words]
+        return rows if self.start is None else rows + self.share * self.start.rows(words)
 
     def add(self, batch: SparseCounts, scale: float = 1.0) -> None:
-        """Put a batch in, ``scale`` times, in place."""
-        word_kernels.add_sparse_rows(*batch, scale, self.table)
+        """Add a batch in place, ``scale`` times."""
+        word_kernels.add_sparse_rows(*batch, scale, self.seen)
         if self.within is not None:
             more = batch.sizes
             self.within[: len(more)] += scale * more
 
     def take_out(self, batch: SparseCounts) -> None:
-        """In place; rounding leaves no count below zero."""
+        """Take a batch out in place; rounding leaves no count below zero."""
         taken = np.zeros(self.n_topics) if self.within is None else np.negative(self.within)
-        word_kernels.take_sparse_rows(*batch, self.table, taken)
+        word_kernels.take_sparse_rows(*batch, self.seen, taken)
         if self.within is not None:
             np.negative(taken, out=self.within)
 
@@ -124,59 +138,22 @@ class WordCounts(NamedTuple):
         self, batch: DocumentBatch, found: Responsibilities, executor: Executor
     ) -> SparseCounts:
         """The counts of a batch for as many words and topics."""
-        n_words, n_topics = self.table.shape
-        return sum_words(batch, found, (n_words, n_topics), executor)
+        return sum_words(batch, found, (self.n_words, self.n_topics), executor)
 
-    def restored(self, arrays: Mapping[str, Any]) -> SparseCounts:
+    def restored(self, arrays: Arrays) -> SparseCounts:
         """A batch's counts from its arrays by name."""
         return SparseCounts(**arrays)
 
-    def check_batch(self, arrays: Mapping[str, Any]) -> None:
-        self.restored(arrays).check(*self.table.shape)
-
-
-class StartedCounts(NamedTuple):
-    """Of the data seen so far, and for the rest a start.
-
-    Rows are added up when a batch asks for its own: both tables as a whole would take longer than
-    the batch where words are many.
-    """
-
-    seen: WordCounts
-    start: WordCounts
-    share: float  # of the start
-
-    @property
-    def table(self) -> FloatArray:
-        """All rows, (n_words, n_topics)."""
-        return self.seen.table + self.share * self.start.table
-
-    @property
-    def n_words(self) -> int:
-        return self.seen.n_words
-
-    @property
-    def n_topics(self) -> int:
-        return self.seen.n_topics
-
-    @property
-    def sizes(self) -> FloatArray:
-        """Tokens of each topic, (n_topics,)."""
-        return self.seen.sizes + self.share * self.start.sizes
-
-    def rows(self, words: Rows) -> FloatArray:
-        """The counts of some words, (n_rows, n_topics)."""
-        return self.seen.rows(words) + self.share * self.start.rows(words)
-
-    def sum_batch(
-        self, batch: DocumentBatch, found: Responsibilities, executor: Executor
-    ) -> SparseCounts:
-        """The counts of a batch for as many words and topics."""
-        return self.seen.sum_batch(batch, found, executor)
+    def check_batch(self, arrays: Arrays) -> None:
+        self.restored(arrays).check(self.n_words, self.n_topics)
 
 
 def check_sparse(
-    words: Rows, starts: IntArray, topics: TopicIds, values: Any, shape: tuple[int, int]
+    words: Rows,
+    starts: IntArray,
+    topics: TopicIds,
+    values: Float32Array | FloatArray,
+    shape: tuple[int, int],
 ) -> None:
     """ValueError unless sparse counts, with words in rising order, fit a table of ``shape``."""
     check_ids(words, shape[0], "words")

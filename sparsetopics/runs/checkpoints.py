@@ -50,7 +50,7 @@ from sparsetopics.model.node_batches import NodeRecord
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import Sticks
-from sparsetopics.model.word_counts import StartedCounts, WordCounts
+from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, things_of
 from sparsetopics.options.training import (
     GradientOptions,
@@ -68,7 +68,7 @@ KINDS: Mapping[str, type[Any]] = {
     for kind in (
         *(Progress, LapInfo, Prior, Globals, MoverRecord, Rival, Course, GrowerRecord, NodeRecord),
         *(MemoizedState, KeptBatch, Words),
-        *(Statistics, WordCounts, StartedCounts, DocumentCounts, Moments, DocumentTerms, ItemTerms),
+        *(Statistics, WordCounts, DocumentCounts, Moments, DocumentTerms, ItemTerms),
         *(DocumentLengths, Responsibilities, TopicChange, Patch, Ledger, Failure),
         *(LDAAllocation, HDPAllocation, Sticks, ItemAllocation, NestedAllocation),
         *(DPMixture, DPModes, FiniteMixture),

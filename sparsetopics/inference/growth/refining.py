@@ -16,7 +16,7 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.growth.outer_source import OuterSource
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.model.allocations.nested import NestedAllocation
-from sparsetopics.model.item_assignment import assign
+from sparsetopics.model.item_assignment import assign_batch
 from sparsetopics.options.training import LocalOptions
 
 
@@ -60,8 +60,9 @@ def division_gains(
 def node_worth(batch: Any, current: Globals, local: LocalOptions, executor: Executor) -> FloatArray:
     """n_A log Σ_k exp W_Ak over the best components, (n_nodes,), in nats."""
     log_weights = cast(NestedAllocation, current.allocation).expected_log_weights
-    scorer = batch.scorer(current.likelihood, current.components)
     n_slots = local.n_slots(len(log_weights))
-    found = assign(batch.values, scorer, log_weights, n_slots, executor)
+    found = assign_batch(
+        batch, cast(Any, current.likelihood), current.components, log_weights, n_slots, executor
+    )
     worth: FloatArray = batch.weights * found.log_totals
     return worth

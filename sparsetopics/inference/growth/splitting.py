@@ -19,9 +19,8 @@ from sparsetopics.inference.learners.accelerated import GrownState, tied
 from sparsetopics.model.allocations.item_terms import ItemTerms, sum_item_terms
 from sparsetopics.model.allocations.mixtures import DPMixture
 from sparsetopics.model.allocations.nested import NestedAllocation
-from sparsetopics.model.item_assignment import Assigned, assign
+from sparsetopics.model.item_assignment import Assigned, assign_batch
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.scorers import Scorer
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Statistics, added, subtracted
 
@@ -82,7 +81,7 @@ def _without(
     total: Statistics, batch: Any, found: Responsibilities, executor: Executor
 ) -> Statistics:
     """All but some nodes."""
-    components = total.components.copy()
+    components = total.components.accumulator()
     components.take_out(components.sum_batch(batch, found, executor))
     terms = subtracted(total.terms, sum_item_terms(batch, found, total.terms.n_topics))
     return Statistics(components, terms._replace(counts=components.counts.copy()))
@@ -93,12 +92,13 @@ class _Halved(NamedTuple):
 
     assigned: Assigned  # the nodes that they were fitted to
     worth: float  # Σ_A n_A log Σ_k exp W_Ak of those, in nats
-    scorer: Scorer
+    likelihood: Any
+    pair: Moments
     log_weights: FloatArray  # (2,)
 
     def gain(self, above: Any, executor: Executor) -> float:
         """What the nodes are worth beyond those that they are halves of, in nats."""
-        whole = assign(above.values, self.scorer, self.log_weights, 2, executor)
+        whole = assign_batch(above, self.likelihood, self.pair, self.log_weights, 2, executor)
         return self.worth - float(above.weights @ whole.log_totals)
 
 
@@ -115,10 +115,9 @@ def _divided(
     log_weights, sparsity = np.zeros(2), 1
     n_items, first = batch.weights.sum(), np.inf
     for _ in range(ROUNDS):
-        scorer = batch.scorer(likelihood, pair)
-        found = assign(batch.values, scorer, log_weights, sparsity, executor)
+        found = assign_batch(batch, likelihood, pair, log_weights, sparsity, executor)
         worth = float(batch.weights @ found.log_totals)
-        halved = _Halved(found, worth, scorer, log_weights)
+        halved = _Halved(found, worth, likelihood, pair, log_weights)
         pair = pair.zeros_like().sum_batch(batch, found.responsibilities, executor)
         if pair.counts.min() < 1.0:
             return None

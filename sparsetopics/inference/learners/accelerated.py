@@ -76,7 +76,7 @@ def make(setting: Setting) -> AcceleratedLearner:
 
 def tied(components: Any) -> Components:
     """What posteriors are made from: those of the tail are the prior, whatever it was given."""
-    kept = components.copy()
+    kept = components.accumulator()
     for values in kept[:3]:
         values[-1] = 0.0
     own: Components = kept

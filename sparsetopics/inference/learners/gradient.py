@@ -87,7 +87,7 @@ class GradientLearner:
         state = state._replace(
             points=moved(state.points, velocity),
             velocity=velocity,
-            lap=state.lap.exchanged(summary, None),
+            lap=state.lap.exchange_in_place(summary, None),
         )
         return state, StepInfo(step_size=self.options.step_size)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import IntArray, Source
+from sparsetopics.base.batches import Arrays, IntArray, Source
 from sparsetopics.base.soundness import check_close, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.bounds import batch_bound
@@ -21,7 +21,7 @@ from sparsetopics.inference.learners.learner import Setting, StepInfo, Visit, cu
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.model.assignments import Assignments, TopicChange, check_documents
 from sparsetopics.model.document_topics import DocumentTopics
-from sparsetopics.model.memo import Arrays, Memo, StoredArrays
+from sparsetopics.model.memo import Memo, StoredArrays
 from sparsetopics.model.statistics import Components, Statistics, Summary, check_terms
 
 
@@ -62,7 +62,7 @@ class Renewed(NamedTuple):
 
     def plus(self, batch: Summary) -> Renewed:
         """With one more. The components change in place."""
-        return Renewed(self.sum.exchanged(batch, None), self.n_batches + 1)
+        return Renewed(self.sum.exchange_in_place(batch, None), self.n_batches + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class MemoizedLearner:
     cold_every: int = 1
 
     def init(self, start: Statistics) -> MemoizedState:
-        return MemoizedState(start.components.copy(), start.zeros_like(), {})
+        return MemoizedState(start.components.accumulator(), start.zeros_like(), {})
 
     def rounds(
         self, state: MemoizedState, n_batches: int, rng: np.random.Generator
@@ -115,7 +115,7 @@ class MemoizedLearner:
             former = state.per_batch.get(visit.batch_id)
             kept = self._keep(visit, state)
             state = state._replace(
-                total=state.total.exchanged(visit.summary, old),
+                total=state.total.exchange_in_place(visit.summary, old),
                 per_batch={**state.per_batch, visit.batch_id: kept},
             )
             state = _with_renewed(state, visit.summary)
@@ -164,7 +164,7 @@ class MemoizedLearner:
 
     def start_lap(self, state: MemoizedState) -> MemoizedState:
         renewed = Renewed(state.total.zeros_like(), 0)
-        return state._replace(total=state.total.copy(), renewed=renewed)
+        return state._replace(total=state.total.accumulator(), renewed=renewed)
 
     def end_lap(self, state: MemoizedState) -> MemoizedState:
         """Take the batches' sum for the total, so that rounding does not pile up over laps."""
@@ -216,7 +216,7 @@ class MemoizedLearner:
         is_first = state.start is not None
         components: Components = state.total.components
         if self.batches_per_round > 1 or (is_first and self.whole_first_lap):
-            components = components.copy()
+            components = components.accumulator()
         if state.start is None:
             return components
         unseen = max(0.0, 1.0 - state.total.terms.n_tokens / float(state.start.sizes.sum()))

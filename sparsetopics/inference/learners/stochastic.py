@@ -66,7 +66,7 @@ class StochasticLearner:
         components, lap = state.components.scaled(1.0 - size), state.lap
         for summary in summaries:
             components.add(summary.components, size * scale)
-            lap = lap.exchanged(summary, None)
+            lap = lap.exchange_in_place(summary, None)
         terms = scaled(terms, scale)
         if state.terms is not None:
             terms = added(scaled(state.terms, 1.0 - size), scaled(terms, size))

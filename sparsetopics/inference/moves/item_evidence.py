@@ -25,7 +25,7 @@ class ItemGathering(NamedTuple):
     """Components say all that there is to know of items."""
 
     components: Any
-    likelihood: ItemLikelihood[Any]
+    likelihood: ItemLikelihood[Any, Any, Any]
 
     def add(self, assignments: Assignments, reference: FloatArray) -> None:
         """Nothing more."""
@@ -39,10 +39,10 @@ class ItemEvidence(NamedTuple):
 
     components: Any
     by_topic: FloatArray  # (n_topics,)  log M(s_k)
-    likelihood: ItemLikelihood[Any]
+    likelihood: ItemLikelihood[Any, Any, Any]
 
     @classmethod
-    def of(cls, components: Any, likelihood: ItemLikelihood[Any]) -> ItemEvidence:
+    def of(cls, components: Any, likelihood: ItemLikelihood[Any, Any, Any]) -> ItemEvidence:
         return cls(components, likelihood.log_evidence(components), likelihood)
 
     @property
@@ -92,7 +92,7 @@ class ItemEvidence(NamedTuple):
     def focus(
         self, assignments: Assignments, reference: FloatArray, kept: IntArray, executor: Executor
     ) -> ItemFocus:
-        rest = self.components.copy()
+        rest = self.components.accumulator()
         rest.take_out(rest.sum_batch(*assignments, executor))
         before = self.components.take(kept)
         return ItemFocus(assignments.documents, before, rest.take(kept), self.likelihood)
@@ -104,10 +104,10 @@ class ItemFocus(NamedTuple):
     batch: Any  # of items
     before: Any  # Components, like the next
     rest: Any
-    likelihood: ItemLikelihood[Any]
+    likelihood: ItemLikelihood[Any, Any, Any]
 
     def holding(self, found: Responsibilities, executor: Executor) -> Any:
-        components = self.rest.copy()
+        components = self.rest.accumulator()
         components.add(components.sum_batch(self.batch, found, executor))
         return components
 

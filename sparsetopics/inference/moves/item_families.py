@@ -19,7 +19,7 @@ ROUNDS = 5  # of the small mixture
 
 def divide_items(
     components: Any,
-    likelihood: ItemLikelihood[Any],
+    likelihood: ItemLikelihood[Any, Any, Any],
     samples: Mapping[int, Assignments],
     n_children: int,
     rng: np.random.Generator,

@@ -128,7 +128,7 @@ def gather(components: Any, likelihood: Likelihood, criterion: Criterion) -> Gat
     """Evidence of ``components``, before the assignments that they come from were seen."""
     if isinstance(likelihood, Words):
         return WordGathering.begin(components, likelihood, criterion == "collapsed")
-    return ItemGathering(components, cast("ItemLikelihood[Any]", likelihood))
+    return ItemGathering(components, cast("ItemLikelihood[Any, Any, Any]", likelihood))
 
 
 def resummed(standing: Standing, tools: Tools) -> Standing:

@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
+from sparsetopics.model.allocations.item_terms import ItemTerms
 from sparsetopics.model.allocations.pair_gains import PairGains
 from sparsetopics.model.assignments import Assignments
-from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
+from sparsetopics.model.statistics import B, DocumentLengths, DocumentTerms, T
 
 
-class Allocation(Protocol):
+class Allocation(Protocol[T]):
     """Global parameters of weights; every method leaves the object as it is."""
 
-    def zero_terms(self) -> Any:
+    def zero_terms(self) -> T:
         """The ``Terms`` of no data, for as many topics."""
         ...
 
-    def elbo(self, terms: Any) -> float:
+    def elbo(self, terms: T) -> float:
         """All of the ELBO but the data's part, in nats."""
         ...
 
-    def updated(self, terms: Any) -> Self:
+    def updated(self, terms: T) -> Self:
         """The global step: the weights at their optimum for ``terms``."""
         ...
 
-    def learned(self, terms: Any, lengths: DocumentLengths) -> Self:
+    def learned(self, terms: T, lengths: DocumentLengths) -> Self:
         """The prior's own concentrations at their optimum for ``terms``."""
         ...
 
@@ -54,7 +55,7 @@ class Allocation(Protocol):
 
 
 @runtime_checkable
-class MovableAllocation(Allocation, Protocol):
+class MovableAllocation(Allocation[T], Protocol[B, T]):
     """One whose number of topics moves may change."""
 
     @property
@@ -67,12 +68,14 @@ class MovableAllocation(Allocation, Protocol):
         """What terms that are summed now depend on, (n_topics,)."""
         ...
 
-    def sum_terms(self, assignments: Assignments, reference: FloatArray, executor: Executor) -> Any:
+    def sum_terms(
+        self, assignments: Assignments[B], reference: FloatArray, executor: Executor
+    ) -> T:
         """``Terms`` of documents, for a ``reference`` that may be an older one."""
         ...
 
     def pair_gains(
-        self, batches: Iterable[Assignments], terms: Any, reference: FloatArray
+        self, batches: Iterable[Assignments[B]], terms: T, reference: FloatArray
     ) -> PairGains:
         """What merging any two topics would add to ``elbo``, to first order."""
         ...
@@ -91,7 +94,7 @@ class MovableAllocation(Allocation, Protocol):
 
 
 @runtime_checkable
-class DocumentAllocation(Allocation, Protocol):
+class DocumentAllocation(Allocation[DocumentTerms], Protocol):
     """A rule by which every document has its own proportions of topics."""
 
     @property
@@ -110,7 +113,7 @@ class DocumentAllocation(Allocation, Protocol):
 
 
 @runtime_checkable
-class ItemRule(Allocation, Protocol):
+class ItemRule(Allocation[ItemTerms], Protocol):
     """A rule by which every item has one component."""
 
     @property

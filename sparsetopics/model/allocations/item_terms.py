@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch
+from sparsetopics.base.batches import Batch, FloatArray, IntArray
 from sparsetopics.base.soundness import require
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.model.responsibilities import Responsibilities
@@ -49,7 +49,7 @@ class ItemTerms(NamedTuple):
         return self.with_topics(by_topic)
 
 
-def sum_item_terms(batch: ItemBatch, found: Responsibilities, n_topics: int) -> ItemTerms:
+def sum_item_terms(batch: Batch, found: Responsibilities, n_topics: int) -> ItemTerms:
     """Sums over the items of a batch."""
     weights, (counts, entropies) = batch.weights, np.zeros((2, n_topics))
     item_kernels.add_terms(weights, *found, counts, entropies)

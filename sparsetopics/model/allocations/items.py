@@ -13,7 +13,7 @@ from sparsetopics.model.allocations.item_terms import ItemTerms, sum_item_terms
 from sparsetopics.model.allocations.mixtures import MixtureAllocation, check_counts
 from sparsetopics.model.allocations.pair_gains import PairGains, item_pair_gains
 from sparsetopics.model.assignments import Assignments
-from sparsetopics.model.statistics import DocumentLengths
+from sparsetopics.model.statistics import B, DocumentLengths
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +56,7 @@ class ItemAllocation:
         return ItemTerms.zeros(self.n_topics)
 
     def sum_terms(
-        self, assignments: Assignments, reference: FloatArray, executor: Executor
+        self, assignments: Assignments[B], reference: FloatArray, executor: Executor
     ) -> ItemTerms:
         return sum_item_terms(*assignments, len(reference))
 
@@ -71,7 +71,7 @@ class ItemAllocation:
         return self
 
     def pair_gains(
-        self, batches: Iterable[Assignments], terms: ItemTerms, reference: FloatArray
+        self, batches: Iterable[Assignments[B]], terms: ItemTerms, reference: FloatArray
     ) -> PairGains:
         return item_pair_gains(batches, terms.counts)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.soundness import require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.model.allocations import documents
@@ -91,14 +91,17 @@ class LDAAllocation:
         return self.doc_concentration
 
     def sum_terms(
-        self, assignments: Assignments, reference: FloatArray, executor: Executor
+        self, assignments: Assignments[DocumentBatch], reference: FloatArray, executor: Executor
     ) -> DocumentTerms:
         """With θ_dk = N_dk + the α_k of ``reference``."""
         terms = documents.sum_terms(*assignments, reference, self.tail, executor)
         return documents.frozen_everywhere(terms, reference)
 
     def pair_gains(
-        self, batches: Iterable[Assignments], terms: DocumentTerms, reference: FloatArray
+        self,
+        batches: Iterable[Assignments[DocumentBatch]],
+        terms: DocumentTerms,
+        reference: FloatArray,
     ) -> PairGains:
         return document_pair_gains(batches, terms.n_docs, reference)
 

@@ -17,6 +17,7 @@ from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels.types import TopicIds
 from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.statistics import B
 
 
 class PairGains(NamedTuple):
@@ -27,7 +28,7 @@ class PairGains(NamedTuple):
 
 
 def document_pair_gains(
-    batches: Iterable[Assignments], n_docs: float, reference: FloatArray
+    batches: Iterable[Assignments[B]], n_docs: float, reference: FloatArray
 ) -> PairGains:
     """Of topics that documents mix; θ_dk = N_dk + the α_k of ``reference`` (n_topics,)."""
     n_topics = len(reference)
@@ -44,7 +45,7 @@ def document_pair_gains(
     return PairGains(gains, _cosine(shared, used.n_users))
 
 
-def item_pair_gains(batches: Iterable[Assignments], counts: FloatArray) -> PairGains:
+def item_pair_gains(batches: Iterable[Assignments[B]], counts: FloatArray) -> PairGains:
     """Of components of a mixture that have ``counts`` (n_topics,) items.
 
     The weights integrated out, a merge of two components adds lnΓ(N_a + N_b) − lnΓ(N_a) − lnΓ(N_b),

@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Vectors
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.array_formats import (
     COLUMNS,
@@ -24,6 +24,7 @@ from sparsetopics.model.array_formats import (
     StoredAs,
 )
 from sparsetopics.model.likelihoods import priors
+from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.natural_parameters import NaturalParameters
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
@@ -91,7 +92,9 @@ class DiagonalGaussian:
         return cls(shape, (shape - 1.0) * scale * variances, mean, mean_precision)
 
     @classmethod
-    def for_training(cls, sample: Vectors, source: ItemSource, options: TrainingOptions) -> Self:
+    def for_training(
+        cls, sample: Vectors, source: ItemSource[Batch], options: TrainingOptions
+    ) -> Self:
         """That of ``from_data``; ShapeError for vectors that it cannot be made from."""
         priors.check_sample(sample, source.n_docs)
         return cls.from_data(sample)
@@ -124,7 +127,7 @@ class DiagonalGaussian:
             )  # fmt: skip
         return NormalGammaPosterior(shapes, rates, means, mean_precisions)
 
-    def components_of(self, posterior: NormalGammaPosterior) -> Moments:
+    def components_of(self, posterior: Posterior) -> Moments:
         shapes, rates, means, mean_precisions = posterior
         origin = priors.origin_of(self.mean)
         means = means - origin
@@ -192,7 +195,7 @@ class DiagonalGaussian:
         constants: FloatArray = 0.5 * (self.n_columns * alike - np.log(rates).sum(axis=1))
         return constants
 
-    def point_estimates(self, posterior: NormalGammaPosterior) -> Normals:
+    def point_estimates(self, posterior: Posterior) -> Normals:
         """m_k and E[1/λ_kd] = b_kd / (a_k − 1)."""
         shapes, rates, means, _ = posterior
         return Normals(means, rates / (shapes - 1.0)[:, None])

@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Vectors
 from sparsetopics.model.array_formats import (
     COMPONENTS,
     MATRICES,
@@ -23,6 +23,7 @@ from sparsetopics.model.array_formats import (
     StoredAs,
 )
 from sparsetopics.model.likelihoods import priors, wishart
+from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.natural_parameters import NaturalParameters
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
@@ -90,7 +91,9 @@ class Gaussian:
         return cls(dof, (dof - n_columns - 1.0) * scale * spread, mean, mean_precision)
 
     @classmethod
-    def for_training(cls, sample: Vectors, source: ItemSource, options: TrainingOptions) -> Self:
+    def for_training(
+        cls, sample: Vectors, source: ItemSource[Batch], options: TrainingOptions
+    ) -> Self:
         """That of ``from_data``; ShapeError for vectors that it cannot be made from."""
         priors.check_sample(sample, source.n_docs)
         return cls.from_data(sample)
@@ -120,7 +123,7 @@ class Gaussian:
             self.degrees_of_freedom + moments.counts, scale_matrices, means, mean_precisions
         )
 
-    def components_of(self, posterior: NormalWishartPosterior) -> Moments:
+    def components_of(self, posterior: Posterior) -> Moments:
         dof, scale_matrices, means, mean_precisions = posterior
         origin = priors.origin_of(self.mean)
         means = means - origin
@@ -195,10 +198,11 @@ class Gaussian:
         constants: FloatArray = 0.5 * (log_determinants - blur - self.n_columns * LOG_TWO_PI)
         return constants
 
-    def point_estimates(self, posterior: NormalWishartPosterior) -> Normals:
+    def point_estimates(self, posterior: Posterior) -> Normals:
         """m_k and E[Λ_k⁻¹] = B_k / (ν_k − D − 1)."""
-        shrunk = posterior.degrees_of_freedom - self.n_columns - 1.0
-        return Normals(posterior.means, posterior.scale_matrices / shrunk[:, None, None])
+        dof, scale_matrices, means, _ = posterior
+        shrunk = dof - self.n_columns - 1.0
+        return Normals(means, scale_matrices / shrunk[:, None, None])
 
 
 def _outer(means: FloatArray) -> FloatArray:

@@ -13,10 +13,11 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Vectors
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.array_formats import COMPONENTS, MEAN, MEANS, ArrayFormat, StoredAs
 from sparsetopics.model.likelihoods import priors
+from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.natural_parameters import NaturalParameters
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
@@ -78,7 +79,9 @@ class IsotropicGaussian:
         return cls(variance, mean, mean_precision, at_modes)
 
     @classmethod
-    def for_training(cls, sample: Vectors, source: ItemSource, options: TrainingOptions) -> Self:
+    def for_training(
+        cls, sample: Vectors, source: ItemSource[Batch], options: TrainingOptions
+    ) -> Self:
         """That of ``from_data``; few items and constant columns will do."""
         return cls.from_data(sample, options.variance, at_modes=options.at_modes)
 
@@ -102,7 +105,7 @@ class IsotropicGaussian:
         mean_precisions = self.mean_precision + moments.counts
         return NormalPosterior(moments.sums / mean_precisions[:, None], mean_precisions)
 
-    def components_of(self, posterior: NormalPosterior) -> Moments:
+    def components_of(self, posterior: Posterior) -> Moments:
         """Squares are left out: the posterior does not depend on them, and cannot tell them."""
         means, mean_precisions = posterior
         origin = priors.origin_of(self.mean)
@@ -172,9 +175,10 @@ class IsotropicGaussian:
         constants: FloatArray = self._normaliser - 0.5 * self.n_columns / posterior.mean_precisions
         return constants
 
-    def point_estimates(self, posterior: NormalPosterior) -> Normals:
+    def point_estimates(self, posterior: Posterior) -> Normals:
         """m_k and σ² in every column."""
-        return Normals(posterior.means, np.full(posterior.means.shape, self.variance))
+        means, _ = posterior
+        return Normals(means, np.full(means.shape, self.variance))
 
 
 def effective_variance(values: Vectors, mean: FloatArray) -> float:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemSource
+from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Rows
 from sparsetopics.model.array_formats import StoredAs
 from sparsetopics.model.likelihoods.scorers import Scorer
-from sparsetopics.model.statistics import Components
+from sparsetopics.model.statistics import C
 from sparsetopics.options.training import TrainingOptions
 
-Posterior = TypeVar("Posterior")
+Posterior = tuple[FloatArray, ...]  # a NamedTuple, which ``stored`` names
+P_contra = TypeVar("P_contra", contravariant=True)
+V = TypeVar("V", bound=Rows)  # rows of items: vectors, or documents
+V_contra = TypeVar("V_contra", bound=Rows, contravariant=True)
 
 
-class Likelihood(Protocol):
+class Likelihood(Protocol[C, P_contra]):
     """The prior of a component's parameters; every method leaves the object as it is.
 
     The posterior is always the conjugate one that follows from the prior and ``Components``, so
@@ -32,36 +35,36 @@ class Likelihood(Protocol):
         """Numbers of a vector, or words of the vocabulary."""
         ...
 
-    def zeros(self, n_topics: int) -> Components:
+    def zeros(self, n_topics: int) -> C:
         """Components that have been given nothing."""
         ...
 
-    def log_evidence(self, components: Any) -> FloatArray:
+    def log_evidence(self, components: C) -> FloatArray:
         """log M(s_k), (n_topics,): what was given to each, its parameters integrated out, nats."""
         ...
 
-    def elbo(self, components: Any, posterior: Any) -> float:
+    def elbo(self, components: C, posterior: C) -> float:
         """The data's part of the ELBO in nats, for ``components`` under another ``posterior``."""
         ...
 
-    def expected_log_evidence(self, batch: Any, posterior: Any) -> float:
+    def expected_log_evidence(self, batch: P_contra, posterior: C) -> float:
         """Σ_k E[log p(s_k | φ_k)] of a batch's share of the components, in nats."""
         ...
 
-    def learned(self, components: Any) -> Self:
+    def learned(self, components: C) -> Self:
         """With the prior's own concentrations at their optimum, where there are such."""
         ...
 
 
-class Estimates(Protocol):
+class Estimates(Protocol[V_contra]):
     """Components with plain parameters."""
 
-    def scorer(self) -> Scorer:
+    def scorer(self) -> Scorer[V_contra]:
         """log p(x | component)."""
         ...
 
 
-class ItemLikelihood(Likelihood, Protocol[Posterior]):
+class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
     """One of items: vectors, or documents that are of one component each."""
 
     @property
@@ -70,34 +73,36 @@ class ItemLikelihood(Likelihood, Protocol[Posterior]):
         ...
 
     @classmethod
-    def for_training(cls, sample: Any, source: ItemSource, options: TrainingOptions) -> Self:
+    def for_training(
+        cls, sample: V_contra, source: ItemSource[Batch], options: TrainingOptions
+    ) -> Self:
         """The prior that training begins with; ``sample`` has items of the source."""
         ...
 
-    def prepare(self, components: Any) -> Scorer:
+    def prepare(self, components: C) -> Scorer[V_contra]:
         """E[log p(x|φ_k)] of items under the posterior of ``components``."""
         ...
 
-    def merge_gains(self, components: Any, pairs: IntArray) -> FloatArray:
+    def merge_gains(self, components: C, pairs: IntArray) -> FloatArray:
         """log M(s_a + s_b) − log M(s_a) − log M(s_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
         ...
 
-    def distant_seeds(self, values: Any, n_seeds: int, rng: np.random.Generator) -> IntArray:
+    def distant_seeds(self, values: V_contra, n_seeds: int, rng: np.random.Generator) -> IntArray:
         """Positions of items far from each other, each once, ``n_seeds`` at most."""
         ...
 
-    def alone(self, values: Any, seeds: IntArray) -> Any:
+    def alone(self, values: V_contra, seeds: IntArray) -> C:
         """Components to start with, each made from one of the items."""
         ...
 
-    def posterior(self, components: Any) -> Posterior:
+    def posterior(self, components: C) -> Posterior:
         """What a run folder stores."""
         ...
 
-    def components_of(self, posterior: Posterior) -> Any:
+    def components_of(self, posterior: Posterior) -> C:
         """The inverse of ``posterior``."""
         ...
 
-    def point_estimates(self, posterior: Posterior) -> Estimates:
+    def point_estimates(self, posterior: Posterior) -> Estimates[V_contra]:
         """Posterior means."""
         ...

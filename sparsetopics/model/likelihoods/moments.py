@@ -7,12 +7,12 @@ is large against its width, and at L slots of K topics a float64 sum costs a few
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, VectorBatch, Vectors
+from sparsetopics.base.batches import Arrays, FloatArray, IntArray, VectorBatch, Vectors
 from sparsetopics.base.soundness import check_finite, check_like, check_own_fields, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import items as item_kernels
@@ -83,7 +83,7 @@ class Moments(NamedTuple):
         squares = self.squares.reshape(len(sizes), -1) / sizes
         return np.hstack([squares, self.sums / sizes])
 
-    def copy(self) -> Moments:
+    def accumulator(self) -> Moments:
         return self._with(values.copy() for values in self[:3])
 
     def zeros_like(self) -> Moments:
@@ -173,11 +173,11 @@ class Moments(NamedTuple):
             if self.sums.shape[1]:
                 self.sums[k] += scales @ rows
 
-    def restored(self, arrays: Mapping[str, Any]) -> Moments:
+    def restored(self, arrays: Arrays) -> Moments:
         """A batch's moments from its arrays by name."""
         return Moments(**arrays)
 
-    def check_batch(self, arrays: Mapping[str, Any]) -> None:
+    def check_batch(self, arrays: Arrays) -> None:
         batch = self.restored(arrays)
         check_own_fields(batch)
         check_finite(batch, "components")

@@ -13,7 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import psi
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, ItemSource
+from sparsetopics.base.batches import Batch, DocumentBatch, FloatArray, IntArray, ItemSource
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.array_formats import N_WORDS, ArrayFormat, StoredAs
@@ -25,6 +25,7 @@ from sparsetopics.model.likelihoods.document_seeds import (
     mixed_counts,
     rows_of,
 )
+from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.options.training import TrainingOptions
 
 # Of a component's start that its document makes. Log densities of whole documents lie far apart:
@@ -77,7 +78,7 @@ class Multinomial:
 
     @classmethod
     def for_training(
-        cls, sample: DocumentBatch, source: ItemSource, options: TrainingOptions
+        cls, sample: DocumentBatch, source: ItemSource[Batch], options: TrainingOptions
     ) -> Self:
         """As the options say, whatever the documents."""
         return cls(source.n_columns, options.prior.word_concentration)
@@ -139,13 +140,13 @@ class Multinomial:
         by_topic = np.ascontiguousarray(components.table.T)
         return DirichletPosterior(by_topic + self.word_concentration)
 
-    def components_of(self, posterior: DirichletPosterior) -> DocumentCounts:
+    def components_of(self, posterior: Posterior) -> DocumentCounts:
         """Of no documents: how many there were the posterior does not tell."""
         (by_topic,) = posterior
         table = np.ascontiguousarray(by_topic.T) - self.word_concentration
         return DocumentCounts(np.zeros(len(by_topic)), table)
 
-    def point_estimates(self, posterior: DirichletPosterior) -> Categoricals:
+    def point_estimates(self, posterior: Posterior) -> Categoricals:
         """Posterior means."""
         (by_topic,) = posterior
         return Categoricals(by_topic / by_topic.sum(axis=1, keepdims=True))

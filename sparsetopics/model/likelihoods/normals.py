@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import logsumexp
 
-from sparsetopics.base.batches import FloatArray, IntArray, Vectors
+from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
 from sparsetopics.model.likelihoods import priors, scorers, wishart
 from sparsetopics.model.likelihoods.scorers import Scorer
 
 BLOCK_ITEMS = 1024
+V = TypeVar("V", bound=Rows)
 LOG_TWO_PI = float(np.log(2.0 * np.pi))
 
 
@@ -21,7 +22,7 @@ class Normals(NamedTuple):
     means: FloatArray  # (n_topics, n_columns)
     covariances: FloatArray  # (n_topics, n_columns, n_columns); variances (n_topics, n_columns)
 
-    def scorer(self) -> Scorer:
+    def scorer(self) -> Scorer[Vectors]:
         """log N(x | mean_k, covariance_k)."""
         n_columns = self.means.shape[1]
         origin = priors.origin_of(self.means.mean(axis=0))
@@ -50,9 +51,9 @@ class Normals(NamedTuple):
 
 
 def mixture_log_densities(
-    scorer: Scorer,
+    scorer: Scorer[V],
     weights: FloatArray,  # (n_topics,)  w_k
-    values: Any,  # rows of numbers (n_items, n_columns), or documents
+    values: V,  # rows of numbers (n_items, n_columns), or documents
 ) -> FloatArray:
     """log Σ_k w_k p(x_n|k), (n_items,): of point estimates the held-out score of items."""
     totals = np.empty(len(values))

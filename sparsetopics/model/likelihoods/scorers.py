@@ -8,11 +8,11 @@ few 1e-5. One GEMM serves all topics, in slices of rows, as A_k is zero above it
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, Vectors
+from sparsetopics.base.batches import FloatArray, Rows, Vectors
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
 
@@ -21,10 +21,13 @@ PRODUCT_ENTRIES = 2**20  # of one GEMM's result, to be squared while it is in th
 FEWEST_ROWS = 64  # of items in a GEMM: with fewer, packing the factors costs as much
 
 
-class Scorer(Protocol):
+V_contra = TypeVar("V_contra", bound=Rows, contravariant=True)
+
+
+class Scorer(Protocol[V_contra]):
     """What the local step asks of a likelihood."""
 
-    def log_densities(self, values: Any) -> Float32Array | FloatArray:
+    def log_densities(self, values: V_contra) -> Float32Array | FloatArray:
         """(n_items, n_topics) of rows of vectors, or of documents."""
         ...
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, Vectors
@@ -17,7 +15,7 @@ ITEMS_AT_ONCE = 64  # made a component each
 
 def distant_items(
     values: Vectors,  # (n_items, n_columns)
-    likelihood: VectorLikelihood[Any],
+    likelihood: VectorLikelihood,
     n_seeds: int,
     rng: np.random.Generator,
 ) -> IntArray:
@@ -43,7 +41,7 @@ def distant_items(
         chosen.append(int(rng.choice(len(values), p=nearest / total)))
 
 
-def _own_log_densities(values: Vectors, likelihood: VectorLikelihood[Any]) -> FloatArray:
+def _own_log_densities(values: Vectors, likelihood: VectorLikelihood) -> FloatArray:
     """Of each item under a component made of it alone, (n_items,)."""
     found = np.empty(len(values))
     for low in range(0, len(values), ITEMS_AT_ONCE):
@@ -53,11 +51,9 @@ def _own_log_densities(values: Vectors, likelihood: VectorLikelihood[Any]) -> Fl
     return found
 
 
-def moments_of_each(values: Vectors, likelihood: VectorLikelihood[Any]) -> Moments:
+def moments_of_each(values: Vectors, likelihood: VectorLikelihood) -> Moments:
     """A component for each item."""
     n_items = len(values)
     starts, topics = np.arange(n_items + 1), np.arange(n_items, dtype=np.uint32)
     alone = Responsibilities(starts, topics, np.ones(n_items, np.float32))
-    zeros = likelihood.zeros(n_items)
-    assert isinstance(zeros, Moments), "vectors have moments"
-    return zeros.sum_items(values, alone, SerialExecutor())
+    return likelihood.zeros(n_items).sum_items(values, alone, SerialExecutor())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import FloatArray, IntArray, Vectors
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood, Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.natural_parameters import NaturalParameters
@@ -15,7 +15,8 @@ from sparsetopics.model.likelihoods.normals import Normals
 PAIRS_AT_ONCE = 256
 
 
-class VectorLikelihood(ItemLikelihood[Posterior], Protocol[Posterior]):
+@runtime_checkable
+class VectorLikelihood(ItemLikelihood[Vectors, Moments, Moments], Protocol):
     """A conjugate prior of components whose statistics are ``Moments``."""
 
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
@@ -31,9 +32,7 @@ class VectorLikelihood(ItemLikelihood[Posterior], Protocol[Posterior]):
         ...
 
 
-def elbo_items(
-    likelihood: VectorLikelihood[Posterior], moments: Moments, posterior_moments: Moments
-) -> float:
+def elbo_items(likelihood: VectorLikelihood, moments: Moments, posterior_moments: Moments) -> float:
     """The data's part of the ELBO, Σ_k [E log p(x, φ_k) − E log q(φ_k)], in nats.
 
     ``moments`` are the items', ``posterior_moments`` those that q(φ) follows from. Where they are
@@ -46,9 +45,7 @@ def elbo_items(
     return float(bound)
 
 
-def merge_gains(
-    likelihood: VectorLikelihood[Posterior], moments: Moments, pairs: IntArray
-) -> FloatArray:
+def merge_gains(likelihood: VectorLikelihood, moments: Moments, pairs: IntArray) -> FloatArray:
     """log M(s_a + s_b) − log M(s_a) − log M(s_b) for ``pairs`` (n_pairs, 2), (n_pairs,).
 
     MEMO13, eq. 12; pairs are taken a few at a time, as each has a matrix of its own.

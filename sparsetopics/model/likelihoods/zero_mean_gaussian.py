@@ -10,9 +10,10 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Vectors
 from sparsetopics.model.array_formats import COMPONENTS, MATRICES, MATRIX, ArrayFormat, StoredAs
 from sparsetopics.model.likelihoods import priors, wishart
+from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.natural_parameters import NaturalParameters
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
@@ -67,7 +68,9 @@ class ZeroMeanGaussian:
         return cls(dof, (dof - n_columns - 1.0) * scale * spread)
 
     @classmethod
-    def for_training(cls, sample: Vectors, source: ItemSource, options: TrainingOptions) -> Self:
+    def for_training(
+        cls, sample: Vectors, source: ItemSource[Batch], options: TrainingOptions
+    ) -> Self:
         """That of ``from_data``; ShapeError for vectors that it cannot be made from."""
         priors.check_sample(sample, source.n_docs)
         return cls.from_data(sample)
@@ -88,11 +91,12 @@ class ZeroMeanGaussian:
             self.degrees_of_freedom + moments.counts, self.scale_matrix + moments.squares
         )
 
-    def components_of(self, posterior: WishartPosterior) -> Moments:
+    def components_of(self, posterior: Posterior) -> Moments:
+        dof, scale_matrices = posterior
         return Moments(
-            posterior.degrees_of_freedom - self.degrees_of_freedom,
-            np.zeros((len(posterior.degrees_of_freedom), 0)),
-            posterior.scale_matrices - self.scale_matrix,
+            dof - self.degrees_of_freedom,
+            np.zeros((len(dof), 0)),
+            scale_matrices - self.scale_matrix,
             np.zeros(self.n_columns),
         )
 
@@ -153,7 +157,7 @@ class ZeroMeanGaussian:
         constants: FloatArray = 0.5 * (log_determinants - self.n_columns * LOG_TWO_PI)
         return constants
 
-    def point_estimates(self, posterior: WishartPosterior) -> Normals:
+    def point_estimates(self, posterior: Posterior) -> Normals:
         """Mean zero and E[Λ_k⁻¹] = B_k / (ν_k − D − 1)."""
         dof, scale_matrices = posterior
         shrunk = dof - self.n_columns - 1.0
