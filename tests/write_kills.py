@@ -63,7 +63,8 @@ class Watch:
 
     def _hook(self, kind: str, arguments: tuple[object, ...]) -> None:
         if kind in WATCHED and self._is_writing(kind, arguments):
-            paths = [a for a in arguments[:2] if isinstance(a, str | bytes | os.PathLike)]
+            n_paths = 1 if kind == "open" else 2  # the second argument of open is its mode
+            paths = [a for a in arguments[:n_paths] if isinstance(a, str | bytes | os.PathLike)]
             self._see(kind, [os.fsdecode(path) for path in paths])
 
     def _is_writing(self, kind: str, arguments: tuple[object, ...]) -> bool:
