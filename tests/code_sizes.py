@@ -1,14 +1,23 @@
-"""How long the files and functions of the library are: ``python tests/code_sizes.py``.
+"""Sizes of the library's code and what escapes its types: ``python tests/code_sizes.py``.
 
-A file counts all its lines. The body of a function is its lines without signature and docstring,
-with blank ones and comments; a function within another counts by itself and as lines of the other.
-Functions of no body but ``...``, as Protocols have, are not counted. The links in ``sparsetopics/``
-lead to folders of the top level, whose files are counted there, once.
+Sizes: A file counts all its lines. The body of a function is its lines without signature and
+docstring, with blank lines and comments; a nested function counts by itself and within the outer
+one. Functions whose body is only ``...``, as in Protocols, are not counted. Code lines are those
+that hold more than a comment or a docstring.
+
+Types: each ``Any``, each ``object`` in an annotation or a bound, each call of ``cast`` and each
+``type: ignore`` is a place that the type checker cannot see through. A name that stands for ``Any``
+alone, such as ``Loose = Any``, counts as ``Any`` wherever it is used.
+
+The links in ``sparsetopics/`` lead to folders of the top level; files are counted there, once.
 """
 
 from __future__ import annotations
 
 import ast
+import io
+import re
+import tokenize
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,9 +26,21 @@ import numpy as np
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("sparsetopics", "corpora", "evaluation", "cli")
-N_LARGEST = 5  # of each kind, that are named
+N_LARGEST = 5  # files and functions that the table names
+SHORT = 60  # lines; a file below needs a reason to stand alone
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+NO_CODE = frozenset(
+    (
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    )
+)
+TYPE_IGNORE = re.compile(r"#\s*type:\s*ignore")
 
 
 class Size(NamedTuple):
@@ -29,25 +50,133 @@ class Size(NamedTuple):
     n_lines: int
 
 
-class Spread(NamedTuple):
-    """What many sizes come to."""
+class Distribution(NamedTuple):
+    """The distribution of many sizes."""
 
     n_sizes: int
     median: float
-    p95: float  # 95 % have as many lines at most
+    p95: float
     largest: list[Size]  # falling
 
     @classmethod
-    def of(cls, sizes: Sequence[Size]) -> Spread:
+    def of(cls, sizes: Sequence[Size]) -> Distribution:
         lines = [size.n_lines for size in sizes]
         median, p95 = np.percentile(lines, (50, 95))
         falling = sorted(sizes, key=lambda size: (-size.n_lines, size.name))
         return cls(len(lines), float(median), float(p95), falling[:N_LARGEST])
 
 
+class Escapes(NamedTuple):
+    """How often code escapes the type checker."""
+
+    n_any: int
+    n_unexplained: int  # lines that use Any and have no comment
+    n_casts: int
+    n_objects: int
+    n_ignores: int
+
+
 def source_files(root: Path = ROOT) -> list[Path]:
     """Every Python file of the library, once; ``rglob`` does not follow the links."""
     return sorted(path for folder in FOLDERS for path in (root / folder).rglob("*.py"))
+
+
+def entries(root: Path = ROOT) -> list[str]:
+    """Names of files and folders directly under ``sparsetopics/``."""
+    return sorted(path.name for path in (root / FOLDERS[0]).iterdir() if path.name != "__pycache__")
+
+
+def short_files(paths: Sequence[Path], root: Path = ROOT) -> list[str]:
+    """Files of fewer than ``SHORT`` lines; an ``__init__.py`` may be short."""
+    return [
+        size.name
+        for size in file_sizes(paths, root)
+        if size.n_lines < SHORT and not size.name.endswith("/__init__.py")
+    ]
+
+
+def code_lines(text: str) -> int:
+    """Lines that hold code: no blank lines, no comments, no docstrings."""
+    prose: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        has_docstring = isinstance(node, ast.Module | ast.ClassDef | Function)
+        if has_docstring and ast.get_docstring(node, clean=False) is not None:
+            prose.update(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
+    code: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in NO_CODE:
+            code.update(range(token.start[0], token.end[0] + 1))
+    return len(code - prose)
+
+
+def escapes(texts: Sequence[str]) -> Escapes:
+    """Count what escapes the type checker in the files with these texts."""
+    trees = [ast.parse(text) for text in texts]
+    loose = _names_for_any(trees)
+    places = [_lines_that_read(tree, loose) for tree in trees]
+    return Escapes(
+        n_any=sum(map(len, places)),
+        n_unexplained=sum(
+            "#" not in text.splitlines()[line - 1]
+            for text, lines in zip(texts, places, strict=True)
+            for line in set(lines)
+        ),
+        n_casts=sum(
+            isinstance(node, ast.Call) and _named(node.func) == "cast"
+            for tree in trees
+            for node in ast.walk(tree)
+        ),
+        n_objects=sum(_loose_objects(tree) for tree in trees),
+        n_ignores=sum(len(TYPE_IGNORE.findall(text)) for text in texts),
+    )
+
+
+def _lines_that_read(tree: ast.AST, names: set[str]) -> list[int]:
+    """The line of each use of ``names``, except where a name is bound."""
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name | ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and _named(node) in names
+    ]
+
+
+def _named(node: ast.AST | None) -> str:
+    """``Any`` for ``Any`` and for ``typing.Any``; "" for other kinds of nodes."""
+    if isinstance(node, ast.Attribute):
+        is_typing = isinstance(node.value, ast.Name) and node.value.id == "typing"
+        return node.attr if is_typing else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _names_for_any(trees: Sequence[ast.AST]) -> set[str]:
+    """``Any`` and its aliases, and aliases of those."""
+    names = {"Any"}
+    while True:
+        found = {name for tree in trees for node in ast.walk(tree) for name in _bound(node, names)}
+        if found <= names:
+            return names
+        names |= found
+
+
+def _bound(node: ast.AST, names: set[str]) -> list[str]:
+    """The names that a statement makes stand for one of ``names``."""
+    if isinstance(node, ast.ImportFrom):
+        return [alias.asname for alias in node.names if alias.asname and alias.name in names]
+    if isinstance(node, ast.Assign) and _named(node.value) in names:
+        return [_named(target) for target in node.targets]
+    if isinstance(node, ast.AnnAssign) and _named(node.value) in names:
+        return [_named(node.target)]
+    return []
+
+
+def _loose_objects(tree: ast.AST) -> int:
+    """Uses of ``object`` other than calls and attributes such as ``object.__setattr__``."""
+    nodes = list(ast.walk(tree))
+    strict = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    strict |= {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    return sum(isinstance(n, ast.Name) and n.id == "object" and id(n) not in strict for n in nodes)
 
 
 def file_sizes(paths: Sequence[Path], root: Path = ROOT) -> list[Size]:
@@ -66,7 +195,7 @@ def body_sizes(paths: Sequence[Path], root: Path = ROOT) -> list[Size]:
 
 
 def body_lines(function: Function) -> int:
-    """Lines of the body without the docstring; 0 where nothing but ``...`` is left."""
+    """Lines of the body without the docstring; 0 if only ``...`` is left."""
     last_before = function.body[0].lineno - 1
     statements = function.body
     if ast.get_docstring(function, clean=False) is not None:
@@ -94,16 +223,24 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def _print_table() -> None:
+def _print_tables() -> None:
     paths = source_files()
+    texts = [_text(path) for path in paths]
     print(f"{'lines of':<20}{'count':>7}{'median':>8}{'p95':>7}{'largest':>9}")
     for what, sizes in (("files", file_sizes(paths)), ("function bodies", body_sizes(paths))):
-        spread = Spread.of(sizes)
-        most = spread.largest[0].n_lines
-        print(f"{what:<20}{spread.n_sizes:>7}{spread.median:>8g}{spread.p95:>7g}{most:>9}")
-        for size in spread.largest:
+        found = Distribution.of(sizes)
+        most = found.largest[0].n_lines
+        print(f"{what:<20}{found.n_sizes:>7}{found.median:>8g}{found.p95:>7g}{most:>9}")
+        for size in found.largest:
             print(f"    {size.n_lines:>4}  {size.name}")
+    print()
+    short = short_files(paths)
+    print(f"{len(entries()):>7,}  entries under {FOLDERS[0]}/")
+    print(f"{len(short):>7,}  files under {SHORT} lines")
+    print(f"{sum(map(code_lines, texts)):>7,}  lines of code")
+    for name, number in escapes(texts)._asdict().items():
+        print(f"{number:>7,}  {name.removeprefix('n_')}")
 
 
 if __name__ == "__main__":
-    _print_table()
+    _print_tables()
