@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.base.regular_files import open_regular
+from sparsetopics.base.safe_reading import open_regular
 from sparsetopics.cli.named_path import NAMED_PATH
 
 LARGEST_CONFIG = 1 << 20  # bytes

@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 import safetensors.numpy
 
+from sparsetopics.base.array_files import read_tensors
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.sealed_files import decoded, parsed
-from sparsetopics.base.tensor_files import read_tensors
 from sparsetopics.corpora.store.manifest import DAMAGE
 
 FILE_NAME = "projection.safetensors"

@@ -22,7 +22,8 @@ import pytest
 
 from collections_on_disk import documents_of
 from resealing import reseal
-from sparsetopics.base import small_files
+from sparsetopics.base import safe_reading
+from sparsetopics.base.array_files import read_npy
 from sparsetopics.base.errors import (
     CorpusFormatError,
     OptionError,
@@ -30,7 +31,6 @@ from sparsetopics.base.errors import (
     RunError,
     SourceError,
 )
-from sparsetopics.base.npy_arrays import read_npy
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.config_file import read_config
 from sparsetopics.cli.train import command as train_command
@@ -528,7 +528,7 @@ def test_json_that_breaks_parsers(text, name, run_folder):
 
 
 def test_settings_that_are_too_long_are_not_read(run_folder, monkeypatch):
-    monkeypatch.setattr(small_files, "LARGEST_TEXT", 100)
+    monkeypatch.setattr(safe_reading, "LARGEST_TEXT", 100)
 
     with pytest.raises(RunError, match=r"model\.json: found more than 100 bytes"):
         load(run_folder)

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sparsetopics.base.array_files import NpyHeader, read_exactly, read_npy_header
 from sparsetopics.base.errors import SourceError
-from sparsetopics.base.npy_arrays import NpyHeader, read_exactly, read_npy_header
 from sparsetopics.corpora.readers.vector_blocks import (
     BLOCK_BYTES,
     PendingVectors,

@@ -17,7 +17,7 @@ from tempfile import TemporaryFile
 from typing import IO, Literal, cast
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.base.regular_files import check_regular
+from sparsetopics.base.safe_reading import check_regular
 from sparsetopics.corpora.sources.remote import RemoteFile
 
 _UNIX = 3

@@ -14,7 +14,7 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparsetopics.base.regular_files import check_regular
+from sparsetopics.base.safe_reading import check_regular
 from sparsetopics.corpora.sources.byte_stream import open_unpacked
 from sparsetopics.corpora.sources.places import Place
 from sparsetopics.corpora.sources.unpacking import PACKED_SUFFIXES

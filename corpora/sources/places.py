@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import IO, TypeAlias
 
-from sparsetopics.base.regular_files import open_regular
+from sparsetopics.base.safe_reading import open_regular
 from sparsetopics.corpora.sources.archives import ZipMember
 from sparsetopics.corpora.sources.remote import RemoteFile
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from sparsetopics.base.errors import OptionError, SourceError
-from sparsetopics.base.regular_files import check_regular
+from sparsetopics.base.safe_reading import check_regular
 from sparsetopics.corpora.sources.archives import ZipMember, zip_members
 from sparsetopics.corpora.sources.places import Place
 from sparsetopics.corpora.sources.remote import RemoteFile, find_remote, is_url

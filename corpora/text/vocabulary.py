@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import CorpusFormatError
+from sparsetopics.base.safe_reading import parse_json
 from sparsetopics.base.sealed_files import FileEntry, Refusal, absence
-from sparsetopics.base.small_files import parse_json
 from sparsetopics.corpora.sources.arrow_files import open_parquet
 from sparsetopics.corpora.sources.arrow_numbers import arrow_numbers, arrow_strings, numbers_of
 from sparsetopics.corpora.sources.parquet_sizes import check_sizes

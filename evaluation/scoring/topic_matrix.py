@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import RunError, ShapeError, VocabularyError
-from sparsetopics.base.regular_files import check_regular
+from sparsetopics.base.safe_reading import check_regular
 from sparsetopics.evaluation.scoring.weight_files import NPZ_KEY, WordWeights
 
 # Matrix factorisations give exact zeros, under which one unseen word would cost the whole score.

@@ -17,9 +17,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
+from sparsetopics.base.array_files import read_npy
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.base.npy_arrays import read_npy
-from sparsetopics.base.regular_files import check_regular
+from sparsetopics.base.safe_reading import check_regular
 from sparsetopics.corpora.sources.archives import check_packing, check_unpacked, refuse_twice
 from sparsetopics.corpora.sources.arrow_batches import Wanted, parquet_batches, pieces
 from sparsetopics.corpora.sources.arrow_files import open_parquet

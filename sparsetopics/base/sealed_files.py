@@ -1,4 +1,4 @@
-"""Digests of files that are read back, and typed JSON that holds its own digest.
+"""Detect damage to files: digests, and JSON that records its own digest.
 
 A digest detects damage and files that belong to something else. It does not stop an attacker, who
 can compute it again, so everything that is read is also decoded to a type before it is used.
@@ -10,15 +10,15 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, NoReturn, TypeVar
+from typing import Annotated, Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta
 
 from sparsetopics.base.errors import SparsetopicsError
-from sparsetopics.base.small_files import check_own, parse_json, read_small
+from sparsetopics.base.safe_reading import check_own, parse_json, read_small
 
 DIGEST_KEY = "sha256"
 VERSION_KEY = "format_version"
@@ -38,7 +38,7 @@ _TYPES = {  # msgspec's names of JSON types, for people
     "object": "a JSON object",
     "array": "a list",
 }
-Object = dict[str, Any]
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Record = TypeVar("Record")
 
 
@@ -63,7 +63,7 @@ class Refusal(NamedTuple):
             str(path), found=f"a file that cannot be read ({reason})", wanted="a readable file"
         )
 
-    def version(self, path: Path, found: object, wanted: int) -> SparsetopicsError:
+    def version(self, path: Path, found: Json, wanted: int) -> SparsetopicsError:
         """The error for a file of another format."""
         return self.error(
             str(path),
@@ -119,7 +119,7 @@ class FileEntry(msgspec.Struct, frozen=True, rename={"n_bytes": "bytes"}):
         """The entry without what subclasses add."""
         return FileEntry(self.file, self.n_bytes, self.sha256)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, str | int]:
         return {"file": self.file, "bytes": self.n_bytes, "sha256": self.sha256}
 
 
@@ -144,26 +144,23 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def entries_of(folder: Path, names: Iterable[str]) -> list[dict[str, Any]]:
-    """The entries of files of ``folder`` as JSON."""
-    return [FileEntry.of(folder / name).to_json() for name in names]
-
-
-def write_sealed(path: Path, content: Mapping[str, Any], *, indent: int | None = None) -> None:
+def write_sealed(path: Path, content: Mapping[str, Json], *, indent: int | None = None) -> None:
     """Write a JSON object with the digest of all its other entries."""
     sealed = {**content, DIGEST_KEY: _digest(content)}
     path.write_text(json.dumps(sealed, indent=indent) + "\n", encoding="utf-8")
 
 
-def _digest(content: Mapping[str, Any]) -> str:
+def _digest(content: Mapping[str, Json]) -> str:
     """SHA-256 of the entries as JSON without spaces, keys in order, characters as ASCII."""
     rest = {key: value for key, value in content.items() if key != DIGEST_KEY}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_sealed(path: Path, version: int, refusal: Refusal) -> dict[str, Any]:
-    """The object that ``write_sealed`` wrote, with a ``format_version``.
+def read_sealed(
+    path: Path, version: int, refusal: Refusal
+) -> dict[str, Any]:  # callers decode it to a record
+    """Return the object that ``write_sealed`` wrote, with a ``format_version``.
 
     Raises the error of ``refusal`` if the file cannot be read, is of another version, or does not
     have the digest that it records.
@@ -186,13 +183,14 @@ def read_sealed(path: Path, version: int, refusal: Refusal) -> dict[str, Any]:
     return content
 
 
-def read_object(path: Path, refusal: Refusal) -> dict[str, Any]:
-    """The JSON object in a file; raises the error of ``refusal`` if there is none."""
-    return decoded(parsed(read_text(path, refusal), str(path), refusal), Object, str(path), refusal)
+def read_object(path: Path, refusal: Refusal) -> dict[str, Any]:  # callers decode it to a record
+    """Read a JSON object from a file; raises the error of ``refusal`` if there is none."""
+    content = parsed(read_text(path, refusal), str(path), refusal)
+    return decoded(content, dict, str(path), refusal)
 
 
 def read_text(path: Path, refusal: Refusal) -> str:
-    """The text of a small file; raises the error of ``refusal`` if it cannot be read."""
+    """Return the text of a small file; raises the error of ``refusal`` if it cannot be read."""
     try:
         return read_small(path)
     except OSError as error:
@@ -201,16 +199,16 @@ def read_text(path: Path, refusal: Refusal) -> str:
         raise refusal.of(path, found=str(error), wanted="a readable file") from error
 
 
-def parsed(text: str, where: str, refusal: Refusal) -> Any:
-    """The value of JSON found at ``where``; raises the error of ``refusal`` if it is damaged."""
+def parsed(text: str, where: str, refusal: Refusal) -> Any:  # callers decode it to a record
+    """Return the value of JSON at ``where``; raises the error of ``refusal`` if it is damaged."""
     try:
         return parse_json(text)
     except ValueError as error:
         raise refusal.of(where, found=f"damaged JSON ({error})", wanted="JSON") from error
 
 
-def decoded(content: Any, kind: type[Record], where: str, refusal: Refusal) -> Record:
-    """``content``, which was parsed from JSON at ``where``, as a ``kind``.
+def decoded(content: Json, kind: type[Record], where: str, refusal: Refusal) -> Record:
+    """Convert ``content``, which was parsed from JSON at ``where``, to a ``kind``.
 
     Raises the error of ``refusal`` for the first entry that does not fit, with its key.
     """
@@ -223,8 +221,8 @@ def decoded(content: Any, kind: type[Record], where: str, refusal: Refusal) -> R
         raise refusal.of(where, found=found, wanted="names in Unicode") from error
 
 
-def _decode_path(kind: type[Any], value: Any) -> Any:
-    """Paths are strings, which msgspec does not know."""
+def _decode_path(kind: type, value: Json) -> Path:
+    """Convert a string to a path, a type that msgspec does not know."""
     if kind is not Path:
         raise TypeError(f"cannot decode {kind.__name__}")
     if not isinstance(value, str) or "\0" in value or not _is_encodable(value):
@@ -242,7 +240,7 @@ def _is_encodable(path: str) -> bool:
 
 
 def _refuse(
-    message: str, content: Any, where: str, refusal: Refusal, error: msgspec.ValidationError
+    message: str, content: Json, where: str, refusal: Refusal, error: msgspec.ValidationError
 ) -> NoReturn:
     parts = _MESSAGE.fullmatch(message)
     assert parts is not None  # the pattern matches any text
@@ -255,12 +253,17 @@ def _refuse(
     raise refusal.of(place, found=found, wanted=_plain(expected["wanted"])) from error
 
 
-def _value_at(content: Any, key: str) -> Any:
-    """The value at a key such as ``shards[0].bytes``, or at the part that can be followed."""
+def _value_at(content: Json, key: str) -> Json:
+    """Return the value at a key such as ``shards[0].bytes``, or at the part that can be followed.
+
+    msgspec writes ``[...]`` for any key of a mapping, which cannot be followed.
+    """
     for number, name in _STEP.findall(key):
-        try:
-            content = content[int(number)] if number else content[name]
-        except (LookupError, TypeError):  # ``[...]`` stands for any key of a mapping
+        if number and isinstance(content, list) and int(number) < len(content):
+            content = content[int(number)]
+        elif name and isinstance(content, dict) and name in content:
+            content = content[name]
+        else:
             return content
     return content
 

@@ -1,32 +1,41 @@
-"""Write files durably: sync them, then rename them."""
+"""Write files durably, and by one process at a time."""
 
 from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from sparsetopics.base.errors import OutputError
 
+if sys.platform != "win32":
+    import fcntl
 
+_LONGEST_PID = 20  # digits
+
+
+# --- durability -----------------------------------------------------------------------------------
 def put_in_place(scratch: Path, path: Path) -> None:
     """Replace ``path`` by a file already written; ``path`` is complete at every moment."""
+    # Without the first sync, a loss of power may leave the new name on an empty file.
     sync(scratch)
     os.replace(scratch, path)
     sync(path.parent)
 
 
 def sync_tree(folder: Path) -> None:
-    """``sync`` for all that a folder holds, and itself."""
+    """``sync`` a folder and everything in it."""
     for file in folder.rglob("*"):
         sync(file)
     sync(folder)
 
 
 def sync(path: Path) -> None:
-    """Have the disk hold a file, or the names in a folder."""
+    """Force a file, or the list of names in a folder, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -34,8 +43,9 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+# --- refusals -------------------------------------------------------------------------------------
 def stranger_in(folder: Path) -> str:
-    """The path of the first thing in ``folder`` that is neither file nor folder, or "".
+    """Return the path of the first thing in ``folder`` that is neither file nor folder, or "".
 
     Writing through a symbolic link would change another place, and reading a pipe may never end.
     """
@@ -50,7 +60,7 @@ def stranger_in(folder: Path) -> str:
 
 @contextmanager
 def refusing(path: Path) -> Iterator[None]:
-    """Turn the system's errors about ``path`` into OutputError; nothing is left behind."""
+    """Turn the system's errors about ``path`` into OutputError, when nothing is left behind."""
     try:
         yield
     except OSError as error:
@@ -58,6 +68,49 @@ def refusing(path: Path) -> Iterator[None]:
 
 
 def refused(path: Path, error: OSError, hint: str) -> OutputError:
-    """The OutputError for a system error; ``hint`` says what happened to the output."""
+    """Return the OutputError for a system error; ``hint`` says what happened to the output."""
     found = error.strerror or str(error)
     return OutputError(str(path), found=found, wanted="room and permission to write", hint=hint)
+
+
+# --- locks ----------------------------------------------------------------------------------------
+@contextmanager
+def alone_at(output: Path, lock: Path, doing: str) -> Iterator[None]:
+    """Hold a lock on the file ``lock``, which is made if it is missing.
+
+    Raises OutputError about ``output`` if another process holds it; ``doing`` says what that
+    process does. The system releases the lock of a process that is killed.
+    """
+    with lock.open("a+b") as file:
+        if not _take(file, lock):
+            raise OutputError(
+                str(output),
+                found=f"another process{_holder(file)} that {doing}",
+                wanted="one at a time",
+                hint="Wait until it is done, or stop it.",
+            )
+        file.truncate(0)
+        file.write(str(os.getpid()).encode())
+        file.flush()
+        yield
+
+
+def _take(file: BinaryIO, path: Path) -> bool:
+    """Try to take the lock, and return whether this process now holds it."""
+    if sys.platform != "win32":
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            return True
+    # Another process may have removed the file since it was opened here; a lock on a file without
+    # a name keeps nobody out.
+    return path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
+
+
+def _holder(file: BinaryIO) -> str:
+    """Return the id of the process that holds the lock, as a phrase; "" if it is unknown."""
+    file.seek(0)
+    pid = file.read(_LONGEST_PID)
+    return f" ({pid.decode()})" if pid.isdigit() else ""

@@ -29,9 +29,15 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from sparsetopics.base.errors import OutputError
-from sparsetopics.base.locks import alone_at
-from sparsetopics.base.small_files import parse_json
-from sparsetopics.base.staging import put_in_place, refused, stranger_in, sync, sync_tree
+from sparsetopics.base.safe_reading import parse_json
+from sparsetopics.base.staging import (
+    alone_at,
+    put_in_place,
+    refused,
+    stranger_in,
+    sync,
+    sync_tree,
+)
 
 SUFFIX = ".sparsetopics"
 STATE_FOLDER = "state"  # the workspace of a run that is being trained

@@ -14,9 +14,9 @@ from typing import Protocol
 
 import numpy as np
 
+from sparsetopics.base.array_files import ArchivedArrays
 from sparsetopics.base.batches import Arrays
 from sparsetopics.base.errors import RunError
-from sparsetopics.base.npz_arrays import ArchivedArrays
 
 MEMORY_BUDGET = 256 * 2**20  # bytes
 PATTERN = "memo-*.npz"

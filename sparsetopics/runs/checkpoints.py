@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetopics.base.array_files import ArchivedArrays, read_member
 from sparsetopics.base.errors import RunError
-from sparsetopics.base.npz_arrays import ArchivedArrays, read_member
-from sparsetopics.base.small_files import parse_json
+from sparsetopics.base.safe_reading import parse_json
 from sparsetopics.base.soundness import check_fields, require
 from sparsetopics.inference.growth.grower import GrowerRecord
 from sparsetopics.inference.laps import Prior

@@ -14,6 +14,7 @@ import numpy as np
 from msgspec import Meta
 from safetensors.numpy import save
 
+from sparsetopics.base.array_files import read_tensors
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import (
@@ -27,7 +28,6 @@ from sparsetopics.base.sealed_files import (
     read_text,
     write_sealed,
 )
-from sparsetopics.base.tensor_files import read_tensors
 from sparsetopics.model.array_formats import ArrayFormat
 
 FORMAT_VERSION = 2  # version 1 held no digests

@@ -1,0 +1,74 @@
+"""Read files that may be hostile: only regular files, no larger than expected, sound JSON.
+
+A device or a pipe may never end, and a link in a folder that somebody else made may point anywhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from pathlib import Path
+from typing import IO, Any
+
+LARGEST_TEXT = 1 << 26  # bytes; enough for the manifest of ten thousand million documents
+
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+# --- files that a user names: links are allowed ---------------------------------------------------
+def open_regular(path: Path) -> IO[bytes]:
+    """Open a file for reading; raises the errors of ``check_regular``."""
+    check_regular(path)  # before opening, because opening a pipe waits for a writer
+    return path.open("rb")
+
+
+def check_regular(path: Path) -> None:
+    """Raise OSError unless ``path`` is a regular file or a link to one."""
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(mode):
+        kind = _KINDS.get(stat.S_IFMT(mode), "no file")
+        raise OSError(errno.EINVAL, f"{kind} instead of a regular file", str(path))
+
+
+# --- settings files in folders of ours: links are refused -----------------------------------------
+def read_small(path: Path) -> str:
+    """Return the text of a small file.
+
+    Raises OSError, or ValueError if the file is too large, not UTF-8 or a link.
+    """
+    check_own(path)
+    with path.open("rb") as file:
+        # The file may grow after its size was read, so the limit is checked on what arrived.
+        data = file.read(min(path.stat().st_size, LARGEST_TEXT) + 1)
+    if len(data) > LARGEST_TEXT:
+        raise ValueError(f"more than {LARGEST_TEXT:,} bytes")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError("bytes that are not UTF-8") from error
+
+
+def check_own(path: Path) -> None:
+    """Raise OSError if the file is missing, ValueError if it is a link, a pipe or a device.
+
+    The folder itself may be a link that the user made.
+    """
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise ValueError("something that is not a regular file")
+
+
+def parse_json(text: str | bytes) -> Any:  # callers decode it to a type
+    """Return the value of JSON; raises ValueError if it is damaged or nested too deeply."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
