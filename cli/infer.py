@@ -37,7 +37,7 @@ def command(
     from sparsetopics.base.outputs import output_file
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.opening import open_corpus
-    from sparsetopics.execution.executors import open_spread
+    from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.proportions import write_shares
     from sparsetopics.runs.stored_models import check_corpus, load_any_run
     from sparsetopics.runs.topic_runs import refuse_run
@@ -45,11 +45,11 @@ def command(
     output = output_file(out, overwrite=overwrite, inputs=[run, corpus])
     refuse_run(corpus)
     corpus = where.seen_from_there(corpus)
-    with open_spread(where.place) as spread:
+    with open_broadcast_map(where.place) as broadcast:
         trained, data = load_any_run(run), open_corpus(corpus)
         check_corpus(trained, data, str(corpus))
         threads = where.place.threads
-        n_rows = write_shares(output, trained.model, data, workers=threads, spread=spread)
+        n_rows = write_shares(output, trained.model, data, workers=threads, broadcast=broadcast)
     counted = "documents" if isinstance(data, Corpus) else "items"
     if as_json:
         click.echo(json.dumps({f"n_{counted}": n_rows, "path": str(out)}))

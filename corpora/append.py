@@ -32,7 +32,7 @@ from sparsetopics.corpora.store.document_manifest import Manifest, Sizes, settin
 from sparsetopics.corpora.store.manifest import FILE_NAME, ShardEntry
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
-from sparsetopics.execution.ordered_map import open_map_here, open_ordered_map
+from sparsetopics.execution.executors import open_map_here, open_ordered_map
 
 
 class AppendSummary(NamedTuple):

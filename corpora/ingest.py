@@ -41,7 +41,7 @@ from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, where_
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.corpora.text.word_tally import WordTally
-from sparsetopics.execution.ordered_map import OrderedMap, open_map_here, open_ordered_map
+from sparsetopics.execution.executors import OrderedMap, open_map_here, open_ordered_map
 from sparsetopics.options.training import ExecutorName, Workplace
 
 

@@ -29,7 +29,7 @@ from sparsetopics.corpora.store.unfinished import corpus_output, paths_of, work_
 from sparsetopics.corpora.store.vector_manifest import VectorManifest
 from sparsetopics.corpora.store.vector_shards import VectorRows, table_of, vector_writer
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.execution.ordered_map import OrderedMap, open_ordered_map
+from sparsetopics.execution.executors import OrderedMap, open_ordered_map
 from sparsetopics.options.training import ExecutorName, Workplace
 
 

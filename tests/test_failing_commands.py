@@ -14,7 +14,7 @@ from failing_commands import COMMANDS, contents, repeated_faults, write_world
 from sparsetopics.cli import ingest_progress, train_progress
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.sources.arrow_files import open_native
-from sparsetopics.execution.ordered_map import open_ordered_map
+from sparsetopics.execution.executors import open_ordered_map
 from sparsetopics.options.training import TrainingOptions, Workplace
 
 N_PROCESSES = int(os.environ.get("FAILING_PROCESSES", "14"))

@@ -21,7 +21,7 @@ from sparsetopics.evaluation.scoring.candidates import (
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard, score_mixture
 from sparsetopics.evaluation.scoring.scorecard import Scorecard, score_candidate
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
-from sparsetopics.execution.executors import open_spread
+from sparsetopics.execution.executors import open_broadcast_map
 from sparsetopics.options.training import Workplace
 from sparsetopics.runs.mixture_runs import MixtureRun
 from sparsetopics.runs.stored_models import check_corpus, load_any_run
@@ -117,7 +117,7 @@ def _score_topics(
     texts = None
     if plan.texts:
         texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.text_field, say)
-    with open_spread(plan.place) as spread:
+    with open_broadcast_map(plan.place) as broadcast:
         cards = [
             score_candidate(
                 candidate,
@@ -126,7 +126,7 @@ def _score_topics(
                 texts=texts,
                 seed=plan.seed,
                 workers=plan.place.threads,
-                spread=spread,
+                broadcast=broadcast,
             )
             for candidate in candidates
         ]
@@ -154,8 +154,8 @@ def _score_mixtures(
                 wanted="held-out documents and topic models",
                 hint="Mixtures are scored without it.",
             )
-    with open_spread(plan.place) as spread:
-        cards = [score_mixture(run, heldout, spread=spread) for run in runs]
+    with open_broadcast_map(plan.place) as broadcast:
+        cards = [score_mixture(run, heldout, broadcast=broadcast) for run in runs]
     if output is not None:
         from sparsetopics.evaluation.report.report import scored_mixtures, write_page
 

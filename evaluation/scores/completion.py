@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
-from sparsetopics.execution.executors import Spread, spread_here
+from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.inference.new_documents import topic_proportions
 
 SCORED_SHARE = 0.2  # of the word types of a document
@@ -93,7 +93,7 @@ def document_completion(
     *,
     seed: int = 0,
     workers: int = 1,
-    spread: Spread = spread_here,
+    broadcast: BroadcastMap = broadcast_map_here,
 ) -> CompletionScore:
     """Score topics on held-out documents, streaming.
 
@@ -116,7 +116,7 @@ def document_completion(
     parts = [Part(*part) for part in zip(heldout.row_groups, before, strict=False)]
     sums = [np.empty((3, 0))]
     n_skipped = heldout.n_skipped
-    for own, skipped in spread(_score_part, parts, scorer):
+    for own, skipped in broadcast(_score_part, parts, scorer):
         sums.append(own)
         n_skipped += skipped
     return _summarize(np.hstack(sums), n_skipped, heldout.n_unknown_tokens)

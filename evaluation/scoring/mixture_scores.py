@@ -13,7 +13,7 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.corpora.corpus import Corpus, RowGroup
 from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
 from sparsetopics.evaluation.scores.clustering import ClusteringScore, score_clustering
-from sparsetopics.execution.executors import Spread, spread_here
+from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.runs.mixture_runs import MixtureRun
 
@@ -89,11 +89,14 @@ class MixtureCard:
 
 
 def score_mixture(
-    run: MixtureRun, items: VectorCorpus | Corpus, *, spread: Spread = spread_here
+    run: MixtureRun,
+    items: VectorCorpus | Corpus,
+    *,
+    broadcast: BroadcastMap = broadcast_map_here,
 ) -> MixtureCard:
     """Mean log density of ``items`` and, if any has a label, how well components agree."""
     groups: Sequence[RowGroup | VectorGroup] = items.row_groups
-    found = list(spread(_score_group, groups, run.model))
+    found = list(broadcast(_score_group, groups, run.model))
     scores, owners = (np.concatenate(each) for each in zip(*found, strict=True))
     labels = [label for batch_labels in items.labels() for label in batch_labels]
     has_labels = any(label is not None for label in labels)

@@ -20,7 +20,7 @@ from sparsetopics.evaluation.scores.diversity import topic_diversity
 from sparsetopics.evaluation.scores.rank_overlap import inverted_rbo
 from sparsetopics.evaluation.scores.topic_table import top_words
 from sparsetopics.evaluation.scoring.candidates import Candidate
-from sparsetopics.execution.executors import Spread, spread_here
+from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 
 COHERENCE_WORDS = 10
 DIVERSITY_WORDS = 25
@@ -160,7 +160,7 @@ def score_candidate(
     texts: Iterable[Sequence[str]] | None = None,
     seed: int = 0,
     workers: int = 1,
-    spread: Spread = spread_here,
+    broadcast: BroadcastMap = broadcast_map_here,
 ) -> Scorecard:
     """Document completion on ``heldout``, coherence on ``coherence_documents``, diversity.
 
@@ -174,7 +174,7 @@ def score_candidate(
         candidate.unigram,
         seed=seed,
         workers=workers,
-        spread=spread,
+        broadcast=broadcast,
     )
     coherent_words = top_words(candidate.topic_word, COHERENCE_WORDS)
     counts = count_cooccurrence(coherence_documents.batches(), coherent_words)

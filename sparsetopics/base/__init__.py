@@ -1,1 +1,1 @@
-"""Errors, arrays and batches, and files that are written safely and read with suspicion."""
+"""Errors, arrays and batches, and files that are written durably and read with suspicion."""

@@ -1,1 +1,1 @@
-"""Who works: this process, its threads, or a Dask cluster. Knows nothing of models."""
+"""Where tasks run: this process, its threads, or a Dask cluster. Knows nothing of models."""

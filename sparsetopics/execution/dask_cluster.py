@@ -1,9 +1,10 @@
-"""Dask workers as this package uses them: pure tasks, results in order, whichever workers die.
+"""Run pure tasks on Dask workers, with results in order even if workers die.
 
-A task is a function of what it is given and of files, so that Dask may run it again, or twice, and
-nothing but time is lost. An item goes to the worker that ranks highest for it by a hash of both
-names (rendezvous), unless that one has its share of the items already; so a worker mostly gets what
-it got before, even after others have come or gone. Others may take over.
+A task depends only on its arguments and on files, so Dask may run it again, or twice, and nothing
+but time is lost. Each item prefers the worker that ranks highest for it by a hash of both names
+(rendezvous hashing), unless that worker already has its even share of the items. So a worker mostly
+gets the items it had before, even after other workers have come or gone. Other workers may take an
+item over.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache, partial
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, TypeVarTuple
 from uuid import uuid4
 
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -24,44 +25,50 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from sparsetopics.base.errors import ClusterError, OptionError, SparsetopicsError
 from sparsetopics.options.training import Workplace
 
+if TYPE_CHECKING:  # Dask may be missing
+    from distributed import Client, Future
+
 CONNECT_SECONDS = 10
-LOCAL_SETTINGS: dict[str, Any] = {  # of a cluster that is started here
-    # Dask would also have memory given back at once, which took a quarter of a worker's time.
+LOCAL_SETTINGS = {  # for a cluster that is started here
+    # Dask's own value returns freed memory to the system at once, which cost a quarter of the time.
     "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1, "OPENBLAS_NUM_THREADS": 1},
     "distributed.worker.profile.enabled": False,
-    # Ctrl-C in a terminal is for the driver, which ends the workers.
+    # Ctrl-C in a terminal reaches all processes, but only the driver may act on it.
     "distributed.worker.preload": ["import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"],
     "distributed.scheduler.allowed-failures": 1000,  # workers that may die over one task
-    "distributed.deploy.lost-worker-timeout": "1 hour",  # until which a busy machine restarts one
+    "distributed.deploy.lost-worker-timeout": "1 hour",  # a busy machine restarts workers slowly
 }
 CONNECTED = "running"  # status of a client
 LOGGERS = ("asyncio", "distributed", "tornado")  # these log tracebacks about a lost scheduler
-NO_WORKER_SECONDS = 0.2  # between two looks whether there is a worker
+NO_WORKER_SECONDS = 0.2  # between two looks for a worker
 SCHEDULER_VARIABLE = "DASK_SCHEDULER_ADDRESS"  # read by every Dask client
-SETTINGS = {"distributed.admin.large-graph-warning-threshold": "64 GB"}  # a model is no graph
-# Of a task that fails for another reason, such as a shared disk that lags behind; what is wrong
-# with data or options is so wherever it is tried.
+# A model is sent as one large argument, about which Dask would warn.
+SETTINGS = {"distributed.admin.large-graph-warning-threshold": "64 GB"}
+# For errors that may pass, such as those of a shared disk that lags behind. Errors in data or
+# options are not tried again.
 RETRIES = 3
-AHEAD = 3  # tasks for each thread that are handed out before the first result is taken
-AHEAD_WITH_DATA = 2  # where they hold what is worked on
-PATIENCE = 5.0  # seconds before workers are looked after for the first time, and at most, as long
-MOST_PATIENCE = 300.0  # tasks and the way back of their results may take
+AHEAD = 3  # tasks for each thread that are submitted before the first result is taken
+AHEAD_WITH_DATA = 2  # the same for tasks that carry their data
+PATIENCE = 5.0  # seconds to wait for a result before looking for lost workers; doubles up to
+MOST_PATIENCE = 300.0  # seconds, because tasks and the transfer of results may take long
 
-_LOG = logging.getLogger(__name__)  # whose warnings go to stderr
+_LOG = logging.getLogger(__name__)  # warnings go to stderr
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Value = TypeVar("Value")
+Given = TypeVarTuple("Given")
 
 
+# --- connecting -----------------------------------------------------------------------------------
 @contextmanager
 def open_cluster(place: Workplace) -> Iterator[Cluster]:
-    """The cluster of ``place`` or of the environment, or else one of processes of this machine,
-    with one thread each.
+    """Connect to the cluster of ``place`` or of the environment, or start one on this machine.
 
-    A process that answers as the scheduler can run code here, so the address never comes from a
-    file. Dask's own configuration names the certificates for ``tls://``. Raises OptionError
-    if Dask is not installed, ClusterError if no scheduler answers.
+    A cluster that is started here has processes with one thread each. A process that answers as the
+    scheduler can run code here, so the address never comes from a file. Dask's own configuration
+    names the certificates for ``tls://``. Raises OptionError if Dask is not installed, ClusterError
+    if no scheduler answers.
     """
     try:
         import dask
@@ -82,9 +89,9 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
         LocalCluster,
         n_workers=place.workers,
         threads_per_worker=1,
-        memory_limit=0,  # who trains knows how much the collection takes
+        memory_limit=0,  # no limit: the user knows how much memory the collection needs
         dashboard_address="127.0.0.1:0",  # any free port, hidden from other machines
-        silence_logs=logging.CRITICAL,  # what Dask mends itself
+        silence_logs=logging.CRITICAL,  # Dask recovers from the lesser events itself
     )
     with (
         _quiet(),
@@ -96,7 +103,7 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
 
 
 def chosen_scheduler(place: Workplace) -> str | None:
-    """The given address, else that of the environment; None to start a local cluster."""
+    """Return the given address, else that of the environment; None to start a local cluster."""
     if place.executor != "dask":
         return None
     return place.scheduler or os.environ.get(SCHEDULER_VARIABLE) or None
@@ -104,7 +111,7 @@ def chosen_scheduler(place: Workplace) -> str | None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask from logging tracebacks of errors that we report in one line."""
+    """Keep Dask from logging tracebacks of errors that are reported here in one line."""
     names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in LOGGERS]
     loggers = {name: logging.getLogger(name) for name in names}
     levels = {name: logger.level for name, logger in loggers.items()}
@@ -117,11 +124,11 @@ def _quiet() -> Iterator[None]:
             loggers[name].setLevel(level)
 
 
-def started(start: Callable[[], Any]) -> Any:
-    """What ``start`` gives.
+def started(start: Callable[[], Result]) -> Result:
+    """Return what ``start`` returns, if necessary after some attempts.
 
-    Dask asserts that a thread of its own runs within ten seconds; where the machine stood still
-    for as long, it does not, and does the next time.
+    Dask asserts that a thread of its own runs within ten seconds. On a machine that stood still for
+    so long, the assertion fails and the next attempt succeeds.
     """
     for _ in range(RETRIES):
         with suppress(AssertionError):
@@ -129,8 +136,8 @@ def started(start: Callable[[], Any]) -> Any:
     return start()
 
 
-def _connected(client: Any, address: str) -> Any:
-    if ":" not in address.rpartition("//")[2]:  # else Dask waits, then fails with another error
+def _connected(client: Callable[..., Client], address: str) -> Client:
+    if ":" not in address.rpartition("//")[2]:  # Dask would wait, then fail with another error
         raise ClusterError(address, found="no port", wanted="an address such as tcp://head:8786")
     try:
         return started(partial(client, address, timeout=CONNECT_SECONDS, set_as_default=False))
@@ -150,95 +157,108 @@ def _connected(client: Any, address: str) -> Any:
         ) from error
 
 
-class _Task(NamedTuple):
-    """What was handed out and is waited for."""
+# --- running tasks --------------------------------------------------------------------------------
+class _Work(NamedTuple, Generic[Result]):
+    """What tasks have in common: a function of an item and of values that all items share."""
 
-    item: Any
+    function: Callable[..., Result]
+    shared: tuple[Future, ...] = ()
+
+
+class _Task(NamedTuple, Generic[Item, Result]):
+    """A submitted task whose result is awaited."""
+
+    item: Item
     address: str  # of the worker that it was meant for
-    future: Any
+    future: Future  # of a Result or a _Refusal
 
 
 class _Refusal(NamedTuple):
-    """What came of a task that would be refused again, wherever it is tried."""
+    """The result of a task that would fail again wherever it is tried."""
 
     error: SparsetopicsError
 
 
 class _Worker(NamedTuple):
-    """One that is there."""
+    """A worker that is connected to the scheduler."""
 
     address: str
     n_threads: int
 
 
-#: Where to send the next task, given those that are waited for, and how many threads there are.
-_Choose = Callable[[Iterable[_Task]], tuple[str, int]]
+#: Given the addresses of awaited tasks, that for the next task and the number of all threads.
+_Choose = Callable[[Iterable[str]], tuple[str, int]]
 
 
 class Cluster:
-    """Workers of a Dask cluster."""
+    """The workers of a Dask cluster."""
 
-    def __init__(self, client: Any) -> None:
+    def __init__(self, client: Client) -> None:
         self._client = client
         self._name = uuid4().hex
         self._blas_threads = blas_threads()
         self._n_tasks = 0
 
     def map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-        """``function`` of each item, in their order; it must be pure, and known to the workers.
+        """Yield ``function(item)`` in order; the function must be pure, and known to the workers.
 
         Raises what it raises, and ClusterError if the scheduler is lost.
         """
-        return self._ordered(function, items, (), self._by_name([str(item) for item in items]))
+        return self._ordered(_Work(function), items, self._by_name(map(str, items)))
 
-    def spread(
+    def broadcast_map(
         self, function: Callable[[Item, Value], Result], items: Iterable[Item], value: Value
     ) -> Iterator[Result]:
-        """An ``executors.Spread``. The scheduler keeps ``value``: who loses it gets it again."""
+        """An ``executors.BroadcastMap`` over the workers.
+
+        The scheduler keeps ``value``, so a worker that lost it gets it again.
+        """
         with _scheduler_errors(self._client):
             shared = self._client.submit(_same, value, key=self._new_key(), retries=RETRIES)
         listed = list(items)
-        choose = self._by_name([str(n) for n in range(len(listed))])
-        return self._ordered(function, listed, (shared,), choose)
+        choose = self._by_name(map(str, range(len(listed))))
+        return self._ordered(_Work(function, (shared,)), listed, choose)
 
     def stream(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """A ``corpora.ordered_map.OrderedMap``. What is handed out stays here too until its result
-        is there, so that it can be handed out again: ``AHEAD_WITH_DATA`` items for each thread."""
-        return self._ordered(function, items, (), self._least_busy, AHEAD_WITH_DATA)
+        """An ``executors.OrderedMap`` over the workers.
+
+        An item stays here until its result arrives, so that it can be submitted again. At most
+        ``AHEAD_WITH_DATA`` items for each thread are held.
+        """
+        return self._ordered(_Work(function), items, self._least_busy, AHEAD_WITH_DATA)
 
     def _ordered(
         self,
-        function: Callable[..., Result],
-        items: Iterable[Any],
-        shared: tuple[Any, ...],
+        work: _Work[Result],
+        items: Iterable[Item],
         choose: _Choose,
         n_ahead: int = AHEAD,
     ) -> Iterator[Result]:
-        waiting: deque[_Task] = deque()
+        waiting: deque[_Task[Item, Result]] = deque()
         for item in items:
-            address, n_threads = choose(waiting)
-            waiting.append(self._submit(function, item, shared, address))
+            address, n_threads = choose(task.address for task in waiting)
+            waiting.append(self._submit(work, item, address))
             while len(waiting) > n_ahead * n_threads:
-                yield self._first(function, shared, waiting)
+                yield self._first(work, waiting)
         while waiting:
-            yield self._first(function, shared, waiting)
+            yield self._first(work, waiting)
 
-    def _by_name(self, names: Sequence[str]) -> _Choose:
-        """To each task in turn the worker for its name."""
+    def _by_name(self, names: Iterable[str]) -> _Choose:
+        """Choose for each task in turn the worker that ranks highest for its name."""
         workers = self._workers()
         n_threads = sum(worker.n_threads for worker in workers.values())
-        places = iter(placed(names, sorted(workers)))
+        places = iter(placed(list(names), sorted(workers)))
         return lambda _: (workers[next(places)].address, n_threads)
 
-    def _least_busy(self, waiting: Iterable[_Task]) -> tuple[str, int]:
-        """Of the workers that are there now: a stream may take hours, in which they come and go."""
+    def _least_busy(self, awaited: Iterable[str]) -> tuple[str, int]:
+        """Choose among the workers of this moment: they come and go while a stream runs."""
         workers = self._workers().values()
-        n_tasks = Counter(task.address for task in waiting)
+        n_tasks = Counter(awaited)
         chosen = min(workers, key=lambda worker: n_tasks[worker.address] / worker.n_threads)
         return chosen.address, sum(worker.n_threads for worker in workers)
 
-    def tell_all(self, function: Callable[[], None]) -> None:
-        """Run ``function`` in every worker that is there and finishes it soon.
+    def run_everywhere(self, function: Callable[[], None]) -> None:
+        """Run ``function`` in every worker that is connected and finishes it soon.
 
         If the scheduler is lost, this neither raises nor waits: the error that ends the block says
         so.
@@ -246,23 +266,21 @@ class Cluster:
         if self._client.status != CONNECTED:
             return
         with suppress(TimeoutError, ClusterError), _scheduler_errors(self._client):
-            told = [
+            futures = [
                 self._client.submit(function, key=self._new_key(), workers=[address])
                 for address in self._client.scheduler_info(n_workers=-1)["workers"]
             ]
-            for future in told:
+            for future in futures:
                 future.result(timeout=PATIENCE)
 
-    def _first(
-        self, function: Callable[..., Result], shared: tuple[Any, ...], waiting: deque[_Task]
-    ) -> Result:
-        """The result of the first task, which leaves."""
+    def _first(self, work: _Work[Result], waiting: deque[_Task[Item, Result]]) -> Result:
+        """Wait for the result of the first task, and remove the task."""
         patience = PATIENCE
         while True:
             try:
-                result: Result | _Refusal = _result(waiting[0].future, patience)
+                result = _result(waiting[0], patience)
             except TimeoutError:
-                self._renew(function, shared, waiting)
+                self._submit_lost_again(work, waiting)
                 patience = min(2 * patience, MOST_PATIENCE)
             else:
                 waiting.popleft()
@@ -270,30 +288,26 @@ class Cluster:
                     raise result.error
                 return result
 
-    def _renew(
-        self, function: Callable[..., Any], shared: tuple[Any, ...], waiting: deque[_Task]
-    ) -> None:
-        """Hand out again what was meant for workers that are gone.
+    def _submit_lost_again(self, work: _Work[Result], waiting: deque[_Task[Item, Result]]) -> None:
+        """Submit again the tasks of workers that are gone.
 
-        If others are there they have it already. But if for a moment there were none, Dask waits
-        for the very worker that is gone.
+        Dask moves a task to another worker by itself. But if for a moment there were no workers,
+        it waits for the very one that is gone.
         """
         addresses = sorted(worker.address for worker in self._workers().values())
         for index, task in enumerate(waiting):
             if task.address not in addresses:
                 place = addresses[index % len(addresses)]
-                waiting[index] = self._submit(function, task.item, shared, place)
+                waiting[index] = self._submit(work, task.item, place)
 
-    def _submit(
-        self, function: Callable[..., Any], item: Any, shared: tuple[Any, ...], address: str
-    ) -> _Task:
+    def _submit(self, work: _Work[Result], item: Item, address: str) -> _Task[Item, Result]:
         with _scheduler_errors(self._client):
             future = self._client.submit(
                 _as_in_driver,
                 self._blas_threads,
-                function,
+                work.function,
                 item,
-                *shared,
+                *work.shared,
                 key=self._new_key(),
                 workers=[address],
                 allow_other_workers=True,
@@ -306,26 +320,61 @@ class Cluster:
         return f"sparsetopics-{self._name}-{self._n_tasks}"
 
     def _workers(self) -> dict[str, _Worker]:
-        """By their names, which outlive a restart; waits until there is one, which is told once."""
-        until_told = PATIENCE
+        """Return the workers by name, waiting until there is one; names outlive a restart."""
+        until_warning = PATIENCE
         while not (workers := self._seen_workers()):
             time.sleep(NO_WORKER_SECONDS)
-            until_told -= NO_WORKER_SECONDS
-            if -NO_WORKER_SECONDS < until_told <= 0:
+            until_warning -= NO_WORKER_SECONDS
+            if -NO_WORKER_SECONDS < until_warning <= 0:  # once
                 _LOG.warning("The Dask cluster has no workers. Waiting for one.")
-        return {
-            str(worker["name"]): _Worker(address, worker["nthreads"])
-            for address, worker in workers.items()
-        }
+        return workers
 
-    def _seen_workers(self) -> dict[str, Any]:
+    def _seen_workers(self) -> dict[str, _Worker]:
         with _scheduler_errors(self._client):
-            seen: dict[str, Any] = self._client.scheduler_info(n_workers=-1)["workers"]
-        return seen
+            workers = self._client.scheduler_info(n_workers=-1)["workers"].items()
+        return {str(w["name"]): _Worker(address, w["nthreads"]) for address, w in workers}
+
+
+def placed(items: Sequence[str], workers: Sequence[str]) -> list[str]:
+    """Return the worker of each item; no worker gets more than its even share."""
+    share = -(-len(items) // len(workers))
+    taken: Counter[str] = Counter()
+    places = []
+    for item in items:
+        free = (worker for worker in workers if taken[worker] < share)
+        places.append(max(free, key=lambda worker: _rank(worker, item)))
+        taken[places[-1]] += 1
+    return places
+
+
+def _rank(worker: str, item: str) -> bytes:
+    # Python's own hash of a string differs between processes.
+    return blake2b(f"{worker}/{item}".encode(), digest_size=8).digest()
+
+
+def _result(task: _Task[Item, Result], patience: float) -> Result | _Refusal:
+    """Raise TimeoutError if the result takes longer, and what the task raised if it failed."""
+    from distributed import KilledWorker
+
+    try:
+        with _scheduler_errors(task.future.client):
+            result: Result | _Refusal = task.future.result(timeout=patience)
+            return result
+    except TimeoutError:
+        if task.future.status == "error":  # the task itself raised TimeoutError
+            raise task.future.exception() from None
+        raise
+    except KilledWorker as error:
+        raise ClusterError(
+            "the Dask cluster",
+            found=f"{error.allowed_failures + 1} workers that died over the same batch",
+            wanted="workers with enough memory",
+            hint="Or raise distributed.scheduler.allowed-failures where the scheduler runs.",
+        ) from error
 
 
 @contextmanager
-def _scheduler_errors(client: Any) -> Iterator[None]:
+def _scheduler_errors(client: Client) -> Iterator[None]:
     """Turn what Dask raises when the scheduler is lost into a ClusterError."""
     from concurrent.futures import CancelledError
 
@@ -333,34 +382,30 @@ def _scheduler_errors(client: Any) -> Iterator[None]:
         yield
     except (TimeoutError, SparsetopicsError):  # TimeoutError is an OSError, but no lost connection
         raise
-    except (CancelledError, OSError) as error:
-        raise _lost(error) from error
     except Exception as error:
-        if client.status == CONNECTED:
+        # A client that lost its scheduler raises errors of any kind.
+        if client.status == CONNECTED and not isinstance(error, CancelledError | OSError):
             raise
-        raise _lost(error) from error  # a closed client raises any kind of error
+        raise ClusterError(
+            "the Dask cluster",
+            found=f"no connection to its scheduler ({type(error).__name__})",
+            wanted="a running scheduler",
+        ) from error
 
 
-def _lost(error: Exception) -> ClusterError:
-    return ClusterError(
-        "the Dask cluster",
-        found=f"no connection to its scheduler ({type(error).__name__})",
-        wanted="a running scheduler",
-    )
-
-
+# --- in a worker ----------------------------------------------------------------------------------
 def blas_threads() -> int:
-    """With which products of matrices are made in this process: they round by that."""
+    """Return the number of threads of matrix products here; their rounding depends on it."""
     counts = (each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
     return max(counts, default=1)
 
 
 def _as_in_driver(
-    n_threads: int, function: Callable[..., Result], *given: Any
+    n_threads: int, function: Callable[[*Given], Result], *given: *Given
 ) -> Result | _Refusal:
-    """In a worker: what the driver would get.
+    """Compute in a worker what the driver would compute.
 
-    What a disk has refused may go well the next time, and Dask tries it again.
+    An error that comes from a disk is raised, so that Dask tries the task again.
     """
     _limit_blas(n_threads)
     try:
@@ -377,41 +422,5 @@ def _limit_blas(n_threads: int) -> None:
 
 
 def _same(value: Value) -> Value:
-    """In a worker: what was sent."""
+    """Keep a value in the cluster as the result of a task."""
     return value
-
-
-def placed(items: Sequence[str], workers: Sequence[str]) -> list[str]:
-    """The worker of each item; none has more than its even share."""
-    share = -(-len(items) // len(workers))
-    taken: Counter[str] = Counter()
-    places = []
-    for item in items:
-        free = (worker for worker in workers if taken[worker] < share)
-        places.append(max(free, key=lambda worker: _rank(worker, item)))
-        taken[places[-1]] += 1
-    return places
-
-
-def _rank(worker: str, item: str) -> bytes:
-    return blake2b(f"{worker}/{item}".encode(), digest_size=8).digest()
-
-
-def _result(future: Any, patience: float) -> Any:
-    """TimeoutError if it takes longer; what the task raises, if it is that."""
-    from distributed import KilledWorker
-
-    try:
-        with _scheduler_errors(future.client):
-            return future.result(timeout=patience)
-    except TimeoutError:
-        if future.status == "error":
-            raise future.exception() from None
-        raise
-    except KilledWorker as error:
-        raise ClusterError(
-            "the Dask cluster",
-            found=f"{error.allowed_failures + 1} workers that died over the same batch",
-            wanted="workers with enough memory",
-            hint="Or raise distributed.scheduler.allowed-failures where the scheduler runs.",
-        ) from error

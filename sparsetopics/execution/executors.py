@@ -1,10 +1,15 @@
-"""Where pure tasks run. Results come back in the order of the items, whoever computed them."""
+"""Where pure tasks run: in this process, in its threads, or on a Dask cluster.
+
+Results come in the order of the items, whichever worker computed them first.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -19,6 +24,7 @@ Result = TypeVar("Result")
 Value = TypeVar("Value")
 
 
+# --- parts of a batch, in this process ------------------------------------------------------------
 class Executor(Protocol):
     """Applies one task to many items; the task must not depend on the order of execution."""
 
@@ -26,14 +32,14 @@ class Executor(Protocol):
 
 
 class SerialExecutor:
-    """One item after the other, in this thread."""
+    """Runs one item after the other in this thread."""
 
     def map(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         return [task(item) for item in items]
 
 
 class ThreadExecutor:
-    """Threads of this process; the kernels release the interpreter lock."""
+    """Runs items in threads of this process; the kernels release the interpreter lock."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
@@ -44,14 +50,14 @@ class ThreadExecutor:
 
 @contextmanager
 def open_executor(workers: int) -> Iterator[Executor]:
-    """An executor of ``workers`` threads, closed at the end of the block.
+    """Yield an executor of ``workers`` threads, which end with the block.
 
-    Within the block linear algebra keeps to the thread that asks for it. Threads of its own would
-    wait for each other over matrices too small to share, which takes several times the time, and
-    round by how many they are. Raises OptionError if ``workers`` is below 1.
+    Raises OptionError if ``workers`` is below 1.
     """
     if workers < 1:
         raise OptionError("workers", found=str(workers), wanted="at least 1")
+    # Linear algebra must stay in the thread that calls it. With threads of its own it takes several
+    # times as long on matrices too small to share, and rounds by how many threads there are.
     with _linear_algebra().limit(limits=1, user_api="blas"):
         if workers == 1:
             yield SerialExecutor()
@@ -62,7 +68,7 @@ def open_executor(workers: int) -> Iterator[Executor]:
 
 @contextmanager
 def open_threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
-    """A pool whose threads end with the block, which cancels tasks that have not begun."""
+    """Yield a pool whose threads end with the block; tasks that have not begun are cancelled."""
     pool = ThreadPoolExecutor(n_threads)
     try:
         yield pool
@@ -72,18 +78,88 @@ def open_threads(n_threads: int) -> Iterator[ThreadPoolExecutor]:
 
 @lru_cache(maxsize=1)
 def _linear_algebra() -> ThreadpoolController:
-    """The libraries that numpy and scipy bring, one each."""
-    import scipy.special  # noqa: F401 - loads scipy's; sooner than scipy.linalg
+    """Return a handle on the BLAS libraries of numpy and scipy, which differ."""
+    import scipy.special  # noqa: F401 - loads scipy's library faster than scipy.linalg does
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
-class Spread(Protocol):
-    """Applies a pure function to parts of a collection, and to a value that all parts share.
+# --- items of a stream, perhaps on a cluster ------------------------------------------------------
+class OrderedMap(Protocol):
+    """Maps a pure function over a stream of items that may be large, and many.
 
-    Results come in the order of the parts. Where other processes work, parts and value go there, so
-    that parts should say where data are, not hold them.
+    Only a few items are taken ahead of the results. On a cluster, items and results travel between
+    processes.
+    """
+
+    def __call__(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[Result]: ...
+
+
+def map_one_by_one(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """An ``OrderedMap`` in this thread."""
+    return map(function, items)
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadedMap:
+    """An ``OrderedMap`` that takes at most ``n_workers + 1`` items ahead of the results.
+
+    Threads are enough, since Arrow, numpy, zlib and the kernels release the interpreter lock.
+    """
+
+    pool: ThreadPoolExecutor
+    n_workers: int
+
+    def __call__(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[Result]:
+        waiting: deque[Future[Result]] = deque()
+        for item in items:
+            waiting.append(self.pool.submit(function, item))
+            if len(waiting) > self.n_workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+@contextmanager
+def open_map_here(place: Workplace) -> Iterator[OrderedMap]:
+    """Yield a map over threads of this process, even if ``place`` has a cluster.
+
+    It is for work that takes less time than sending it. The threads end with the block.
+    """
+    if place.executor == "serial":
+        yield map_one_by_one
+        return
+    with open_threads(place.workers) as pool:
+        yield ThreadedMap(pool, place.workers)
+
+
+@contextmanager
+def open_ordered_map(place: Workplace) -> Iterator[OrderedMap]:
+    """Yield a map over the workers of the cluster of ``place``, or over threads if it has none.
+
+    Raises OptionError if Dask is not installed, ClusterError if no scheduler answers.
+    """
+    if place.executor != "dask":
+        with open_map_here(place) as threaded_map:
+            yield threaded_map
+        return
+    from sparsetopics.execution.dask_cluster import open_cluster
+
+    with open_cluster(place) as cluster:
+        yield cluster.stream
+
+
+# --- parts of a collection, with a value for all, perhaps on a cluster ----------------------------
+class BroadcastMap(Protocol):
+    """Maps a pure function over parts of a collection, together with a value that all parts share.
+
+    On a cluster, the value is sent to every worker once. A part should say where its data are, not
+    hold them.
     """
 
     def __call__(
@@ -91,20 +167,23 @@ class Spread(Protocol):
     ) -> Iterator[Result]: ...
 
 
-def spread_here(
+def broadcast_map_here(
     function: Callable[[Item, Value], Result], items: Iterable[Item], value: Value
 ) -> Iterator[Result]:
-    """One after the other in this process, when it is asked for."""
+    """A ``BroadcastMap`` that computes each result in this thread when it is needed."""
     return (function(item, value) for item in items)
 
 
 @contextmanager
-def open_spread(place: Workplace) -> Iterator[Spread]:
-    """Over the workers of a cluster, if ``place`` has one."""
+def open_broadcast_map(place: Workplace) -> Iterator[BroadcastMap]:
+    """Yield a map over the workers of the cluster of ``place``, or in this thread if it has none.
+
+    Raises OptionError if Dask is not installed, ClusterError if no scheduler answers.
+    """
     if place.executor != "dask":
-        yield spread_here
+        yield broadcast_map_here
         return
     from sparsetopics.execution.dask_cluster import open_cluster
 
     with open_cluster(place) as cluster:
-        yield cluster.spread
+        yield cluster.broadcast_map

@@ -75,7 +75,7 @@ def open_dask_steps(plan: RunPlan, folder: Path) -> Iterator[Callable[[Source], 
             yield partial(DaskSteps, cluster, Job.of(plan), folder.absolute())
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-            cluster.tell_all(forget)
+            cluster.run_everywhere(forget)
 
 
 @dataclass(slots=True)

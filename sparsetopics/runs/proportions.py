@@ -14,7 +14,7 @@ from sparsetopics.base.outputs import Output, written
 from sparsetopics.corpora.corpus import Corpus, RowGroup
 from sparsetopics.corpora.sources.arrow_numbers import arrow_numbers, arrow_strings
 from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
-from sparsetopics.execution.executors import Spread, spread_here
+from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.inference.new_documents import topic_proportions
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.model.topic_posterior import TopicModel
@@ -34,7 +34,7 @@ def write_shares(
     corpus: Corpus | VectorCorpus,
     *,
     workers: int = 1,
-    spread: Spread = spread_here,
+    broadcast: BroadcastMap = broadcast_map_here,
 ) -> int:
     """How much each document or item is of each topic or component; return how many there are.
 
@@ -46,9 +46,9 @@ def write_shares(
     groups: Sequence[Any] = corpus.row_groups
     if isinstance(model, TopicModel):
         topics = Topics(model.topic_word_mean, model.doc_concentration, workers)
-        column, shares = "proportions", spread(_proportions, groups, topics)
+        column, shares = "proportions", broadcast(_proportions, groups, topics)
     else:
-        column, shares = "responsibilities", spread(_responsibilities, groups, model)
+        column, shares = "responsibilities", broadcast(_responsibilities, groups, model)
     if isinstance(corpus, Corpus):
         columns, names = ("doc_id", column), corpus.doc_ids()
     else:
