@@ -1,4 +1,4 @@
-"""``python -m sparsetopics.cli``: the command line where no script is on the path."""
+"""``python -m sparsetopics.cli``, for use where the script is not on the path."""
 
 from sparsetopics.cli.main import main
 

@@ -12,13 +12,13 @@ from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.exports.targets import CORPUS_TARGETS
 
 _CORPUS = click.argument("corpus", type=NAMED_PATH)
-_OF_A_PART = ("n_documents", "n_tokens", "n_items", "n_columns")
+_SIZES_OF_PARTS = ("n_documents", "n_tokens", "n_items", "n_columns")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 @click.group(name="corpus")
 def command() -> None:
-    """Look at, check, divide or export a corpus folder.
+    """Describe, check, split or export a corpus folder.
 
     \b
     Example:
@@ -26,11 +26,11 @@ def command() -> None:
     """
 
 
-@command.command(short_help="Print how much a corpus holds.")
+@command.command(short_help="Print the totals of a corpus.")
 @_CORPUS
 @_JSON
 def info(corpus: Path, as_json: bool) -> None:
-    """Print the totals of CORPUS.
+    """Print the totals of CORPUS: documents or items, words, tokens and others.
 
     \b
     Example:
@@ -50,10 +50,10 @@ def info(corpus: Path, as_json: bool) -> None:
 @_CORPUS
 @_JSON
 def validate(corpus: Path, as_json: bool) -> None:
-    """Check every file of CORPUS: checksums, totals, and what the rows hold: sorted words and
-    positive counts, or finite values.
+    """Check every file of CORPUS: its checksum, its totals, and the content of its rows.
 
-    Prints one line for each problem; exit status 1 if there is any.
+    Words of a document must be sorted and counts positive; values of vectors must be finite. Prints
+    one line for each problem. The exit status is 1 if there are problems.
 
     \b
     Example:
@@ -72,11 +72,11 @@ def validate(corpus: Path, as_json: bool) -> None:
             str(corpus),
             found=f"problems ({len(problems)})",
             wanted="none",
-            hint="Ingest anew, or restore the files.",
+            hint="Ingest the sources again, or restore the files.",
         )
 
 
-@command.command(short_help="Divide a corpus into two at random.")
+@command.command(short_help="Split a corpus at random.")
 @_CORPUS
 @click.option(
     "--held-out",
@@ -87,7 +87,7 @@ def validate(corpus: Path, as_json: bool) -> None:
     help="Share of the documents or items to hold out.",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the division."
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the split."
 )
 @click.option("--out-train", type=click.Path(path_type=Path), required=True, help="New folder.")
 @click.option("--out-heldout", type=click.Path(path_type=Path), required=True, help="New folder.")
@@ -102,7 +102,7 @@ def split(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Divide CORPUS at random into two corpora that share its vocabulary or projection.
+    """Split CORPUS at random into two corpora that share its vocabulary or projection.
 
     \b
     Example:
@@ -116,7 +116,7 @@ def split(
     parts = split_corpus(corpus, out_train, out_heldout, share, overwrite, rng)
     rows = [
         {"corpus": str(path)}
-        | {name: part.totals[name] for name in _OF_A_PART if name in part.totals}
+        | {name: part.totals[name] for name in _SIZES_OF_PARTS if name in part.totals}
         for path, part in zip((out_train, out_heldout), parts, strict=True)
     ]
     if as_json:
@@ -124,14 +124,18 @@ def split(
         return
     for row in rows:
         path, *sizes = row.items()
-        said = ", ".join(f"{value:,} {name.removeprefix('n_')}" for name, value in sizes)
-        click.echo(f"{path[1]}: {said}")
+        sizes_text = ", ".join(f"{value:,} {name.removeprefix('n_')}" for name, value in sizes)
+        click.echo(f"{path[1]}: {sizes_text}")
 
 
-@command.command(short_help="Write word counts for gensim and others.")
+@command.command(short_help="Write word counts for other toolkits.")
 @_CORPUS
 @click.option(
-    "--to", "target", type=click.Choice(list(CORPUS_TARGETS)), required=True, help="Format."
+    "--to",
+    "target",
+    type=click.Choice(list(CORPUS_TARGETS)),
+    required=True,
+    help="Format to write.",
 )
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the files if they exist.")
@@ -140,10 +144,10 @@ def export(corpus: Path, target: str, out: Path, overwrite: bool, as_json: bool)
     """Write the word counts of CORPUS in the format of another toolkit.
 
     \b
-    gensim         for `MmCorpus(OUT)`, with OUT.index, and `Dictionary.load("OUT.dictionary")`;
-                   these two are Python pickles
-    matrix-market  documents by words; the words in OUT.vocab, one a line
-    lda-c          Blei's format, `M id:count ...`; the words in OUT.vocab
+    gensim         OUT and OUT.index for `MmCorpus(OUT)`, and OUT.dictionary for
+                   `Dictionary.load`; OUT.index and OUT.dictionary are Python pickles
+    matrix-market  a matrix of documents by words; the words are in OUT.vocab, one per line
+    lda-c          Blei's format, `M id:count ...`; the words are in OUT.vocab
 
     \b
     Example:

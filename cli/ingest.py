@@ -3,94 +3,42 @@
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import dataclass
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.help_sections import command_with
-from sparsetopics.cli.ingest_documents import DocumentChoices, document_options
-from sparsetopics.cli.ingest_progress import showing_progress
-from sparsetopics.cli.ingest_vectors import VectorChoices, vector_options
+from sparsetopics.cli.ingest_options import (
+    HELP_SECTIONS,
+    CommonChoices,
+    DocumentChoices,
+    VectorChoices,
+    common_options,
+    document_options,
+    vector_options,
+)
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.option_groups import given_options, option_group
-from sparsetopics.cli.workplace_options import EXECUTOR_OPTIONS, WORKERS_HELP
-from sparsetopics.options.training import ExecutorName, Workplace
+from sparsetopics.cli.option_groups import given_options
 
 if TYPE_CHECKING:
-    from sparsetopics.corpora.ingest import IngestOptions, IngestSummary
-    from sparsetopics.corpora.ingest_vectors import VectorOptions
+    from sparsetopics.corpora.ingest import IngestOptions, IngestSummary, Progress
+    from sparsetopics.corpora.ingest_vectors import VectorOptions, VectorProgress
+
+    OnProgress = Callable[[Progress | VectorProgress], None]
 
 Sources = tuple[str, ...]
-
-_MOST_WORKERS = 4  # by default: each adds some 150 MB
-_DOCUMENTS, _VECTORS = "documents", "vectors"
-_HELP_SECTIONS = {
-    "Words": (
-        "stop_words", "min_df", "max_df", "max_words", "ngrams", "phrases", "phrase_threshold",
-        "token_pattern", "lowercase", "tokenizer",
-    ),
-    "Sources": (
-        "format_name", "kind", "text_field", "id_field", "label_field", "vocabulary_file",
-        "encoding_errors", "follow_links",
-    ),
-    "Vectors and images": (
-        "columns", "values_field", "patches", "stride", "pca", "whiten", "seed", "projection",
-    ),
-    "Carrying it out": ("workers", "executor", "scheduler"),
-}  # fmt: skip
-_CHOICES = {_DOCUMENTS: DocumentChoices, _VECTORS: VectorChoices}
+Result = tuple[dict[str, int], list[str]]  # numbers by the names of --json, and sentences
+_CHOICES = {"documents": DocumentChoices, "vectors": VectorChoices}
+_SECONDS_BETWEEN_LINES = 10.0
 
 
-@dataclass(frozen=True)
-class _WhereChoices:
-    """What the user said of where work is done."""
-
-    workers: int | None
-    executor: ExecutorName
-    scheduler: str | None
-
-    @property
-    def place(self) -> Workplace:
-        """The same, checked; raises OptionError."""
-        return Workplace(self.executor, self._n_workers, self.scheduler)
-
-    @property
-    def _n_workers(self) -> int:
-        if self.workers is not None:
-            return self.workers
-        return 1 if self.executor == "serial" else min(_MOST_WORKERS, os.cpu_count() or 1)
-
-
-_where_options = option_group(
-    "where",
-    _WhereChoices,
-    [
-        click.option(
-            "--workers",
-            type=int,
-            help=f"{WORKERS_HELP} Default: one a core, at most {_MOST_WORKERS}.",
-        ),
-        *EXECUTOR_OPTIONS,
-    ],
-)
-
-
-class _Common(NamedTuple):
-    """What is said of both kinds."""
-
-    format_name: str | None
-    id_field: str | None
-    label_field: str | None
-    place: Workplace
-    overwrite: bool
-    follow_links: bool
-
-
-@click.command(name="ingest", cls=command_with(_HELP_SECTIONS))
+@click.command(name="ingest", cls=command_with(HELP_SECTIONS))
 @click.pass_context
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 @click.option("--out", type=click.Path(path_type=Path), help="Corpus folder to make.")
@@ -99,60 +47,37 @@ class _Common(NamedTuple):
     "extended",
     metavar="CORPUS",
     type=NAMED_PATH,
-    help="Add the documents to this corpus instead, under its words and tokeniser settings.",
-)
-@click.option(
-    "--format",
-    "format_name",
-    metavar="NAME",
-    help="Documents: text (a file a document), lines (a line a document), jsonl, csv, parquet, "
-    "arrow, uci, ldac or matrix-market. Vectors: npy, npz, csv, parquet, arrow or image. Default: "
-    "by extension.",
+    help="Add the documents to this corpus instead, with its words and tokenizer settings.",
 )
 @click.option(
     "--kind",
-    type=click.Choice([_DOCUMENTS, _VECTORS]),
-    help="What tables hold. Default: vectors for arrays and images, and for tables if an option "
-    "for vectors is used; else documents.",
-)
-@click.option(
-    "--id-field", help="Field that names a document or item. Default: id if there is one."
-)
-@click.option("--label-field", help="Field that holds a label. Default: label if there is one.")
-@click.option(
-    "--follow-links",
-    is_flag=True,
-    help="Also read links in folders that point outside the folder or to another folder.",
+    type=click.Choice(list(_CHOICES)),
+    help="What tables hold. Default: vectors if an option for vectors is given, else documents. "
+    "Arrays and images always hold vectors.",
 )
 @document_options
 @vector_options
-@_where_options
-@click.option("--overwrite", is_flag=True, help="Replace the corpus if it exists.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@common_options
+@click.option("--quiet", is_flag=True, help="Do not show progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     ctx: click.Context,
     sources: Sources,
     out: Path | None,
     extended: Path | None,
-    format_name: str | None,
     kind: str | None,
-    id_field: str | None,
-    label_field: str | None,
-    follow_links: bool,
     documents: DocumentChoices,
     vectors: VectorChoices,
-    where: _WhereChoices,
-    overwrite: bool,
+    common: CommonChoices,
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Make a corpus of documents or of vectors: files, folders, .zip archives, patterns or URLs,
-    each file also as .gz or .zst.
+    """Make a corpus of documents or vectors. A SOURCE is a file, a folder, a .zip archive, a URL or
+    a pattern; files may be compressed (.gz, .zst).
 
-    Documents without a word of the vocabulary are left out and counted as skipped. Vectors are
-    the rows of arrays, the numeric columns of tables, or patches of images in grey. If the ingest
-    of text is interrupted, the same command goes on from there.
+    Documents without a word of the vocabulary are skipped and counted. Vectors are the rows of
+    arrays, the numeric columns of tables, or grey images or their patches. To continue an
+    interrupted ingest of text, repeat the command.
 
     \b
     Example:
@@ -164,87 +89,36 @@ def command(
         sparsetopics ingest digits.npz --pca 50 --out digits
     """
     if (out is None) == (extended is None):
-        raise click.UsageError("Say one of --out and --append.", ctx)
-    common = _Common(format_name, id_field, label_field, where.place, overwrite, follow_links)
-    is_of_vectors = _checked_kind(ctx, sources, common, kind) == _VECTORS
-    if out is None:
-        assert extended is not None  # one of them is there
-        if is_of_vectors:
-            raise OptionError("--append", found="vectors", wanted="documents")
-        result = _append(sources, extended, _document_options(common, documents), quiet=quiet)
-    elif is_of_vectors:
-        result = _ingest_vectors(sources, out, _vector_options(common, vectors), quiet=quiet)
-    else:
-        result = _ingest(sources, out, _document_options(common, documents), quiet=quiet)
-    if as_json:
-        click.echo(json.dumps(result.numbers))
-    else:
-        for line in result.lines:
-            click.echo(line)
+        raise click.UsageError("Give either --out or --append.", ctx)
+    kind = _checked_kind(ctx, sources, common, kind)
+    with _showing_progress(quiet=quiet) as on_progress:
+        if kind == "vectors":
+            if out is None:
+                raise OptionError("--append", found="vectors", wanted="documents")
+            numbers, lines = _vectors(sources, out, vectors.resolved(common), on_progress)
+        elif out is not None:
+            numbers, lines = _documents(sources, out, documents.resolved(common), on_progress)
+        else:
+            assert extended is not None  # one of the two was given
+            numbers, lines = _append(sources, extended, documents.resolved(common), on_progress)
+    for line in [json.dumps(numbers)] if as_json else lines:
+        click.echo(line)
 
 
-class _Result(NamedTuple):
-    """What is printed in the end."""
-
-    numbers: dict[str, int]
-    lines: list[str]
-
-
-def _ingest(sources: Sources, out: Path, options: IngestOptions, *, quiet: bool) -> _Result:
-    from sparsetopics.corpora.ingest import ingest
-
-    with showing_progress(quiet=quiet) as on_progress:
-        summary = ingest(sources, out, options, on_progress, _say)
-    return _Result(summary._asdict(), _sentences(out, summary, ""))
-
-
-def _append(sources: Sources, corpus: Path, options: IngestOptions, *, quiet: bool) -> _Result:
-    from sparsetopics.corpora.append import append
-
-    with showing_progress(quiet=quiet) as on_progress:
-        n_added, summary = append(sources, corpus, options, on_progress, _say)
-    sentences = _sentences(corpus, summary, f", {n_added:,} of them new")
-    return _Result({"n_added": n_added} | summary._asdict(), sentences)
-
-
-def _ingest_vectors(sources: Sources, out: Path, options: VectorOptions, *, quiet: bool) -> _Result:
-    from sparsetopics.corpora.ingest_vectors import ingest_vectors
-
-    with showing_progress(quiet=quiet) as on_progress:
-        summary = ingest_vectors(sources, out, options, on_progress, _say)
-    sentence = f"{out}: {summary.n_items:,} items of {summary.n_columns:,} columns."
-    return _Result(summary._asdict(), [sentence])
-
-
-def _say(sentence: str) -> None:
-    click.echo(sentence, err=True)
-
-
-def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
-    said = [
-        f"{out}: {summary.n_documents:,} documents{added}, {summary.n_tokens:,} tokens, "
-        f"{summary.n_words:,} words."
-    ]
-    if summary.n_skipped:
-        said.append(f"{summary.n_skipped:,} documents skipped: no word of the vocabulary in them.")
-    if summary.n_unknown_tokens:
-        said.append(f"{summary.n_unknown_tokens:,} tokens left out: not in the vocabulary.")
-    return said
-
-
-def _checked_kind(ctx: click.Context, sources: Sources, common: _Common, kind: str | None) -> str:
-    """Which corpus the sources make; OptionError for an option that is for the other kind."""
+def _checked_kind(
+    ctx: click.Context, sources: Sources, common: CommonChoices, kind: str | None
+) -> str:
+    """The kind of corpus to make; raises OptionError if an option is for the other kind."""
     from sparsetopics.corpora.readers.vector_formats import kind_of_sources
 
     if kind is None:
-        wants_vectors = bool(given_options(ctx, VectorChoices))
         kind = kind_of_sources(
             sources,
             common.format_name,
-            wants_vectors=wants_vectors,
+            wants_vectors=bool(given_options(ctx, VectorChoices)),
             follow_links=common.follow_links,
         )
-    other = _DOCUMENTS if kind == _VECTORS else _VECTORS
+    (other,) = _CHOICES.keys() - {kind}
     for name in given_options(ctx, _CHOICES[other]):
         raise OptionError(
             name,
@@ -255,50 +129,79 @@ def _checked_kind(ctx: click.Context, sources: Sources, common: _Common, kind: s
     return kind
 
 
-def _document_options(common: _Common, chosen: DocumentChoices) -> IngestOptions:
-    from sparsetopics.corpora.ingest import IngestOptions
-    from sparsetopics.corpora.sources.sources import ReadOptions
+def _documents(
+    sources: Sources, out: Path, options: IngestOptions, on_progress: OnProgress
+) -> Result:
+    from sparsetopics.corpora.ingest import ingest
 
-    return IngestOptions(
-        format=common.format_name,
-        read=ReadOptions(
-            chosen.text_field,
-            common.id_field,
-            common.label_field,
-            chosen.encoding_errors,
-            chosen.vocabulary_file,
-        ),
-        tokenizer=chosen.tokenizer_options(),
-        phrases=chosen.phrase_options(),
-        pruning=chosen.pruning_options(),
-        vocabulary=chosen.vocabulary,
-        workers=common.place.workers,
-        overwrite=common.overwrite,
-        executor=common.place.executor,
-        scheduler=common.place.scheduler,
-        follow_links=common.follow_links,
-    )
+    summary = ingest(sources, out, options, on_progress, _say)
+    return summary._asdict(), _sentences(out, summary, "")
 
 
-def _vector_options(common: _Common, chosen: VectorChoices) -> VectorOptions:
-    from sparsetopics.corpora.ingest_vectors import VectorOptions
-    from sparsetopics.corpora.readers.vector_blocks import VectorReadOptions
+def _append(
+    sources: Sources, corpus: Path, options: IngestOptions, on_progress: OnProgress
+) -> Result:
+    from sparsetopics.corpora.append import append
 
-    return VectorOptions(
-        format=common.format_name,
-        read=VectorReadOptions(
-            chosen.columns,
-            chosen.values_field,
-            common.id_field,
-            common.label_field,
-            chosen.patches,
-            chosen.stride,
-        ),
-        pca=chosen.pca_options(),
-        projection=chosen.projection,
-        workers=common.place.workers,
-        overwrite=common.overwrite,
-        executor=common.place.executor,
-        scheduler=common.place.scheduler,
-        follow_links=common.follow_links,
-    )
+    n_added, summary = append(sources, corpus, options, on_progress, _say)
+    lines = _sentences(corpus, summary, f", {n_added:,} of them new")
+    return {"n_added": n_added} | summary._asdict(), lines
+
+
+def _vectors(
+    sources: Sources, out: Path, options: VectorOptions, on_progress: OnProgress
+) -> Result:
+    from sparsetopics.corpora.ingest_vectors import ingest_vectors
+
+    summary = ingest_vectors(sources, out, options, on_progress, _say)
+    line = f"{out}: {summary.n_items:,} items of {summary.n_columns:,} columns."
+    return summary._asdict(), [line]
+
+
+def _say(sentence: str) -> None:
+    click.echo(sentence, err=True)
+
+
+def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
+    sentences = [
+        f"{out}: {summary.n_documents:,} documents{added}, {summary.n_tokens:,} tokens, "
+        f"{summary.n_words:,} words."
+    ]
+    if summary.n_skipped:
+        sentences.append(f"{summary.n_skipped:,} documents without a known word were skipped.")
+    if summary.n_unknown_tokens:
+        sentences.append(f"{summary.n_unknown_tokens:,} tokens were not in the vocabulary.")
+    return sentences
+
+
+# --- progress on stderr ---------------------------------------------------------------------------
+@contextmanager
+def _showing_progress(*, quiet: bool) -> Iterator[OnProgress]:
+    """Yield a callback that shows a moving line in a terminal, or else a line now and then."""
+    if quiet:
+        yield lambda _: None
+    elif sys.stderr.isatty():
+        with _spinner() as on_progress:
+            yield on_progress
+    else:
+        yield _occasional_lines()
+
+
+@contextmanager
+def _spinner() -> Iterator[OnProgress]:
+    from rich.console import Console
+
+    with Console(stderr=True).status("starting") as status:
+        yield lambda progress: status.update(str(progress))
+
+
+def _occasional_lines() -> OnProgress:
+    last = time.monotonic()
+
+    def on_progress(progress: Progress | VectorProgress) -> None:
+        nonlocal last
+        if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
+            last = time.monotonic()
+            click.echo(str(progress), err=True)
+
+    return on_progress

@@ -1,4 +1,4 @@
-"""The command line: one module per command, imported only when it is asked for."""
+"""The command line: one module per command, imported only when the command is run."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from types import FrameType
-from typing import Any, NoReturn, cast
+from typing import NoReturn
 
 import click
 
 from sparsetopics.base.errors import SparsetopicsError
-from sparsetopics.cli.numba_cache import choose_cache_folder
+from sparsetopics.cli.warmup import choose_cache_folder
 
-COMMANDS = {  # modules beside this one; what they do is said here, so that --help imports none
-    "quickstart": "The whole way once, on news stories that come with gensim.",
-    "ingest": "Files, folders or URLs -> a corpus of documents or vectors.",
-    "corpus": "Look at, check, divide or export a corpus.",
-    "train": "A corpus -> topics or components, in a run folder.",
-    "resume": "Go on with training that was interrupted.",
+COMMANDS = {  # a module each; described here, so that --help imports none of them
+    "quickstart": "Try everything once on news stories that come with gensim.",
+    "ingest": "Make a corpus from files, folders or URLs.",
+    "corpus": "Describe, check, split or export a corpus.",
+    "train": "Learn topics or clusters from a corpus.",
+    "resume": "Continue interrupted training.",
     "evaluate": "Score runs on held-out documents or items.",
-    "topics": "Print topics with their best words.",
-    "infer": "How much each document is about each topic.",
-    "denoise": "Remove noise from grey images by a mixture of patches.",
+    "topics": "Print topics with their most probable words.",
+    "infer": "Compute the topic proportions of documents.",
+    "denoise": "Remove noise from grey images with a mixture of patches.",
     "export": "Write a run for gensim, MALLET, pyLDAvis and others.",
     "report": "Write an HTML page about runs.",
-    "compare": "Train several models alike and set their scores side by side.",
-    "repair": "Complete or clear what a killed command left.",
+    "compare": "Train several models alike and compare their scores.",
+    "repair": "Complete or remove what an interrupted command left.",
     "warmup": "Compile all kernels, so that later commands start at once.",
 }
 VERBOSE = "sparsetopics.verbose"
@@ -40,7 +40,7 @@ TERMINATED = 143  # 128 + SIGTERM
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which stops a command as Ctrl-C does."""
+    """SIGTERM, which stops a command just as Ctrl-C does."""
 
 
 def _remember_verbose(ctx: click.Context, _: click.Parameter, value: bool) -> None:
@@ -74,7 +74,7 @@ class LazyCommands(click.Group):
             return None
         if cmd_name not in self.commands:
             module = importlib.import_module(f"sparsetopics.cli.{cmd_name}")
-            command = cast(click.Command, module.command)
+            command: click.Command = module.command
             for each in (command, *getattr(command, "commands", {}).values()):
                 each.params.append(_verbose_option())
             self.add_command(command, cmd_name)
@@ -84,16 +84,16 @@ class LazyCommands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         near = [] if args[0] in COMMANDS else get_close_matches(args[0], COMMANDS, n=1)
-        if near and not ctx.resilient_parsing:  # click knows only those that were imported
+        if near and not ctx.resilient_parsing:  # click only knows the modules imported so far
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> None:
         _check_current_folder()
         choose_cache_folder()
         try:
             with _terminable():
-                return super().invoke(ctx)
+                super().invoke(ctx)
         except SparsetopicsError as error:
             if VERBOSE in ctx.meta:
                 traceback.print_exc()
@@ -104,7 +104,7 @@ class LazyCommands(click.Group):
 
 
 def _check_current_folder() -> None:
-    """Relative paths have no meaning, and much of the system fails, in a folder that is gone."""
+    """Refuse to work in a deleted folder, where relative paths have no meaning."""
     try:
         os.getcwd()
     except OSError as error:
@@ -115,8 +115,8 @@ def _check_current_folder() -> None:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Let SIGTERM end a command cleanly."""
-    if threading.current_thread() is not threading.main_thread():
+    """Let SIGTERM end a command as cleanly as Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():  # others get no signals
         yield
         return
     before = signal.signal(signal.SIGTERM, _terminate)

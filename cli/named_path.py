@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -12,7 +11,7 @@ from sparsetopics.base.errors import OptionError
 
 
 class NamedPath(click.Path):
-    """A path. Raises OptionError for "", which pathlib takes for the current folder."""
+    """A path. Raises OptionError for "", which pathlib would take for the current folder."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -22,7 +21,7 @@ class NamedPath(click.Path):
         value: str | os.PathLike[str],
         param: click.Parameter | None,
         ctx: click.Context | None,
-    ) -> Any:
+    ) -> str | bytes | os.PathLike[str]:
         if value == "":
             where = "path" if param is None else param.human_readable_name
             raise OptionError(where, found="an empty name", wanted="a file or folder")

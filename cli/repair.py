@@ -12,10 +12,10 @@ import click
 @click.argument("output", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(output: Path, as_json: bool) -> None:
-    """Complete or clear what a killed command left at OUTPUT, a folder or file.
+    """Complete or remove what an interrupted command left at OUTPUT, a folder or file.
 
     If the new output was complete when the command was killed, it is moved into place. If not, it
-    is removed and the old output stays as it was. Interrupted training or ingest is kept, and the
+    is removed, and the old output stays as it was. Interrupted training or ingest is kept, and the
     command to continue it is printed.
 
     \b

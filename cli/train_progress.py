@@ -100,7 +100,7 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
 
 def _beginning() -> str:
     """What happens before the first documents are done; compiling takes up to a minute."""
-    from sparsetopics.cli.numba_cache import kernels_are_kept
+    from sparsetopics.cli.warmup import kernels_are_kept
 
     return "reading" if kernels_are_kept() else "compiling, once"
 

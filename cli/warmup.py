@@ -1,13 +1,15 @@
-"""``sparsetopics warmup``."""
+"""``sparsetopics warmup``, and where compiled kernels are kept."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import click
 
-# What is done on a small collection, in words of the command line; @ stands before its files.
+# Commands that are run on a small collection; its files are marked with @. Together they call each
+# kernel with all types of arguments that occur.
 STEPS = {
     "tokens": (
         "ingest @texts.jsonl --out @documents",
@@ -55,10 +57,10 @@ _USUAL = {"ingest": {"quiet": True}, "train": {"quiet": True, "topics": 6, "work
 def command(as_json: bool) -> None:
     """Compile every kernel that the commands use, and keep them on disk.
 
-    Each command compiles what it needs when it is first used on a machine, which takes up to a
-    minute or two; after this all of them start at once. To be done when an image of a container
-    is built, for one. Kernels are kept where numba is told to (NUMBA_CACHE_DIR), else beside the
-    sources or in the user's cache folder.
+    Without this, each command compiles what it needs on its first use, which takes up to two
+    minutes. It is useful when building a container image, for example. Kernels are kept in the
+    folder NUMBA_CACHE_DIR if it is set, else beside the sources, or in the user's cache folder if
+    the sources are read-only.
 
     \b
     Example:
@@ -84,7 +86,7 @@ def command(as_json: bool) -> None:
 
 
 def _write_collection(folder: Path) -> None:
-    """Documents of three kinds, and as many clumps of vectors."""
+    """Write documents of three kinds, and vectors in three clumps."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -99,7 +101,7 @@ def _write_collection(folder: Path) -> None:
 
 
 def _run(call: str, folder: Path) -> None:
-    """One command, without what it says."""
+    """Run one command and discard what it prints."""
     import io
     from contextlib import redirect_stderr, redirect_stdout
 
@@ -111,8 +113,7 @@ def _run(call: str, folder: Path) -> None:
 
 
 def _count_kernels() -> tuple[int, int]:
-    """Kernels that have been made ready, for all the types they were called with, and how many of
-    these were not on disk before."""
+    """Count the compiled kernels, once for each set of types, and those that are new on disk."""
     import sys
 
     from numba.core.dispatcher import Dispatcher
@@ -128,3 +129,50 @@ def _count_kernels() -> tuple[int, int]:
         sum(len(kernel.signatures) for kernel in kernels.values()),
         sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels.values()),
     )
+
+
+# --- where compiled kernels are kept between two commands -----------------------------------------
+def choose_cache_folder() -> None:
+    """Set NUMBA_CACHE_DIR if numba would find no place itself; call this before importing numba.
+
+    A writable installation keeps its kernels beside the sources, and a folder that the user has
+    chosen stays. Otherwise the user's cache folder is used, or a private temporary one if there is
+    none.
+    """
+    package = Path(__file__).resolve().parent
+    if "NUMBA_CACHE_DIR" in os.environ or os.access(package, os.W_OK):
+        return
+    os.environ["NUMBA_CACHE_DIR"] = str(_user_cache() or _temporary_cache())
+
+
+def kernels_are_kept() -> bool:
+    """Whether there are kernels on disk, of any release; use it only to say what takes time."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    beside_sources = Path(__file__).parent.parent / "kernels" / "__pycache__"
+    places = Path(chosen).glob("*/*.nbi") if chosen else beside_sources.glob("*.nbi")
+    return next(places, None) is not None
+
+
+def _user_cache() -> Path | None:
+    # Imported here, because these take longer than everything else that --help imports.
+    from importlib.metadata import version
+
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("sparsetopics") / f"numba-{version('sparsetopics')}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # no home folder, or one that cannot be written to
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def _temporary_cache() -> Path:
+    import atexit
+    import shutil
+    import tempfile
+
+    # Private, because the code in it is executed: in a shared folder others could replace it.
+    folder = tempfile.mkdtemp(prefix="sparsetopics-numba-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)

@@ -114,7 +114,7 @@ def test_append_tells_what_is_new(corpus, source, tmp_path):
 
 def test_one_of_out_and_append(corpus, source, tmp_path):
     for outputs in ((), ("--out", tmp_path / "x", "--append", corpus)):
-        assert "one of --out and --append" in run("ingest", source, *outputs, status=2).stderr
+        assert "Give either --out or --append" in run("ingest", source, *outputs, status=2).stderr
 
 
 def test_append_is_for_documents(corpus, tmp_path):
@@ -195,4 +195,4 @@ def test_bad_input_is_one_line_and_status_one(source, tmp_path, arguments, found
 def test_a_limit_that_is_no_number_is_a_usage_error(source, tmp_path):
     result = run("ingest", source, "--out", tmp_path / "x", "--min-df", "few", status=2)
 
-    assert "no share such as 0.5" in result.stderr
+    assert "neither a share such as 0.5" in result.stderr

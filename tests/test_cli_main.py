@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli import main as cli_main
-from sparsetopics.cli import numba_cache
+from sparsetopics.cli import warmup
 from sparsetopics.cli.main import COMMANDS, main
 
 HEAVY = ("numba", "gensim", "matplotlib", "scipy", "pyarrow", "numpy", "jinja2", "rich")
@@ -189,16 +189,16 @@ def no_folder_chosen(choice_stays, monkeypatch):
 def no_cache_chosen(no_folder_chosen, monkeypatch, tmp_path):
     """As installed where nothing beside the package can be written."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    package = os.path.dirname(os.path.realpath(numba_cache.__file__))
+    package = os.path.dirname(os.path.realpath(warmup.__file__))
     writable = os.access
     monkeypatch.setattr(
-        numba_cache.os, "access", lambda path, mode: str(path) != package and writable(path, mode)
+        warmup.os, "access", lambda path, mode: str(path) != package and writable(path, mode)
     )
 
 
 @pytest.mark.usefixtures("no_cache_chosen")
 def test_kernels_of_a_read_only_installation_go_to_the_users_cache(tmp_path):
-    numba_cache.choose_cache_folder()
+    warmup.choose_cache_folder()
 
     assert os.environ["NUMBA_CACHE_DIR"].startswith(str(tmp_path))
     assert os.path.isdir(os.environ["NUMBA_CACHE_DIR"])
@@ -209,7 +209,7 @@ def test_without_a_home_kernels_go_to_a_private_temporary_folder(tmp_path, monke
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
 
-    numba_cache.choose_cache_folder()
+    warmup.choose_cache_folder()
 
     assert os.stat(os.environ["NUMBA_CACHE_DIR"]).st_mode & 0o077 == 0
 
@@ -218,27 +218,27 @@ def test_without_a_home_kernels_go_to_a_private_temporary_folder(tmp_path, monke
 def test_a_folder_the_user_chose_stays(monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", "/chosen")
 
-    numba_cache.choose_cache_folder()
+    warmup.choose_cache_folder()
 
     assert os.environ["NUMBA_CACHE_DIR"] == "/chosen"
 
 
 @pytest.mark.usefixtures("no_folder_chosen")
 def test_kernels_beside_the_sources_are_found(monkeypatch, tmp_path):
-    monkeypatch.setattr(numba_cache, "__file__", str(tmp_path / "cli" / "numba_cache.py"))
-    assert not numba_cache.kernels_are_kept()
+    monkeypatch.setattr(warmup, "__file__", str(tmp_path / "cli" / "warmup.py"))
+    assert not warmup.kernels_are_kept()
 
     compiled = tmp_path / "kernels" / "__pycache__"
     compiled.mkdir(parents=True)
     (compiled / "documents.step-1.py311.nbi").touch()
 
-    assert numba_cache.kernels_are_kept()
+    assert warmup.kernels_are_kept()
 
 
 @pytest.mark.usefixtures("no_folder_chosen")
 def test_a_writable_installation_keeps_its_kernels_beside_the_sources(monkeypatch):
-    monkeypatch.setattr(numba_cache.os, "access", lambda path, mode: True)
+    monkeypatch.setattr(warmup.os, "access", lambda path, mode: True)
 
-    numba_cache.choose_cache_folder()
+    warmup.choose_cache_folder()
 
     assert "NUMBA_CACHE_DIR" not in os.environ

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from failing_commands import COMMANDS, contents, repeated_faults, write_world
-from sparsetopics.cli import ingest_progress, train_progress
+from sparsetopics.cli import ingest, train_progress
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.sources.arrow_files import open_native
 from sparsetopics.execution.executors import open_ordered_map
@@ -106,6 +106,6 @@ def test_threads_of_an_ingest_end_with_it():
 
 def test_bars_end_with_an_error(no_thread_stays):
     options = TrainingOptions(3, 1)
-    for bar in (train_progress._bar(options), ingest_progress._spinner()):
+    for bar in (train_progress._bar(options), ingest._spinner()):
         with pytest.raises(ValueError, match="stop"), bar:
             raise ValueError("stop")

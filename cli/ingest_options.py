@@ -1,0 +1,391 @@
+"""The options of ``sparsetopics ingest``: for all sources, for documents, for vectors."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sparsetopics.base.errors import OptionError
+from sparsetopics.cli.named_path import NAMED_PATH
+from sparsetopics.cli.option_groups import option_group
+from sparsetopics.cli.workplace_options import EXECUTOR_OPTIONS, WORKERS_HELP
+from sparsetopics.options.training import ExecutorName, Workplace
+
+if TYPE_CHECKING:
+    from sparsetopics.corpora.ingest import IngestOptions
+    from sparsetopics.corpora.ingest_vectors import VectorOptions
+    from sparsetopics.corpora.projection import PcaOptions
+    from sparsetopics.corpora.text.phrases import PhraseOptions
+    from sparsetopics.corpora.text.pruning import PruningOptions
+    from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+
+HELP_SECTIONS = {
+    "Words": (
+        "stop_words", "min_df", "max_df", "max_words", "ngrams", "phrases", "phrase_threshold",
+        "token_pattern", "lowercase", "tokenizer",
+    ),
+    "Sources": (
+        "format_name", "kind", "text_field", "id_field", "label_field", "vocabulary_file",
+        "encoding_errors", "follow_links",
+    ),
+    "Vectors and images": (
+        "columns", "values_field", "patches", "stride", "pca", "whiten", "seed", "projection",
+    ),
+    "Execution": ("workers", "executor", "scheduler"),
+}  # fmt: skip
+_MOST_WORKERS = 4  # by default, since each takes some 150 MB
+
+
+@dataclass(frozen=True)
+class CommonChoices:
+    """Options for documents and vectors; None if an option was not given."""
+
+    format_name: str | None
+    id_field: str | None
+    label_field: str | None
+    follow_links: bool
+    overwrite: bool
+    workers: int | None
+    executor: ExecutorName
+    scheduler: str | None
+
+    @property
+    def place(self) -> Workplace:
+        """Where to work; raises OptionError if the options do not fit together."""
+        n_workers = self.workers
+        if n_workers is None:
+            n_cores = os.cpu_count() or 1
+            n_workers = 1 if self.executor == "serial" else min(_MOST_WORKERS, n_cores)
+        return Workplace(self.executor, n_workers, self.scheduler)
+
+
+@dataclass(frozen=True)
+class DocumentChoices:
+    """Options for documents; None if an option was not given."""
+
+    text_field: str
+    vocabulary_file: Path | None
+    encoding_errors: str
+    token_pattern: str | None
+    lowercase: bool | None
+    tokenizer: str | None
+    ngrams: int | None
+    phrases: bool
+    phrase_threshold: float | None
+    stop_words: tuple[str, ...]
+    min_df: int | float | None
+    max_df: int | float | None
+    max_words: int | None
+    vocabulary: Path | None
+
+    def resolved(self, common: CommonChoices) -> IngestOptions:
+        """The options of the library; raises OptionError if they do not fit together."""
+        from sparsetopics.corpora.ingest import IngestOptions
+        from sparsetopics.corpora.sources.sources import ReadOptions
+
+        place = common.place
+        return IngestOptions(
+            format=common.format_name,
+            read=ReadOptions(
+                self.text_field,
+                common.id_field,
+                common.label_field,
+                self.encoding_errors,
+                self.vocabulary_file,
+            ),
+            tokenizer=self._tokenizer_options(),
+            phrases=self._phrase_options(),
+            pruning=self._pruning_options(),
+            vocabulary=self.vocabulary,
+            workers=place.workers,
+            overwrite=common.overwrite,
+            executor=place.executor,
+            scheduler=place.scheduler,
+            follow_links=common.follow_links,
+        )
+
+    def _tokenizer_options(self) -> TokenizerOptions | None:
+        """None if no option for tokens was given, so that a vocabulary's own settings are used."""
+        from sparsetopics.corpora.text.tokenizer import DEFAULT_PATTERN, TokenizerOptions
+
+        given = (self.token_pattern, self.lowercase, self.tokenizer, self.ngrams)
+        if all(choice is None for choice in given):
+            return None
+        lowercase = self.tokenizer is None if self.lowercase is None else self.lowercase
+        return TokenizerOptions(
+            DEFAULT_PATTERN if self.token_pattern is None else self.token_pattern,
+            lowercase,
+            self.tokenizer,
+            1 if self.ngrams is None else self.ngrams,
+        )
+
+    def _phrase_options(self) -> PhraseOptions | None:
+        from sparsetopics.corpora.text.phrases import PhraseOptions
+
+        if not self.phrases:
+            if self.phrase_threshold is not None:
+                raise OptionError("--phrase-threshold", found="no --phrases", wanted="both")
+            return None
+        if self.phrase_threshold is None:
+            return PhraseOptions()
+        return PhraseOptions(self.phrase_threshold)
+
+    def _pruning_options(self) -> PruningOptions:
+        from sparsetopics.corpora.text.pruning import PruningOptions
+        from sparsetopics.corpora.text.stop_words import english_stop_words, read_stop_words
+
+        words: set[str] = set()
+        for choice in self.stop_words:
+            if choice == "english":
+                words |= english_stop_words()
+            elif choice != "none":
+                _check_stop_word_file(choice)
+                words |= read_stop_words(Path(choice))
+        return PruningOptions(self.min_df, self.max_df, self.max_words, frozenset(words))
+
+
+@dataclass(frozen=True)
+class VectorChoices:
+    """Options for vectors; None if an option was not given."""
+
+    columns: tuple[str, ...] | None
+    values_field: str | None
+    patches: int | None
+    stride: int | None
+    pca: int | None
+    whiten: bool
+    seed: int
+    projection: Path | None
+
+    def resolved(self, common: CommonChoices) -> VectorOptions:
+        """The options of the library; raises OptionError if they do not fit together."""
+        from sparsetopics.corpora.ingest_vectors import VectorOptions
+        from sparsetopics.corpora.readers.vector_blocks import VectorReadOptions
+
+        place = common.place
+        return VectorOptions(
+            format=common.format_name,
+            read=VectorReadOptions(
+                self.columns,
+                self.values_field,
+                common.id_field,
+                common.label_field,
+                self.patches,
+                self.stride,
+            ),
+            pca=self._pca_options(),
+            projection=self.projection,
+            workers=place.workers,
+            overwrite=common.overwrite,
+            executor=place.executor,
+            scheduler=place.scheduler,
+            follow_links=common.follow_links,
+        )
+
+    def _pca_options(self) -> PcaOptions | None:
+        from sparsetopics.corpora.projection import PcaOptions
+
+        if self.pca is None:
+            if self.whiten:
+                raise OptionError("--whiten", found="no --pca", wanted="both")
+            return None
+        return PcaOptions(self.pca, self.whiten, self.seed)
+
+
+def _check_stop_word_file(choice: str) -> None:
+    if not choice or not Path(choice).exists():
+        raise OptionError(
+            "--stop-words",
+            found=f"{choice!r}, which is no file",
+            wanted="english, none or a file of words",
+            hint="English is the only language with a list of its own.",
+        )
+
+
+def _share_or_count(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> int | float | None:
+    """Convert a share of the documents (0.5) or a number of documents (5)."""
+    if value is None:
+        return None
+    try:
+        return float(value) if "." in value else int(value)
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{value!r} is neither a share such as 0.5 nor a count such as 5", ctx, param
+        ) from error
+
+
+def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    return None if value is None else tuple(name.strip() for name in value.split(","))
+
+
+common_options = option_group(
+    "common",
+    CommonChoices,
+    [
+        click.option(
+            "--format",
+            "format_name",
+            metavar="NAME",
+            help="Format of the sources. Documents: text (one document per file), lines (one per "
+            "line), jsonl, csv, parquet, arrow, uci, ldac or matrix-market. Vectors: npy, npz, "
+            "csv, parquet, arrow or image. Default: given by the file name extension.",
+        ),
+        click.option(
+            "--id-field",
+            help="Field with the name of a document or item. Default: id, if present.",
+        ),
+        click.option("--label-field", help="Field with a label. Default: label, if present."),
+        click.option(
+            "--follow-links",
+            is_flag=True,
+            help="Also read links in folders that point to another folder or out of the folder.",
+        ),
+        click.option("--overwrite", is_flag=True, help="Replace the corpus if it exists."),
+        click.option(
+            "--workers",
+            type=int,
+            help=f"{WORKERS_HELP} Default: the number of cores, at most {_MOST_WORKERS}.",
+        ),
+        *EXECUTOR_OPTIONS,
+    ],
+)
+
+document_options = option_group(
+    "documents",
+    DocumentChoices,
+    [
+        click.option(
+            "--text-field", default="text", show_default=True, help="Field with the text."
+        ),
+        click.option(
+            "--vocabulary-file",
+            type=NAMED_PATH,
+            help="Words for a collection of counts (uci, ldac, matrix-market): one per line, or a "
+            "gensim dictionary saved as text. Default: a file such as vocab.NAME.txt or "
+            "NAME.vocab in the same folder.",
+        ),
+        click.option(
+            "--encoding-errors",
+            type=click.Choice(["strict", "replace"]),
+            default="strict",
+            show_default=True,
+            help="Stop at bytes that are not UTF-8, or replace them.",
+        ),
+        click.option(
+            "--token-pattern",
+            help=r"Regular expression that matches a token. Default: [^\W\d_]{3,}, which matches "
+            "three letters or more.",
+        ),
+        click.option(
+            "--lowercase/--no-lowercase",
+            default=None,
+            help="Convert text to lower case. Default: yes, unless --tokenizer is given.",
+        ),
+        click.option(
+            "--tokenizer",
+            metavar="MODULE:NAME",
+            help="Python function that takes a text and returns its words, instead of "
+            "--token-pattern. The module may be in the current folder.",
+        ),
+        click.option(
+            "--ngrams",
+            type=int,
+            metavar="N",
+            help="Add sequences of up to N tokens as words, joined by _. Stop words are removed "
+            "first.",
+        ),
+        click.option(
+            "--phrases",
+            is_flag=True,
+            help="Learn with gensim which pairs of words belong together, and make each pair one "
+            "word, joined by _. Reads the sources twice. Stop words are removed first.",
+        ),
+        click.option(
+            "--phrase-threshold",
+            type=float,
+            metavar="NPMI",
+            help="With --phrases: smallest normalised pointwise mutual information of a pair, from "
+            "-1 to 1. Default: 0.5.",
+        ),
+        click.option(
+            "--stop-words",
+            multiple=True,
+            metavar="english|none|FILE",
+            help="Words to remove. Can be given several times. Default: none.",
+        ),
+        click.option(
+            "--min-df",
+            callback=_share_or_count,
+            metavar="SHARE|COUNT",
+            help="Remove words that occur in fewer documents. Default: 2, or 1 for collections of "
+            "counts and for fewer than 100 documents.",
+        ),
+        click.option(
+            "--max-df",
+            callback=_share_or_count,
+            metavar="SHARE|COUNT",
+            help="Remove words that occur in more documents. Default: 0.5, or 1.0 for collections "
+            "of counts and for fewer than 100 documents.",
+        ),
+        click.option("--max-words", type=int, help="Keep only this many most frequent words."),
+        click.option(
+            "--vocabulary",
+            type=NAMED_PATH,
+            help="Use the words and the tokenizer settings of this corpus or run unchanged.",
+        ),
+    ],
+)
+
+vector_options = option_group(
+    "vectors",
+    VectorChoices,
+    [
+        click.option(
+            "--columns",
+            callback=_names,
+            metavar="A,B,...",
+            help="Columns of a table that hold the values. Default: all numeric columns.",
+        ),
+        click.option(
+            "--values-field",
+            help="Array of an .npz file that holds the values. Default: values, or the only "
+            "matrix.",
+        ),
+        click.option(
+            "--patches",
+            type=int,
+            metavar="SIDE",
+            help="Cut images into squares of SIDE × SIDE pixels and subtract their mean. A patch "
+            "becomes SIDE² - 1 columns, its cosine transform without the constant. Default: whole "
+            "images.",
+        ),
+        click.option(
+            "--stride", type=int, help="Pixels from one patch to the next. Default: SIDE."
+        ),
+        click.option(
+            "--pca", type=int, metavar="D", help="Project vectors onto D principal components."
+        ),
+        click.option(
+            "--whiten", is_flag=True, help="With --pca: scale each component to unit variance."
+        ),
+        click.option(
+            "--seed",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="With --pca: seed of the random sample that the components are computed from.",
+        ),
+        click.option(
+            "--projection",
+            type=NAMED_PATH,
+            help="Use the projection of this corpus unchanged, and read the same columns or "
+            "patches.",
+        ),
+    ],
+)
