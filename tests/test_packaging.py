@@ -4,7 +4,8 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SETUPTOOLS = PYPROJECT["tool"]["setuptools"]
 
 
 def folder_of(package):
@@ -38,3 +39,11 @@ def test_every_data_file_is_listed():
         for file in (ROOT / folder).iterdir():
             if file.is_file() and file.suffix not in suffixes:
                 assert any(file.match(pattern) for pattern in patterns), file
+
+
+def test_the_citation_is_of_this_version():
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+    assert f"\nversion: {PYPROJECT['project']['version']}\n" in citation
+    assert f"\nlicense: {PYPROJECT['project']['license']}\n" in citation
+    assert citation.count("  - type: ") == 5
