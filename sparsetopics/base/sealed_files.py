@@ -10,9 +10,10 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, NoReturn, TypeAlias, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -27,10 +28,9 @@ Size = Annotated[int, Meta(ge=0, le=LARGEST_SIZE)]
 PositiveSize = Annotated[int, Meta(ge=1, le=LARGEST_SIZE)]
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
-_MESSAGE = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<key>.*)`)?", re.DOTALL)
-_EXPECTED = re.compile(r"Expected (?P<wanted>.*?)(?:, got .*)?", re.DOTALL)
+_EXPECTED = re.compile(r"Expected (.*?)(?:, got .*)?", re.DOTALL)
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
-_TYPES = {  # msgspec's names of JSON types, for people
+_TYPES = {  # what people call the types that msgspec names
     "int": "a whole number",
     "float": "a number",
     "str": "a string",
@@ -49,28 +49,35 @@ class Refusal(NamedTuple):
     redo: str  # how to make the files again, as a sentence without its full stop
 
     def of(self, where: str | Path, *, found: str, wanted: str) -> SparsetopicsError:
-        """The error for a file that is not as it was written."""
-        return self.error(
-            str(where), found=found, wanted=wanted, hint=f"{self.redo}, or restore the file."
-        )
+        """Return the error for a file that is not as it was written."""
+        hint = f"{self.redo}, or restore the file."
+        return self.error(str(where), found=found, wanted=wanted, hint=hint)
 
     def unreadable(self, path: Path, error: OSError) -> SparsetopicsError:
-        """The error for a file that is there but cannot be read, with the system's reason."""
-        reason = error.strerror or str(error)
+        """Return the error for a file that cannot be read, with the system's reason."""
         if isinstance(error, FileNotFoundError):
             return self.of(path, found="no such file", wanted="the file that was written")
-        return self.error(
-            str(path), found=f"a file that cannot be read ({reason})", wanted="a readable file"
-        )
+        found = f"a file that cannot be read ({error.strerror or error})"
+        return self.error(str(path), found=found, wanted="a readable file")
 
     def version(self, path: Path, found: Json, wanted: int) -> SparsetopicsError:
-        """The error for a file of another format."""
+        """Return the error for a file of another format."""
         return self.error(
             str(path),
             found=f"format version {found!r}",
             wanted=f"format version {wanted}",
             hint=f"{self.redo}, or use the release that wrote it.",
         )
+
+    @contextmanager
+    def reading(self, path: Path, wanted: str = "a readable file") -> Iterator[None]:
+        """Turn OSError and ValueError from reading ``path`` into the error of this kind."""
+        try:
+            yield
+        except OSError as error:
+            raise self.unreadable(path, error) from error
+        except ValueError as error:
+            raise self.of(path, found=str(error), wanted=wanted) from error
 
 
 class FileEntry(msgspec.Struct, frozen=True, rename={"n_bytes": "bytes"}):
@@ -90,33 +97,24 @@ class FileEntry(msgspec.Struct, frozen=True, rename={"n_bytes": "bytes"}):
 
     def check_size(self, folder: Path, refusal: Refusal) -> None:
         """Raise the error of ``refusal`` if the file is missing or of another size."""
-        path = folder / self.file
-        try:
+        path, wanted = folder / self.file, f"{self.n_bytes:,} bytes"
+        with refusal.reading(path, wanted):
             check_own(path)
             n_bytes = path.stat().st_size
-        except OSError as error:
-            raise refusal.unreadable(path, error) from error
-        except ValueError as error:
-            raise refusal.of(path, found=str(error), wanted=f"{self.n_bytes:,} bytes") from error
         if n_bytes != self.n_bytes:
-            raise refusal.of(path, found=f"{n_bytes:,} bytes", wanted=f"{self.n_bytes:,} bytes")
+            raise refusal.of(path, found=f"{n_bytes:,} bytes", wanted=wanted)
 
     def check(self, folder: Path, refusal: Refusal) -> None:
         """Raise the error of ``refusal`` unless the file is there as it was written."""
-        self.check_size(folder, refusal)
-        try:
+        self.check_size(folder, refusal)  # first, because it is quick
+        with refusal.reading(folder / self.file):
             found = file_sha256(folder / self.file)
-        except OSError as error:
-            raise refusal.unreadable(folder / self.file, error) from error
         if found != self.sha256:
-            raise refusal.of(
-                folder / self.file,
-                found=f"SHA-256 {found[:12]}…",
-                wanted=f"{self.sha256[:12]}…, that of the file that was written",
-            )
+            wanted = f"{self.sha256[:12]}…, that of the file that was written"
+            raise refusal.of(folder / self.file, found=f"SHA-256 {found[:12]}…", wanted=wanted)
 
     def alone(self) -> FileEntry:
-        """The entry without what subclasses add."""
+        """Return the entry without the fields of subclasses."""
         return FileEntry(self.file, self.n_bytes, self.sha256)
 
     def to_json(self) -> dict[str, str | int]:
@@ -165,16 +163,16 @@ def read_sealed(
     Raises the error of ``refusal`` if the file cannot be read, is of another version, or does not
     have the digest that it records.
     """
-    content = read_object(path, refusal)
+    content = decoded(parsed(read_text(path, refusal), str(path), refusal), dict, path, refusal)
     found = content.get(VERSION_KEY)
     if found != version:
         raise refusal.version(path, found, version)
     try:
         wanted = _digest(content)
-    except RecursionError as error:
+    except RecursionError as error:  # the encoder allows less depth than the decoder
         raise refusal.of(path, found="deep nesting", wanted="what was written") from error
-    if content.get(DIGEST_KEY) != wanted:
-        found = content.get(DIGEST_KEY)
+    found = content.get(DIGEST_KEY)
+    if found != wanted:
         raise refusal.of(
             f"{path}, {DIGEST_KEY}",
             found="no digest" if found is None else f"{str(found)[:12]}…",
@@ -183,20 +181,10 @@ def read_sealed(
     return content
 
 
-def read_object(path: Path, refusal: Refusal) -> dict[str, Any]:  # callers decode it to a record
-    """Read a JSON object from a file; raises the error of ``refusal`` if there is none."""
-    content = parsed(read_text(path, refusal), str(path), refusal)
-    return decoded(content, dict, str(path), refusal)
-
-
 def read_text(path: Path, refusal: Refusal) -> str:
     """Return the text of a small file; raises the error of ``refusal`` if it cannot be read."""
-    try:
+    with refusal.reading(path):
         return read_small(path)
-    except OSError as error:
-        raise refusal.unreadable(path, error) from error
-    except ValueError as error:
-        raise refusal.of(path, found=str(error), wanted="a readable file") from error
 
 
 def parsed(text: str, where: str, refusal: Refusal) -> Any:  # callers decode it to a record
@@ -207,7 +195,8 @@ def parsed(text: str, where: str, refusal: Refusal) -> Any:  # callers decode it
         raise refusal.of(where, found=f"damaged JSON ({error})", wanted="JSON") from error
 
 
-def decoded(content: Json, kind: type[Record], where: str, refusal: Refusal) -> Record:
+# --- decoding to types ----------------------------------------------------------------------------
+def decoded(content: Json, kind: type[Record], where: str | Path, refusal: Refusal) -> Record:
     """Convert ``content``, which was parsed from JSON at ``where``, to a ``kind``.
 
     Raises the error of ``refusal`` for the first entry that does not fit, with its key.
@@ -215,7 +204,7 @@ def decoded(content: Json, kind: type[Record], where: str, refusal: Refusal) -> 
     try:
         return msgspec.convert(content, kind, dec_hook=_decode_path)
     except msgspec.ValidationError as error:
-        _refuse(str(error), content, where, refusal, error)
+        raise _misfit(str(error), content, where, refusal) from error
     except UnicodeEncodeError as error:
         found = "a name with half of a surrogate pair"
         raise refusal.of(where, found=found, wanted="names in Unicode") from error
@@ -225,32 +214,22 @@ def _decode_path(kind: type, value: Json) -> Path:
     """Convert a string to a path, a type that msgspec does not know."""
     if kind is not Path:
         raise TypeError(f"cannot decode {kind.__name__}")
-    if not isinstance(value, str) or "\0" in value or not _is_encodable(value):
-        raise ValueError("Expected `str` of a path")
-    return Path(value)
+    if isinstance(value, str) and "\0" not in value:
+        with suppress(UnicodeEncodeError):  # a name that the system does not allow
+            os.fsencode(value)
+            return Path(value)
+    raise ValueError("Expected `str` of a path")
 
 
-def _is_encodable(path: str) -> bool:
-    """Whether the system allows a file of that name."""
-    try:
-        os.fsencode(path)
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _refuse(
-    message: str, content: Json, where: str, refusal: Refusal, error: msgspec.ValidationError
-) -> NoReturn:
-    parts = _MESSAGE.fullmatch(message)
-    assert parts is not None  # the pattern matches any text
-    what, key = parts["what"], parts["key"] or ""
+def _misfit(message: str, content: Json, where: str | Path, refusal: Refusal) -> SparsetopicsError:
+    """Translate a message of msgspec such as ``Expected `int`, got `str` - at `$.shards[0]```."""
+    what, _, key = message.partition(" - at `$")
+    key = key.removesuffix("`").removeprefix(".")
     place = f"{where}, {key}" if key else where
     expected = _EXPECTED.fullmatch(what)
     if expected is None:
-        raise refusal.of(place, found=_plain(what), wanted="what was written") from error
-    found = ascii(_value_at(content, key))
-    raise refusal.of(place, found=found, wanted=_plain(expected["wanted"])) from error
+        return refusal.of(place, found=_plain(what), wanted="what was written")
+    return refusal.of(place, found=ascii(_value_at(content, key)), wanted=_plain(expected[1]))
 
 
 def _value_at(content: Json, key: str) -> Json:
@@ -269,10 +248,9 @@ def _value_at(content: Json, key: str) -> Json:
 
 
 def _plain(text: str) -> str:
-    """A message of msgspec without backquotes, and with words for types."""
+    """Return a message of msgspec without backquotes, and with words for types."""
 
     def words(quoted: re.Match[str]) -> str:
-        kinds = quoted[1].split(" | ")
-        return " or ".join(_TYPES.get(kind, kind) for kind in kinds)
+        return " or ".join(_TYPES.get(kind, kind) for kind in quoted[1].split(" | "))
 
     return re.sub("`([^`]*)`", words, text.strip()).rstrip(".")
