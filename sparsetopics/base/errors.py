@@ -1,4 +1,4 @@
-"""Errors a user can meet.
+"""Errors that a user can meet.
 
 SparsetopicsError
 ├── OptionError            an option out of range, or a combination that is not supported
@@ -17,31 +17,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-LONGEST_FOUND = 500  # characters of what was found
+LONGEST_FOUND = 500  # characters of what was found that a message repeats
 
 
 class SparsetopicsError(Exception):
     """Base of every error raised on purpose; the command line prints it as one line.
 
-    The message says where, what was found, what was wanted and what to do about it.
+    The message says where something is wrong, what was found, what was wanted and what to do.
     """
 
     def __init__(self, where: str, *, found: str, wanted: str, hint: str = "") -> None:
         tail = f" {hint}" if hint else ""
         super().__init__(_one_line(f"{where}: found {_shortened(found)}, wanted {wanted}.{tail}"))
 
-    def __reduce__(self) -> tuple[Callable[..., SparsetopicsError], tuple[object, ...]]:
-        """The message as it is: errors come back from other processes."""
-        return _again, (type(self), str(self))
+    def __reduce__(self) -> tuple[Callable[..., SparsetopicsError], tuple[type, str]]:
+        """Pickle the finished message, since errors come back from other processes."""
+        return _with_message, (type(self), str(self))
 
 
 def _shortened(found: str) -> str:
-    """Of what a file says, the beginning."""
+    """The beginning of what was found, which may come from a file."""
     return found if len(found) <= LONGEST_FOUND else f"{found[:LONGEST_FOUND]}…"
 
 
 def _one_line(text: str) -> str:
-    """What a file holds may stand in a message, but not break lines or steer a terminal."""
+    """Escape characters that break lines or control a terminal; the text may come from a file."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
@@ -56,7 +56,7 @@ class ShapeError(SparsetopicsError, ValueError):
 
 
 class UnfittedError(SparsetopicsError, ValueError, AttributeError):
-    """An estimator that is used before it is fitted; bases as those of scikit-learn's."""
+    """An estimator that is used before it is fitted; has the bases of scikit-learn's error."""
 
 
 class OutputError(SparsetopicsError):
@@ -84,11 +84,10 @@ class RunError(SparsetopicsError):
 
 
 class ClusterError(SparsetopicsError):
-    """A Dask cluster that does not answer, or that lost what it was given."""
+    """A Dask cluster that does not answer, or that lost its data."""
 
 
-def _again(kind: type[SparsetopicsError], message: str) -> SparsetopicsError:
-    """An error that was told before."""
+def _with_message(kind: type[SparsetopicsError], message: str) -> SparsetopicsError:
     error = kind.__new__(kind)
     error.args = (message,)
     return error

@@ -18,12 +18,16 @@ class FolderKind(NamedTuple):
     """A kind of folder that commands make, and may replace."""
 
     noun: str  # with its article
-    stranger: Callable[[Path], str]  # names what is not of this kind in a folder, or ""
+    stranger: Callable[[Path], str]  # describes what in a folder is not of this kind, or ""
+
+    def matches(self, path: Path) -> bool:
+        """Whether ``path`` is a folder of this kind."""
+        return path.is_dir() and not self.stranger(path)
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A path to write, checked to be free or replaceable."""
+    """A path to write to, which is free or may be replaced."""
 
     path: Path  # as the user gave it
     place: Path  # the same, absolute and without links
@@ -44,48 +48,47 @@ class Output:
         """Raise OutputError unless ``place``, or a file beside it, is free or may be replaced."""
         if not os.path.lexists(place):
             if not place.parent.is_dir():
-                found = f"no folder {place.parent}"
-                raise OutputError(str(self.path), found=found, wanted="an existing parent folder")
+                raise self._refused(f"no folder {place.parent}", "an existing parent folder")
             return
         if self.kind is None:
             self._check_file(place)
         else:
             self._check_folder(place, self.kind)
         if not self.overwrite:
-            where = str(self.path.with_name(place.name)) if place != self.place else str(self.path)
+            where = self.path if place == self.place else self.path.with_name(place.name)
             hint = f"{note}Use --overwrite to replace it."
-            raise OutputError(where, found="an existing output", wanted="a new path", hint=hint)
+            raise OutputError(
+                str(where), found="an existing output", wanted="a new path", hint=hint
+            )
 
     def _check_file(self, place: Path) -> None:
         if place.is_dir():
-            raise OutputError(str(self.path), found="a folder", wanted="a file name to write to")
+            raise self._refused("a folder", "a file name to write to")
         if not place.is_file() or place.is_symlink():
-            found = f"{place.name}, which is not a regular file"
-            raise OutputError(str(self.path), found=found, wanted="a new path")
+            raise self._refused(f"{place.name}, which is not a regular file", "a new path")
 
     def _check_folder(self, place: Path, kind: FolderKind) -> None:
+        stranger = "a file"
         if place.is_dir():
             if Path.cwd().is_relative_to(place):
-                found = "the current folder, or one that holds it"
-                raise OutputError(str(self.path), found=found, wanted="a new path")
+                raise self._refused("the current folder, or one that holds it", "a new path")
             stranger = kind.stranger(place) if any(place.iterdir()) else ""
             refuse_busy(place)
-        else:
-            stranger = "a file"
         if stranger:
-            raise OutputError(
-                str(self.path),
-                found=stranger,
-                wanted=f"a new path, or {kind.noun} to replace",
-                hint="Only what sparsetopics made is ever replaced.",
-            )
+            wanted = f"a new path, or {kind.noun} to replace"
+            hint = "Only outputs of sparsetopics are ever replaced."
+            raise self._refused(stranger, wanted, hint)
+
+    def _refused(self, found: str, wanted: str, hint: str = "") -> OutputError:
+        return OutputError(str(self.path), found=found, wanted=wanted, hint=hint)
 
 
 def output_file(path: str | Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> Output:
-    """A file to write, perhaps with files beside it whose names begin with its own.
+    """Check a file to write, perhaps with files beside it whose names begin with its own.
 
     Raises OutputError if it exists and ``overwrite`` is false, if it is a folder, or if it is, or
-    lies in, one of ``inputs``. What a killed command has committed there is completed first.
+    lies in, one of ``inputs``. If a killed command left a complete output there, that is moved into
+    place first.
     """
     return _output(Path(path), None, overwrite, inputs)
 
@@ -93,11 +96,11 @@ def output_file(path: str | Path, *, overwrite: bool, inputs: Iterable[Path] = (
 def output_folder(
     path: str | Path, kind: FolderKind, *, overwrite: bool, inputs: Iterable[Path] = ()
 ) -> Output:
-    """A folder to write.
+    """Check a folder to write.
 
     Raises OutputError if it exists and ``overwrite`` is false, if it is not ``kind``, or if it is,
-    holds or lies in one of ``inputs``. What a killed command has committed there is completed
-    first.
+    holds or lies in one of ``inputs``. If a killed command left a complete output there, that is
+    moved into place first.
     """
     return _output(Path(path), kind, overwrite, inputs)
 
@@ -106,9 +109,9 @@ def _output(path: Path, kind: FolderKind | None, overwrite: bool, inputs: Iterab
     output = Output(path, Path(os.path.realpath(path)), kind, overwrite)
     _refuse_internal(path, output.place)
     if os.fsencode(output.place) != str(output.place).encode(errors="replace"):
-        found = "a path that is not UTF-8"  # which Arrow cannot write to
+        found = "a path that is not UTF-8"  # Arrow cannot write to it
         raise OutputError(str(path), found=found, wanted="a path in UTF-8")
-    refuse_inputs(output.path, inputs)
+    refuse_inputs(path, inputs)
     with refusing(path):
         was_pending = output.workspace.settle()
         note = "An interrupted command had made it; it is complete now. " if was_pending else ""
@@ -117,7 +120,7 @@ def _output(path: Path, kind: FolderKind | None, overwrite: bool, inputs: Iterab
 
 
 def _refuse_internal(path: Path, place: Path) -> None:
-    """Raise OutputError for a place in which training or an append keeps its files."""
+    """Raise OutputError for a place where training or an append keeps its own files."""
     for folder in (place, *place.parents):
         is_state = folder.name == STATE_FOLDER and (folder / "plan.json").exists()
         if is_state or folder.name == APPEND_FOLDER:
@@ -140,12 +143,15 @@ def refuse_inputs(path: Path, inputs: Iterable[Path]) -> None:
     place = Path(os.path.realpath(path))
     for given in inputs:
         read = Path(os.path.realpath(given))
-        if place == read or place in read.parents or read in place.parents:
-            relation = "a path inside the input" if place != read else "the input"
-            if place in read.parents:
-                relation = "a folder that holds the input"
-            wanted = "an output apart from what is read"
-            raise OutputError(str(path), found=f"{relation} {given}", wanted=wanted)
+        if place == read:
+            found = f"the input {given}"
+        elif place in read.parents:
+            found = f"a folder that holds the input {given}"
+        elif read in place.parents:
+            found = f"a path inside the input {given}"
+        else:
+            continue
+        raise OutputError(str(path), found=found, wanted="an output apart from what is read")
 
 
 @contextmanager
@@ -181,6 +187,7 @@ def written_together(outputs: Sequence[Output]) -> Iterator[list[Path]]:
 def claimed(outputs: Sequence[Output]) -> Iterator[None]:
     """Hold the workspaces of ``outputs``; make those that are missing."""
     with ExitStack() as stack:
+        # In one order for all commands, so that two of them cannot block each other.
         for output in sorted(outputs, key=lambda output: output.place):
             stack.enter_context(refusing(output.path))
             stack.enter_context(output.workspace.held())
@@ -189,13 +196,12 @@ def claimed(outputs: Sequence[Output]) -> Iterator[None]:
 
 def publish(outputs: Sequence[Output]) -> None:
     """Move outputs from their workspaces into place; OutputError if a place was taken since."""
-    first, *others = [(output.workspace, _names(output)) for output in outputs]
-    workspace, names = first
+    (workspace, names), *others = [(output.workspace, _names(output)) for output in outputs]
     workspace.commit(names, others)
 
 
 def _names(output: Output) -> list[str]:
-    """Names to put in place, the output last, since its readers need the files beside it."""
+    """Names to put in place, with the output last, since its readers need the files beside it."""
     names = [path.name for path in output.workspace.new.iterdir() if path != output.scratch]
     names = [*sorted(names), output.place.name]
     for name in names:

@@ -1,4 +1,4 @@
-"""Which folders sparsetopics has made, and may therefore replace."""
+"""Recognize the folders that sparsetopics has made, and may therefore replace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BEFORE_AFTER = "-before-after.png"
 
 
 def is_sparsetopics_json(path: Path) -> bool:
-    """Whether a file is JSON as commands write it: an object with a format version."""
+    """Whether a file is JSON that commands write: an object with a format version."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -29,8 +29,8 @@ def is_sparsetopics_json(path: Path) -> bool:
     return isinstance(content, dict) and "format_version" in content
 
 
-def _named(noun: str, known: re.Pattern[str], record: str, workspace: str) -> FolderKind:
-    """Folders of files with known names, ``record`` among them, and perhaps a workspace."""
+def _folder_of(noun: str, known: re.Pattern[str], record: str, workspace: str) -> FolderKind:
+    """Folders of files with known names, including ``record``, and perhaps a workspace."""
 
     def is_own(path: Path) -> bool:
         if path.name == workspace:
@@ -46,7 +46,7 @@ def _named(noun: str, known: re.Pattern[str], record: str, workspace: str) -> Fo
 
 
 def _other_than(folder: Path, noun: str, is_own: Callable[[Path], bool]) -> str:
-    """A phrase that names what does not belong in the folder, or ""."""
+    """Describe what does not belong in the folder, or return ""."""
     for path in sorted(folder.iterdir()):
         if not is_own(path):
             return f"{path.name}, which is not part of {noun},"
@@ -54,17 +54,9 @@ def _other_than(folder: Path, noun: str, is_own: Callable[[Path], bool]) -> str:
     return f"the link or device {link}" if link else ""
 
 
-CORPUS = _named("a corpus folder", _CORPUS_FILES, "manifest.json", APPEND_FOLDER)
-RUN = _named("a run folder", _RUN_FILES, "model.json", STATE_FOLDER)
-_UNFINISHED = _named("an interrupted training", _RUN_FILES, "state/plan.json", STATE_FOLDER)
-
-
-def _is_corpus(path: Path) -> bool:
-    return path.is_dir() and not CORPUS.stranger(path)
-
-
-def _is_run(path: Path) -> bool:
-    return path.is_dir() and not RUN.stranger(path)
+CORPUS = _folder_of("a corpus folder", _CORPUS_FILES, "manifest.json", APPEND_FOLDER)
+RUN = _folder_of("a run folder", _RUN_FILES, "model.json", STATE_FOLDER)
+_UNFINISHED = _folder_of("an interrupted training", _RUN_FILES, "state/plan.json", STATE_FOLDER)
 
 
 def _stranger_of_quickstart(folder: Path) -> str:
@@ -72,37 +64,35 @@ def _stranger_of_quickstart(folder: Path) -> str:
         if path.name == "report.html":
             return path.is_file()
         if path.name == "run":
-            return _is_run(path)
-        return path.name in ("corpus", "train", "heldout") and _is_corpus(path)
+            return RUN.matches(path)
+        return path.name in ("corpus", "train", "heldout") and CORPUS.matches(path)
 
-    if not _is_run(folder / "run"):
+    if not RUN.matches(folder / "run"):
         return "a folder that is not of quickstart"
     return _other_than(folder, "what quickstart made", is_own)
 
 
 def _stranger_of_comparison(folder: Path) -> str:
     def is_part(path: Path) -> bool:
-        return path.is_dir() and not all(kind.stranger(path) for kind in (CORPUS, RUN, _UNFINISHED))
+        return any(kind.matches(path) for kind in (CORPUS, RUN, _UNFINISHED))
 
-    def is_workspace(path: Path) -> bool:  # of the first part, while that is made
-        return path.name.endswith(SUFFIX) and Workspace(path).is_left
+    def is_own(path: Path) -> bool:
+        return is_part(path) or _is_workspace(path) or (path.name == "report.html" and has_part)
 
     has_part = any(map(is_part, folder.iterdir()))
-    if not has_part and not any(map(is_workspace, folder.iterdir())):
+    if not has_part and not any(map(_is_workspace, folder.iterdir())):
         return "a folder that is not a comparison"
-    return _other_than(
-        folder,
-        "a comparison",
-        lambda path: (
-            is_part(path) or is_workspace(path) or (path.name == "report.html" and has_part)
-        ),
-    )
+    return _other_than(folder, "a comparison", is_own)
+
+
+def _is_workspace(path: Path) -> bool:
+    """Whether the first part of a comparison is being made in ``path``."""
+    return path.name.endswith(SUFFIX) and Workspace(path).is_left
 
 
 def _stranger_of_denoised(folder: Path) -> str:
-    """Each image has a picture of before and after beside it."""
-
     def is_own(path: Path) -> bool:
+        """Each image must have a picture of before and after beside it, and the reverse."""
         other = path.name.removesuffix(_BEFORE_AFTER) + ".png"
         if not path.name.endswith(_BEFORE_AFTER):
             other = f"{path.stem}{_BEFORE_AFTER}"

@@ -47,11 +47,11 @@ _JOURNAL, _PART_OF, _LOCK = "journal.json", "part-of.json", "lock"
 _OWN_NAMES = frozenset(
     (
         *("new", "old", JOB, _JOURNAL, _PART_OF),
-        *("tokenizer.json", "spool"),  # of an ingest
-        *("plan.json", "checkpoint.npz", "memo", "globals", "trace.jsonl"),  # of a training
+        *("tokenizer.json", "spool"),  # written by ingest
+        *("plan.json", "checkpoint.npz", "memo", "globals", "trace.jsonl"),  # written by train
     )
 )
-_INNER_NAMES = re.compile(  # of what goes from state/ to a run, and from .append to a corpus
+_INNER_NAMES = re.compile(  # files that move from state/ to a run, and from .append to a corpus
     r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
     r"|manifest\.json|shard-\d{5,}\.parquet"
 )
@@ -61,8 +61,8 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 
 class _Place(msgspec.Struct, forbid_unknown_fields=True):
     workspace: str  # relative path
-    names: list[str]  # in its new/, in the order in which they move
-    replaced: list[str]  # those of them that replace an output
+    names: list[str]  # in its new/, in the order in which they are moved
+    replaced: list[str]  # the names that replace an output
 
 
 class _Journal(msgspec.Struct, forbid_unknown_fields=True):
@@ -121,17 +121,17 @@ class Workspace(NamedTuple):
 
         No committed output may still be waiting to be moved.
         """
-        assert not self.is_pending, "what is committed must not be lost"
+        assert not self.is_pending, "committed outputs must not be lost"
         with suppress(FileNotFoundError):
-            # The journal goes last: while anything is left, it says that the job is done.
+            # The journal goes last: while other files are left, it says that the job is done.
             for path in sorted(self.folder.iterdir(), key=lambda path: path.name == _JOURNAL):
                 if path.name.removesuffix(".part") in _OWN_NAMES and path.name not in keep:
                     _remove(path)
 
     def remove(self) -> None:
-        """Remove the folder, unless it holds committed outputs or files that are not ours."""
+        """Remove the folder, unless it holds committed outputs or files of somebody else."""
         if not self.is_pending:
-            with suppress(OSError):  # the next command clears what is left
+            with suppress(OSError):  # the next command removes the rest
                 self.clear()
                 if os.listdir(self.folder) == [_LOCK]:
                     (self.folder / _LOCK).unlink()
@@ -147,7 +147,7 @@ class Workspace(NamedTuple):
 
     @property
     def strangers(self) -> list[str]:
-        """Names of what is in the folder and was not made by commands."""
+        """Names in the folder that no command makes."""
         names = (name.removesuffix(".part") for name in os.listdir(self.folder))
         return sorted(name for name in names if name not in _OWN_NAMES and name != _LOCK)
 
@@ -167,10 +167,10 @@ class Workspace(NamedTuple):
             raise OutputError(str(self.folder), found=found, wanted="a readable folder") from error
 
     def settle(self) -> bool:
-        """Finish or clear what a killed process left; return whether outputs were moved.
+        """Finish or remove what a killed process left; return whether outputs were moved.
 
-        Uncommitted work that has a job stays. Raises OutputError if another process works there or
-        the system refuses.
+        Uncommitted work stays if it has a job, which lets a command continue it. Raises OutputError
+        if another process works there or the system refuses.
         """
         if not self.is_left:
             return False
@@ -183,7 +183,7 @@ class Workspace(NamedTuple):
         return was_pending
 
     def finish(self) -> None:
-        """Move the committed outputs that a killed process left; raises what ``settle`` does."""
+        """Move committed outputs that a killed process left; raises the errors of ``settle``."""
         if self.is_pending:
             with self._held_together() as places:
                 places[0]._move()
@@ -211,12 +211,13 @@ class Workspace(NamedTuple):
         others: Sequence[tuple[Workspace, Sequence[str]]] = (),
         job: str = "",
     ) -> None:
-        """Put ``names`` from ``new/`` beside this workspace, and those of ``others`` beside theirs.
+        """Move ``names`` in ``new/`` beside this workspace, and those of ``others`` beside theirs.
 
-        The caller holds all workspaces. Names move in the given order and replace what is in their
-        places. After an OSError, outputs are committed if ``is_pending``, and else unchanged.
+        The caller holds all workspaces. Names are moved in the given order and replace what is
+        there. After an OSError, outputs are committed if ``is_pending``, and unchanged otherwise.
         """
-        identity = os.urandom(8).hex()  # random, but no result depends on it
+        # Links the folders of one commit. It is random, but no result depends on it.
+        identity = os.urandom(8).hex()
         for place, _ in ((self, names), *others):
             sync_tree(place.new)
         for place, _ in others:
@@ -224,6 +225,7 @@ class Workspace(NamedTuple):
             place._write(_PART_OF, _PartOf(identity, here))
             sync(place.folder.parent)
         places = [place._entry(own, self.folder) for place, own in ((self, names), *others)]
+        # Everything above is on disk before the journal, whose appearance is the commit.
         self._write(_JOURNAL, _Journal(identity, places, job))
         sync(self.folder.parent)
         self._move()
@@ -241,7 +243,7 @@ class Workspace(NamedTuple):
             raise refused(self.folder.parent, error, hint) from error
 
     def _move_one(self, name: str, *, is_replacing: bool) -> None:
-        """Put an output in its place, unless what is there came after the commit."""
+        """Put an output in its place, unless something else appeared there after the commit."""
         target, former = self.folder.parent / name, self._old / name
         if os.path.lexists(target):
             is_folder = target.is_dir() and not target.is_symlink()
@@ -252,14 +254,14 @@ class Workspace(NamedTuple):
                     wanted="a free path",
                     hint=f"Move it away, then run `sparsetopics repair {target}`.",
                 )
-            if is_folder:  # rename cannot replace a folder
+            if is_folder:  # a rename cannot replace a folder
                 self._old.mkdir(exist_ok=True)
                 os.rename(target, former)
         os.replace(self.new / name, target)
         sync(self.folder.parent)
 
     def _waiting(self) -> list[tuple[Workspace, str, bool]]:
-        """The names in the journal here that are still in ``new/``, and whether they replace."""
+        """The names of the journal that are still in ``new/``, and whether they may replace."""
         return [
             (place, name, name in entry.replaced)
             for place, entry in self._places()
@@ -284,7 +286,7 @@ class Workspace(NamedTuple):
         return part is not None and part.identity == journal.identity
 
     def _committing(self) -> Workspace | None:
-        """The workspace whose journal has the names of this one; None if nothing is committed."""
+        """The workspace whose journal lists this one; None if nothing is committed."""
         if self.is_committed:
             return self
         part = self._read(_PART_OF, _PartOf) if self._is_beside else None
@@ -298,7 +300,7 @@ class Workspace(NamedTuple):
         return Workspace(Path(os.path.normpath(self.folder / where)))
 
     def _may_hold(self, name: str) -> bool:
-        """Whether a name, perhaps written by a stranger, stays within this workspace's outputs."""
+        """Whether a name from a journal, perhaps forged, is one of this workspace's outputs."""
         if not self._is_beside:
             return _INNER_NAMES.fullmatch(name) is not None
         own = self.folder.name[1 : -len(SUFFIX)]
@@ -311,7 +313,8 @@ class Workspace(NamedTuple):
 
     def _write(self, name: str, record: msgspec.Struct) -> None:
         scratch = self.folder / f"{name}.part"
-        scratch.write_text(json.dumps(msgspec.to_builtins(record)))  # for names of any bytes
+        # json escapes names that are not UTF-8, which msgspec's own encoder refuses.
+        scratch.write_text(json.dumps(msgspec.to_builtins(record)))
         put_in_place(scratch, self.folder / name)
 
     def _read(self, name: str, kind: type[Record]) -> Record | None:
@@ -347,7 +350,7 @@ class Workspace(NamedTuple):
         return OutputError(
             str(self.folder / name),
             found=found,
-            wanted="what an interrupted command wrote",
+            wanted="the record of an interrupted command",
             hint=f"Look into {self.folder / 'new'} and {self._old}, then remove {self.folder}.",
         )
 
