@@ -8,19 +8,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.vectors import VectorCorpus
-    from sparsetopics.estimators.document_mixtures import DPMultinomialMixture, MultinomialMixture
     from sparsetopics.estimators.loading import load
-    from sparsetopics.estimators.mixtures import DPGaussianMixture, GaussianMixture
+    from sparsetopics.estimators.mixtures import (
+        DPGaussianMixture,
+        DPMultinomialMixture,
+        GaussianMixture,
+        MultinomialMixture,
+    )
     from sparsetopics.estimators.topics import HDP, LDA
 
 _HOMES = {
     "Corpus": "sparsetopics.corpora.corpus",
     "DPGaussianMixture": "sparsetopics.estimators.mixtures",
-    "DPMultinomialMixture": "sparsetopics.estimators.document_mixtures",
+    "DPMultinomialMixture": "sparsetopics.estimators.mixtures",
     "GaussianMixture": "sparsetopics.estimators.mixtures",
     "HDP": "sparsetopics.estimators.topics",
     "LDA": "sparsetopics.estimators.topics",
-    "MultinomialMixture": "sparsetopics.estimators.document_mixtures",
+    "MultinomialMixture": "sparsetopics.estimators.mixtures",
     "VectorCorpus": "sparsetopics.corpora.vectors",
     "load": "sparsetopics.estimators.loading",
 }

@@ -1,8 +1,8 @@
 """The tutorial runs as it stands, and no page names an option that is not there."""
 
 import doctest
-import importlib
 import inspect
+import pkgutil
 import re
 import shlex
 from pathlib import Path
@@ -102,12 +102,10 @@ def documented_api():
     """What the API page takes from docstrings: a name, or a name and members of it."""
     page = (DOCS / "api.md").read_text(encoding="utf-8")
     for name, members in re.findall(r"::: ([\w.]+)(?:\n.*\n\s+members: \[(.*?)\])?", page):
-        module, _, attribute = name.rpartition(".")
-        if name == "sparsetopics.base.errors":
+        thing = pkgutil.resolve_name(name)
+        if thing is errors:
             own = [each for each in vars(errors).values() if inspect.getmodule(each) is errors]
-            module, attribute, members = name, None, ", ".join(each.__name__ for each in own)
-        thing = importlib.import_module(module)
-        thing = thing if attribute is None else getattr(thing, attribute)
+            members = ", ".join(each.__name__ for each in own)
         yield name, thing
         for member in members.split(", ") if members else ():
             if not member.startswith("_"):

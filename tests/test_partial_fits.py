@@ -242,7 +242,9 @@ def test_without_statistics_learning_does_not_go_on(tmp_path):
         (sparsetopics.load(tmp_path / "run"), PARTS[1]),
         (grown.set_params(learner="memoized"), CLUMPS),
     ):
-        with pytest.raises(OptionError, match="found no statistics to go on from, wanted an est"):
+        with pytest.raises(
+            OptionError, match="found no statistics to continue from, wanted an est"
+        ):
             model.partial_fit(more)
 
 

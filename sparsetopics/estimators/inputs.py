@@ -1,129 +1,166 @@
 """What estimators read: corpora, arrays, sparse matrices, data frames and lists of rows.
 
-Hints have scikit-learn's words where its checks look for them.
+The hints of errors quote scikit-learn's messages where its checks of estimators look for them.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, sparray, spmatrix
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.estimators.sklearn_protocol import Names
 
-WIDEST = float(np.finfo(np.float32).max)
+Data: TypeAlias = Corpus | VectorCorpus | ArrayLike | sparray | spmatrix
+Names = NDArray[np.object_]
+Numbers = NDArray[np.floating] | NDArray[np.integer] | NDArray[np.bool_]
 
-
-class Reader(Protocol):
-    """The part of an estimator that says what it reads, and what it has read."""
-
-    _reads_vectors: ClassVar[bool]
-    n_features_in_: int
+LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows that were read, documents or items; of documents those without words are left out."""
+    """Documents or items that were read from X; documents without words are left out."""
 
     corpus: Corpus | VectorCorpus
-    n_rows: int
-    is_whole: bool = True  # no row is left out
-    names: Names | None = None  # of the columns of a data frame
+    n_rows: int  # of X
+    is_whole: bool = True  # whether every row of X is in the corpus
+    names: Names | None = None  # column names, if X is a data frame
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row has a word."""
+        return not len(self.corpus.row_groups)
+
+    @property
+    def n_columns(self) -> int:
+        """The number of words or of vector columns."""
+        return self.corpus.n_words if isinstance(self.corpus, Corpus) else self.corpus.n_columns
 
     @property
     def documents(self) -> Corpus:
+        """The corpus, if rows are documents."""
         assert isinstance(self.corpus, Corpus), "read as documents"
         return self.corpus
 
-    def placed(self, found: FloatArray, value: Any) -> FloatArray:
-        """``found`` of the rows with words in their places, ``value`` for the others."""
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        """The words, if rows are documents."""
+        return self.corpus.vocabulary if isinstance(self.corpus, Corpus) else None
+
+    def joined(self, parts: Iterable[FloatArray], default: FloatArray | float) -> FloatArray:
+        """Results of the batches, one after the other, as one row for each row of X.
+
+        ``default`` is the result of a row without words.
+        """
+        # The empty array gives the shape if there is no batch at all.
+        found = np.concatenate([np.zeros((0, *np.shape(default))), *parts])
         if self.is_whole:
             return found
         rows = np.empty((self.n_rows, *found.shape[1:]))
-        rows[:] = value
+        rows[:] = default
         rows[[int(row) for ids in self.documents.doc_ids() for row in ids]] = found
         return rows
 
 
-def first_rows(self: Reader, X: Any) -> Rows:
-    """What to fit.
+class Reader(NamedTuple):
+    """Reads X for one estimator."""
 
-    Raises ShapeError for anything but rows of real numbers, of documents zero or more and not all
-    zero, and TypeError for objects that are no numbers.
-    """
-    names = _names_of(X)
-    rows = _read(self, X, names)
-    if not len(rows.corpus.row_groups):
-        raise ShapeError("X", found="no count above zero", wanted="at least one")
-    if self._reads_vectors and rows.n_rows == 1:
-        hint = "Found array with 1 sample(s) while a minimum of 2 is required."
-        raise ShapeError("X", found="one item", wanted="at least 2, which differ", hint=hint)
-    return replace(rows, names=names)
+    estimator: str  # its class, for messages
+    vectors: bool  # rows are vectors; otherwise they are documents
+
+    def first_rows(self, X: Data) -> Rows:
+        """Rows to fit.
+
+        Raises ShapeError unless they are finite real numbers (for documents: zero or more, and
+        not all zero), and TypeError for objects that are not numbers.
+        """
+        rows = self._rows(X, _column_names(X))
+        if rows.is_empty:
+            raise ShapeError("X", found="no count above zero", wanted="at least one")
+        if self.vectors and rows.n_rows == 1:
+            hint = "Found array with 1 sample(s) while a minimum of 2 is required."
+            raise ShapeError("X", found="one item", wanted="at least 2, which differ", hint=hint)
+        return rows
+
+    def more_rows(
+        self, X: Data, n_columns: int, fitted: Names | None, vocabulary: Vocabulary | None
+    ) -> Rows:
+        """Rows with the columns that were fitted, whose names are ``fitted`` if there were any.
+
+        Raises what ``first_rows`` raises, but accepts rows of which none has a word. Raises
+        ShapeError or VocabularyError for other columns.
+        """
+        names = _column_names(X)
+        if fitted is not None and names is not None:
+            _check_names(fitted, names)
+        rows = self._rows(X, fitted)
+        if rows.n_columns != n_columns:
+            kind = "columns" if self.vectors else "words"
+            raise ShapeError(
+                "X",
+                found=f"{rows.n_columns} {kind}",
+                wanted=f"the {n_columns} {kind} that were fitted",
+                hint=f"X has {rows.n_columns} features, but {self.estimator} is expecting "
+                f"{n_columns} features as input.",
+            )
+        if isinstance(X, Corpus):
+            _check_words(vocabulary, X)
+        elif (fitted is None) != (names is None) and not _are_words(names, vocabulary):
+            has = "does not have valid" if names is None else "has"
+            was = "with" if names is None else "without"
+            warnings.warn(
+                f"X {has} feature names, but {self.estimator} was fitted {was} feature names",
+                stacklevel=4,  # the call of a method of the estimator
+            )
+        return rows
+
+    def _rows(self, X: Data, names: Names | None) -> Rows:
+        wanted = VectorCorpus if self.vectors else Corpus
+        if isinstance(X, wanted):
+            return Rows(X, X.n_docs if isinstance(X, Corpus) else X.n_items)
+        if isinstance(X, Corpus | VectorCorpus):
+            raise ShapeError("X", found=type(X).__name__, wanted=wanted.__name__)
+        if self.vectors:
+            values = _vectors(X)
+            return Rows(VectorCorpus.from_array(values), len(values), names=names)
+        return _documents(_counts(X, self.estimator), names)
 
 
-def remember_columns(self: Reader, rows: Rows) -> None:
-    """Set ``n_features_in_`` and, of a data frame, ``feature_names_in_`` to what was fitted."""
-    self.n_features_in_ = _width(rows.corpus)
-    attributes = vars(self)
-    attributes.pop("feature_names_in_", None)
-    if rows.names is not None:
-        attributes["feature_names_in_"] = rows.names
+def _documents(counts: csr_array, names: Names | None) -> Rows:
+    """Rows of counts as documents, whose words are numbered unless there are ``names``."""
+    n_rows, n_words = counts.shape
+    digits = len(str(n_words - 1))
+    words = [f"word{v:0{digits}d}" for v in range(n_words)] if names is None else names.tolist()
+    if not counts.nnz:
+        # ``from_csr`` needs a document.
+        vocabulary = Corpus.from_csr(np.ones((1, len(words))), words).vocabulary
+        return Rows(Corpus(vocabulary, ()), n_rows, is_whole=False, names=names)
+    corpus = Corpus.from_csr(counts, words)
+    return Rows(corpus, n_rows, is_whole=corpus.n_docs == n_rows, names=names)
 
 
-def more_rows(self: Reader, X: Any) -> Rows:
-    """Rows with the columns that were fitted; ShapeError or VocabularyError if they are others."""
-    names = _names_of(X)
-    fitted: Names | None = getattr(self, "feature_names_in_", None)
-    if fitted is not None and names is not None:
-        _check_names(fitted, names)
-    rows = _read(self, X, fitted)
-    n_columns, name = _width(rows.corpus), type(self).__name__
-    if n_columns != self.n_features_in_:
-        kind = "columns" if self._reads_vectors else "words"
-        raise ShapeError(
-            "X",
-            found=f"{n_columns} {kind}",
-            wanted=f"the {self.n_features_in_} {kind} that were fitted",
-            hint=f"X has {n_columns} features, but {name} is expecting {self.n_features_in_} "
-            "features as input.",
+def _column_names(X: Data) -> Names | None:
+    """The column names of a data frame, if they are strings."""
+    if isinstance(X, Corpus | VectorCorpus) or not hasattr(X, "columns"):
+        return None
+    names = np.asarray(X.columns, dtype=object)
+    kinds = sorted({type(name).__name__ for name in names.tolist()})
+    if "str" in kinds and len(kinds) > 1:
+        raise TypeError(
+            f"X: found column names of types {', '.join(kinds)}, wanted strings. Feature names are "
+            "only supported if all input features have string names."
         )
-    if isinstance(X, Corpus):
-        _check_words(self, X)
-    elif (fitted is None) != (names is None) and not _are_words(self, names):
-        has = "does not have valid" if names is None else "has"
-        was = "with" if names is None else "without"
-        warnings.warn(
-            f"X {has} feature names, but {name} was fitted {was} feature names", stacklevel=4
-        )
-    return rows
-
-
-def _width(corpus: Corpus | VectorCorpus) -> int:
-    return corpus.n_words if isinstance(corpus, Corpus) else corpus.n_columns
-
-
-def _are_words(self: Reader, names: Names | None) -> bool:
-    """Whether columns have the names of the words that were fitted, as a corpus or long ago."""
-    own = getattr(self, "vocabulary_", None)
-    return own is not None and names is not None and tuple(names) == own.words
-
-
-def _check_words(self: Reader, corpus: Corpus) -> None:
-    own = getattr(self, "vocabulary_", None)
-    if own is not None and own.fingerprint != corpus.vocabulary.fingerprint:
-        raise VocabularyError(
-            "X",
-            found=f"another vocabulary ({corpus.n_words:,} words)",
-            wanted=f"the {len(own):,} words that were fitted",
-        )
+    return names if kinds == ["str"] else None
 
 
 def _check_names(fitted: Names, names: Names) -> None:
@@ -144,74 +181,47 @@ def _check_names(fitted: Names, names: Names) -> None:
     )
 
 
-def _names_of(X: Any) -> Names | None:
-    """The column names of a data frame, if they are strings."""
-    if isinstance(X, Corpus | VectorCorpus) or not hasattr(X, "columns"):
-        return None
-    names = np.asarray(X.columns, dtype=object)
-    kinds = sorted({type(name).__name__ for name in names.tolist()})
-    if "str" in kinds and len(kinds) > 1:
-        raise TypeError(
-            "X: found column names of types "
-            f"{', '.join(kinds)}, wanted strings. Feature names are only supported if all input "
-            "features have string names."
+def _check_words(fitted: Vocabulary | None, corpus: Corpus) -> None:
+    if fitted is not None and fitted.fingerprint != corpus.vocabulary.fingerprint:
+        raise VocabularyError(
+            "X",
+            found=f"another vocabulary ({corpus.n_words:,} words)",
+            wanted=f"the {len(fitted):,} words that were fitted",
         )
-    return names if kinds == ["str"] else None
 
 
-def _read(self: Reader, X: Any, names: Names | None) -> Rows:
-    wanted = VectorCorpus if self._reads_vectors else Corpus
-    if isinstance(X, wanted):
-        n_rows = X.n_docs if isinstance(X, Corpus) else X.n_items
-        return Rows(X, n_rows)
-    if isinstance(X, Corpus | VectorCorpus):
-        raise ShapeError("X", found=type(X).__name__, wanted=wanted.__name__)
-    if self._reads_vectors:
-        values = _vectors(X)
-        return Rows(VectorCorpus.from_array(values), len(values))
-    return _documents(_counts(X, type(self).__name__), names)
+def _are_words(names: Names | None, vocabulary: Vocabulary | None) -> bool:
+    """Whether column names are the fitted words, which may come from a corpus or a run folder."""
+    return names is not None and vocabulary is not None and tuple(names) == vocabulary.words
 
 
-def _documents(counts: csr_array, names: Names | None) -> Rows:
-    n_rows, n_words = counts.shape
-    digits = len(str(n_words - 1))
-    words = [f"word{v:0{digits}d}" for v in range(n_words)] if names is None else names.tolist()
-    if not counts.nnz:
-        return Rows(_without_documents(words), n_rows, is_whole=False)
-    corpus = Corpus.from_csr(counts, words)
-    return Rows(corpus, n_rows, is_whole=corpus.n_docs == n_rows)
-
-
-def _without_documents(words: list[str]) -> Corpus:
-    """Of words that occur nowhere."""
-    one = Corpus.from_csr(np.ones((1, len(words))), words)
-    return Corpus(one.vocabulary, ())
-
-
-def _counts(X: Any, name: str) -> csr_array:
-    """Real numbers of zero or more, none of them stored zeros."""
-    if issparse(X):
+def _counts(X: ArrayLike | sparray | spmatrix, estimator: str) -> csr_array:
+    """Finite numbers of zero or more, (n_rows, n_words), without stored zeros."""
+    if isinstance(X, sparray | spmatrix):
         _check_kind(X.dtype)
         _check_shape(X.shape)
-        small = X.dtype.kind in "bui" and X.dtype.itemsize < 8  # duplicates are going to be summed
-        counts = csr_array(X.astype(np.int64) if small else X, copy=True)
+        # Duplicates are going to be summed, which would overflow small integers.
+        is_small = X.dtype.kind in "bui" and X.dtype.itemsize < 8
+        counts = csr_array(X.astype(np.int64) if is_small else X, copy=True)
     else:
         values = _dense(X)
+        # Sparse matrices cannot hold float16.
         counts = csr_array(values.astype(np.float32) if values.dtype == np.float16 else values)
-    _check_finite(counts)
+    _check_finite(counts.data, counts)
     if counts.nnz and counts.data.min() < 0:
         raise ShapeError(
             _place(counts, counts.data < 0),
             found=f"{counts.data[counts.data < 0][0]:g}",
             wanted="counts of zero or more",
-            hint=f"Negative values in data passed to {name}.",
+            hint=f"Negative values in data passed to {estimator}.",
         )
     counts.eliminate_zeros()
     return counts
 
 
-def _vectors(X: Any) -> NDArray[Any]:
-    if issparse(X):
+def _vectors(X: ArrayLike | sparray | spmatrix) -> Numbers:
+    """Finite numbers, (n_rows, n_columns)."""
+    if isinstance(X, sparray | spmatrix):
         raise ShapeError(
             "X",
             found="a sparse matrix",
@@ -219,11 +229,11 @@ def _vectors(X: Any) -> NDArray[Any]:
             hint="Sparse data was passed, but dense data is required: X.toarray() is dense.",
         )
     values = _dense(X)
-    _check_finite(values)
+    _check_finite(values, values)
     return values
 
 
-def _dense(X: Any) -> NDArray[Any]:
+def _dense(X: ArrayLike) -> Numbers:
     values = np.asarray(X)
     if values.dtype == object:
         values = values.astype(np.float64)
@@ -232,11 +242,11 @@ def _dense(X: Any) -> NDArray[Any]:
     return values
 
 
-def _check_kind(dtype: np.dtype[Any]) -> None:
+def _check_kind(dtype: np.dtype[np.generic]) -> None:
     if dtype.kind not in "fiub":
         hint = "Complex data not supported." if dtype.kind == "c" else ""
         if dtype.kind == "U":
-            hint = "Texts become rows of counts by Corpus.from_texts."
+            hint = "Corpus.from_texts makes rows of counts from texts."
         raise ShapeError("X", found=f"type {dtype}", wanted="real numbers", hint=hint)
 
 
@@ -250,25 +260,25 @@ def _check_shape(shape: tuple[int, ...]) -> None:
             raise ShapeError("X", found=f"no {what}s", wanted="at least one", hint=hint)
 
 
-def _check_finite(values: csr_array | NDArray[Any]) -> None:
-    data: Any = values.data if issparse(values) else values
-    if data.dtype.kind != "f" or not data.size or max(data.max(), -data.min()) <= WIDEST:
+def _check_finite(data: Numbers, X: csr_array | Numbers) -> None:
+    """ShapeError unless ``data``, the numbers of X, are finite in float32."""
+    if data.dtype.kind != "f" or not data.size or max(data.max(), -data.min()) <= LARGEST:
         return
-    odd = ~(np.abs(data) <= WIDEST)
+    odd = ~(np.abs(data) <= LARGEST)  # NaN compares false
     first = data[odd][0]
     hint = "Input X contains infinity or a value too large for dtype('float32')."
     raise ShapeError(
-        _place(values, odd),
+        _place(X, odd),
         found=f"{first:g}",
         wanted="a finite number within float32",
         hint="Input X contains NaN." if np.isnan(first) else hint,
     )
 
 
-def _place(values: Any, odd: NDArray[np.bool_]) -> str:
-    """Where the first odd value of a sparse matrix or an array stands."""
-    if issparse(values):
-        first, pairs = np.flatnonzero(odd)[0], values.tocoo()
+def _place(X: csr_array | Numbers, odd: NDArray[np.bool_]) -> str:
+    """Where the first odd value stands; ``odd`` has the shape of the values that X stores."""
+    if isinstance(X, csr_array):
+        first, pairs = np.flatnonzero(odd)[0], X.tocoo()
         return f"X, row {pairs.row[first]}, column {pairs.col[first]}"
     row, column = np.argwhere(odd)[0]
     return f"X, row {row}, column {column}"

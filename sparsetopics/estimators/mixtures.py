@@ -1,211 +1,300 @@
-"""Mixtures of Gaussians as objects with ``fit``, ``predict`` and ``sample``, as in scikit-learn."""
+"""Mixtures of vectors and of documents as estimators with ``fit``, ``predict`` and ``score``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
-from sparsetopics.base.batches import FloatArray
-from sparsetopics.estimators import files as estimator_files
-from sparsetopics.estimators import fitting, mixture_methods, partial_fits, sklearn_protocol
-from sparsetopics.estimators.sklearn_protocol import Names
-from sparsetopics.model.mixture_posterior import MixtureModel
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import DensityMixin
+
+from sparsetopics.base.batches import FloatArray, IntArray, Vectors
+from sparsetopics.base.errors import OptionError
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.estimators.base import Estimator, Facts
+from sparsetopics.estimators.inputs import Data
 from sparsetopics.options.training import (
     DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
     DEFAULT_TOPICS,
+    DEFAULT_WORD_CONCENTRATION,
     GradientName,
-    GradientOptions,
-    LearnerName,
     LikelihoodName,
+    ModelName,
     MoveName,
-    StartName,
-    TopicPrior,
     TrainingOptions,
-    chosen_moves,
-    default_local,
-    default_topics,
 )
+from sparsetopics.runs.callbacks import OnLap
+
+if TYPE_CHECKING:
+    from sparsetopics.estimators.learning import TraceEntry
+    from sparsetopics.inference.training import Model
+    from sparsetopics.model.mixture_posterior import MixtureModel
 
 
-class GaussianMixture:
-    """A finite mixture: w ~ Dir(γ/K), ``top_concentration`` γ, with conjugate priors whose scale
-    is made from the data (Bishop 2006, §10.2).
+@dataclass(repr=False, eq=False)
+class MixtureEstimator(DensityMixin, Estimator):
+    """What all mixtures share; an item is a vector or a document."""
 
-    ``likelihood``: "gaussian" (full covariances), "diagonal-gaussian", "zero-mean-gaussian"
-    or "isotropic-gaussian", whose ``variance`` is known: given, or made from the data.
-    ``sparsity`` is the number of components that an item may belong to. After ``fit``:
-    ``weights_`` (n_components_,), ``means_`` (n_components_, n_columns) and ``covariances_``
-    (n_components_, n_columns, n_columns), posterior means in falling order of weight, and
-    ``trace_``, one entry per lap, bounds in nats per item; ``n_components_``, ``n_features_in_``,
-    ``feature_names_in_``, ``n_iter_`` and ``model_`` as in ``LDA``. Options out of range raise
-    OptionError when ``fit`` is called.
-    """
+    _: KW_ONLY
+    top_concentration: float = DEFAULT_TOP_CONCENTRATION
+
+    model_: MixtureModel = field(init=False)
+
+    def predict(self, X: Data) -> IntArray:
+        """The component that each item most probably belongs to, (n_items,).
+
+        Raises UnfittedError before ``fit``, and ShapeError or VocabularyError if the columns are
+        not those that were fitted.
+        """
+        best: IntArray = self.predict_proba(X).argmax(axis=1)
+        return best
+
+    def predict_proba(self, X: Data) -> FloatArray:
+        """The probability of each component for each item, (n_items, n_components_).
+
+        Rows add up to one. They are deterministic, and each depends on its own item only. A
+        document without words gets ``weights_``. Raises what ``predict`` raises.
+        """
+        self._check_fitted()
+        rows = self._more_rows(X)
+        found = (self.model_.responsibilities(batch.values) for batch in rows.corpus.batches())
+        return rows.joined(found, self.weights_)
+
+    def fit_predict(
+        self, X: Data, y: ArrayLike | None = None, *, on_lap: OnLap | None = None
+    ) -> IntArray:
+        """``fit``, then ``predict`` of the same items, (n_items,); raises what they raise."""
+        return self.fit(X, on_lap=on_lap).predict(X)
+
+    def score_samples(self, X: Data) -> FloatArray:
+        """log p(x) of each item at the posterior means, (n_items,), in nats.
+
+        The probability of a document is that of its words in their order: it has no multinomial
+        coefficient. Raises what ``predict`` raises.
+        """
+        self._check_fitted()
+        rows = self._more_rows(X)
+        found = (self.model_.log_densities(batch.values) for batch in rows.corpus.batches())
+        return rows.joined(found, 0.0)
+
+    def score(self, X: Data, y: ArrayLike | None = None) -> float:
+        """The mean of ``score_samples``, in nats per item; ``y`` is ignored.
+
+        Raises what ``predict`` raises.
+        """
+        return float(self.score_samples(X).mean())
+
+    def _set_model(
+        self, model: Model, trace: list[TraceEntry], facts: Facts, vocabulary: Vocabulary | None
+    ) -> None:
+        super()._set_model(model, trace, facts, vocabulary)
+        self.weights_: FloatArray = self.model_.weights
+
+
+@dataclass(repr=False, eq=False)
+class VectorMixture(MixtureEstimator):
+    """What mixtures of vectors share."""
+
+    _: KW_ONLY
+    likelihood: LikelihoodName = "gaussian"
+    variance: float | None = None
 
     _reads_vectors: ClassVar[bool] = True
-    model_: MixtureModel
-    trace_: list[dict[str, Any]]
-    n_components_: int
-    n_features_in_: int
-    feature_names_in_: Names
-    n_iter_: int
-    weights_: FloatArray
-    means_: FloatArray
-    covariances_: FloatArray
-    _facts: Mapping[str, Any]
-    _learned: fitting.Learned | None
 
-    def __init__(
-        self,
-        n_components: int = DEFAULT_TOPICS["mixture"],
-        *,
-        likelihood: LikelihoodName = "gaussian",
-        variance: float | None = None,
-        sparsity: int | None = None,
-        learner: LearnerName = "memoized",
-        max_iter: int = DEFAULT_LAPS["mixture"],
-        n_batches: int | None = None,
-        top_concentration: float = DEFAULT_TOP_CONCENTRATION,
-        start: StartName | None = None,
-        n_jobs: int = 1,
-        random_state: int | None = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.likelihood: LikelihoodName = likelihood
-        self.variance = variance
-        self.sparsity = sparsity
-        self.learner: LearnerName = learner
-        self.max_iter = max_iter
-        self.n_batches = n_batches
-        self.top_concentration = top_concentration
-        self.start: StartName | None = start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    def sample(self, n_samples: int = 1) -> tuple[Vectors, IntArray]:
+        """Draw items (n_samples, n_columns) and their components (n_samples,).
 
-    fit = fitting.fit
-    partial_fit = partial_fits.partial_fit
-    predict = mixture_methods.predict
-    predict_proba = mixture_methods.predict_proba
-    fit_predict = mixture_methods.fit_predict
-    score_samples = mixture_methods.score_samples
-    score = mixture_methods.score
-    sample = mixture_methods.sample
-    save = estimator_files.save
-    get_params = sklearn_protocol.get_params
-    set_params = sklearn_protocol.set_params
-    __repr__ = sklearn_protocol.represent
-    __sklearn_tags__ = sklearn_protocol.tags
-    _show = mixture_methods.show_vectors
+        Parameters are the posterior means. The same ``random_state`` gives the same items. Raises
+        UnfittedError before ``fit``, and OptionError for fewer than one item.
+        """
+        self._check_fitted()
+        if n_samples < 1:
+            raise OptionError("samples", found=f"{n_samples}", wanted="at least 1")
+        return self.model_.sample(n_samples, np.random.default_rng(self.random_state))
 
     def training_options(self) -> TrainingOptions:
-        """The same options as the command line's; raises OptionError."""
-        return TrainingOptions(
-            n_topics=self.n_components,
-            laps=self.max_iter,
-            learner=self.learner,
-            local=default_local("mixture", self.sparsity),
-            prior=TopicPrior(top_concentration=self.top_concentration),
-            start=self.start,
-            model="mixture",
-            likelihood=self.likelihood,
-            variance=self.variance,
-        )
+        """The options that ``sparsetopics train`` would have; raises OptionError."""
+        options = super().training_options()
+        if options.counts_words:
+            raise OptionError(
+                "likelihood",
+                found=f"{options.likelihood_name} with {type(self).__name__}",
+                wanted="one of vectors",
+                hint="For documents there are MultinomialMixture and DPMultinomialMixture.",
+            )
+        return options
+
+    def _set_model(
+        self, model: Model, trace: list[TraceEntry], facts: Facts, vocabulary: Vocabulary | None
+    ) -> None:
+        super()._set_model(model, trace, facts, vocabulary)
+        self.means_: FloatArray
+        self.covariances_: FloatArray
+        self.means_, self.covariances_ = self.model_.normals
 
 
-class DPGaussianMixture:
-    """A Dirichlet process mixture (Blei & Jordan 2006; Hughes & Sudderth 2013), which learns how
-    many components there are.
+@dataclass(repr=False, eq=False)
+class GaussianMixture(VectorMixture):
+    """A finite mixture of Gaussians with conjugate priors (Bishop 2006, §10.2).
 
-    Training starts from ``n_components`` and merges, deletes and adds components where that raises
-    the ELBO, until bound and number have settled or ``max_iter`` laps are done. ``moves`` are some
-    of "merge", "delete" and "birth"; None stands for all of them with the memoized learner and for
-    none with the others.
+    The weights have the prior w ~ Dir(γ/K). The scale of the priors of the components is made from
+    the data. ``fit`` raises OptionError if an argument is out of range or conflicts with another.
 
-    With ``likelihood="isotropic-gaussian"`` the learners "alternating" and "gradient" take
-    ``n_components`` for the most there may be and move single values instead of posteriors;
-    ``gradient`` is "plain", "momentum" or "fisher" (the default; Lim 2020). The learner
-    "accelerated" grows from one component on a kd-tree (Kurihara, Welling & Vlassis 2006), the
-    finer the smaller ``tree_tolerance``, nats per number (0: no tree).
-    ``n_components`` None stands for one component, or 50 of "alternating" and "gradient";
-    ``max_iter`` None for 100 laps, or 1,000 components of "accelerated". All else as in
-    ``GaussianMixture``.
+    Args:
+        n_components: K, the number of components, 10 by default.
+        likelihood: "gaussian" (full covariances), "diagonal-gaussian", "zero-mean-gaussian" or
+            "isotropic-gaussian" (one known variance).
+        variance: The variance of "isotropic-gaussian". None makes it from the data.
+        sparsity: The number of components that an item may belong to. None stands for 8, or all
+            components if there are fewer.
+        learner: "memoized" (Hughes & Sudderth 2013), "stochastic" (Hoffman et al. 2013) or "full".
+        max_iter: The largest number of laps, 100 by default. A lap is a pass over all items.
+            Training ends earlier if the bound and the number of components have settled.
+        n_batches: The number of batches in a lap. None chooses it by the size of the corpus.
+        top_concentration: γ, 10 by default.
+        start: How the first components are chosen: from "distant" (the default) or "random" items.
+        n_jobs: The number of threads. It does not change the result.
+        random_state: The seed. None takes a new one every time.
+
+    Attributes:
+        weights_: Posterior means of the weights, (n_components_,), in falling order.
+        means_: Posterior means of the means, (n_components_, n_columns).
+        covariances_: Posterior means of the covariances, (n_components_, n_columns, n_columns), or
+            of the variances, (n_components_, n_columns), if columns are uncorrelated.
+        n_components_: The number of components.
+        n_features_in_: The number of columns.
+        feature_names_in_: The names of the columns, if X was a data frame.
+        n_iter_: The number of laps that were made.
+        trace_: A list with one entry per lap; bounds are in nats per item.
+        model_: The whole posterior.
     """
 
-    _reads_vectors: ClassVar[bool] = True
-    model_: MixtureModel
-    trace_: list[dict[str, Any]]
-    n_components_: int
-    n_features_in_: int
-    feature_names_in_: Names
-    n_iter_: int
-    weights_: FloatArray
-    means_: FloatArray
-    covariances_: FloatArray
-    _facts: Mapping[str, Any]
-    _learned: fitting.Learned | None
+    n_components: int = DEFAULT_TOPICS["mixture"]
+    _: KW_ONLY
+    max_iter: int = DEFAULT_LAPS["mixture"]
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        likelihood: LikelihoodName = "gaussian",
-        variance: float | None = None,
-        sparsity: int | None = None,
-        learner: LearnerName = "memoized",
-        gradient: GradientName | None = None,
-        moves: Sequence[MoveName] | None = None,
-        tree_tolerance: float | None = None,
-        max_iter: int | None = None,
-        n_batches: int | None = None,
-        top_concentration: float = DEFAULT_TOP_CONCENTRATION,
-        start: StartName | None = None,
-        n_jobs: int = 1,
-        random_state: int | None = 0,
+    _model_name: ClassVar[ModelName] = "mixture"
+
+
+@dataclass(repr=False, eq=False)
+class DPGaussianMixture(VectorMixture):
+    """A Dirichlet process mixture of Gaussians, which learns its number of components.
+
+    Training starts from ``n_components`` components. It merges, deletes and adds components where
+    that raises the ELBO, until the ELBO and the number have settled or ``max_iter`` laps are done
+    (Blei & Jordan 2006; Hughes & Sudderth 2013).
+
+    The learners "alternating" and "gradient" need ``likelihood="isotropic-gaussian"``. They keep
+    single values instead of posteriors, and ``n_components`` is the largest number there may be.
+    The learner "accelerated" grows from one component on a kd-tree (Kurihara, Welling & Vlassis
+    2006).
+
+    After ``fit`` it has the attributes of ``GaussianMixture``. All arguments that are not listed
+    are those of ``GaussianMixture``. ``fit`` raises OptionError if one is out of range or conflicts
+    with another.
+
+    Args:
+        n_components: The number of components that training starts from. None stands for 1, or for
+            50 with the learners "alternating" and "gradient".
+        learner: "memoized", "stochastic", "full", "alternating", "gradient" or "accelerated".
+        gradient: The rule of the learner "gradient": "plain", "momentum" or "fisher" (the default;
+            Lim 2020).
+        moves: Some of "merge", "delete" and "birth". None stands for all of them with the memoized
+            learner and for none with the others.
+        tree_tolerance: How fine the tree of the learner "accelerated" is, in nats per number: the
+            smaller, the finer. 0 stands for no tree, None for 0.0005.
+        max_iter: The largest number of laps. None stands for 100, or for 1,000 components with the
+            learner "accelerated".
+    """
+
+    _: KW_ONLY
+    gradient: GradientName | None = None
+    moves: Sequence[MoveName] | None = None
+    tree_tolerance: float | None = None
+
+    _model_name: ClassVar[ModelName] = "dp-mixture"
+
+
+@dataclass(repr=False, eq=False)
+class DocumentMixture(MixtureEstimator):
+    """What mixtures of documents share."""
+
+    _: KW_ONLY
+    word_concentration: float = DEFAULT_WORD_CONCENTRATION
+
+    _likelihood_name: ClassVar[LikelihoodName | None] = "multinomial"
+
+    def _set_model(
+        self, model: Model, trace: list[TraceEntry], facts: Facts, vocabulary: Vocabulary | None
     ) -> None:
-        self.n_components = n_components
-        self.likelihood: LikelihoodName = likelihood
-        self.variance = variance
-        self.sparsity = sparsity
-        self.learner: LearnerName = learner
-        self.gradient: GradientName | None = gradient
-        self.moves = moves
-        self.tree_tolerance = tree_tolerance
-        self.max_iter = max_iter
-        self.n_batches = n_batches
-        self.top_concentration = top_concentration
-        self.start: StartName | None = start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+        super()._set_model(model, trace, facts, vocabulary)
+        assert vocabulary is not None, "documents have words"
+        self.vocabulary_: Vocabulary = vocabulary
+        self.components_: FloatArray = self.model_.topic_word_mean
 
-    fit = fitting.fit
-    partial_fit = partial_fits.partial_fit
-    predict = mixture_methods.predict
-    predict_proba = mixture_methods.predict_proba
-    fit_predict = mixture_methods.fit_predict
-    score_samples = mixture_methods.score_samples
-    score = mixture_methods.score
-    sample = mixture_methods.sample
-    save = estimator_files.save
-    get_params = sklearn_protocol.get_params
-    set_params = sklearn_protocol.set_params
-    __repr__ = sklearn_protocol.represent
-    __sklearn_tags__ = sklearn_protocol.tags
-    _show = mixture_methods.show_vectors
 
-    def training_options(self) -> TrainingOptions:
-        """The same options as the command line's; raises OptionError."""
-        usual = default_topics("dp-mixture", self.learner)
-        return TrainingOptions(
-            n_topics=usual if self.n_components is None else self.n_components,
-            laps=self.max_iter,
-            learner=self.learner,
-            local=default_local("dp-mixture", self.sparsity),
-            prior=TopicPrior(top_concentration=self.top_concentration),
-            start=self.start,
-            model="dp-mixture",
-            likelihood=self.likelihood,
-            variance=self.variance,
-            gradient=None if self.gradient is None else GradientOptions(self.gradient),
-            moves=chosen_moves(self.moves),
-            tree_tolerance=self.tree_tolerance,
-        )
+@dataclass(repr=False, eq=False)
+class MultinomialMixture(DocumentMixture):
+    """A finite mixture of documents, each of which has one component.
+
+    The weights have the prior w ~ Dir(γ/K), the words of a component the prior Dir(η). ``fit``
+    raises OptionError if an argument is out of range or conflicts with another.
+
+    Args:
+        n_components: K, the number of components, 10 by default.
+        sparsity: The number of components that a document may belong to. None stands for 8, or all
+            components if there are fewer.
+        learner: "memoized" (Hughes & Sudderth 2013), "stochastic" (Hoffman et al. 2013) or "full".
+        max_iter: The largest number of laps, 100 by default. A lap is a pass over all documents.
+            Training ends earlier if the bound and the number of components have settled.
+        n_batches: The number of batches in a lap. None chooses it by the size of the corpus.
+        top_concentration: γ, 10 by default.
+        word_concentration: η, 0.1 by default.
+        start: How the first components are chosen: from "distant" (the default) or "random"
+            documents.
+        n_jobs: The number of threads. It does not change the result.
+        random_state: The seed. None takes a new one every time.
+
+    Attributes:
+        weights_: Posterior means of the weights, (n_components_,), in falling order.
+        components_: Posterior means of the word probabilities, (n_components_, n_words).
+        vocabulary_: The words.
+        n_components_: The number of components.
+        n_features_in_: The number of words.
+        feature_names_in_: The words, if X was a data frame.
+        n_iter_: The number of laps that were made.
+        trace_: A list with one entry per lap; bounds are in nats per token.
+        model_: The whole posterior.
+    """
+
+    n_components: int = DEFAULT_TOPICS["mixture"]
+    _: KW_ONLY
+    max_iter: int = DEFAULT_LAPS["mixture"]
+
+    _model_name: ClassVar[ModelName] = "mixture"
+
+
+@dataclass(repr=False, eq=False)
+class DPMultinomialMixture(DocumentMixture):
+    """A Dirichlet process mixture of documents, which learns its number of components.
+
+    Its moves are those of Hughes & Sudderth (2013). After ``fit`` it has the attributes of
+    ``MultinomialMixture``, and all arguments that are not listed are those of
+    ``MultinomialMixture``. ``fit`` raises OptionError if one is out of range or conflicts with
+    another.
+
+    Args:
+        n_components: The number of components that training starts from, 1 by default.
+        moves: Some of "merge", "delete" and "birth". None stands for all of them with the memoized
+            learner and for none with the others.
+    """
+
+    n_components: int = DEFAULT_TOPICS["dp-mixture"]
+    _: KW_ONLY
+    max_iter: int = DEFAULT_LAPS["dp-mixture"]
+    moves: Sequence[MoveName] | None = None
+
+    _model_name: ClassVar[ModelName] = "dp-mixture"

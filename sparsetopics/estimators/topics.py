@@ -1,16 +1,19 @@
-"""LDA and HDP as objects with ``fit``, ``transform`` and ``score``, in scikit-learn's names."""
+"""LDA and HDP as estimators with ``fit``, ``transform`` and ``score``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from numpy.typing import ArrayLike
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.estimators import files as estimator_files
-from sparsetopics.estimators import fitting, partial_fits, sklearn_protocol, topic_methods
-from sparsetopics.estimators.sklearn_protocol import Names
-from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.estimators.base import Estimator, Facts
+from sparsetopics.estimators.inputs import Data, Names
 from sparsetopics.options.training import (
     DEFAULT_DOC_CONCENTRATION,
     DEFAULT_LAPS,
@@ -18,226 +21,203 @@ from sparsetopics.options.training import (
     DEFAULT_TOPICS,
     DEFAULT_WORD_CONCENTRATION,
     Criterion,
-    LearnerName,
-    LocalOptions,
     LocalUpdate,
+    ModelName,
     MoveName,
-    StartName,
-    TopicPrior,
-    TrainingOptions,
-    chosen_moves,
 )
 
+if TYPE_CHECKING:
+    from sparsetopics.estimators.learning import TraceEntry
+    from sparsetopics.inference.training import Model
+    from sparsetopics.model.topic_posterior import TopicModel
 
-class LDA:
+CONTAINERS = ("default", "pandas", "polars")
+
+
+@dataclass(repr=False, eq=False)
+class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """What LDA and HDP share."""
+
+    _: KW_ONLY
+    local_update: LocalUpdate = "collapsed"
+    doc_concentration: float = DEFAULT_DOC_CONCENTRATION
+    word_concentration: float = DEFAULT_WORD_CONCENTRATION
+    learn_hyperparameters: bool = False
+    moves: Sequence[MoveName] | None = None
+    criterion: Criterion | None = None
+    restarts: int | None = None
+    minimum_mass: float | None = None
+    cold_every: int | None = None
+
+    model_: TopicModel = field(init=False)
+
+    def transform(self, X: Data) -> FloatArray:
+        """Expected topic proportions E[π_d] of each document, (n_docs, n_components_).
+
+        The dense mean-field step computes them. It is deterministic, and each row depends on its
+        own document only. The share that an HDP reserves for topics not yet found is left out. A
+        row without words gets the proportions of the prior. The result is an array, unless
+        ``set_output`` says otherwise.
+
+        Raises UnfittedError before ``fit``, and ShapeError or VocabularyError if the words are
+        not those that were fitted.
+        """
+        from sparsetopics.inference.new_documents import topic_proportions
+
+        self._check_fitted()
+        rows, prior = self._more_rows(X), self.model_.doc_concentration
+        topics = self.model_.topic_word_mean
+        found = (
+            topic_proportions(batch, topics, prior, workers=self.n_jobs)
+            for batch in rows.documents.batches()
+        )
+        return rows.joined(found, prior / prior.sum())
+
+    def score(self, X: Data, y: ArrayLike | None = None) -> float:
+        """Document-completion log-likelihood of held-out documents, in nats per token.
+
+        A fifth of each document's word types is predicted from the others (Hughes & Sudderth
+        2016, appendix E; Wang et al. 2011). ``y`` is ignored. Raises what ``transform`` raises,
+        and ShapeError if no document has two words.
+        """
+        from sparsetopics.evaluation.scores.completion import (
+            document_completion,
+            unigram_probabilities,
+        )
+
+        self._check_fitted()
+        documents = self._more_rows(X).documents
+        if not documents.n_docs:
+            wanted = "documents of two words or more"
+            raise ShapeError("X", found="no count above zero", wanted=wanted)
+        return document_completion(
+            documents,
+            self.model_.topic_word_mean,
+            self.model_.doc_concentration,
+            unigram_probabilities(self.vocabulary_.term_frequency),
+            workers=self.n_jobs,
+        ).log_likelihood_per_token
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what ``transform`` returns: "default" (an array), "pandas" or "polars".
+
+        None changes nothing. Raises OptionError for any other name. ``transform`` raises
+        ImportError if the library is not installed.
+        """
+        if transform not in (None, *CONTAINERS):
+            wanted = f"one of {', '.join(CONTAINERS)}"
+            raise OptionError("transform", found=repr(transform), wanted=wanted)
+        super().set_output(transform=transform)
+        return self
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Names:
+        """Names of the columns of ``transform``, (n_components_,): "lda0", "lda1", …
+
+        Raises UnfittedError before ``fit``, and ShapeError if ``input_features`` are given and are
+        not the names of the columns that were fitted, or a different number of them.
+        """
+        self._check_fitted()
+        try:
+            names: Names = super().get_feature_names_out(input_features)
+        except ValueError as error:
+            raise ShapeError(
+                "input_features",
+                found="other names",
+                wanted="those that were fitted",
+                hint=f"{error}.",
+            ) from error
+        return names
+
+    @property
+    def _n_features_out(self) -> int:
+        """The number of columns of ``transform``, under the name that scikit-learn reads."""
+        return self.n_components_
+
+    def _set_model(
+        self, model: Model, trace: list[TraceEntry], facts: Facts, vocabulary: Vocabulary | None
+    ) -> None:
+        super()._set_model(model, trace, facts, vocabulary)
+        assert vocabulary is not None, "topics have words"
+        self.vocabulary_: Vocabulary = vocabulary
+        self.components_: FloatArray = self.model_.topic_word_posterior
+        self.n_docs_: int = facts["n_documents"]
+
+
+@dataclass(repr=False, eq=False)
+class LDA(TopicEstimator):
     """Latent Dirichlet allocation (Blei, Ng & Jordan 2003) with L-sparse local steps (Hughes &
     Sudderth 2016).
 
-    ``doc_concentration`` is the total Σ_k α_k, ``word_concentration`` the η of each word;
-    ``sparsity`` is L, the topics that a word of a document may use. ``local_update`` "collapsed"
-    is CVB0 (Asuncion et al. 2009). ``learner`` "memoized" (Hughes & Sudderth 2013), "stochastic"
-    (Hoffman et al. 2013) or "full". ``max_iter`` are laps, passes over the documents. ``moves``
-    ("regroup",) has the memoized learner split all topics and merge them back to as many, which
-    stays where it raises ``criterion`` (as of ``HDP``); None stands for no moves. ``restarts`` are
-    of a mean-field document; a topic leaves a document in which it has fewer tokens than
-    ``minimum_mass`` and less than 2 %. In one of ``cold_every`` laps all topics are looked at for
-    every document, in the others those that it had; None stands for 4 where the memoized learner
-    has collapsed documents and no moves, else for 1. Options that are out of range or do not go
-    together raise OptionError when ``fit`` is called.
+    ``fit`` raises OptionError if an argument is out of range or conflicts with another.
 
-    After ``fit``: ``components_`` (n_components_, n_words) is the topic-word posterior λ, topics in
-    falling order of weight; ``n_components_`` their number; ``vocabulary_`` the words;
-    ``n_features_in_`` how many, and ``feature_names_in_`` those of a data frame; ``n_docs_`` the
-    documents; ``n_iter_`` the laps that were made and ``trace_`` a list with an entry for each,
-    bounds in nats per token; ``model_`` the whole posterior.
+    Args:
+        n_components: The number of topics, 100 by default.
+        sparsity: L, the number of topics that a word of a document may use. None stands for 8, or
+            all topics if there are fewer.
+        local_update: "collapsed" (CVB0; Asuncion et al. 2009) or "mean-field".
+        learner: "memoized" (Hughes & Sudderth 2013), "stochastic" (Hoffman et al. 2013) or "full".
+        max_iter: The number of laps, 20 by default. A lap is a pass over all documents.
+        n_batches: The number of batches in a lap. None chooses it by the size of the corpus.
+        doc_concentration: Σ_k α_k, the total over the topics, 0.5 by default.
+        word_concentration: η of each word, 0.1 by default.
+        learn_hyperparameters: Whether to learn both concentrations.
+        moves: ("regroup",) lets the memoized learner split all topics and merge them back to the
+            same number, and keeps the result if it raises ``criterion``. None stands for no moves.
+        criterion: What moves must raise: "collapsed" (the default) or "bound", the ELBO.
+        start: How the first topics are chosen: from "distant" (the default) or "random" documents.
+        restarts: The number of restarts of a mean-field document, 5 by default.
+        minimum_mass: A topic leaves a document in which it has fewer tokens than this and less
+            than 2 % of them. None stands for 3 if ``local_update`` is "collapsed", else for 1e-8.
+        cold_every: In one lap of this many, all topics are considered for every document; in the
+            others, those that the document has. None stands for 4 if the memoized learner has
+            collapsed documents and no moves, else for 1.
+        n_jobs: The number of threads. It does not change the result.
+        random_state: The seed. None takes a new one every time.
+
+    Attributes:
+        components_: The topic-word posterior λ, (n_components_, n_words), topics in falling order
+            of weight.
+        n_components_: The number of topics.
+        vocabulary_: The words.
+        n_features_in_: The number of words.
+        feature_names_in_: The words, if X was a data frame.
+        n_docs_: The number of documents.
+        n_iter_: The number of laps that were made.
+        trace_: A list with one entry per lap; bounds are in nats per token.
+        model_: The whole posterior.
     """
 
-    _reads_vectors: ClassVar[bool] = False
-    model_: TopicModel
-    vocabulary_: Vocabulary
-    trace_: list[dict[str, Any]]
-    components_: FloatArray
-    n_components_: int
-    n_docs_: int
-    n_features_in_: int
-    feature_names_in_: Names
-    n_iter_: int
-    _facts: Mapping[str, Any]
-    _learned: fitting.Learned | None
+    n_components: int = DEFAULT_TOPICS["lda"]
+    _: KW_ONLY
+    max_iter: int = DEFAULT_LAPS["lda"]
 
-    def __init__(
-        self,
-        n_components: int = DEFAULT_TOPICS["lda"],
-        *,
-        sparsity: int | None = None,
-        local_update: LocalUpdate = "collapsed",
-        learner: LearnerName = "memoized",
-        max_iter: int = DEFAULT_LAPS["lda"],
-        n_batches: int | None = None,
-        doc_concentration: float = DEFAULT_DOC_CONCENTRATION,
-        word_concentration: float = DEFAULT_WORD_CONCENTRATION,
-        learn_hyperparameters: bool = False,
-        moves: Sequence[MoveName] | None = None,
-        criterion: Criterion | None = None,
-        start: StartName | None = None,
-        restarts: int | None = None,
-        minimum_mass: float | None = None,
-        cold_every: int | None = None,
-        n_jobs: int = 1,
-        random_state: int | None = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.sparsity = sparsity
-        self.local_update: LocalUpdate = local_update
-        self.learner: LearnerName = learner
-        self.max_iter = max_iter
-        self.n_batches = n_batches
-        self.doc_concentration = doc_concentration
-        self.word_concentration = word_concentration
-        self.learn_hyperparameters = learn_hyperparameters
-        self.moves = moves
-        self.criterion: Criterion | None = criterion
-        self.start: StartName | None = start
-        self.restarts = restarts
-        self.minimum_mass = minimum_mass
-        self.cold_every = cold_every
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    fit = fitting.fit
-    partial_fit = partial_fits.partial_fit
-    transform = topic_methods.transform
-    fit_transform = topic_methods.fit_transform
-    score = topic_methods.score
-    save = estimator_files.save
-    set_output = sklearn_protocol.set_output
-    get_feature_names_out = sklearn_protocol.get_feature_names_out
-    get_params = sklearn_protocol.get_params
-    set_params = sklearn_protocol.set_params
-    __repr__ = sklearn_protocol.represent
-    __sklearn_tags__ = sklearn_protocol.tags
-    _show = topic_methods.show
-
-    def training_options(self) -> TrainingOptions:
-        """The same options as the command line's; raises OptionError."""
-        return TrainingOptions(
-            n_topics=self.n_components,
-            laps=self.max_iter,
-            learner=self.learner,
-            local=LocalOptions(
-                self.local_update,
-                self.sparsity,
-                restarts=self.restarts,
-                minimum_mass=self.minimum_mass,
-            ),
-            prior=TopicPrior(self.doc_concentration, self.word_concentration),
-            start=self.start,
-            learn_hyperparameters=self.learn_hyperparameters,
-            model="lda",
-            moves=chosen_moves(self.moves, self.criterion),
-            cold_every=self.cold_every,
-        )
+    _model_name: ClassVar[ModelName] = "lda"
 
 
-class HDP:
-    """Hierarchical Dirichlet process topics (Teh et al. 2006): learns how many there are.
+@dataclass(repr=False, eq=False)
+class HDP(TopicEstimator):
+    """Hierarchical Dirichlet process topics (Teh et al. 2006), which learn their number.
 
-    Training starts from ``n_components`` topics and merges, deletes and adds topics where that
-    raises ``criterion``, until bound and number have settled or ``max_iter`` laps are done.
-    ``moves`` are some of "merge", "delete" and "birth"; None stands for all of them with the
-    memoized learner and for none with the others, which keep their number of topics, as
-    ``partial_fit`` does. ``criterion`` is "collapsed" (the default) or "bound", the ELBO. The
-    posterior and its bound are those of Hughes, Kim & Sudderth (2015). ``doc_concentration`` is
-    the total α, ``top_concentration`` γ, all else as in ``LDA``. Options out of range raise
-    OptionError when ``fit`` is called. After ``fit`` it has what ``LDA`` has.
+    Training starts from ``n_components`` topics. It merges, deletes and adds topics where that
+    raises ``criterion``, until the bound and the number have settled or ``max_iter`` laps are
+    done. The posterior and its bound are those of Hughes, Kim & Sudderth (2015).
+
+    After ``fit`` it has the attributes of ``LDA``. All arguments that are not listed are those of
+    ``LDA``. ``fit`` raises OptionError if one is out of range or conflicts with another.
+
+    Args:
+        n_components: The number of topics that training starts from, 100 by default.
+        doc_concentration: α, the total over the topics, 0.5 by default.
+        top_concentration: γ, 10 by default.
+        moves: Some of "merge", "delete" and "birth". None stands for all of them with the memoized
+            learner and for none with the others, which keep their number of topics, as
+            ``partial_fit`` does.
+        max_iter: The largest number of laps, 100 by default.
     """
 
-    _reads_vectors: ClassVar[bool] = False
-    model_: TopicModel
-    vocabulary_: Vocabulary
-    trace_: list[dict[str, Any]]
-    components_: FloatArray
-    n_components_: int
-    n_docs_: int
-    n_features_in_: int
-    feature_names_in_: Names
-    n_iter_: int
-    _facts: Mapping[str, Any]
-    _learned: fitting.Learned | None
+    n_components: int = DEFAULT_TOPICS["hdp"]
+    _: KW_ONLY
+    max_iter: int = DEFAULT_LAPS["hdp"]
+    top_concentration: float = DEFAULT_TOP_CONCENTRATION
 
-    def __init__(
-        self,
-        n_components: int = DEFAULT_TOPICS["hdp"],
-        *,
-        sparsity: int | None = None,
-        local_update: LocalUpdate = "collapsed",
-        learner: LearnerName = "memoized",
-        max_iter: int = DEFAULT_LAPS["hdp"],
-        n_batches: int | None = None,
-        doc_concentration: float = DEFAULT_DOC_CONCENTRATION,
-        top_concentration: float = DEFAULT_TOP_CONCENTRATION,
-        word_concentration: float = DEFAULT_WORD_CONCENTRATION,
-        learn_hyperparameters: bool = False,
-        moves: Sequence[MoveName] | None = None,
-        criterion: Criterion | None = None,
-        start: StartName | None = None,
-        restarts: int | None = None,
-        minimum_mass: float | None = None,
-        cold_every: int | None = None,
-        n_jobs: int = 1,
-        random_state: int | None = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.sparsity = sparsity
-        self.local_update: LocalUpdate = local_update
-        self.learner: LearnerName = learner
-        self.max_iter = max_iter
-        self.n_batches = n_batches
-        self.doc_concentration = doc_concentration
-        self.top_concentration = top_concentration
-        self.word_concentration = word_concentration
-        self.learn_hyperparameters = learn_hyperparameters
-        self.moves = moves
-        self.criterion: Criterion | None = criterion
-        self.start: StartName | None = start
-        self.restarts = restarts
-        self.minimum_mass = minimum_mass
-        self.cold_every = cold_every
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    fit = fitting.fit
-    partial_fit = partial_fits.partial_fit
-    transform = topic_methods.transform
-    fit_transform = topic_methods.fit_transform
-    score = topic_methods.score
-    save = estimator_files.save
-    set_output = sklearn_protocol.set_output
-    get_feature_names_out = sklearn_protocol.get_feature_names_out
-    get_params = sklearn_protocol.get_params
-    set_params = sklearn_protocol.set_params
-    __repr__ = sklearn_protocol.represent
-    __sklearn_tags__ = sklearn_protocol.tags
-    _show = topic_methods.show
-
-    def training_options(self) -> TrainingOptions:
-        """The same options as the command line's; raises OptionError."""
-        return TrainingOptions(
-            n_topics=self.n_components,
-            laps=self.max_iter,
-            learner=self.learner,
-            local=LocalOptions(
-                self.local_update,
-                self.sparsity,
-                restarts=self.restarts,
-                minimum_mass=self.minimum_mass,
-            ),
-            prior=TopicPrior(
-                self.doc_concentration, self.word_concentration, self.top_concentration
-            ),
-            start=self.start,
-            learn_hyperparameters=self.learn_hyperparameters,
-            model="hdp",
-            moves=chosen_moves(self.moves, self.criterion),
-            cold_every=self.cold_every,
-        )
+    _model_name: ClassVar[ModelName] = "hdp"

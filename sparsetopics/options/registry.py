@@ -43,7 +43,7 @@ class LearnerKind(NamedTuple):
     knows_all: bool = True  # has statistics of the whole collection, to learn concentrations from
     passes_on: bool = False  # the learners that take more go on from its statistics
     remembers: bool = False  # where documents stood at their last visit
-    takes_more: str | None = None  # module:function, ``partial_fits.TakesMore``; None: it cannot
+    takes_more: str | None = None  # module:function, ``learning.TakesMore``; None: it cannot
 
 
 class MoveKind(NamedTuple):
@@ -101,8 +101,8 @@ DOCUMENT_LIKELIHOODS: dict[str, LikelihoodKind] = {
         "sparsetopics.model.likelihoods.multinomial:Multinomial",
         has_means=False,
         estimators={
-            "mixture": "sparsetopics.estimators.document_mixtures:MultinomialMixture",
-            "dp-mixture": "sparsetopics.estimators.document_mixtures:DPMultinomialMixture",
+            "mixture": "sparsetopics.estimators.mixtures:MultinomialMixture",
+            "dp-mixture": "sparsetopics.estimators.mixtures:DPMultinomialMixture",
         },
     ),
 }
@@ -114,13 +114,13 @@ LEARNERS: dict[str, LearnerKind] = {
         makes_moves=True,
         passes_on=True,
         remembers=True,
-        takes_more="sparsetopics.estimators.partial_fits:added",
+        takes_more="sparsetopics.estimators.learning:memoize_more",
     ),
     "stochastic": LearnerKind(
         "sparsetopics.inference.learners.stochastic",
         knows_all=False,
         passes_on=True,
-        takes_more="sparsetopics.estimators.partial_fits:stepped",
+        takes_more="sparsetopics.estimators.learning:step_more",
     ),
     "full": LearnerKind("sparsetopics.inference.learners.full", takes_all=True, passes_on=True),
     "accelerated": LearnerKind(

@@ -1,0 +1,276 @@
+"""The base of all estimators: scikit-learn's ``BaseEstimator``, ``fit``, ``partial_fit``, ``save``.
+
+Modules with compiled kernels are imported by the methods that need them: numba takes half a second
+to import, and many an estimator is only made, cloned or printed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import Tags
+
+from sparsetopics.base.errors import OptionError, UnfittedError
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.estimators.inputs import Data, Names, Reader, Rows
+from sparsetopics.options.registry import LEARNERS
+from sparsetopics.options.training import (
+    GradientOptions,
+    LearnerName,
+    LikelihoodName,
+    ModelName,
+    StartName,
+    TopicPrior,
+    TrainingOptions,
+    chosen_moves,
+    default_local,
+    default_topics,
+)
+from sparsetopics.runs.callbacks import OnLap
+
+if TYPE_CHECKING:
+    from sparsetopics.estimators.learning import Learned, TraceEntry
+    from sparsetopics.inference.training import Model
+
+Facts = Mapping[str, Any]  # JSON: what a run folder records about its training data
+
+# Where ``TrainingOptions`` holds each argument of the constructors.
+OPTION_PATHS: Mapping[str, str] = {
+    "n_components": "n_topics",
+    "learner": "learner",
+    "max_iter": "laps",
+    "start": "start",
+    "likelihood": "likelihood",
+    "variance": "variance",
+    "tree_tolerance": "tree_tolerance",
+    "learn_hyperparameters": "learn_hyperparameters",
+    "local_update": "local.update",
+    "sparsity": "local.sparsity",
+    "restarts": "local.restarts",
+    "minimum_mass": "local.minimum_mass",
+    "cold_every": "cold_every",
+    "doc_concentration": "prior.doc_concentration",
+    "word_concentration": "prior.word_concentration",
+    "top_concentration": "prior.top_concentration",
+    "gradient": "gradient.rule",
+    "moves": "moves.names",
+    "criterion": "moves.criterion",
+}
+
+
+class NotYetFittedError(UnfittedError, NotFittedError):
+    """Our error and scikit-learn's at once, so that code written for either catches it."""
+
+
+@dataclass(repr=False, eq=False)
+class Estimator(BaseEstimator):
+    """The arguments and methods that all estimators share.
+
+    Subclasses are dataclasses too. Their fields are the arguments of the constructor, which
+    scikit-learn reads from its signature, and nothing else may be a field.
+    """
+
+    n_components: int | None = None
+    _: KW_ONLY
+    sparsity: int | None = None
+    learner: LearnerName = "memoized"
+    max_iter: int | None = None
+    n_batches: int | None = None
+    start: StartName | None = None
+    n_jobs: int = 1
+    random_state: int | None = 0
+
+    _model_name: ClassVar[ModelName]
+    _likelihood_name: ClassVar[LikelihoodName | None] = None  # where it is not an argument
+    _reads_vectors: ClassVar[bool] = False
+
+    def fit(self, X: Data, y: ArrayLike | None = None, *, on_lap: OnLap | None = None) -> Self:
+        """Learn from X and forget what was learned before.
+
+        Args:
+            X: Rows, (n_rows, n_columns): a corpus, an array, a data frame or a list of rows. Where
+                rows are documents, also a sparse matrix; all counts must be zero or more.
+            y: Ignored.
+            on_lap: Called with the entry of ``trace_`` after every lap (``runs.callbacks.OnLap``).
+
+        Raises OptionError if an argument of the constructor is out of range or conflicts with
+        another, and ShapeError for any other X. The estimator then stays as it was.
+        """
+        from sparsetopics.estimators.learning import learn
+        from sparsetopics.runs.stored_models import facts_of
+
+        options = self.training_options()
+        rows = self._reader.first_rows(X)
+        result = learn(
+            rows.corpus,
+            options,
+            n_batches=self.n_batches,
+            n_jobs=self.n_jobs,
+            seed=self.random_state,
+            on_lap=on_lap,
+        )
+        self._learned: Learned | None = result.learned
+        self._remember_columns(rows)
+        self._set_model(result.model, result.trace, facts_of(rows.corpus), rows.vocabulary)
+        return self
+
+    def partial_fit(self, X: Data, y: ArrayLike | None = None) -> Self:
+        """Learn from X in addition to everything learned before.
+
+        X is as for ``fit``, with the same columns in every call; ``y`` is ignored. The first X
+        determines the priors of Gaussians and where components start, so it should not be small.
+        No moves are made: the number of components stays, and is ``n_components`` if the first
+        call is ``partial_fit``. The same calls give the same bits.
+
+        Raises what ``fit`` raises. Raises OptionError unless the learner is "memoized" or
+        "stochastic", and for an estimator that was loaded: a run folder holds what was learned,
+        but not the statistics that learning continues from.
+        """
+        from sparsetopics.estimators.learning import learn_more, taking_more
+        from sparsetopics.runs.stored_models import facts_of
+
+        options = self.training_options()
+        take_more = taking_more(options)
+        is_first = not hasattr(self, "model_")
+        rows = self._reader.first_rows(X) if is_first else self._more_rows(X)
+        if rows.is_empty:  # documents without words
+            return self
+        before = None if is_first else self._statistics()
+        learned, model, entry = learn_more(
+            before, take_more, rows.corpus, options, n_jobs=self.n_jobs, seed=self.random_state
+        )
+        self._learned = learned
+        facts, trace, vocabulary = facts_of(rows.corpus), [{"lap": 0} | entry], rows.vocabulary
+        if is_first:
+            self._remember_columns(rows)
+        else:
+            facts = _added_facts(self._facts, facts)
+            trace = [*self.trace_, {"lap": self.n_iter_} | entry]
+            # Words keep the frequencies that they first came with.
+            vocabulary = getattr(self, "vocabulary_", None)
+        self._set_model(model, trace, facts, vocabulary)
+        return self
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write a run folder, which ``load`` and the commands read; either all of it or nothing.
+
+        Raises UnfittedError before ``fit``. Raises OutputError if ``path`` exists, unless
+        ``overwrite``, or if it cannot be written.
+        """
+        from sparsetopics.base.outputs import output_folder, written
+        from sparsetopics.base.own_folders import RUN
+        from sparsetopics.runs.stored_models import save_any_run
+        from sparsetopics.runs.train import option_record
+
+        self._check_fitted()
+        settings = {
+            "corpus": dict(self._facts),
+            "options": option_record(self.training_options()) | {"batches": self.n_batches},
+            "seed": self.random_state,
+        }
+        vocabulary = getattr(self, "vocabulary_", None)  # mixtures of vectors have none
+        with written(output_folder(path, RUN, overwrite=overwrite)) as folder:
+            save_any_run(folder, self.model_, vocabulary, settings, self.trace_)
+
+    def training_options(self) -> TrainingOptions:
+        """The options that ``sparsetopics train`` would have; raises OptionError."""
+        parts: defaultdict[str, dict[str, Any]] = defaultdict(dict)  # by type of option
+        for name, value in self.get_params().items():
+            if name in OPTION_PATHS:
+                part, _, option = OPTION_PATHS[name].rpartition(".")
+                parts[part][option] = value
+        own, rule = parts[""], parts["gradient"].get("rule")
+        if own["n_topics"] is None:
+            own["n_topics"] = default_topics(self._model_name, self.learner)
+        return TrainingOptions(
+            **{"likelihood": self._likelihood_name} | own,
+            model=self._model_name,
+            local=replace(default_local(self._model_name), **parts["local"]),
+            prior=TopicPrior(**parts["prior"]),
+            moves=chosen_moves(parts["moves"].get("names"), parts["moves"].get("criterion")),
+            gradient=None if rule is None else GradientOptions(rule),
+        )
+
+    def set_params(self, **params: object) -> Self:
+        """Change arguments of the constructor; raises OptionError for an unknown name."""
+        known = inspect.signature(type(self)).parameters
+        for name in params:
+            if name not in known:
+                raise OptionError(
+                    type(self).__name__,
+                    found=f"parameter {name!r}",
+                    wanted=f"one of {', '.join(known)}",
+                    hint=f"Invalid parameter {name!r} for estimator {type(self).__name__}.",
+                )
+        super().set_params(**params)
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        """Tell scikit-learn what X may be."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self._reads_vectors
+        tags.input_tags.positive_only = not self._reads_vectors
+        return tags
+
+    def _set_model(
+        self, model: Model, trace: list[TraceEntry], facts: Facts, vocabulary: Vocabulary | None
+    ) -> None:
+        """Set the fitted attributes; ``vocabulary`` is None if rows are vectors."""
+        self.model_: Model = model
+        self.trace_: list[TraceEntry] = trace
+        self.n_components_: int = model.n_topics
+        self.n_iter_ = max((int(entry.get("lap") or 0) for entry in trace), default=0)
+        self._facts: Facts = facts
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "model_"):
+            raise NotYetFittedError(
+                type(self).__name__, found="an estimator that is not fitted", wanted="fit first"
+            )
+
+    def _statistics(self) -> Learned:
+        """What learning continues from; OptionError if there is nothing."""
+        learned: Learned | None = getattr(self, "_learned", None)
+        if learned is not None:
+            return learned
+        able = [name for name, kind in LEARNERS.items() if kind.passes_on]
+        raise OptionError(
+            type(self).__name__,
+            found="no statistics to continue from",
+            wanted=f"an estimator that was fitted here by one of the learners {', '.join(able)}",
+            hint="Run folders hold none; a pickle does.",
+        )
+
+    @property
+    def _reader(self) -> Reader:
+        return Reader(type(self).__name__, self._reads_vectors)
+
+    def _more_rows(self, X: Data) -> Rows:
+        """Rows with the fitted columns; raises ShapeError or VocabularyError for other columns."""
+        names: Names | None = getattr(self, "feature_names_in_", None)
+        vocabulary: Vocabulary | None = getattr(self, "vocabulary_", None)
+        return self._reader.more_rows(X, self.n_features_in_, names, vocabulary)
+
+    def _remember_columns(self, rows: Rows) -> None:
+        """Set what scikit-learn wants to know of the columns that were fitted."""
+        self.n_features_in_ = rows.n_columns
+        # Only an estimator that was fitted with a data frame may have this attribute.
+        self.__dict__.pop("feature_names_in_", None)
+        if rows.names is not None:
+            self.feature_names_in_: Names = rows.names
+
+
+def _added_facts(old: Facts, new: Facts) -> dict[str, Any]:
+    """What a run folder records about all data seen; numbers of rows and tokens add up."""
+    return {
+        name: old.get(name, 0) + value if name.startswith("n_") else old.get(name, value)
+        for name, value in new.items()
+    }

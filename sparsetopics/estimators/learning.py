@@ -1,0 +1,214 @@
+"""How estimators learn: all data at once for ``fit``, data that come later for ``partial_fit``.
+
+With later data the memoized learner adds their summary to the total of all data seen before. The
+earlier data are not visited again, so their summaries stay as they are. The stochastic learner
+makes a step, for a collection as large as all data seen. The number of topics stays, because moves
+need all data at hand.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.base.batches import Source
+from sparsetopics.base.errors import OptionError
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.execution.executors import Executor, open_executor
+from sparsetopics.inference.batch_steps import fit_batch
+from sparsetopics.inference.bounds import elbo
+from sparsetopics.inference.laps import Prior
+from sparsetopics.inference.learners.learner import Visit
+from sparsetopics.inference.learners.memoized import MemoizedLearner, MemoizedState
+from sparsetopics.inference.learners.stochastic import StochasticLearner
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.training import (
+    Hooks,
+    LapInfo,
+    Model,
+    begin_training,
+    make_model,
+    train,
+)
+from sparsetopics.model.allocations.hdp import HDPAllocation
+from sparsetopics.model.memo import Memo
+from sparsetopics.model.statistics import DocumentLengths, Statistics, scaled
+from sparsetopics.options.registry import LEARNERS, imported
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.callbacks import OnLap
+from sparsetopics.runs.sources import source_of
+
+VISITS = 5  # of each new document, by the memoized learner
+TraceEntry = dict[str, float | None]
+
+
+class Learned(NamedTuple):
+    """What ``partial_fit`` continues from."""
+
+    statistics: Statistics  # of all data seen so far
+    prior: Prior
+    n_steps: int  # made by the stochastic learner
+    is_start: bool = False  # no data were seen: the statistics are those of seeds
+
+
+# Takes what was learned, new data, where to compute and where to keep summaries of batches.
+TakesMore = Callable[[Learned, Source, TrainingOptions, Executor, Memo], Learned]
+
+
+class Fit(NamedTuple):
+    """What training on all data ends with."""
+
+    model: Model
+    trace: list[TraceEntry]  # one entry per lap
+    learned: Learned | None  # None if the learner leaves no statistics to continue from
+
+
+def learn(
+    corpus: Corpus | VectorCorpus,
+    options: TrainingOptions,
+    *,
+    n_batches: int | None,
+    n_jobs: int,
+    seed: int | None,
+    on_lap: OnLap | None,
+) -> Fit:
+    """Train a model on all data at once; raises OptionError for too many batches or no jobs."""
+    trace: list[TraceEntry] = []
+    ends: list[tuple[Statistics, Prior]] = []
+
+    def keep(info: LapInfo, _: Callable[[], Model]) -> None:
+        trace.append(info._asdict())
+        if on_lap is not None:
+            on_lap(trace[-1])
+
+    hooks = Hooks(keep, on_end=lambda statistics, prior: ends.append((statistics, prior)))
+    rng = np.random.default_rng(seed)
+    source = source_of(corpus, options, n_batches, rng)
+    with _workplace(n_jobs) as (executor, scratch):
+        model = train(source, options, scratch, executor, rng, hooks=hooks)
+    learned = None
+    if options.learner_kind.passes_on:
+        learned = Learned(*ends[0], n_steps=len(trace) * source.n_batches)
+    return Fit(model, trace, learned)
+
+
+@contextmanager
+def _workplace(n_jobs: int) -> Iterator[tuple[Executor, Path]]:
+    """Threads to work with, and a folder for summaries that outgrow memory."""
+    with (
+        tempfile.TemporaryDirectory(prefix="sparsetopics-") as scratch,
+        open_executor(n_jobs) as executor,
+    ):
+        yield executor, Path(scratch)
+
+
+def taking_more(options: TrainingOptions) -> TakesMore:
+    """How the learner takes more data; OptionError if it cannot."""
+    where = options.learner_kind.takes_more
+    if where is None:
+        able = [name for name, kind in LEARNERS.items() if kind.takes_more is not None]
+        raise OptionError(
+            "learner",
+            found=f"{options.learner} in partial_fit",
+            wanted=" or ".join(able),
+            hint="The others visit all data in every lap.",
+        )
+    take_more: TakesMore = imported(where)
+    return take_more
+
+
+def learn_more(
+    before: Learned | None,
+    take_more: TakesMore,
+    corpus: Corpus | VectorCorpus,
+    options: TrainingOptions,
+    *,
+    n_jobs: int,
+    seed: int | None,
+) -> tuple[Learned, Model, TraceEntry]:
+    """Learn from more data, the first ones if ``before`` is None; ``before`` stays as it is.
+
+    Also returns the model of all data seen, and what the trace records about it.
+    """
+    rng = np.random.default_rng(seed)
+    source = source_of(corpus, options, 1, rng)
+    if before is None:
+        before = Learned(*begin_training(source, options, rng, None), n_steps=0, is_start=True)
+    with _workplace(n_jobs) as (executor, scratch):
+        learned = take_more(before, source, options, executor, Memo(scratch))
+    current = learned.prior.with_components(learned.statistics.components)
+    model, terms = make_model(current, options), learned.statistics.terms
+    entry: TraceEntry = {"n_topics": model.n_topics, "n_docs": round(terms.n_docs)}
+    if options.learner_kind.knows_all:  # the bound needs the statistics of all data seen
+        entry["elbo_per_token"] = elbo(learned.statistics, current) / terms.n_tokens
+    return learned, model, entry
+
+
+def memoize_more(
+    before: Learned, source: Source, options: TrainingOptions, executor: Executor, memo: Memo
+) -> Learned:
+    """Add the summaries of new data, which are visited several times, to the total."""
+    learner = MemoizedLearner(memo, executor, options.keeps_better, False, keep_assignments=False)
+    prior = before.prior
+    if before.is_start:
+        state = learner.init(before.statistics)
+    else:  # a copy, since steps change it in place, and ``before`` must survive a failure
+        state = MemoizedState(None, before.statistics.accumulator(), {})
+    # These visits are not laps, which would begin a new sum over all batches: those of the earlier
+    # data are gone.
+    for _ in range(VISITS):
+        for batch_id in range(source.n_batches):
+            current = prior.with_components(learner.components(state))
+            visit = _visit(source, batch_id, current, options, executor)
+            state, _ = learner.step(state, [visit], current)
+            prior = prior.updated(learner.terms(state))
+        state = state._replace(start=None)
+        prior = prior.updated(learner.terms(state))
+    return Learned(state.total, _with_lengths(prior, source), before.n_steps)
+
+
+def step_more(
+    before: Learned, source: Source, options: TrainingOptions, executor: Executor, memo: Memo
+) -> Learned:
+    """Make a stochastic step for each batch, as if the collection had all data seen so far."""
+    (components, terms), prior = before.statistics, before.prior
+    n_docs = source.n_docs
+    if not before.is_start:
+        n_docs += round(terms.n_docs)
+        growth = n_docs / terms.n_docs
+        components, terms = components.scaled(growth), scaled(terms, growth)
+    learner = StochasticLearner(n_docs, options.step_sizes)
+    state = learner.init(Statistics(components, terms))
+    if not before.is_start:
+        state = state._replace(terms=terms, n_steps=before.n_steps)
+    for batch_id in range(source.n_batches):
+        current = prior.with_components(learner.components(state))
+        visit = _visit(source, batch_id, current, options, executor)
+        state, _ = learner.step(state, [visit], current)
+        prior = prior.updated(learner.terms(state))
+    return Learned(Statistics(state.components, state.terms), prior, state.n_steps)
+
+
+def _visit(
+    source: Source, batch_id: int, current: Globals, options: TrainingOptions, executor: Executor
+) -> Visit:
+    """Local steps for one batch."""
+    documents = source.read(batch_id)
+    found = fit_batch(documents, current, options.local_step, executor)
+    return Visit(batch_id, found.summary, documents, found.responsibilities)
+
+
+def _with_lengths(prior: Prior, source: Source) -> Prior:
+    """Add the lengths of new documents for an HDP whose α was learned, which depends on them."""
+    allocation = prior.allocation
+    if not isinstance(allocation, HDPAllocation) or allocation.lengths is None:
+        return prior
+    new = DocumentLengths.of(source.read(batch_id) for batch_id in range(source.n_batches))
+    return prior._replace(allocation=replace(allocation, lengths=allocation.lengths.plus(new)))
