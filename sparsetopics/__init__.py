@@ -1,11 +1,37 @@
-"""Topic models that learn from Parquet, repeat exactly and prove their quality held out."""
+"""Topic models that learn from Parquet, repeat exactly and prove their quality held out.
+
+Topic models:           LDA, HDP
+Mixtures of vectors:    GaussianMixture, DPGaussianMixture
+Mixtures of documents:  MultinomialMixture, DPMultinomialMixture
+Collections:            Corpus (documents), VectorCorpus (vectors)
+Run folders:            load
+Training in MLflow:     MLflowLaps
+Errors:                 SparsetopicsError and its subclasses OptionError, ShapeError, UnfittedError,
+                        OutputError, CorpusError, SourceError, CorpusFormatError, VocabularyError,
+                        RunError, ClusterError
+
+A name is imported when it is first used, so ``import sparsetopics`` itself takes no time.
+"""
 
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from sparsetopics.base.errors import (
+        ClusterError,
+        CorpusError,
+        CorpusFormatError,
+        OptionError,
+        OutputError,
+        RunError,
+        ShapeError,
+        SourceError,
+        SparsetopicsError,
+        UnfittedError,
+        VocabularyError,
+    )
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.corpora.vectors import VectorCorpus
     from sparsetopics.estimators.loading import load
@@ -16,33 +42,53 @@ if TYPE_CHECKING:
         MultinomialMixture,
     )
     from sparsetopics.estimators.topics import HDP, LDA
+    from sparsetopics.runs.mlflow_laps import MLflowLaps
 
-_HOMES = {
-    "Corpus": "sparsetopics.corpora.corpus",
-    "DPGaussianMixture": "sparsetopics.estimators.mixtures",
-    "DPMultinomialMixture": "sparsetopics.estimators.mixtures",
-    "GaussianMixture": "sparsetopics.estimators.mixtures",
-    "HDP": "sparsetopics.estimators.topics",
-    "LDA": "sparsetopics.estimators.topics",
-    "MultinomialMixture": "sparsetopics.estimators.mixtures",
-    "VectorCorpus": "sparsetopics.corpora.vectors",
-    "load": "sparsetopics.estimators.loading",
-}
 __all__ = [
     "HDP",
     "LDA",
+    "ClusterError",
     "Corpus",
+    "CorpusError",
+    "CorpusFormatError",
     "DPGaussianMixture",
     "DPMultinomialMixture",
     "GaussianMixture",
+    "MLflowLaps",
     "MultinomialMixture",
+    "OptionError",
+    "OutputError",
+    "RunError",
+    "ShapeError",
+    "SourceError",
+    "SparsetopicsError",
+    "UnfittedError",
     "VectorCorpus",
+    "VocabularyError",
     "load",
 ]
+_HOMES = {
+    "Corpus": "corpora.corpus",
+    "DPGaussianMixture": "estimators.mixtures",
+    "DPMultinomialMixture": "estimators.mixtures",
+    "GaussianMixture": "estimators.mixtures",
+    "HDP": "estimators.topics",
+    "LDA": "estimators.topics",
+    "MLflowLaps": "runs.mlflow_laps",
+    "MultinomialMixture": "estimators.mixtures",
+    "VectorCorpus": "corpora.vectors",
+    "load": "estimators.loading",
+}
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used: ``import sparsetopics`` itself stays light."""
-    if name not in _HOMES:
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used."""
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    home = _HOMES.get(name, "base.errors")
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    """The public names and what modules have anyway, for ``dir``, ``help`` and completion."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -237,7 +237,7 @@ def test_parameters_are_those_of_the_constructor():
     "code",
     [
         "import sparsetopics",
-        "from sparsetopics import Corpus, VectorCorpus",
+        "from sparsetopics import Corpus, OptionError, VectorCorpus",
         "from sparsetopics.cli.main import main; main(['--help'], standalone_mode=False)",
         "import sparsetopics.runs.train, sparsetopics.runs.resume, sparsetopics.cli.train",
     ],
