@@ -1,10 +1,10 @@
-"""How long people wait before anything happens: --help, and the first batch of training.
+"""How long people wait: for --help, for an estimator, and for the first batch of training.
 
     python benchmarks/start_up.py [--repeats 5]
 
 Medians over fresh processes. Kernels come from numba's on-disk cache, which `sparsetopics warmup`
-has filled before; the corpus has 300 documents, so that the first batch itself takes no time.
-CPU seconds are given beside wall seconds, as another process may have the processor.
+has filled before. The corpus has 300 documents, so the first batch itself takes no time.
+CPU seconds are given beside wall seconds, because other processes may use the processor.
 """
 
 from __future__ import annotations
@@ -33,6 +33,11 @@ def tell():
 _HELP = f"""{_TELL}
 from sparsetopics.cli.main import main
 main(["--help"], standalone_mode=False)
+tell()
+"""
+_ESTIMATOR = f"""{_TELL}
+from sparsetopics import LDA
+LDA()
 tell()
 """
 _TRAIN = f"""{_TELL}
@@ -97,6 +102,7 @@ def main() -> None:
         for what, program, arguments in (
             ("python -c pass", f"{_TELL}tell()", []),
             ("sparsetopics --help", _HELP, []),
+            ("an estimator in Python", _ESTIMATOR, []),
             ("train, to its first batch: LDA", _TRAIN, [*train, "--model", "lda"]),
             ("train, to its first batch: HDP", _TRAIN, train),
         ):

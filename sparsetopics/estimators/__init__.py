@@ -1,1 +1,1 @@
-"""The Python interface in the style of scikit-learn."""
+"""Estimators: the Python interface, on scikit-learn's base class."""

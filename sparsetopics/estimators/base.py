@@ -7,6 +7,7 @@ to import, and many an estimator is only made, cloned or printed.
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
@@ -79,7 +80,7 @@ class Estimator(BaseEstimator):
     """
 
     n_components: int | None = None
-    _: KW_ONLY
+    _: KW_ONLY  # all other arguments are given by name
     sparsity: int | None = None
     learner: LearnerName = "memoized"
     max_iter: int | None = None
@@ -147,16 +148,15 @@ class Estimator(BaseEstimator):
         learned, model, entry = learn_more(
             before, take_more, rows.corpus, options, n_jobs=self.n_jobs, seed=self.random_state
         )
-        self._learned = learned
-        facts, trace, vocabulary = facts_of(rows.corpus), [{"lap": 0} | entry], rows.vocabulary
+        self._learned, facts = learned, facts_of(rows.corpus)
         if is_first:
             self._remember_columns(rows)
+            self._set_model(model, [{"lap": 0} | entry], facts, rows.vocabulary)
         else:
-            facts = _added_facts(self._facts, facts)
             trace = [*self.trace_, {"lap": self.n_iter_} | entry]
             # Words keep the frequencies that they first came with.
-            vocabulary = getattr(self, "vocabulary_", None)
-        self._set_model(model, trace, facts, vocabulary)
+            words = getattr(self, "vocabulary_", None)
+            self._set_model(model, trace, _added_facts(self._facts, facts), words)
         return self
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
@@ -182,7 +182,7 @@ class Estimator(BaseEstimator):
 
     def training_options(self) -> TrainingOptions:
         """The options that ``sparsetopics train`` would have; raises OptionError."""
-        parts: defaultdict[str, dict[str, Any]] = defaultdict(dict)  # by type of option
+        parts: defaultdict[str, dict[str, Any]] = defaultdict(dict)  # arguments of any type
         for name, value in self.get_params().items():
             if name in OPTION_PATHS:
                 part, _, option = OPTION_PATHS[name].rpartition(".")
@@ -227,8 +227,16 @@ class Estimator(BaseEstimator):
         self.model_: Model = model
         self.trace_: list[TraceEntry] = trace
         self.n_components_: int = model.n_topics
+        # ``partial_fit`` adds entries to the trace, but makes no laps.
         self.n_iter_ = max((int(entry.get("lap") or 0) for entry in trace), default=0)
         self._facts: Facts = facts
+        if vocabulary is not None:
+            self.vocabulary_: Vocabulary = vocabulary
+        self._set_arrays()
+
+    @abstractmethod
+    def _set_arrays(self) -> None:
+        """Set the fitted attributes that follow from ``model_``."""
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
@@ -268,7 +276,7 @@ class Estimator(BaseEstimator):
             self.feature_names_in_: Names = rows.names
 
 
-def _added_facts(old: Facts, new: Facts) -> dict[str, Any]:
+def _added_facts(old: Facts, new: Facts) -> Facts:
     """What a run folder records about all data seen; numbers of rows and tokens add up."""
     return {
         name: old.get(name, 0) + value if name.startswith("n_") else old.get(name, value)

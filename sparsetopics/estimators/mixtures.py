@@ -12,8 +12,7 @@ from sklearn.base import DensityMixin
 
 from sparsetopics.base.batches import FloatArray, IntArray, Vectors
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.estimators.base import Estimator, Facts
+from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.options.training import (
     DEFAULT_LAPS,
@@ -29,8 +28,6 @@ from sparsetopics.options.training import (
 from sparsetopics.runs.callbacks import OnLap
 
 if TYPE_CHECKING:
-    from sparsetopics.estimators.learning import TraceEntry
-    from sparsetopics.inference.training import Model
     from sparsetopics.model.mixture_posterior import MixtureModel
 
 
@@ -87,10 +84,7 @@ class MixtureEstimator(DensityMixin, Estimator):
         """
         return float(self.score_samples(X).mean())
 
-    def _set_model(
-        self, model: Model, trace: list[TraceEntry], facts: Facts, vocabulary: Vocabulary | None
-    ) -> None:
-        super()._set_model(model, trace, facts, vocabulary)
+    def _set_arrays(self) -> None:
         self.weights_: FloatArray = self.model_.weights
 
 
@@ -127,10 +121,8 @@ class VectorMixture(MixtureEstimator):
             )
         return options
 
-    def _set_model(
-        self, model: Model, trace: list[TraceEntry], facts: Facts, vocabulary: Vocabulary | None
-    ) -> None:
-        super()._set_model(model, trace, facts, vocabulary)
+    def _set_arrays(self) -> None:
+        super()._set_arrays()
         self.means_: FloatArray
         self.covariances_: FloatArray
         self.means_, self.covariances_ = self.model_.normals
@@ -227,12 +219,8 @@ class DocumentMixture(MixtureEstimator):
 
     _likelihood_name: ClassVar[LikelihoodName | None] = "multinomial"
 
-    def _set_model(
-        self, model: Model, trace: list[TraceEntry], facts: Facts, vocabulary: Vocabulary | None
-    ) -> None:
-        super()._set_model(model, trace, facts, vocabulary)
-        assert vocabulary is not None, "documents have words"
-        self.vocabulary_: Vocabulary = vocabulary
+    def _set_arrays(self) -> None:
+        super()._set_arrays()
         self.components_: FloatArray = self.model_.topic_word_mean
 
 

@@ -11,8 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import OptionError, ShapeError
-from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.estimators.base import Estimator, Facts
+from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data, Names
 from sparsetopics.options.training import (
     DEFAULT_DOC_CONCENTRATION,
@@ -27,8 +26,6 @@ from sparsetopics.options.training import (
 )
 
 if TYPE_CHECKING:
-    from sparsetopics.estimators.learning import TraceEntry
-    from sparsetopics.inference.training import Model
     from sparsetopics.model.topic_posterior import TopicModel
 
 CONTAINERS = ("default", "pandas", "polars")
@@ -133,14 +130,9 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         """The number of columns of ``transform``, under the name that scikit-learn reads."""
         return self.n_components_
 
-    def _set_model(
-        self, model: Model, trace: list[TraceEntry], facts: Facts, vocabulary: Vocabulary | None
-    ) -> None:
-        super()._set_model(model, trace, facts, vocabulary)
-        assert vocabulary is not None, "topics have words"
-        self.vocabulary_: Vocabulary = vocabulary
+    def _set_arrays(self) -> None:
         self.components_: FloatArray = self.model_.topic_word_posterior
-        self.n_docs_: int = facts["n_documents"]
+        self.n_docs_: int = self._facts["n_documents"]
 
 
 @dataclass(repr=False, eq=False)
