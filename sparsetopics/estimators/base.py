@@ -21,7 +21,7 @@ from sklearn.utils import Tags
 
 from sparsetopics.base.errors import OptionError, UnfittedError
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.estimators.inputs import Data, Names, Reader, Rows
+from sparsetopics.estimators.inputs import Data, InputReader, InputRows, Names
 from sparsetopics.options.registry import LEARNERS
 from sparsetopics.options.training import (
     GradientOptions,
@@ -258,16 +258,16 @@ class Estimator(BaseEstimator):
         )
 
     @property
-    def _reader(self) -> Reader:
-        return Reader(type(self).__name__, self._reads_vectors)
+    def _reader(self) -> InputReader:
+        return InputReader(type(self).__name__, self._reads_vectors)
 
-    def _more_rows(self, X: Data) -> Rows:
+    def _more_rows(self, X: Data) -> InputRows:
         """Rows with the fitted columns; raises ShapeError or VocabularyError for other columns."""
         names: Names | None = getattr(self, "feature_names_in_", None)
         vocabulary: Vocabulary | None = getattr(self, "vocabulary_", None)
         return self._reader.more_rows(X, self.n_features_in_, names, vocabulary)
 
-    def _remember_columns(self, rows: Rows) -> None:
+    def _remember_columns(self, rows: InputRows) -> None:
         """Set what scikit-learn wants to know of the columns that were fitted."""
         self.n_features_in_ = rows.n_columns
         # Only an estimator that was fitted with a data frame may have this attribute.

@@ -24,11 +24,11 @@ Data: TypeAlias = Corpus | VectorCorpus | ArrayLike | sparray | spmatrix
 Names = NDArray[np.object_]
 Numbers = NDArray[np.floating] | NDArray[np.integer] | NDArray[np.bool_]
 
-LARGEST = float(np.finfo(np.float32).max)
+FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class InputRows:
     """Documents or items that were read from X; documents without words are left out."""
 
     corpus: Corpus | VectorCorpus
@@ -72,13 +72,13 @@ class Rows:
         return rows
 
 
-class Reader(NamedTuple):
+class InputReader(NamedTuple):
     """Reads X for one estimator."""
 
     estimator: str  # its class, for messages
     vectors: bool  # rows are vectors; otherwise they are documents
 
-    def first_rows(self, X: Data) -> Rows:
+    def first_rows(self, X: Data) -> InputRows:
         """Rows to fit.
 
         Raises ShapeError unless they are finite real numbers (for documents: zero or more, and
@@ -94,7 +94,7 @@ class Reader(NamedTuple):
 
     def more_rows(
         self, X: Data, n_columns: int, fitted: Names | None, vocabulary: Vocabulary | None
-    ) -> Rows:
+    ) -> InputRows:
         """Rows with the columns that were fitted, whose names are ``fitted`` if there were any.
 
         Raises what ``first_rows`` raises, but accepts rows of which none has a word. Raises
@@ -124,19 +124,19 @@ class Reader(NamedTuple):
             )
         return rows
 
-    def _rows(self, X: Data, names: Names | None) -> Rows:
+    def _rows(self, X: Data, names: Names | None) -> InputRows:
         wanted = VectorCorpus if self.vectors else Corpus
         if isinstance(X, wanted):
-            return Rows(X, X.n_docs if isinstance(X, Corpus) else X.n_items)
+            return InputRows(X, X.n_docs if isinstance(X, Corpus) else X.n_items)
         if isinstance(X, Corpus | VectorCorpus):
             raise ShapeError("X", found=type(X).__name__, wanted=wanted.__name__)
         if self.vectors:
             values = _vectors(X)
-            return Rows(VectorCorpus.from_array(values), len(values), names=names)
+            return InputRows(VectorCorpus.from_array(values), len(values), names=names)
         return _documents(_counts(X, self.estimator), names)
 
 
-def _documents(counts: csr_array, names: Names | None) -> Rows:
+def _documents(counts: csr_array, names: Names | None) -> InputRows:
     """Rows of counts as documents, whose words are numbered unless there are ``names``."""
     n_rows, n_words = counts.shape
     digits = len(str(n_words - 1))
@@ -144,9 +144,9 @@ def _documents(counts: csr_array, names: Names | None) -> Rows:
     if not counts.nnz:
         # ``from_csr`` needs a document.
         vocabulary = Corpus.from_csr(np.ones((1, len(words))), words).vocabulary
-        return Rows(Corpus(vocabulary, ()), n_rows, is_whole=False, names=names)
+        return InputRows(Corpus(vocabulary, ()), n_rows, is_whole=False, names=names)
     corpus = Corpus.from_csr(counts, words)
-    return Rows(corpus, n_rows, is_whole=corpus.n_docs == n_rows, names=names)
+    return InputRows(corpus, n_rows, is_whole=corpus.n_docs == n_rows, names=names)
 
 
 def _column_names(X: Data) -> Names | None:
@@ -262,9 +262,9 @@ def _check_shape(shape: tuple[int, ...]) -> None:
 
 def _check_finite(data: Numbers, X: csr_array | Numbers) -> None:
     """ShapeError unless ``data``, the numbers of X, are finite in float32."""
-    if data.dtype.kind != "f" or not data.size or max(data.max(), -data.min()) <= LARGEST:
+    if data.dtype.kind != "f" or not data.size or max(data.max(), -data.min()) <= FLOAT32_MAX:
         return
-    odd = ~(np.abs(data) <= LARGEST)  # NaN compares false
+    odd = ~(np.abs(data) <= FLOAT32_MAX)  # NaN compares false
     first = data[odd][0]
     hint = "Input X contains infinity or a value too large for dtype('float32')."
     raise ShapeError(
