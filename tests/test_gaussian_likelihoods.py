@@ -28,7 +28,6 @@ from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
 from sparsetopics.model.likelihoods.gaussian import Gaussian
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
-from sparsetopics.model.likelihoods.vectors import elbo_items, merge_gains
 from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -129,14 +128,14 @@ def test_expected_log_likelihood_is_the_sum_over_items(name, seed):
 def test_bound_is_highest_at_its_own_posterior_and_continuous(name):
     _, likelihood, values, shares = draw_world(name, 7)
     moments = sum_items(likelihood, values, sparse(shares), 3)
-    best = elbo_items(likelihood, moments, moments)
+    best = likelihood.elbo(moments, moments)
 
     np.testing.assert_allclose(best, likelihood.log_evidence(moments).sum(), rtol=1e-14)
-    np.testing.assert_allclose(elbo_items(likelihood, moments, moments.scaled(1.0)), best)
+    np.testing.assert_allclose(likelihood.elbo(moments, moments.scaled(1.0)), best)
     for seed in range(10):
         other = draw_shares(25, 3, np.random.default_rng(seed))
         elsewhere = sum_items(likelihood, values, sparse(other), 3)
-        assert elbo_items(likelihood, moments, elsewhere) < best, seed
+        assert likelihood.elbo(moments, elsewhere) < best, seed
 
 
 @each_likelihood
@@ -162,7 +161,7 @@ def test_merging_and_splitting_again_restores_the_evidence(name, seed):
     again = whole.minus(part).plus(part)
 
     np.testing.assert_allclose(likelihood.log_evidence(again), before, rtol=1e-9, atol=1e-9)
-    (gain,) = merge_gains(likelihood, whole, np.array([[0, 1]]))
+    (gain,) = likelihood.merge_gains(whole, np.array([[0, 1]]))
     np.testing.assert_allclose(
         likelihood.log_evidence(merged)[0] - before[0] - before[1], gain, rtol=1e-9, atol=1e-9
     )
@@ -173,11 +172,11 @@ def test_merge_gains_take_pairs_in_parts(name, monkeypatch):
     _, likelihood, values, shares = draw_world(name, 2, n_topics=5)
     moments = sum_items(likelihood, values, sparse(shares), 5)
     pairs = np.argwhere(np.triu(np.ones((5, 5)), 1))
-    whole = merge_gains(likelihood, moments, pairs)
+    whole = likelihood.merge_gains(moments, pairs)
 
-    monkeypatch.setattr("sparsetopics.model.likelihoods.vectors.PAIRS_AT_ONCE", 3)
+    monkeypatch.setattr("sparsetopics.model.likelihoods.vector_likelihood.PAIRS_AT_ONCE", 3)
 
-    np.testing.assert_array_equal(merge_gains(likelihood, moments, pairs), whole)
+    np.testing.assert_array_equal(likelihood.merge_gains(moments, pairs), whole)
     assert len(whole) == 10
 
 
@@ -189,8 +188,8 @@ def test_topics_that_look_alike_gain_by_merging(name):
     half = np.repeat(np.eye(3)[[0, 1, 2]], (100, 100, 200), axis=0)
     likelihood = KINDS[name].from_data(values)
 
-    gains = merge_gains(
-        likelihood, sum_items(likelihood, values, sparse(half), 3), np.array([[0, 1], [0, 2]])
+    gains = likelihood.merge_gains(
+        sum_items(likelihood, values, sparse(half), 3), np.array([[0, 1], [0, 2]])
     )
 
     assert gains[0] > 0.0 > gains[1]
@@ -319,7 +318,7 @@ def test_coordinate_ascent_never_lowers_the_bound(name, kind, seed, sparsity, sh
         found = assign(values, scorer, allocation.expected_log_weights, sparsity, SERIAL)
         moments = sum_items(likelihood, values, found.responsibilities, 6)
         allocation = allocation.updated(moments.counts)
-        bound = elbo_items(likelihood, moments, moments)
+        bound = likelihood.elbo(moments, moments)
         bound += allocation.elbo(moments.counts, found.entropies)
         assert bound >= before - 1e-9 * abs(bound), (seed, sparsity)
         before = bound

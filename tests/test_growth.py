@@ -30,7 +30,7 @@ from sparsetopics.inference.training import Hooks, train
 from sparsetopics.model.allocations.item_terms import sum_item_terms
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.kd_tree import KdTree
-from sparsetopics.model.likelihoods.natural_parameters import node_scorer
+from sparsetopics.model.likelihoods.scorers import node_scorer
 from sparsetopics.model.node_batches import LeafSource, NodeSource
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.training import LocalOptions, TrainingOptions

@@ -14,7 +14,7 @@ from collections_on_disk import make_texts
 from sparsetopics import HDP, LDA, GaussianMixture, MultinomialMixture
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.store import shards, vector_shards
-from sparsetopics.model.steady_scorers import steady
+from sparsetopics.model.likelihoods.scorers import steady
 
 N_ITEMS = 90
 TOPICS = {

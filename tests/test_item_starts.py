@@ -6,7 +6,6 @@ import pytest
 from clumped_mixtures import LIKELIHOOD_NAMES, LIKELIHOODS, draw_clumps
 from sparsetopics.base.batches import VectorBatch
 from sparsetopics.inference.item_starts import components_of, sample_items
-from sparsetopics.model.likelihoods.vector_seeds import distant_items, moments_of_each
 
 WITH_MEANS = ("gaussian", "diagonal-gaussian", "isotropic-gaussian")
 each_likelihood = pytest.mark.parametrize("name", LIKELIHOOD_NAMES)
@@ -57,7 +56,7 @@ def test_distant_seeds_fall_into_all_clumps(name, seed):
     rng = np.random.default_rng(seed)
     hits, even_hits = [], []
     for _ in range(20):
-        seeds = distant_items(clumps.values, likelihood, 4, rng)
+        seeds = likelihood.distant_seeds(clumps.values, 4, rng)
         assert len(np.unique(seeds)) == 4
         hits.append(len(np.unique(clumps.kinds[seeds])))
         even_hits.append(len(np.unique(clumps.kinds[rng.permutation(240)[:4]])))
@@ -75,7 +74,7 @@ def test_of_mean_zero_other_directions_are_distant(seed):
     values[np.arange(120), axes] += 10.0 * rng.choice([-1, 1], 120)
     likelihood = likelihood_of("zero-mean-gaussian", values)
 
-    hits = [len(np.unique(axes[distant_items(values, likelihood, 4, rng)])) for _ in range(20)]
+    hits = [len(np.unique(axes[likelihood.distant_seeds(values, 4, rng)])) for _ in range(20)]
 
     assert np.mean(hits) > 3.8, f"seed {seed}"
 
@@ -85,13 +84,13 @@ def test_an_item_is_drawn_as_far_as_it_falls_short_of_its_own_component(name):
     """Two seeds of three items, often: shares are those of the divergences."""
     values = draw_clumps(2, n_items=3, n_clumps=3).values
     likelihood = likelihood_of(name, values)
-    own = moments_of_each(values, likelihood)
+    own = likelihood.moments_of_each(values)
     densities = likelihood.prepare(own).log_densities(values)  # of item by component
     divergences = np.maximum(np.diag(densities)[:, None] - densities, 0.0)
     rng, drawn = np.random.default_rng(0), np.zeros((3, 3))
 
     for _ in range(500):
-        first, second = distant_items(values, likelihood, 2, rng)
+        first, second = likelihood.distant_seeds(values, 2, rng)
         drawn[second, first] += 1
 
     expected = divergences / divergences.sum(axis=0)
@@ -109,7 +108,7 @@ def test_there_are_no_more_seeds_than_different_items(name, seed, n_copies):
     values = np.repeat(different, n_copies, axis=0)[rng.permutation(6 * n_copies)]
     likelihood = likelihood_of(name, values)
 
-    seeds = distant_items(values, likelihood, 11, rng)
+    seeds = likelihood.distant_seeds(values, 11, rng)
 
     assert len(seeds) <= 6
     assert len(np.unique(values[seeds], axis=0)) == len(seeds)
@@ -123,7 +122,7 @@ def test_fewer_seeds_are_the_first_of_more(name):
     likelihood = likelihood_of(name, clumps.values)
 
     few, many = (
-        distant_items(clumps.values, likelihood, n, np.random.default_rng(1)) for n in (3, 8)
+        likelihood.distant_seeds(clumps.values, n, np.random.default_rng(1)) for n in (3, 8)
     )
 
     np.testing.assert_array_equal(few, many[:3])
@@ -153,7 +152,7 @@ def test_in_one_round_items_go_to_the_seed_whose_component_likes_them_best(name)
 
     found = components_of(values, seeds, likelihood, 1)
 
-    alone = moments_of_each(values[seeds], likelihood)
+    alone = likelihood.moments_of_each(values[seeds])
     best = likelihood.prepare(alone).log_densities(values).argmax(axis=1)
     np.testing.assert_array_equal(found.counts, np.bincount(best, minlength=6))
     if name in WITH_MEANS:
@@ -182,7 +181,7 @@ def test_a_seed_like_another_keeps_itself(name):
     components = components_of(doubled, np.array([0, 50]), likelihood, 1)
 
     np.testing.assert_array_equal(components.counts, [51, 1])
-    alone = moments_of_each(values[:1], likelihood)
+    alone = likelihood.moments_of_each(values[:1])
     np.testing.assert_array_equal(components.squares[1], alone.squares[0])
 
 
@@ -191,7 +190,7 @@ def test_each_item_makes_a_component_of_its_own(name):
     values = draw_clumps(8, n_items=9).values
     likelihood = likelihood_of(name, values)
 
-    moments = moments_of_each(values, likelihood)
+    moments = likelihood.moments_of_each(values)
 
     centred = values.astype(float) - moments.origin
     np.testing.assert_array_equal(moments.counts, np.ones(9))

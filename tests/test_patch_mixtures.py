@@ -6,7 +6,6 @@ from scipy.ndimage import gaussian_filter
 
 from gaussian_worlds import sparse, sum_items
 from sparsetopics.estimators.mixtures import DPGaussianMixture
-from sparsetopics.model.likelihoods.vectors import merge_gains
 from sparsetopics.model.likelihoods.zero_mean_gaussian import ZeroMeanGaussian
 from vectors_on_disk import ingested, labels_of, values_of
 
@@ -35,7 +34,7 @@ def gain_of_merging(values, labels):
     own = np.array([[label == "plain", label == "other"] for label in labels], float)
     likelihood = ZeroMeanGaussian.from_data(values)
     moments = sum_items(likelihood, values, sparse(own), 2)
-    (gain,) = merge_gains(likelihood, moments, np.array([[0, 1]]))
+    (gain,) = likelihood.merge_gains(moments, np.array([[0, 1]]))
     return gain / len(values)
 
 

@@ -11,12 +11,10 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.model.array_formats import COLUMNS, COMPONENTS, VECTORS, ArrayFormat, StoredAs
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.vector_seeds import distant_items, moments_of_each
-from sparsetopics.model.likelihoods.vectors import merge_gains
-from sparsetopics.options.training import TrainingOptions
+from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 
 
 class GammaPosterior(NamedTuple):
@@ -47,7 +45,7 @@ class Rates(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Poisson:
+class Poisson(VectorLikelihood):
     """The Gamma prior."""
 
     mean: FloatArray  # (n_columns,)  m
@@ -64,16 +62,12 @@ class Poisson:
     )
 
     @classmethod
-    def for_training(cls, sample: Vectors, source: ItemSource, options: TrainingOptions) -> Self:
-        return cls(sample.mean(axis=0, dtype=np.float64), 0.1)
+    def from_data(cls, values: Vectors) -> Self:
+        return cls(values.mean(axis=0, dtype=np.float64), 0.1)
 
     @property
     def n_columns(self) -> int:
         return len(self.mean)
-
-    @property
-    def word_concentration(self) -> None:
-        return None
 
     def zeros(self, n_topics: int) -> Moments:
         return Moments.zeros_diagonal(n_topics, np.zeros(self.n_columns))
@@ -96,27 +90,10 @@ class Poisson:
         evidence: FloatArray = by_column.sum(axis=1) - shapes.sum(axis=1) * np.log(rates)
         return evidence
 
-    def elbo(self, components: Moments, posterior: Moments) -> float:
-        rest = components.minus(posterior)
-        return float(self.log_evidence(posterior).sum()) + self.expected_log_evidence(
-            rest, posterior
-        )
-
-    def expected_log_evidence(self, batch: Moments, posterior: Moments) -> float:
-        log_rates, totals = self.prepare(posterior)
-        return float((batch.sums * log_rates).sum() - (batch.counts * totals).sum())
-
-    def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
-        return merge_gains(self, components, pairs)
-
-    def distant_seeds(self, values: Vectors, n_seeds: int, rng: np.random.Generator) -> IntArray:
-        return distant_items(values, self, n_seeds, rng)
-
-    def alone(self, values: Vectors, seeds: IntArray) -> Moments:
-        return moments_of_each(values[seeds], self)
-
-    def learned(self, components: Moments) -> Self:
-        return self
+    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
+        log_rates, totals = self.prepare(posterior_moments)
+        expected: FloatArray = (moments.sums * log_rates).sum(axis=1) - moments.counts * totals
+        return expected
 
     def prepare(self, moments: Moments) -> PoissonScorer:
         shapes, rates = self.posterior(moments)

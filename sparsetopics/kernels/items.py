@@ -8,7 +8,6 @@ exactly, and so do sums of them: no mass is lost in counts, in merges or in taki
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numba
 import numpy as np
@@ -17,9 +16,31 @@ from sparsetopics.base.batches import FloatArray, IntArray, WordCounts, WordIds
 from sparsetopics.kernels.types import Float32Array, TopicIds, inner
 
 GRID = 2.0**24  # shares are multiples of one part in so many
+ROWS_AT_ONCE = 4  # items multiplied at once, so that each factor is fetched once for all of them
 FEW_SLOTS = 16  # up to here the largest weights are kept sorted; more are selected
 
 Weights = FloatArray | Float32Array
+
+
+@numba.njit(cache=True, nogil=True)
+def multiply(
+    values: Weights,  # (n_items, n_columns or more)
+    factors: Weights,  # (n_columns, n_products)  of the same type
+    out: Weights,  # (n_items, n_products)  overwritten
+) -> None:
+    """out_nj = Σ_c values_nc factors_cj, added in the order of the columns for every n.
+
+    So a row of ``out`` does not depend on the other rows, as it does with BLAS.
+    """
+    n_items, n_products = out.shape
+    for low in range(0, n_items, ROWS_AT_ONCE):
+        high = min(low + ROWS_AT_ONCE, n_items)
+        out[low:high] = 0
+        for c in range(factors.shape[0]):
+            for n in range(low, high):
+                value, row = values[n, c], out[n]
+                for j in range(n_products):
+                    row[j] += value * factors[c, j]
 
 
 @numba.njit(cache=True, nogil=True)
@@ -77,7 +98,7 @@ def add_word_logs(
 
 
 @inner
-def _largest_of_few(weights: Weights, n_slots: int, scratch: Weights) -> Any:
+def _largest_of_few(weights: Weights, n_slots: int, scratch: Weights) -> float:
     """The ``n_slots``-th largest weight; the larger ones are kept sorted in ``scratch``."""
     for k in range(weights.shape[0]):
         weight = weights[k]
@@ -88,11 +109,12 @@ def _largest_of_few(weights: Weights, n_slots: int, scratch: Weights) -> Any:
             scratch[place] = scratch[place - 1]
             place -= 1
         scratch[place] = weight
-    return scratch[n_slots - 1]
+    smallest: float = scratch[n_slots - 1]
+    return smallest
 
 
 @inner
-def _largest_of_many(weights: Weights, n_slots: int, scratch: Weights) -> Any:
+def _largest_of_many(weights: Weights, n_slots: int, scratch: Weights) -> float:
     """The ``n_slots``-th largest weight, by quickselect in ``scratch`` (Hoare 1961): O(K)."""
     scratch[:] = weights
     low, high, target = 0, weights.shape[0] - 1, n_slots - 1
@@ -114,7 +136,8 @@ def _largest_of_many(weights: Weights, n_slots: int, scratch: Weights) -> Any:
             low = i
         else:
             break
-    return scratch[target]
+    found: float = scratch[target]
+    return found
 
 
 @inner

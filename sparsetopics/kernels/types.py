@@ -15,18 +15,17 @@ Float32Array = NDArray[np.float32]
 TopicIds = NDArray[np.uint32]
 Rows = NDArray[np.uint32]
 
-# Only what Python calls needs wrappers and a place in the on-disk cache; the rest compiles faster.
-_INNER: Any = {
-    "nogil": True,
-    "error_model": "numpy",
-    "no_cpython_wrapper": True,
-    "no_cfunc_wrapper": True,
-}
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
+_INNER: Any = {  # Any because numba's type hints lack the last two options
+    "nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True
+}  # fmt: skip
 
 
 def inner(kernel: Kernel) -> Kernel:
-    """Compile a function that only other kernels call."""
+    """Compile a function that only other kernels call.
+
+    It compiles faster without wrappers for Python and C, and without an on-disk cache of its own.
+    """
     return cast(Kernel, numba.njit(**_INNER)(kernel))
 
 

@@ -10,11 +10,10 @@ from sparsetopics.base.batches import FloatArray, ItemBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import items as item_kernels
-from sparsetopics.model.likelihoods.likelihood import ItemLikelihood, V
+from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.natural_parameters import node_scorer
-from sparsetopics.model.likelihoods.scorers import Scorer
-from sparsetopics.model.likelihoods.vectors import VectorLikelihood
+from sparsetopics.model.likelihoods.scorers import Scorer, V, node_scorer
+from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import C, P

@@ -14,8 +14,7 @@ from sparsetopics.model.item_assignment import BLOCK_ITEMS
 from sparsetopics.model.likelihoods.likelihood import Estimates, ItemLikelihood
 from sparsetopics.model.likelihoods.multinomial import Categoricals
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
-from sparsetopics.model.likelihoods.scorers import Scorer
-from sparsetopics.model.steady_scorers import steady
+from sparsetopics.model.likelihoods.scorers import Scorer, steady
 from sparsetopics.options.training import LikelihoodName, ModelName
 
 

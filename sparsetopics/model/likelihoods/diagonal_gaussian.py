@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.special import gammaln, psi
 
-from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.array_formats import (
     COLUMNS,
@@ -23,15 +23,20 @@ from sparsetopics.model.array_formats import (
     ArrayFormat,
     StoredAs,
 )
-from sparsetopics.model.likelihoods import priors
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.natural_parameters import NaturalParameters
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
-from sparsetopics.model.likelihoods.scorers import DiagonalScorer, diagonal_scorer
-from sparsetopics.model.likelihoods.vector_seeds import distant_items, moments_of_each
-from sparsetopics.model.likelihoods.vectors import elbo_items, merge_gains
-from sparsetopics.options.training import TrainingOptions
+from sparsetopics.model.likelihoods.scorers import (
+    DiagonalScorer,
+    NaturalParameters,
+    diagonal_scorer,
+)
+from sparsetopics.model.likelihoods.vector_likelihood import (
+    VectorLikelihood,
+    check_mean,
+    origin_of,
+    scatter_of,
+)
 
 
 class NormalGammaPosterior(NamedTuple):
@@ -44,12 +49,12 @@ class NormalGammaPosterior(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DiagonalGaussian:
+class DiagonalGaussian(VectorLikelihood):
     """The Normal-Gamma prior; raises ``OptionError`` unless a > 1, all b_d > 0 and κ > 0."""
 
     shape: float  # a
     rates: FloatArray  # (n_columns,)  b
-    mean: FloatArray  # (n_columns,)  m, taken as float32 has it
+    mean: FloatArray  # (n_columns,)  m, rounded to float32 where it is used
     mean_precision: float  # κ
 
     stored = StoredAs(
@@ -73,7 +78,7 @@ class DiagonalGaussian:
             )  # fmt: skip
         if not np.all(self.rates > 0.0):
             raise OptionError("rates", found=f"{self.rates.min():g}", wanted="positive numbers")
-        priors.check_mean(self.mean, self.mean_precision, self.n_columns)
+        check_mean(self.mean, self.mean_precision, self.n_columns)
 
     @classmethod
     def from_data(
@@ -83,62 +88,50 @@ class DiagonalGaussian:
         shape: float = 1.5,
         mean_precision: float = 1e-4,
     ) -> Self:
-        """Expected variances: ``scale`` times the sample's; m its mean.
+        """Expected variances: ``scale`` times the sample's; m: its mean.
 
-        a = 3/2 is the ν = D + 2 of full covariances in one column; κ = 1e-4 leaves means free.
+        In one column, a = 3/2 is the ν = D + 2 of full covariances. κ = 1e-4 leaves means free.
         """
         mean = values.mean(axis=0, dtype=np.float64)
-        variances = np.diagonal(priors.spread_of(values, mean, diagonal=True))
+        variances = np.diagonal(scatter_of(values, mean, diagonal=True))
         return cls(shape, (shape - 1.0) * scale * variances, mean, mean_precision)
-
-    @classmethod
-    def for_training(
-        cls, sample: Vectors, source: ItemSource[Batch], options: TrainingOptions
-    ) -> Self:
-        """That of ``from_data``; ShapeError for vectors that it cannot be made from."""
-        priors.check_sample(sample, source.n_docs)
-        return cls.from_data(sample)
 
     @property
     def n_columns(self) -> int:
         return len(self.rates)
 
-    @property
-    def word_concentration(self) -> None:
-        return None
-
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros_diagonal(n_topics, priors.origin_of(self.mean))
+        return Moments.zeros_diagonal(n_topics, origin_of(self.mean))
 
     def posterior(self, moments: Moments) -> NormalGammaPosterior:
         centred = self._centred_posterior(moments)
-        return centred._replace(means=centred.means + priors.origin_of(self.mean))
+        return centred._replace(means=centred.means + origin_of(self.mean))
 
     def _centred_posterior(self, moments: Moments) -> NormalGammaPosterior:
-        """With m_k measured from the prior's mean, as moments are."""
+        """The posterior with m_k measured from the prior's mean, like moments."""
         mean_precisions = self.mean_precision + moments.counts
         means = moments.sums / mean_precisions[:, None]
         squares = moments.squares - mean_precisions[:, None] * means**2
         shapes, rates = self.shape + 0.5 * moments.counts, self.rates + 0.5 * squares
         if not rates.min(initial=np.inf) > 0.0:
             raise OptionError(
-                "rates", found="some that are not positive", wanted="positive numbers",
+                "rates", found="rates that are not positive", wanted="positive numbers",
                 hint="Scale columns of very large values.",
             )  # fmt: skip
         return NormalGammaPosterior(shapes, rates, means, mean_precisions)
 
     def components_of(self, posterior: Posterior) -> Moments:
         shapes, rates, means, mean_precisions = posterior
-        origin = priors.origin_of(self.mean)
+        origin = origin_of(self.mean)
         means = means - origin
         squares = 2.0 * (rates - self.rates) + mean_precisions[:, None] * means**2
         sums = mean_precisions[:, None] * means
         return Moments(2.0 * (shapes - self.shape), sums, squares, origin)
 
     def log_evidence(self, moments: Moments) -> FloatArray:
-        """log M(s_k), (n_topics,), a sum over columns.
+        """log M(s_k), (n_topics,), a sum over columns d of
 
-        Each is −N/2 log 2π + ½ log(κ/κ_k) + lnΓ(a_k) − lnΓ(a) + a log b_d − a_k log b_kd.
+        −N/2 log 2π + ½ log(κ/κ_k) + lnΓ(a_k) − lnΓ(a) + a log b_d − a_k log b_kd.
         """
         shapes, rates, _, mean_precisions = self._centred_posterior(moments)
         alike = 0.5 * np.log(self.mean_precision / mean_precisions)
@@ -156,30 +149,11 @@ class DiagonalGaussian:
         expected: FloatArray = moments.counts * self._constants(posterior) - 0.5 * distances
         return expected
 
-    def elbo(self, components: Moments, posterior: Moments) -> float:
-        return elbo_items(self, components, posterior)
-
-    def expected_log_evidence(self, batch: Moments, posterior: Moments) -> float:
-        return float(self.expected_log_likelihood(batch, posterior).sum())
-
-    def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
-        return merge_gains(self, components, pairs)
-
-    def distant_seeds(self, values: Vectors, n_seeds: int, rng: np.random.Generator) -> IntArray:
-        return distant_items(values, self, n_seeds, rng)
-
-    def alone(self, values: Vectors, seeds: IntArray) -> Moments:
-        return moments_of_each(values[seeds], self)
-
-    def learned(self, components: Moments) -> Self:
-        """The prior as it is: it is not learned."""
-        return self
-
     def prepare(self, moments: Moments) -> DiagonalScorer:
         posterior = self._centred_posterior(moments)
         precisions = posterior.shapes[:, None] / posterior.rates
         constants = self._constants(posterior)
-        return diagonal_scorer(priors.origin_of(self.mean), posterior.means, precisions, constants)
+        return diagonal_scorer(origin_of(self.mean), posterior.means, precisions, constants)
 
     def natural_parameters(self, moments: Moments) -> NaturalParameters:
         posterior = self._centred_posterior(moments)

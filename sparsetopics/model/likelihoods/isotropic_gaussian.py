@@ -13,17 +13,18 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import Batch, FloatArray, ItemSource, Vectors
 from sparsetopics.base.errors import OptionError
 from sparsetopics.model.array_formats import COMPONENTS, MEAN, MEANS, ArrayFormat, StoredAs
-from sparsetopics.model.likelihoods import priors
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.natural_parameters import NaturalParameters
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
-from sparsetopics.model.likelihoods.scorers import SphereScorer
-from sparsetopics.model.likelihoods.vector_seeds import distant_items, moments_of_each
-from sparsetopics.model.likelihoods.vectors import elbo_items, merge_gains
+from sparsetopics.model.likelihoods.scorers import NaturalParameters, SphereScorer
+from sparsetopics.model.likelihoods.vector_likelihood import (
+    VectorLikelihood,
+    check_mean,
+    origin_of,
+)
 from sparsetopics.options.training import TrainingOptions
 
 SPREAD_ITEMS = 2_000  # about as many tell the default variance
@@ -37,11 +38,11 @@ class NormalPosterior(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class IsotropicGaussian:
+class IsotropicGaussian(VectorLikelihood):
     """The prior of means; raises ``OptionError`` unless σ² and λ are positive."""
 
     variance: float  # σ²
-    mean: FloatArray  # (n_columns,)  m, taken as float32 has it
+    mean: FloatArray  # (n_columns,)  m, rounded to float32 where it is used
     mean_precision: float  # λ, in items
     at_modes: bool = False  # means are points
 
@@ -57,7 +58,7 @@ class IsotropicGaussian:
                 "variance", found=f"{self.variance:g}", wanted="a positive number",
                 hint="If it was made from the data, they are all alike, or too large.",
             )  # fmt: skip
-        priors.check_mean(self.mean, self.mean_precision, self.n_columns)
+        check_mean(self.mean, self.mean_precision, self.n_columns)
 
     @classmethod
     def from_data(
@@ -89,26 +90,22 @@ class IsotropicGaussian:
     def n_columns(self) -> int:
         return len(self.mean)
 
-    @property
-    def word_concentration(self) -> None:
-        return None
-
     def zeros(self, n_topics: int) -> Moments:
-        return Moments.zeros_diagonal(n_topics, priors.origin_of(self.mean))
+        return Moments.zeros_diagonal(n_topics, origin_of(self.mean))
 
     def posterior(self, moments: Moments) -> NormalPosterior:
         centred = self._centred_posterior(moments)
-        return centred._replace(means=centred.means + priors.origin_of(self.mean))
+        return centred._replace(means=centred.means + origin_of(self.mean))
 
     def _centred_posterior(self, moments: Moments) -> NormalPosterior:
-        """With m_k measured from the prior's mean, as moments are."""
+        """The posterior with m_k measured from the prior's mean, like moments."""
         mean_precisions = self.mean_precision + moments.counts
         return NormalPosterior(moments.sums / mean_precisions[:, None], mean_precisions)
 
     def components_of(self, posterior: Posterior) -> Moments:
         """Squares are left out: the posterior does not depend on them, and cannot tell them."""
         means, mean_precisions = posterior
-        origin = priors.origin_of(self.mean)
+        origin = origin_of(self.mean)
         sums = mean_precisions[:, None] * (means - origin)
         return Moments(mean_precisions - self.mean_precision, sums, np.zeros_like(sums), origin)
 
@@ -132,31 +129,10 @@ class IsotropicGaussian:
         expected: FloatArray = moments.counts * self._constants(posterior) - distances
         return expected
 
-    def elbo(self, components: Moments, posterior: Moments) -> float:
-        return elbo_items(self, components, posterior)
-
-    def expected_log_evidence(self, batch: Moments, posterior: Moments) -> float:
-        return float(self.expected_log_likelihood(batch, posterior).sum())
-
-    def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
-        return merge_gains(self, components, pairs)
-
-    def distant_seeds(self, values: Vectors, n_seeds: int, rng: np.random.Generator) -> IntArray:
-        return distant_items(values, self, n_seeds, rng)
-
-    def alone(self, values: Vectors, seeds: IntArray) -> Moments:
-        return moments_of_each(values[seeds], self)
-
-    def learned(self, components: Moments) -> Self:
-        """The prior as it is: it is not learned."""
-        return self
-
     def prepare(self, moments: Moments) -> SphereScorer:
         posterior = self._centred_posterior(moments)
         constants = self._constants(posterior)
-        return SphereScorer.of(
-            priors.origin_of(self.mean), posterior.means, self.variance, constants
-        )
+        return SphereScorer.of(origin_of(self.mean), posterior.means, self.variance, constants)
 
     def natural_parameters(self, moments: Moments) -> NaturalParameters:
         posterior = self._centred_posterior(moments)

@@ -6,16 +6,14 @@ from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
-from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Rows
+from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource
 from sparsetopics.model.array_formats import StoredAs
-from sparsetopics.model.likelihoods.scorers import Scorer
+from sparsetopics.model.likelihoods.scorers import Scorer, V_contra
 from sparsetopics.model.statistics import C
 from sparsetopics.options.training import TrainingOptions
 
 Posterior = tuple[FloatArray, ...]  # a NamedTuple, which ``stored`` names
 P_contra = TypeVar("P_contra", contravariant=True)
-V = TypeVar("V", bound=Rows)  # rows of items: vectors, or documents
-V_contra = TypeVar("V_contra", bound=Rows, contravariant=True)
 
 
 class Likelihood(Protocol[C, P_contra]):

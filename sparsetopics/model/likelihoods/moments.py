@@ -18,7 +18,7 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels import trees as tree_kernels
 from sparsetopics.model.kd_tree import NodeSums
-from sparsetopics.model.likelihoods.natural_parameters import unpacked
+from sparsetopics.model.likelihoods.scorers import unpacked
 from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
-from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
-from sparsetopics.model.likelihoods import priors, scorers, wishart
-from sparsetopics.model.likelihoods.scorers import Scorer
+from sparsetopics.base.batches import FloatArray, IntArray, Vectors
+from sparsetopics.base.errors import OptionError
+from sparsetopics.model.likelihoods import scorers
+from sparsetopics.model.likelihoods.scorers import Scorer, V
 
 BLOCK_ITEMS = 1024
-V = TypeVar("V", bound=Rows)
 LOG_TWO_PI = float(np.log(2.0 * np.pi))
 
 
@@ -25,13 +25,13 @@ class Normals(NamedTuple):
     def scorer(self) -> Scorer[Vectors]:
         """log N(x | mean_k, covariance_k)."""
         n_columns = self.means.shape[1]
-        origin = priors.origin_of(self.means.mean(axis=0))
+        origin = self.means.mean(axis=0).astype(np.float32).astype(np.float64)
         centred = self.means - origin
         if self.covariances.ndim == 2:
             constants = -0.5 * (np.log(self.covariances).sum(axis=1) + n_columns * LOG_TWO_PI)
             return scorers.diagonal_scorer(origin, centred, 1.0 / self.covariances, constants)
-        factors = wishart.cholesky(self.covariances)
-        constants = -0.5 * (wishart.log_determinants(factors) + n_columns * LOG_TWO_PI)
+        factors = cholesky_factors(self.covariances)
+        constants = -0.5 * (log_determinants(factors) + n_columns * LOG_TWO_PI)
         return scorers.triangular_scorer(origin, centred, factors, constants)
 
     def sample(
@@ -62,3 +62,24 @@ def mixture_log_densities(
         logs = scorer.log_densities(values[block]).astype(np.float64)
         totals[block] = logsumexp(logs, b=weights, axis=1)
     return totals
+
+
+def cholesky_factors(matrices: FloatArray) -> FloatArray:
+    """Lower factors L with L Lᵀ the symmetric matrices (.., n_columns, n_columns).
+
+    Raises ``OptionError`` if a matrix is not positive definite.
+    """
+    try:
+        return np.linalg.cholesky(matrices).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:
+        raise OptionError(
+            "scale matrix", found="one that is singular or indefinite",
+            wanted="a positive definite matrix",
+            hint="Take a prior of uncorrelated columns, and scale columns of very large values.",
+        ) from None  # fmt: skip
+
+
+def log_determinants(factors: FloatArray) -> FloatArray:
+    """log |L Lᵀ| of Cholesky factors, (n_topics,)."""
+    logs: FloatArray = 2.0 * np.log(np.diagonal(factors, axis1=-2, axis2=-1)).sum(axis=-1)
+    return logs

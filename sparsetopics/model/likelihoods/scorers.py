@@ -1,26 +1,30 @@
-"""Log densities of items under all topics, made ready once per global step.
+"""Log densities of items under all topics, prepared once for each global step.
 
-A full covariance enters by the inverse of a triangular factor, A_k with A_kᵀA_k the precision.
-|A_k (x − m_k)|² keeps float32 accurate; xᵀΛ_k x as one product of quadratic features would take
-two thirds of the time, but on 8×8 image patches its errors are near a hundredth of a nat, not a
-few 1e-5. One GEMM serves all topics, in slices of rows, as A_k is zero above its diagonal.
+A full covariance enters as A_k, the inverse of a triangular factor, with A_kᵀA_k the precision.
+|A_k (x − m_k)|² keeps float32 accurate: on 8×8 image patches it errs by a few 1e-5 nats. xᵀΛ_k x as
+one product of quadratic features would take two thirds of the time, but err by a hundredth of a
+nat. One matrix product serves all topics, in slices of rows, as A_k is zero above its diagonal.
+
+Products of matrices in BLAS round the rows at the edge of a block differently from those within,
+so the last bits of a row depend on its neighbours. That is harmless in training, where batches are
+fixed. Inference uses ``steady`` scorers, which add in a fixed order and take about twice as long.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, Rows, Vectors
+from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
 
-SLICE_COLUMNS = 16  # rows of A_k in one GEMM: a third less to multiply at 64 columns
-PRODUCT_ENTRIES = 2**20  # of one GEMM's result, to be squared while it is in the cache
-FEWEST_ROWS = 64  # of items in a GEMM: with fewer, packing the factors costs as much
-
-
+SLICE_COLUMNS = 16  # rows of A_k in one product: at 64 columns this saves a third of the work
+PRODUCT_ENTRIES = 2**20  # entries of one product, which is squared while it is in the cache
+FEWEST_ROWS = 64  # items in a product: with fewer, BLAS takes as long to pack the factors
+V = TypeVar("V", bound=Rows)
 V_contra = TypeVar("V_contra", bound=Rows, contravariant=True)
 
 
@@ -28,20 +32,31 @@ class Scorer(Protocol[V_contra]):
     """What the local step asks of a likelihood."""
 
     def log_densities(self, values: V_contra) -> Float32Array | FloatArray:
-        """(n_items, n_topics) of rows of vectors, or of documents."""
-        ...
+        """log p(x | k) of each row and topic, or its expectation, (n_items, n_topics)."""
+
+
+def steady(scorer: Scorer[V]) -> Scorer[V]:
+    """A scorer whose result for an item does not depend on the other items.
+
+    Its densities differ from those of ``scorer`` by rounding only.
+    """
+    # All other scorers use no BLAS and are steady as they are.
+    if isinstance(scorer, TriangularScorer | SphereScorer):
+        return scorer._replace(is_steady=True)
+    return scorer
 
 
 class TriangularScorer(NamedTuple):
     """constant_k − ½ |A_k (x − o − m_k)|² with triangular A_k."""
 
-    origin: Float32Array  # (n_columns,)  taken from x first, against cancellation
+    origin: Float32Array  # (n_columns,)  subtracted from x first, against cancellation
     slices: tuple[Float32Array, ...]  # of A: (columns up to here, rows here * n_topics)
     offsets: tuple[Float32Array, ...]  # A_k m_k, (rows here * n_topics,)
     constants: Float32Array  # (n_topics,)
+    is_steady: bool = False
 
     def log_densities(self, values: Vectors) -> Float32Array:
-        """(n_items, n_topics), in blocks of items."""
+        """(n_items, n_topics), computed in blocks of items."""
         n_topics = len(self.constants)
         out = np.zeros((len(values), n_topics), np.float32)
         widest = max(len(offsets) for offsets in self.offsets)
@@ -57,14 +72,17 @@ class TriangularScorer(NamedTuple):
         values = values - self.origin
         for factors, offsets in zip(self.slices, self.offsets, strict=True):
             products = buffer[: len(values) * len(offsets)].reshape(len(values), -1)
-            np.matmul(values[:, : len(factors)], factors, out=products)
+            if self.is_steady:
+                item_kernels.multiply(values, factors, products)
+            else:
+                np.matmul(values[:, : len(factors)], factors, out=products)
             item_kernels.add_squares(products, offsets, out)
 
 
 class DiagonalScorer(NamedTuple):
     """constant_k − ½ Σ_d (scale_kd (x_d − o_d − m_kd))²."""
 
-    origin: Float32Array  # (n_columns,)  taken from x first
+    origin: Float32Array  # (n_columns,)  subtracted from x first
     means: Float32Array  # (n_columns, n_topics)  from the origin
     scales: Float32Array  # (n_columns, n_topics)
     constants: Float32Array  # (n_topics,)
@@ -79,16 +97,17 @@ class DiagonalScorer(NamedTuple):
 
 
 class SphereScorer(NamedTuple):
-    """constant_k − |x − o − m_k|² / 2σ², by one product of matrices in float64.
+    """constant_k − |x − o − m_k|² / 2σ², as one matrix product in float64.
 
-    The square is taken apart, which in float32 would lose spheres that are small against the
+    The square is expanded. In float32 that would lose spheres that are small compared with the
     distances between them.
     """
 
-    origin: Float32Array  # (n_columns,)  taken from x first
+    origin: Float32Array  # (n_columns,)  subtracted from x first
     directions: FloatArray  # (n_topics, n_columns)  (m_k − o) / σ²
     constants: FloatArray  # (n_topics,)  with −|m_k − o|² / 2σ²
     precision: float  # 1 / σ²
+    is_steady: bool = False
 
     @classmethod
     def of(
@@ -105,7 +124,11 @@ class SphereScorer(NamedTuple):
     def log_densities(self, values: Vectors) -> FloatArray:
         """(n_items, n_topics)."""
         away = (values - self.origin).astype(np.float64)
-        out: FloatArray = away @ self.directions.T
+        out = np.empty((len(values), len(self.constants)))
+        if self.is_steady:
+            item_kernels.multiply(away, np.ascontiguousarray(self.directions.T), out)
+        else:
+            np.matmul(away, self.directions.T, out=out)
         out += self.constants
         out -= (0.5 * self.precision) * np.einsum("nd,nd->n", away, away)[:, None]
         return out
@@ -147,3 +170,71 @@ def diagonal_scorer(
         np.ascontiguousarray(np.sqrt(precisions).T, np.float32),
         constants.astype(np.float32),
     )
+
+
+# --- nodes of a kd-tree ---------------------------------------------------------------------------
+class NaturalParameters(NamedTuple):
+    """E[log p(x|φ_k)] = E[η_k]ᵀ t(x) − E[a(η_k)]; t(x) holds the numbers of x and their products.
+
+    So the mean over some items follows from the means of t(x) alone (VDP06, eq. 16). x is measured
+    from the moments' origin.
+    """
+
+    linear: FloatArray  # (n_topics, n_columns)
+    quadratic: FloatArray  # (n_topics, n_columns, n_columns) of x xᵀ, symmetric; or (.., n_columns)
+    constants: FloatArray  # (n_topics,)
+
+
+class MeanRows(Protocol):
+    """Means over the items of some nodes."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, nodes: slice, /) -> MeanRows: ...
+
+    @property
+    def means(self) -> FloatArray: ...
+
+    @property
+    def mean_products(self) -> FloatArray: ...
+
+
+class NodeScorer(NamedTuple):
+    """The mean of E[log p(x|φ_k)] over a node's items."""
+
+    linear: FloatArray  # (n_columns, n_topics)
+    products: FloatArray  # (n_products, n_topics)
+    constants: FloatArray  # (n_topics,)
+
+    def log_densities(self, values: MeanRows) -> FloatArray:
+        """(n_nodes, n_topics)."""
+        logs: FloatArray = values.means @ self.linear
+        logs += values.mean_products @ self.products
+        logs += self.constants
+        return logs
+
+
+def node_scorer(parameters: NaturalParameters) -> NodeScorer:
+    linear, quadratic, constants = parameters
+    return NodeScorer(linear.T.copy(), _packed(quadratic).T.copy(), constants)
+
+
+def _packed(quadratic: FloatArray) -> FloatArray:
+    """Coefficients of x_d x_e for d ≤ e; those off the diagonal count twice."""
+    if quadratic.ndim == 2:
+        return quadratic
+    rows, columns = _upper_triangle(quadratic.shape[1])
+    return quadratic[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
+
+
+def unpacked(products: FloatArray, n_columns: int) -> FloatArray:
+    """Symmetric matrices from sums of x_d x_e for d ≤ e, (.., n_columns, n_columns)."""
+    rows, columns = _upper_triangle(n_columns)
+    matrices = np.empty((len(products), n_columns, n_columns))
+    matrices[:, rows, columns] = matrices[:, columns, rows] = products
+    return matrices
+
+
+@lru_cache(maxsize=4)  # growth fits many small mixtures with the same number of columns
+def _upper_triangle(n_columns: int) -> tuple[IntArray, IntArray]:
+    return np.triu_indices(n_columns)

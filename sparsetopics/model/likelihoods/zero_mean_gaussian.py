@@ -10,17 +10,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.model.array_formats import COMPONENTS, MATRICES, MATRIX, ArrayFormat, StoredAs
-from sparsetopics.model.likelihoods import priors, wishart
+from sparsetopics.model.likelihoods import wishart
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.natural_parameters import NaturalParameters
-from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
-from sparsetopics.model.likelihoods.scorers import TriangularScorer, triangular_scorer
-from sparsetopics.model.likelihoods.vector_seeds import distant_items, moments_of_each
-from sparsetopics.model.likelihoods.vectors import elbo_items, merge_gains
-from sparsetopics.options.training import TrainingOptions
+from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals, cholesky_factors
+from sparsetopics.model.likelihoods.scorers import NaturalParameters, TriangularScorer
 
 
 class WishartPosterior(NamedTuple):
@@ -31,11 +27,8 @@ class WishartPosterior(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ZeroMeanGaussian:
-    """The prior W(ν, B⁻¹); raises ``OptionError`` unless ν > D + 1 and B is positive definite."""
-
-    degrees_of_freedom: float  # ν
-    scale_matrix: FloatArray  # (n_columns, n_columns)  B
+class ZeroMeanGaussian(wishart.WishartLikelihood):
+    """The prior W(ν, B⁻¹), as in ``WishartLikelihood``."""
 
     stored = StoredAs(
         WishartPosterior,
@@ -47,9 +40,6 @@ class ZeroMeanGaussian:
         ("prior_degrees_of_freedom",),
     )
 
-    def __post_init__(self) -> None:
-        priors.check_wishart(self.degrees_of_freedom, self.scale_matrix)
-
     @classmethod
     def from_data(
         cls,
@@ -58,30 +48,12 @@ class ZeroMeanGaussian:
         degrees_of_freedom: float | None = None,
         diagonal: bool = True,
     ) -> Self:
-        """Expected covariance: ``scale`` times the sample's second moments; ν = D + 2 by default.
+        """Expected covariance: ``scale`` times the sample's second moments. ν is D + 2 by default.
 
-        By default columns are uncorrelated in the prior.
+        With ``diagonal``, columns are uncorrelated in the prior.
         """
-        n_columns = values.shape[1]
-        dof = n_columns + 2.0 if degrees_of_freedom is None else degrees_of_freedom
-        spread = priors.spread_of(values, np.zeros(n_columns), diagonal)
-        return cls(dof, (dof - n_columns - 1.0) * scale * spread)
-
-    @classmethod
-    def for_training(
-        cls, sample: Vectors, source: ItemSource[Batch], options: TrainingOptions
-    ) -> Self:
-        """That of ``from_data``; ShapeError for vectors that it cannot be made from."""
-        priors.check_sample(sample, source.n_docs)
-        return cls.from_data(sample)
-
-    @property
-    def n_columns(self) -> int:
-        return len(self.scale_matrix)
-
-    @property
-    def word_concentration(self) -> None:
-        return None
+        origin = np.zeros(values.shape[1])
+        return cls(*wishart.scale_from_data(values, origin, scale, degrees_of_freedom, diagonal))
 
     def zeros(self, n_topics: int) -> Moments:
         return Moments.zeros_full(n_topics, np.zeros(self.n_columns), with_sums=False)
@@ -93,12 +65,9 @@ class ZeroMeanGaussian:
 
     def components_of(self, posterior: Posterior) -> Moments:
         dof, scale_matrices = posterior
-        return Moments(
-            dof - self.degrees_of_freedom,
-            np.zeros((len(dof), 0)),
-            scale_matrices - self.scale_matrix,
-            np.zeros(self.n_columns),
-        )
+        no_sums, origin = np.zeros((len(dof), 0)), np.zeros(self.n_columns)
+        squares = scale_matrices - self.scale_matrix
+        return Moments(dof - self.degrees_of_freedom, no_sums, squares, origin)
 
     def log_evidence(self, moments: Moments) -> FloatArray:
         """−ND/2 log 2π + log Z(ν_k, B_k) − log Z(ν, B), (n_topics,)."""
@@ -110,55 +79,20 @@ class ZeroMeanGaussian:
         return evidence
 
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
-        dof, scale_matrices = self.posterior(posterior_moments)
-        constants = self._constants(dof, wishart.cholesky(scale_matrices))
-        solved = np.linalg.solve(scale_matrices, moments.squares)
-        expected: FloatArray = moments.counts * constants - 0.5 * dof * np.trace(
-            solved, axis1=1, axis2=2
-        )
-        return expected
-
-    def elbo(self, components: Moments, posterior: Moments) -> float:
-        return elbo_items(self, components, posterior)
-
-    def expected_log_evidence(self, batch: Moments, posterior: Moments) -> float:
-        return float(self.expected_log_likelihood(batch, posterior).sum())
-
-    def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
-        return merge_gains(self, components, pairs)
-
-    def distant_seeds(self, values: Vectors, n_seeds: int, rng: np.random.Generator) -> IntArray:
-        return distant_items(values, self, n_seeds, rng)
-
-    def alone(self, values: Vectors, seeds: IntArray) -> Moments:
-        return moments_of_each(values[seeds], self)
-
-    def learned(self, components: Moments) -> Self:
-        """The prior as it is: it is not learned."""
-        return self
+        posterior = self.posterior(posterior_moments)
+        return self._expected(moments, moments.squares, *posterior, blur=0.0)
 
     def prepare(self, moments: Moments) -> TriangularScorer:
-        dof, scale_matrices = self.posterior(moments)
-        factors = wishart.cholesky(scale_matrices)
-        constants = self._constants(dof, factors)
-        factors /= np.sqrt(dof)[:, None, None]
-        means = np.zeros((len(dof), self.n_columns))
-        return triangular_scorer(means[0], means, factors, constants)
+        means = np.zeros((moments.n_topics, self.n_columns))
+        return self._scorer(means[0], means, *self.posterior(moments), blur=0.0)
 
     def natural_parameters(self, moments: Moments) -> NaturalParameters:
         dof, scale_matrices = self.posterior(moments)
-        constants = self._constants(dof, wishart.cholesky(scale_matrices))
+        constants = self._constants(dof, cholesky_factors(scale_matrices), blur=0.0)
         precisions = dof[:, None, None] * np.linalg.inv(scale_matrices)
         return NaturalParameters(np.zeros(precisions.shape[:2]), -0.5 * precisions, constants)
 
-    def _constants(self, dof: FloatArray, factors: FloatArray) -> FloatArray:
-        """½ E[log |Λ_k|] − D/2 log 2π, (n_topics,)."""
-        log_determinants = wishart.expected_log_determinants(dof, factors)
-        constants: FloatArray = 0.5 * (log_determinants - self.n_columns * LOG_TWO_PI)
-        return constants
-
     def point_estimates(self, posterior: Posterior) -> Normals:
-        """Mean zero and E[Λ_k⁻¹] = B_k / (ν_k − D − 1)."""
+        """Mean zero and E[Λ_k⁻¹]."""
         dof, scale_matrices = posterior
-        shrunk = dof - self.n_columns - 1.0
-        return Normals(np.zeros((len(dof), self.n_columns)), scale_matrices / shrunk[:, None, None])
+        return self._normals(np.zeros((len(dof), self.n_columns)), dof, scale_matrices)

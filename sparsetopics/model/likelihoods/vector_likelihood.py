@@ -1,0 +1,210 @@
+"""What all likelihoods of vectors share: everything that follows from a few formulas of each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Self
+
+import numpy as np
+
+from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.model.array_formats import StoredAs
+from sparsetopics.model.likelihoods.likelihood import Estimates, Posterior
+from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.scorers import NaturalParameters, Scorer
+from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.options.training import TrainingOptions
+
+PAIRS_AT_ONCE = 256  # pairs of components whose merge is evaluated at once: each needs a matrix
+ITEMS_AT_ONCE = 64  # items that become a component each at once
+NARROWEST, WIDEST = 1e-30, 1e38  # widths of columns: scaled by them, items stay within float32
+
+
+class VectorLikelihood(ABC):
+    """A conjugate prior of components whose statistics are ``Moments``.
+
+    A subclass is a frozen dataclass of the prior's parameters, and implements the abstract methods.
+    ``ItemLikelihood`` documents the methods that this class implements.
+    """
+
+    __slots__ = ()
+    stored: ClassVar[StoredAs]
+
+    @classmethod
+    @abstractmethod
+    def from_data(cls, values: Vectors) -> Self:
+        """A weak prior from a sample of items (n_items, n_columns)."""
+
+    @property
+    @abstractmethod
+    def n_columns(self) -> int:
+        """Numbers of a vector."""
+
+    @abstractmethod
+    def zeros(self, n_topics: int) -> Moments:
+        """Components of no items."""
+
+    @abstractmethod
+    def log_evidence(self, moments: Moments) -> FloatArray:
+        """log M(s_k) in nats, (n_topics,)."""
+
+    @abstractmethod
+    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
+        """Σ_n r_nk E[log p(x_n|φ_k)] in nats, (n_topics,), under the posterior of other moments."""
+
+    @abstractmethod
+    def prepare(self, moments: Moments) -> Scorer[Vectors]:
+        """E[log p(x|φ_k)] under the posterior of ``moments``."""
+
+    def natural_parameters(self, moments: Moments) -> NaturalParameters:
+        """The same expectation as a linear function of x and its products.
+
+        Only growth on a kd-tree needs it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} cannot score nodes of a kd-tree")
+
+    @abstractmethod
+    def posterior(self, moments: Moments) -> Posterior: ...
+
+    @abstractmethod
+    def components_of(self, posterior: Posterior) -> Moments: ...
+
+    @abstractmethod
+    def point_estimates(self, posterior: Posterior) -> Estimates[Vectors]: ...
+
+    @classmethod
+    def for_training(
+        cls, sample: Vectors, source: ItemSource[Batch], options: TrainingOptions
+    ) -> Self:
+        """``from_data``; raises ShapeError for vectors that determine no covariances."""
+        check_sample(sample, source.n_docs)
+        return cls.from_data(sample)
+
+    @property
+    def word_concentration(self) -> None:
+        return None
+
+    def learned(self, components: Moments) -> Self:
+        """The prior itself: its parameters are not learned."""
+        return self
+
+    def elbo(self, components: Moments, posterior: Moments) -> float:
+        """Σ_k [E log p(x, φ_k) − E log q(φ_k)] of ``components``, in nats.
+
+        q(φ) follows from ``posterior``. Where that is the same object, the sum is Σ_k log M(s_k).
+        """
+        bound = self.log_evidence(posterior).sum()
+        if components is not posterior:
+            difference = components.minus(posterior)
+            bound += self.expected_log_likelihood(difference, posterior).sum()
+        return float(bound)
+
+    def expected_log_evidence(self, batch: Moments, posterior: Moments) -> float:
+        return float(self.expected_log_likelihood(batch, posterior).sum())
+
+    def merge_gains(self, components: Moments, pairs: IntArray) -> FloatArray:
+        """log M(s_a + s_b) − log M(s_a) − log M(s_b), (n_pairs,); MEMO13, eq. 12."""
+        alone = self.log_evidence(components)
+        gains = np.empty(len(pairs))
+        for low in range(0, len(pairs), PAIRS_AT_ONCE):
+            first, second = pairs[low : low + PAIRS_AT_ONCE].T
+            joint = components.take(first).plus(components.take(second))
+            together = self.log_evidence(joint)
+            gains[low : low + PAIRS_AT_ONCE] = together - alone[first] - alone[second]
+        return gains
+
+    def moments_of_each(self, values: Vectors) -> Moments:
+        """One component for each of ``values`` (n_items, n_columns)."""
+        n_items = len(values)
+        starts, topics = np.arange(n_items + 1), np.arange(n_items, dtype=np.uint32)
+        alone = Responsibilities(starts, topics, np.ones(n_items, np.float32))
+        return self.zeros(n_items).sum_items(values, alone, SerialExecutor())
+
+    def alone(self, values: Vectors, seeds: IntArray) -> Moments:
+        return self.moments_of_each(values[seeds])
+
+    def distant_seeds(self, values: Vectors, n_seeds: int, rng: np.random.Generator) -> IntArray:
+        """Positions of items far from each other; fewer if fewer items differ.
+
+        The distance of an item from a seed is the item's log density under a component of the item
+        alone minus that under a component of the seed alone. This is a Bregman divergence; seeds
+        are drawn as in k-means++ (Banerjee et al. 2005; Arthur & Vassilvitskii 2007).
+        """
+        chosen = [int(rng.integers(len(values)))]
+        if n_seeds == 1:
+            return np.array(chosen)
+        own = self._own_log_densities(values)
+        nearest = np.full(len(values), np.inf)
+        while True:
+            seed = self.moments_of_each(values[chosen[-1:]])
+            log_densities = self.prepare(seed).log_densities(values)[:, 0]
+            # Rounding must not give a negative distance, nor the seed itself a positive one.
+            nearest = np.minimum(nearest, np.maximum(own - log_densities, 0.0))
+            nearest[chosen[-1]] = 0.0
+            total = nearest.sum()
+            if len(chosen) == n_seeds or total == 0.0:
+                return np.array(chosen)
+            chosen.append(int(rng.choice(len(values), p=nearest / total)))
+
+    def _own_log_densities(self, values: Vectors) -> FloatArray:
+        """The log density of each item under a component made of it alone, (n_items,)."""
+        found = np.empty(len(values))
+        for low in range(0, len(values), ITEMS_AT_ONCE):
+            some = values[low : low + ITEMS_AT_ONCE]
+            scorer = self.prepare(self.moments_of_each(some))
+            found[low : low + len(some)] = np.diag(scorer.log_densities(some))
+        return found
+
+
+def origin_of(mean: FloatArray) -> FloatArray:
+    """The prior's mean rounded to float32, from which items are measured everywhere."""
+    return mean.astype(np.float32).astype(np.float64)
+
+
+def check_mean(mean: FloatArray, mean_precision: float, n_columns: int) -> None:
+    """Raise OptionError for a prior of means that has another shape or no variance."""
+    if mean.shape != (n_columns,):
+        raise OptionError("prior mean", found=f"shape {mean.shape}", wanted=f"({n_columns},)")
+    if not mean_precision > 0.0:
+        raise OptionError("mean precision", found=f"{mean_precision:g}", wanted="a positive number")
+
+
+def scatter_of(values: Vectors, centre: FloatArray, diagonal: bool) -> FloatArray:
+    """(1/n) Σ (x − c)(x − c)ᵀ of a sample, or only its diagonal, as a matrix.
+
+    Raises ``OptionError`` if a column is constant.
+    """
+    deviations = values.astype(np.float64) - centre
+    variances = np.mean(deviations**2, axis=0)
+    constant = np.flatnonzero(values.max(axis=0, initial=-np.inf) <= values.min(axis=0))
+    if len(constant):
+        raise OptionError(
+            f"column {constant[0]}", found="the same value in all items",
+            wanted="values that differ", hint="Leave constant columns out.",
+        )  # fmt: skip
+    return np.diag(variances) if diagonal else deviations.T @ deviations / len(values)
+
+
+def check_sample(sample: Vectors, n_items: int) -> None:
+    """Raise ShapeError unless covariances can be estimated from ``n_items`` vectors like these."""
+    n_columns = sample.shape[1]
+    if n_items < n_columns:
+        raise ShapeError(
+            "items", found=f"{n_items:,} of them in {n_columns:,} columns",
+            wanted="at least as many items as columns",
+        )  # fmt: skip
+    constant = np.flatnonzero(sample.min(axis=0) == sample.max(axis=0))
+    if len(constant):
+        raise ShapeError(
+            f"column {constant[0]}", found=f"{sample[0, constant[0]]:g} in every item",
+            wanted="numbers that differ", hint="Leave out constant columns.",
+        )  # fmt: skip
+    widths = sample.max(axis=0).astype(np.float64) - sample.min(axis=0)
+    odd = np.flatnonzero((widths < NARROWEST) | (widths > WIDEST))
+    if len(odd):
+        raise ShapeError(
+            f"column {odd[0]}", found=f"numbers that differ by at most {widths[odd[0]]:g}",
+            wanted=f"differences of {NARROWEST:g} to {WIDEST:g}", hint="Scale the column.",
+        )  # fmt: skip
