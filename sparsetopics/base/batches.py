@@ -133,16 +133,13 @@ class Batch(Protocol):
     @property
     def indptr(self) -> IntArray:
         """Where the pairs of each document begin, (n_docs + 1,)."""
-        ...
 
     @property
     def weights(self) -> FloatArray:
         """Tokens of each pair, (n_pairs,)."""
-        ...
 
     def take(self, documents: IntArray, /) -> Self:
         """The chosen documents, in the given order."""
-        ...
 
 
 class StoredBatch(Batch, Protocol):
@@ -153,11 +150,9 @@ class StoredBatch(Batch, Protocol):
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """The documents of at least one batch, one batch after the other."""
-        ...
 
     def check(self, n_columns: int, /) -> None:
         """ValueError unless a file's arrays are what ingest writes, with ``n_columns`` columns."""
-        ...
 
 
 class ItemBatch(Batch, Protocol[V_co]):
@@ -166,7 +161,6 @@ class ItemBatch(Batch, Protocol[V_co]):
     @property
     def values(self) -> V_co:
         """One row for each item: a vector, a document, or the means over a node's items."""
-        ...
 
 
 class Source(Protocol[B_co]):
@@ -184,11 +178,9 @@ class Source(Protocol[B_co]):
     @property
     def is_resident(self) -> bool:
         """Whether all batches are in memory anyway."""
-        ...
 
     def read(self, batch_id: int) -> B_co:
         """A batch, the same each time."""
-        ...
 
 
 class BatchSource(Source[DocumentBatch], Protocol):
@@ -255,7 +247,6 @@ class ItemSource(Source[B_co], Protocol[B_co]):
     @property
     def n_columns(self) -> int:
         """Numbers of a vector, or words of the vocabulary."""
-        ...
 
 
 VectorSource = ItemSource[VectorBatch]

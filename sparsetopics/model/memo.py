@@ -31,7 +31,6 @@ class StoredArrays(Protocol):
 
     def load(self, check: Check) -> Arrays:
         """The arrays; RunError if a file holds what ``check`` refuses."""
-        ...
 
     def discard(self) -> None: ...
 

@@ -40,16 +40,13 @@ class Components(Protocol[B_contra, P]):
     @property
     def n_columns(self) -> int:
         """Words of the vocabulary, or numbers of a vector."""
-        ...
 
     @property
     def sizes(self) -> FloatArray:
         """Tokens or items of each topic, (n_topics,)."""
-        ...
 
     def accumulator(self) -> Self:
         """A copy, made to have batches added and taken out in place."""
-        ...
 
     def zeros_like(self) -> Self: ...
 
@@ -59,29 +56,23 @@ class Components(Protocol[B_contra, P]):
 
     def with_rest(self, start: Self, share: float) -> Self:
         """These and ``share`` of a start, to fit a batch with; they may share memory with these."""
-        ...
 
     def add(self, batch: P, scale: float = 1.0) -> None: ...
 
     def take_out(self, batch: P) -> None:
         """What was put in; rounding leaves no size below zero."""
-        ...
 
     def sum_batch(self, batch: B_contra, found: Responsibilities, executor: Executor) -> P:
         """What a batch's responsibilities give to as many topics."""
-        ...
 
     def restored(self, arrays: Arrays) -> P:
         """What ``sum_batch`` gave, from its arrays by name."""
-        ...
 
     def check(self, nothing: Self) -> None:
         """ValueError for values that no data can give, or a kind that differs from ``nothing``."""
-        ...
 
     def check_batch(self, arrays: Arrays) -> None:
         """ValueError unless a file's arrays are valid for ``restored``."""
-        ...
 
 
 class Terms(Protocol):
@@ -103,7 +94,6 @@ class Terms(Protocol):
 
     def check(self) -> None:
         """ValueError for finite values that no data can give."""
-        ...
 
 
 class DocumentTerms(NamedTuple):

@@ -22,12 +22,10 @@ class MixtureAllocation(Protocol):
     @property
     def counts(self) -> FloatArray:
         """N_k that the weights follow from, (n_topics,)."""
-        ...
 
     @property
     def concentration(self) -> float:
         """γ."""
-        ...
 
     @property
     def n_topics(self) -> int: ...
@@ -35,20 +33,16 @@ class MixtureAllocation(Protocol):
     @property
     def expected_log_weights(self) -> FloatArray:
         """E[log w_k], (n_topics,)."""
-        ...
 
     @property
     def mean_weights(self) -> FloatArray:
         """E[w_k], (n_topics,)."""
-        ...
 
     def elbo(self, counts: FloatArray, entropies: FloatArray) -> float:
         """All of the ELBO but the data's part, in nats, for items with these N_k and H_k."""
-        ...
 
     def updated(self, counts: FloatArray) -> Self:
         """The global step: the weights at their optimum for N_k, of any number of components."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,32 +26,25 @@ class Likelihood(Protocol[C, P_contra]):
     @property
     def word_concentration(self) -> float | None:
         """η, where data are words."""
-        ...
 
     @property
     def n_columns(self) -> int:
         """Numbers of a vector, or words of the vocabulary."""
-        ...
 
     def zeros(self, n_topics: int) -> C:
         """Components that have been given nothing."""
-        ...
 
     def log_evidence(self, components: C) -> FloatArray:
         """log M(s_k), (n_topics,): what was given to each, its parameters integrated out, nats."""
-        ...
 
     def elbo(self, components: C, posterior: C) -> float:
         """The data's part of the ELBO in nats, for ``components`` under another ``posterior``."""
-        ...
 
     def expected_log_evidence(self, batch: P_contra, posterior: C) -> float:
         """Σ_k E[log p(s_k | φ_k)] of a batch's share of the components, in nats."""
-        ...
 
     def learned(self, components: C) -> Self:
         """With the prior's own concentrations at their optimum, where there are such."""
-        ...
 
 
 class Estimates(Protocol[V_contra]):
@@ -59,7 +52,6 @@ class Estimates(Protocol[V_contra]):
 
     def scorer(self) -> Scorer[V_contra]:
         """log p(x | component)."""
-        ...
 
 
 class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
@@ -68,39 +60,30 @@ class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
     @property
     def stored(self) -> StoredAs:
         """The same for all of the class."""
-        ...
 
     @classmethod
     def for_training(
         cls, sample: V_contra, source: ItemSource[Batch], options: TrainingOptions
     ) -> Self:
         """The prior that training begins with; ``sample`` has items of the source."""
-        ...
 
     def prepare(self, components: C) -> Scorer[V_contra]:
         """E[log p(x|φ_k)] of items under the posterior of ``components``."""
-        ...
 
     def merge_gains(self, components: C, pairs: IntArray) -> FloatArray:
         """log M(s_a + s_b) − log M(s_a) − log M(s_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
-        ...
 
     def distant_seeds(self, values: V_contra, n_seeds: int, rng: np.random.Generator) -> IntArray:
         """Positions of items far from each other, each once, ``n_seeds`` at most."""
-        ...
 
     def alone(self, values: V_contra, seeds: IntArray) -> C:
         """Components to start with, each made from one of the items."""
-        ...
 
     def posterior(self, components: C) -> Posterior:
         """What a run folder stores."""
-        ...
 
     def components_of(self, posterior: Posterior) -> C:
         """The inverse of ``posterior``."""
-        ...
 
     def point_estimates(self, posterior: Posterior) -> Estimates[V_contra]:
         """Posterior means."""
-        ...
