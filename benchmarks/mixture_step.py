@@ -21,7 +21,7 @@ import numpy as np
 
 from sparsetopics.base.batches import Vectors
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.model.allocations.mixtures import DPMixture
+from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.item_assignment import assign
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
 from sparsetopics.model.likelihoods.gaussian import Gaussian

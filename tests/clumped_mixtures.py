@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.model.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.model.allocations.mixture_weights import DPMixture, FiniteMixture
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.options.registry import VECTOR_LIKELIHOODS, things_of

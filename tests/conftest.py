@@ -28,7 +28,7 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution import dask_cluster
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.training import Hooks, train
-from sparsetopics.model.allocations.mixtures import FiniteMixture
+from sparsetopics.model.allocations.mixture_weights import FiniteMixture
 from sparsetopics.model.likelihoods.multinomial import DirichletPosterior, Multinomial
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.model.topic_posterior import Sticks, TopicModel

@@ -14,7 +14,7 @@ from gaussian_worlds import (
     sum_items,
 )
 from sparsetopics.base.errors import OptionError
-from sparsetopics.model.allocations.mixtures import DPMixture
+from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian
 from sparsetopics.model.likelihoods.gaussian import Gaussian
 

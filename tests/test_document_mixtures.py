@@ -20,7 +20,7 @@ from sparsetopics.evaluation.scores.clustering import score_clustering
 from sparsetopics.evaluation.scoring.mixture_scores import score_mixture
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.training import Hooks, train
-from sparsetopics.model.allocations.mixtures import DPMixture
+from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.likelihoods.multinomial import Multinomial
 from sparsetopics.model.mixture_posterior import MixtureModel

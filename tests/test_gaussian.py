@@ -7,7 +7,7 @@ from scipy.stats import gamma, norm
 import reference_gaussian
 from gaussian_worlds import draw_prior, likelihood_of, oracle_world, sum_items
 from sparsetopics.base.errors import OptionError
-from sparsetopics.model.allocations.mixtures import DPMixture
+from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.likelihoods.gaussian import Gaussian
 from sparsetopics.model.responsibilities import Responsibilities
 

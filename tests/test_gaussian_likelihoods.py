@@ -21,7 +21,7 @@ from gaussian_worlds import (
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.model import item_assignment as items_module
-from sparsetopics.model.allocations.mixtures import DPMixture, FiniteMixture
+from sparsetopics.model.allocations.mixture_weights import DPMixture, FiniteMixture
 from sparsetopics.model.item_assignment import assign
 from sparsetopics.model.likelihoods import scorers
 from sparsetopics.model.likelihoods.diagonal_gaussian import DiagonalGaussian

@@ -16,9 +16,8 @@ from sparsetopics.inference.learners.full import FullLearner
 from sparsetopics.inference.learners.gradient import Ascent, GradientLearner, moved
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.local_step import Globals
-from sparsetopics.model.allocations.item_terms import sum_item_terms
-from sparsetopics.model.allocations.items import ItemAllocation
-from sparsetopics.model.allocations.modes import DPModes
+from sparsetopics.model.allocations.mixture import ItemAllocation, sum_item_terms
+from sparsetopics.model.allocations.mixture_weights import DPModes
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.model.statistics import Statistics, Summary
 from sparsetopics.options.training import GradientOptions, LocalOptions

@@ -27,7 +27,7 @@ from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.learners.accelerated import GrownState, tied
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.training import Hooks, train
-from sparsetopics.model.allocations.item_terms import sum_item_terms
+from sparsetopics.model.allocations.mixture import sum_item_terms
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.kd_tree import KdTree
 from sparsetopics.model.likelihoods.scorers import node_scorer

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 import reference_gaussian
-from sparsetopics.model.allocations.items import ItemAllocation
-from sparsetopics.model.allocations.mixtures import DPMixture, FiniteMixture
-from sparsetopics.model.allocations.modes import DPModes
+from sparsetopics.model.allocations.mixture import ItemAllocation
+from sparsetopics.model.allocations.mixture_weights import DPMixture, DPModes, FiniteMixture
 
 SEEDS = st.integers(0, 2**32 - 1)
 KINDS = (DPMixture, FiniteMixture)

@@ -18,9 +18,8 @@ from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.execution.executors import SerialExecutor, open_executor
 from sparsetopics.inference.training import Hooks, train
-from sparsetopics.model.allocations.item_terms import sum_item_terms
-from sparsetopics.model.allocations.items import ItemAllocation
-from sparsetopics.model.allocations.mixtures import DPMixture
+from sparsetopics.model.allocations.mixture import ItemAllocation, sum_item_terms
+from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 LIKELIHOODS = ("zero-mean-gaussian", "gaussian", "diagonal-gaussian")

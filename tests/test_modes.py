@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import beta
 
-from sparsetopics.model.allocations.modes import NEVER, DPModes, log_weights_of, sticks_of
+from sparsetopics.model.allocations.mixture_weights import NEVER, DPModes, log_weights_of, sticks_of
 
 SOME = st.lists(st.integers(0, 50), min_size=1, max_size=6).filter(any)
 COUNTS = SOME.map(lambda counts: np.array(counts, float))

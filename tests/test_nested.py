@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import betaln, logsumexp, psi
 
-from sparsetopics.model.allocations.item_terms import ItemTerms
-from sparsetopics.model.allocations.mixtures import DPMixture
+from sparsetopics.model.allocations.mixture import ItemTerms
+from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.allocations.nested import NestedAllocation
 
 GAMMA = [0.3, 1.0, 10.0]

@@ -12,7 +12,7 @@ from sparsetopics.base.errors import OptionError, RunError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
 from sparsetopics.evaluation.scores.clustering import score_clustering
-from sparsetopics.model.allocations.modes import DPModes
+from sparsetopics.model.allocations.mixture_weights import DPModes
 from sparsetopics.options.training import GradientOptions, LocalOptions, TopicPrior, TrainingOptions
 from sparsetopics.runs.mixture_runs import load_mixture_run
 

@@ -14,7 +14,7 @@ from sparsetopics.base.batches import FloatArray, ItemBatch
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
 from sparsetopics.kernels import summaries as summary_kernels
-from sparsetopics.model.allocations.item_terms import sum_item_terms
+from sparsetopics.model.allocations.mixture import sum_item_terms
 from sparsetopics.model.item_assignment import assign_batch
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.responsibilities import Responsibilities

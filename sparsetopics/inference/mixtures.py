@@ -12,9 +12,13 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.inference.item_starts import components_of, sample_items
 from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.local_step import Globals
-from sparsetopics.model.allocations.items import ItemAllocation
-from sparsetopics.model.allocations.mixtures import DPMixture, FiniteMixture, MixtureAllocation
-from sparsetopics.model.allocations.modes import DPModes
+from sparsetopics.model.allocations.mixture import ItemAllocation
+from sparsetopics.model.allocations.mixture_weights import (
+    DPMixture,
+    DPModes,
+    FiniteMixture,
+    MixtureWeights,
+)
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.mixture_posterior import MixtureModel
@@ -63,7 +67,7 @@ def begin_mixture(
 
 def sharing_of(
     model: ModelName, *, at_modes: bool
-) -> Callable[[FloatArray, float], MixtureAllocation]:
+) -> Callable[[FloatArray, float], MixtureWeights]:
     """How the components of a kind of mixture share items."""
     if model == "mixture":
         return FiniteMixture

@@ -23,8 +23,8 @@ from sparsetopics.inference.mixtures import sharing_of
 from sparsetopics.inference.moves.birth import MOST_BORN
 from sparsetopics.inference.moves.mover import MoverRecord
 from sparsetopics.model.allocations.hdp import HDPAllocation
-from sparsetopics.model.allocations.items import ItemAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.allocations.mixture import ItemAllocation
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import Statistics

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, Vectors
-from sparsetopics.model.allocations.mixtures import MixtureAllocation
+from sparsetopics.model.allocations.mixture_weights import MixtureWeights
 from sparsetopics.model.item_assignment import BLOCK_ITEMS
 from sparsetopics.model.likelihoods.likelihood import Estimates, ItemLikelihood
 from sparsetopics.model.likelihoods.multinomial import Categoricals
@@ -25,7 +25,7 @@ class MixtureModel:
     name: ModelName
     likelihood_name: LikelihoodName
     likelihood: ItemLikelihood[Any, Any, Any]  # the prior
-    mixture: MixtureAllocation
+    mixture: MixtureWeights
     posterior: Any  # of the likelihood, e.g. WishartPosterior
 
     @property

@@ -90,6 +90,16 @@ class Terms(Protocol):
     @property
     def n_topics(self) -> int: ...
 
+    @property
+    def by_topic(self) -> FloatArray:
+        """The sums that belong to a topic, (n_sums, n_topics)."""
+
+    def with_topics(self, by_topic: FloatArray) -> Self:
+        """The same data with other sums by topic, (n_sums, n_topics)."""
+
+    def renumbered(self, new_topics: IntArray, n_topics: int) -> Self:
+        """Topic k becomes ``new_topics[k]``, all different; -1 leaves it out."""
+
     def __iter__(self) -> Iterator[float | FloatArray]: ...
 
     def check(self) -> None:
@@ -150,11 +160,8 @@ class DocumentTerms(NamedTuple):
         return self._replace(**dict(zip(TERMS_BY_TOPIC, by_topic, strict=True)))
 
     def renumbered(self, new_topics: IntArray, n_topics: int) -> DocumentTerms:
-        """Topic k becomes ``new_topics[k]``, -1 leaves it out; numbers must not meet."""
-        by_topic = np.zeros((len(TERMS_BY_TOPIC), n_topics))
-        kept = new_topics >= 0
-        by_topic[:, new_topics[kept]] = self.by_topic[:, kept]
-        return self.with_topics(by_topic)
+        """Topic k becomes ``new_topics[k]``, all different; -1 leaves it out."""
+        return self.with_topics(renumbered_columns(self.by_topic, new_topics, n_topics))
 
 
 TERMS_BY_TOPIC = (
@@ -250,6 +257,14 @@ class Statistics(NamedTuple, Generic[C, T]):
             terms = subtracted(terms, old.terms)
         self.components.add(new.components)
         return Statistics(self.components, terms)
+
+
+def renumbered_columns(by_topic: FloatArray, new_topics: IntArray, n_topics: int) -> FloatArray:
+    """Column k of ``by_topic`` (n_sums, n_old) becomes ``new_topics[k]``; -1 leaves it out."""
+    moved = np.zeros((len(by_topic), n_topics))
+    kept = new_topics >= 0
+    moved[:, new_topics[kept]] = by_topic[:, kept]
+    return moved
 
 
 def check_terms(terms: T | None, nothing: T) -> None:

@@ -35,11 +35,9 @@ from sparsetopics.inference.moves.mover import MoverRecord
 from sparsetopics.inference.moves.rival import Course, Rival
 from sparsetopics.inference.training import LapInfo, Progress
 from sparsetopics.model.allocations.hdp import HDPAllocation
-from sparsetopics.model.allocations.item_terms import ItemTerms
-from sparsetopics.model.allocations.items import ItemAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
-from sparsetopics.model.allocations.mixtures import DPMixture, FiniteMixture
-from sparsetopics.model.allocations.modes import DPModes
+from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
+from sparsetopics.model.allocations.mixture_weights import DPMixture, DPModes, FiniteMixture
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.assignments import Patch, TopicChange
 from sparsetopics.model.document_counts import DocumentCounts

@@ -14,7 +14,7 @@ from sparsetopics.base.errors import OptionError, RunError, ShapeError
 from sparsetopics.base.sealed_files import PositiveSize, decoded
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.inference.mixtures import sharing_of
-from sparsetopics.model.allocations.modes import DPModes
+from sparsetopics.model.allocations.mixture_weights import DPModes
 from sparsetopics.model.array_formats import COMPONENTS, N_WORDS, ArrayFormat, StoredAs
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, LIKELIHOODS, Registered, things_of

@@ -16,8 +16,8 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.growth.outer_source import OuterSource
 from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.learners.accelerated import GrownState, tied
-from sparsetopics.model.allocations.item_terms import ItemTerms, sum_item_terms
-from sparsetopics.model.allocations.mixtures import DPMixture
+from sparsetopics.model.allocations.mixture import ItemTerms, sum_item_terms
+from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.item_assignment import Assigned, assign_batch
 from sparsetopics.model.likelihoods.moments import Moments

@@ -29,8 +29,8 @@ from sparsetopics.base.batches import FloatArray, IntArray, Source
 from sparsetopics.base.soundness import check_like, require
 from sparsetopics.inference.learners.learner import Setting, StepInfo, Visit, cut_rounds
 from sparsetopics.inference.local_step import Globals
-from sparsetopics.model.allocations.item_terms import ItemTerms
-from sparsetopics.model.allocations.modes import log_weights_of, sticks_of
+from sparsetopics.model.allocations.mixture import ItemTerms
+from sparsetopics.model.allocations.mixture_weights import log_weights_of, sticks_of
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.statistics import Statistics, Summary, added

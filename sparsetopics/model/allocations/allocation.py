@@ -7,7 +7,7 @@ from typing import Protocol, Self, runtime_checkable
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
-from sparsetopics.model.allocations.item_terms import ItemTerms
+from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.allocations.pair_gains import PairGains
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import B, DocumentLengths, DocumentTerms, T

@@ -20,9 +20,13 @@ from scipy.special import betaln, psi
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.soundness import require
-from sparsetopics.model.allocations.item_terms import ItemTerms
-from sparsetopics.model.allocations.items import ItemAllocation
-from sparsetopics.model.allocations.mixtures import DPMixture, check_counts, expected_logs, later
+from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
+from sparsetopics.model.allocations.mixture_weights import (
+    DPMixture,
+    check_counts,
+    expected_logs,
+    later,
+)
 from sparsetopics.model.statistics import DocumentLengths
 
 

@@ -1,26 +1,71 @@
-"""Mixtures as the engine uses them: every item has one component."""
+"""Mixtures as the training loop uses them: every item has one component."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import Batch, FloatArray, IntArray
+from sparsetopics.base.soundness import require
 from sparsetopics.execution.executors import Executor
-from sparsetopics.model.allocations.item_terms import ItemTerms, sum_item_terms
-from sparsetopics.model.allocations.mixtures import MixtureAllocation, check_counts
+from sparsetopics.kernels import items as item_kernels
+from sparsetopics.model.allocations.mixture_weights import MixtureWeights, check_counts
 from sparsetopics.model.allocations.pair_gains import PairGains, item_pair_gains
 from sparsetopics.model.assignments import Assignments
-from sparsetopics.model.statistics import B, DocumentLengths
+from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.statistics import B, DocumentLengths, renumbered_columns
+
+
+class ItemTerms(NamedTuple):
+    """Sums over items that the weights of a mixture and the ELBO need."""
+
+    n_docs: float  # items
+    n_tokens: float  # items too: each counts as one token
+    counts: FloatArray  # (n_topics,)  N_k
+    assignment_entropy: FloatArray  # (n_topics,)  −Σ_n r log r
+
+    @classmethod
+    def zeros(cls, n_topics: int) -> ItemTerms:
+        return cls(0.0, 0.0, np.zeros(n_topics), np.zeros(n_topics))
+
+    def check(self) -> None:
+        require(self.counts.min(initial=0.0) >= 0.0, "items of components below zero")
+        require(self.n_docs > 0.0, "no items")
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.counts)
+
+    @property
+    def by_topic(self) -> FloatArray:
+        """The sums that belong to a component, (2, n_topics)."""
+        return np.stack([self.counts, self.assignment_entropy])
+
+    def with_topics(self, by_topic: FloatArray) -> ItemTerms:
+        """The same items with other sums by component, (2, n_topics)."""
+        return self._replace(counts=by_topic[0], assignment_entropy=by_topic[1])
+
+    def renumbered(self, new_topics: IntArray, n_topics: int) -> ItemTerms:
+        """Component k becomes ``new_topics[k]``, all different; -1 leaves it out."""
+        return self.with_topics(renumbered_columns(self.by_topic, new_topics, n_topics))
+
+
+def sum_item_terms(batch: Batch, found: Responsibilities, n_topics: int) -> ItemTerms:
+    """Sums over the items of a batch."""
+    weights, (counts, entropies) = batch.weights, np.zeros((2, n_topics))
+    item_kernels.add_terms(weights, *found, counts, entropies)
+    n_items = float(weights.sum())
+    return ItemTerms(n_items, n_items, counts, entropies)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemAllocation:
-    """The weights of a finite or a Dirichlet process mixture."""
+    """The rule of a finite or a Dirichlet process mixture."""
 
-    mixture: MixtureAllocation
+    mixture: MixtureWeights
 
     @property
     def n_topics(self) -> int:
@@ -46,7 +91,7 @@ class ItemAllocation:
 
     @property
     def reference(self) -> FloatArray:
-        """Terms of items depend on no weights."""
+        """Zeros (n_topics,): the terms of items depend on no weights."""
         return np.zeros(self.n_topics)
 
     def check(self) -> None:
@@ -67,7 +112,7 @@ class ItemAllocation:
         return self._of(terms.counts)
 
     def learned(self, terms: ItemTerms, lengths: DocumentLengths) -> ItemAllocation:
-        """As it is: γ is not learned."""
+        """This rule itself: γ is not learned."""
         return self
 
     def pair_gains(
@@ -76,13 +121,13 @@ class ItemAllocation:
         return item_pair_gains(batches, terms.counts)
 
     def merged(self, kept: int, absorbed: int) -> ItemAllocation:
-        """Component ``kept`` takes the items of ``absorbed``, which goes."""
+        """Component ``kept`` takes the items of ``absorbed``, which is removed."""
         counts = self.mixture.counts.copy()
         counts[kept] += counts[absorbed]
         return self._of(np.delete(counts, absorbed))
 
     def restricted(self, kept: IntArray) -> ItemAllocation:
-        """The items of the others are shared out among those that are ``kept``."""
+        """Only the components that are ``kept``, which share out the items of the others."""
         counts = self.mixture.counts
         left = counts[kept]
         total = left.sum()
@@ -91,7 +136,7 @@ class ItemAllocation:
         return self._of(left * (counts.sum() / total))
 
     def branched(self, parents: IntArray) -> ItemAllocation:
-        """Children share the items of their parent."""
+        """Children share the items of their parent equally."""
         return self._of(self.mixture.counts[parents] / np.bincount(parents)[parents])
 
     def reordered(self, order: IntArray) -> ItemAllocation:
