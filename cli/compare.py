@@ -89,7 +89,7 @@ def command(
     """
     from sparsetopics.cli.score_table import score_lines
     from sparsetopics.cli.train_progress import show_progress
-    from sparsetopics.evaluation.comparison.comparison import (
+    from sparsetopics.evaluation.comparison.compare import (
         ComparisonHooks,
         ComparisonPlan,
         compare_models,

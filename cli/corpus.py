@@ -9,7 +9,7 @@ import click
 
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.exports.targets import CORPUS_TARGETS
+from sparsetopics.exports import CORPUS_TARGETS
 
 _CORPUS = click.argument("corpus", type=NAMED_PATH)
 _SIZES_OF_PARTS = ("n_documents", "n_tokens", "n_items", "n_columns")

@@ -108,7 +108,7 @@ def command(
         sparsetopics evaluate run-50 run-100 mallet.txt heldout --report scores.html
     """
     from sparsetopics.cli.score_table import score_lines
-    from sparsetopics.evaluation.comparison.scoring import ScoringPlan, score_models
+    from sparsetopics.evaluation.comparison.evaluate import ScoringPlan, score_models
 
     plan = ScoringPlan(
         runs, where.seen_from_there(heldout), where.place, alpha, unpickle, coherence_corpus,

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.exports.targets import RUN_TARGETS
+from sparsetopics.exports import RUN_TARGETS
 
 
 @click.command()

@@ -30,7 +30,7 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
     """
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.quickstart import TRAINING, run_quickstart
-    from sparsetopics.evaluation.scores.topic_table import topic_table
+    from sparsetopics.evaluation.scores.top_words import topic_table
     from sparsetopics.runs.topic_runs import load_run
 
     with show_progress(TRAINING, quiet=as_json) as hooks:

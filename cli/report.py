@@ -45,7 +45,7 @@ def command(
         sparsetopics report run --corpus train --out run.html
         sparsetopics report run-50 run-100 --out both.html
     """
-    from sparsetopics.evaluation.report.run_report import write_run_report
+    from sparsetopics.evaluation.report.report import write_run_report
 
     write_run_report(out, runs, corpus, overwrite=overwrite, workers=workers)
     click.echo(json.dumps({"path": str(out)}) if as_json else f"Wrote {out}.")

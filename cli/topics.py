@@ -30,7 +30,7 @@ def command(run: Path, n_words: int, as_json: bool) -> None:
     Example:
         sparsetopics topics run --words 15
     """
-    from sparsetopics.evaluation.scores.topic_table import topic_table
+    from sparsetopics.evaluation.scores.top_words import topic_table
     from sparsetopics.runs.stored_models import load_any_run
 
     trained = load_any_run(run)

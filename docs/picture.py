@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from sparsetopics.evaluation.scores.topic_table import topic_table
+from sparsetopics.evaluation.scores.top_words import topic_table
 from sparsetopics.runs.topic_runs import load_run
 
 N_BARS = 12  # the heaviest topics

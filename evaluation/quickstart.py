@@ -1,4 +1,4 @@
-"""The whole way once, on a small collection that is there after installation."""
+"""A tour of the toolkit on a small collection that is installed with gensim."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.split import split_corpus
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.stop_words import english_stop_words
-from sparsetopics.evaluation.report.report import Setting, scored_report, write_page
-from sparsetopics.evaluation.scoring.candidates import run_candidate
-from sparsetopics.evaluation.scoring.scorecard import Scorecard, score_candidate
+from sparsetopics.evaluation.report.page import write_page
+from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
+from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
+from sparsetopics.evaluation.scoring.topic_scores import Scorecard, score_topics
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.topic_runs import load_run
@@ -28,11 +29,11 @@ from sparsetopics.runs.train import RunHooks, train_run
 
 HELD_OUT_SHARE = 0.1
 SEED = 0
-TRAINING = TrainingOptions(n_topics=20, laps=12, model="hdp")  # to be done in a minute
+TRAINING = TrainingOptions(n_topics=20, laps=12, model="hdp")  # takes less than a minute
 
 
 class Quickstart(NamedTuple):
-    """What the quickstart made."""
+    """What the quickstart wrote, and the scores."""
 
     run: Path
     report: Path
@@ -42,9 +43,10 @@ class Quickstart(NamedTuple):
 def run_quickstart(
     out: Path, *, overwrite: bool, say: Callable[[str], None], hooks: RunHooks
 ) -> Quickstart:
-    """Ingest, split, train, score and report into the folder ``out``, whole or not at all.
+    """Ingest, split, train, score and report; write all results to the folder ``out``, or none.
 
-    ``say`` is told each step. Raises OutputError if ``out`` exists.
+    ``say`` gets a sentence about each step. Raises OutputError if ``out`` exists and ``overwrite``
+    is not set.
     """
     with written(output_folder(out, QUICKSTART, overwrite=overwrite)) as folder:
         say("Ingesting 300 news stories of the Australian Broadcasting Corporation")
@@ -62,17 +64,20 @@ def run_quickstart(
         plan = RunPlan(train_corpus, run, TRAINING, seed=SEED, heldout=heldout, checkpoint_every=0)
         train_run(plan, hooks)
         say("Scoring the topics on the held-out stories and writing the report")
-        candidate = replace(run_candidate(load_run(run)), name=str(out / "run"))
+        topics = replace(topics_of_run(load_run(run)), name=str(out / "run"))
         documents = Corpus.open(heldout)
-        card = score_candidate(candidate, documents, Corpus.open(train_corpus))
-        setting = Setting(str(out / "heldout"), str(out / "train"), SEED)
-        page = scored_report([card], setting, documents)
+        card = score_topics(topics, documents, Corpus.open(train_corpus))
+        basis = ScoreBasis(str(out / "heldout"), str(out / "train"), SEED)
+        page = scored_report([card], basis, documents)
         write_page(output_file(folder / "report.html", overwrite=False), page)
     return Quickstart(out / "run", out / "report.html", card)
 
 
 def bundled_collection() -> Path:
-    """The Lee background collection, 300 short news stories, which gensim ships."""
+    """Return the path of the Lee background collection, 300 short news stories, within gensim.
+
+    Raises SourceError if gensim was installed without its test data.
+    """
     spec = find_spec("gensim")
     for folder in (spec.submodule_search_locations or []) if spec else []:
         path = Path(folder) / "test" / "test_data" / "lee_background.cor"

@@ -12,8 +12,8 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.evaluation.comparison import comparison
-from sparsetopics.evaluation.comparison.comparison import ModelSpec, parse_models
+from sparsetopics.evaluation.comparison import compare as comparison
+from sparsetopics.evaluation.comparison.compare import ModelSpec, parse_models
 from vectors_on_disk import ingested
 
 

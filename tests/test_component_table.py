@@ -10,8 +10,8 @@ import pytest
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from sparsetopics import VectorCorpus
 from sparsetopics.corpora.patch_basis import patch_basis
-from sparsetopics.evaluation.report import component_table as table
-from sparsetopics.evaluation.report.component_table import component_table
+from sparsetopics.evaluation.report import components as table
+from sparsetopics.evaluation.report.components import component_table
 from sparsetopics.evaluation.report.examples import example_items
 from sparsetopics.runs.mixture_runs import load_mixture_run, save_mixture_run
 

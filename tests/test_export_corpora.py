@@ -13,8 +13,8 @@ from sparsetopics.base.errors import OutputError, RunError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.exports import CORPUS_TARGETS, corpus_writer
 from sparsetopics.exports.exporting import export_corpus
-from sparsetopics.exports.targets import CORPUS_TARGETS, corpus_writer
 
 TEXTS = ["the cat the dog", "a cat saw the bird", "dog and bird and cat", "one bird one dog"]
 
@@ -89,9 +89,9 @@ def test_counts_that_are_not_whole_are_kept_or_refused(tmp_path):
     counts = csr_array([[0.5, 0.0, 2.0], [0.0, 0.1, 1.0]])
     corpus = Corpus.from_csr(counts, ["a", "b", "c"])
 
-    corpus_writer("matrix-market").write_corpus(tmp_path / "out", corpus)
+    corpus_writer("matrix-market")(tmp_path / "out", corpus)
     with pytest.raises(OutputError, match="ldac: found word counts that are not whole"):
-        corpus_writer("lda-c").write_corpus(tmp_path / "ldac", corpus)
+        corpus_writer("lda-c")(tmp_path / "ldac", corpus)
 
     found = mmread(tmp_path / "out").toarray()
     np.testing.assert_array_equal(found.astype(np.float32), counts.toarray().astype(np.float32))
@@ -106,8 +106,8 @@ def test_row_groups_follow_each_other(tmp_path, target, training_batch, vocabula
         for half in (slice(0, 25), slice(25, 60))
     ]
 
-    corpus_writer(target).write_corpus(tmp_path / "whole", whole)
-    corpus_writer(target).write_corpus(tmp_path / "halves", Corpus(whole.vocabulary, halves))
+    corpus_writer(target)(tmp_path / "whole", whole)
+    corpus_writer(target)(tmp_path / "halves", Corpus(whole.vocabulary, halves))
 
     assert (tmp_path / "halves").read_bytes() == (tmp_path / "whole").read_bytes()
 

@@ -13,10 +13,8 @@ from clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.exports import mallet, pyldavis
-from sparsetopics.exports.exporting import export_run
-from sparsetopics.exports.targets import RUN_TARGETS, run_writer
-from sparsetopics.exports.word_topics import WordTopics
+from sparsetopics.exports import RUN_TARGETS, pyldavis, run_writer, text_formats
+from sparsetopics.exports.exporting import ExportedRun, export_run
 from sparsetopics.inference.new_documents import topic_proportions
 from sparsetopics.runs.mixture_runs import load_mixture_run
 from sparsetopics.runs.topic_runs import load_run, save_run
@@ -80,14 +78,14 @@ def test_mallet_files_hold_eta_plus_counts_and_the_best_words(
     keys = [line.split("\t") for line in (tmp_path / "weights.txt.keys").read_text().splitlines()]
     assert [float(key[1]) for key in keys] == model.doc_concentration.tolist()
     for (topic, _, words), expected in zip(keys, model.topic_word_posterior, strict=True):
-        best = np.argsort(-expected, kind="stable")[: mallet.KEY_WORDS]
+        best = np.argsort(-expected, kind="stable")[: text_formats.KEY_WORDS]
         assert words.split(" ") == [vocabulary.words[word] for word in best], topic
 
 
 def test_pyldavis_prepares_what_was_written(tmp_path, run_folder, model, documents, vocabulary):
     tool = pytest.importorskip("pyLDAvis", reason="pyLDAvis is not installed")
 
-    pyldavis.write_topics(tmp_path / "vis.json", WordTopics(load_run(run_folder), documents))
+    pyldavis.write_topics(tmp_path / "vis.json", ExportedRun(load_run(run_folder), documents))
 
     prepared = tool.prepare(
         **json.loads((tmp_path / "vis.json").read_text()), n_jobs=1, sort_topics=False
@@ -99,7 +97,7 @@ def test_pyldavis_prepares_what_was_written(tmp_path, run_folder, model, documen
 def test_pyldavis_input_describes_the_documents(
     tmp_path, run_folder, model, training_batch, documents, vocabulary
 ):
-    pyldavis.write_topics(tmp_path / "vis.json", WordTopics(load_run(run_folder), documents))
+    pyldavis.write_topics(tmp_path / "vis.json", ExportedRun(load_run(run_folder), documents))
 
     found = json.loads((tmp_path / "vis.json").read_text())
     assert list(found) == [
@@ -128,8 +126,8 @@ def test_a_mixture_of_documents_shows_its_weights_and_responsibilities(
 ):
     mixture = load_mixture_run(document_mixture_folder)
 
-    pyldavis.write_topics(tmp_path / "vis.json", WordTopics(mixture, documents))
-    mallet.write_topics(tmp_path / "weights", WordTopics(mixture))
+    pyldavis.write_topics(tmp_path / "vis.json", ExportedRun(mixture, documents))
+    text_formats.write_mallet(tmp_path / "weights", ExportedRun(mixture))
 
     found = json.loads((tmp_path / "vis.json").read_text())
     np.testing.assert_allclose(
@@ -188,4 +186,4 @@ def test_a_word_that_would_break_lines_is_refused(tmp_path, model, vocabulary, t
 
 @pytest.mark.parametrize("target", RUN_TARGETS)
 def test_every_target_has_a_writer(target):
-    assert callable(run_writer(target).write_topics)
+    assert callable(run_writer(target))

@@ -20,7 +20,7 @@ from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.readers.formats import FORMATS, Format
 from sparsetopics.corpora.readers.vector_formats import VECTOR_FORMATS, VectorFormat
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.exports.targets import CORPUS_TARGETS, RUN_TARGETS, corpus_writer, run_writer
+from sparsetopics.exports import CORPUS_TARGETS, RUN_TARGETS, corpus_writer, run_writer
 from sparsetopics.inference.moves import cull
 from sparsetopics.model.likelihoods.normals import mixture_log_densities
 from sparsetopics.options import registry as kinds
@@ -191,11 +191,11 @@ def test_a_command_is_a_file_and_a_line(monkeypatch):
 
 def test_an_export_is_a_file_and_a_line(monkeypatch, tmp_path, corpora):
     module = ModuleType("sparsetopics.exports.toy")
-    module.write_corpus = lambda path, corpus: path.write_text(f"{corpus.n_docs} documents")
+    module.write = lambda path, corpus: path.write_text(f"{corpus.n_docs} documents")
     monkeypatch.setitem(sys.modules, "sparsetopics.exports.toy", module)
-    monkeypatch.setitem(CORPUS_TARGETS, "toy", "toy")
+    monkeypatch.setitem(CORPUS_TARGETS, "toy", "toy:write")
 
-    corpus_writer("toy").write_corpus(tmp_path / "out", Corpus.open(corpora / "documents"))
+    corpus_writer("toy")(tmp_path / "out", Corpus.open(corpora / "documents"))
 
     assert (tmp_path / "out").read_text() == "120 documents"
 
@@ -210,6 +210,6 @@ def test_every_line_leads_somewhere():
         assert callable(module[0])
         assert module[1]
         assert kind.takes_more is None or callable(kinds.imported(kind.takes_more))
-    assert all(run_writer(target) for target in RUN_TARGETS)
-    assert all(corpus_writer(target) for target in CORPUS_TARGETS)
+    assert all(callable(run_writer(target)) for target in RUN_TARGETS)
+    assert all(callable(corpus_writer(target)) for target in CORPUS_TARGETS)
     assert kinds.RIVALS["cull"].most_refusals == len(cull.SHARES)

@@ -5,14 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from sparsetopics.evaluation.report.figures import (
-    MOST_DISC_LABELS,
-    ScoreLine,
-    map_figure,
-    moves_figure,
-    score_figure,
-)
-from sparsetopics.evaluation.report.map_labels import spaced_labels
+from sparsetopics.evaluation.report.figures import ScoreLine, moves_figure, score_figure
+from sparsetopics.evaluation.report.topic_map import MOST_DISC_LABELS, map_figure, spaced_labels
 
 
 def labels_of(figure):

@@ -45,7 +45,7 @@ from sparsetopics.corpora.sources.parquet_sizes import check_sizes, longest_shar
 from sparsetopics.corpora.sources.sources import ReadOptions
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.loading import load
-from sparsetopics.evaluation.scoring.topic_matrix import read_topic_matrix
+from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.model.memo import Memo
 

@@ -17,9 +17,9 @@ from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.evaluation.report.mixture_subjects import mixture_subject
-from sparsetopics.evaluation.report.report import Report, render_page
-from sparsetopics.evaluation.report.topic_subjects import run_subject
-from sparsetopics.evaluation.scoring.candidates import run_candidate
+from sparsetopics.evaluation.report.page import Report, render_page
+from sparsetopics.evaluation.report.topic_subjects import topic_subject
+from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.model.topic_posterior import TopicModel
 from sparsetopics.runs.mixture_runs import load_mixture_run
 from sparsetopics.runs.topic_runs import load_run, save_run
@@ -90,7 +90,7 @@ def topics_page(strings, folder):
     }
     folder.mkdir()
     save_run(folder, model, corpus.vocabulary, settings, [{"lap": 1, "elbo_per_token": -3.0}])
-    subject = run_subject(run_candidate(load_run(folder)), corpus)
+    subject = topic_subject(topics_of_run(load_run(folder)), corpus)
     subject = replace(subject, path=strings[2].replace("/", "-"))
     return render_page(Report("Topic model", [subject], strings[3], strings[4], strings[5]))
 

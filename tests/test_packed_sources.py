@@ -16,7 +16,7 @@ from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.sources import byte_stream
 from sparsetopics.corpora.sources.sources import find_files
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.evaluation.scoring.topic_matrix import read_topic_matrix
+from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.weight_files import READERS
 
 TEXTS = make_texts(40)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsetopics.evaluation.report.relevance import STEPS, relevance, relevant_words
+from sparsetopics.evaluation.report.topic_browser import STEPS, relevance, relevant_words
 
 
 def test_relevance_goes_from_lift_to_probability():

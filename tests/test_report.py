@@ -13,12 +13,13 @@ from sparsetopics.base.errors import OutputError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.figures import Series, trace_figure
-from sparsetopics.evaluation.report.report import Setting, render_page, scored_report, write_page
-from sparsetopics.evaluation.scoring.candidates import open_candidate, run_candidate
-from sparsetopics.evaluation.scoring.scorecard import score_candidate
+from sparsetopics.evaluation.report.page import render_page, write_page
+from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
+from sparsetopics.evaluation.scoring.fixed_topics import read_topics, topics_of_run
+from sparsetopics.evaluation.scoring.topic_scores import score_topics
 from sparsetopics.runs.topic_runs import load_run
 
-SETTING = Setting("heldout-news", "training-news", 5)
+SETTING = ScoreBasis("heldout-news", "training-news", 5)
 VOID = {"meta", "br", "input", "img"}
 
 
@@ -58,15 +59,15 @@ def parsed(page):
 @pytest.fixture
 def card(run_folder, training_batch):
     heldout = HeldoutDocuments(training_batch, n_skipped=4, n_unknown_tokens=1234)
-    return score_candidate(run_candidate(load_run(run_folder)), heldout, heldout)
+    return score_topics(topics_of_run(load_run(run_folder)), heldout, heldout)
 
 
 @pytest.fixture
 def matrix_card(tmp_path, model, vocabulary, training_batch):
     np.save(tmp_path / "mallet.npy", model.topic_word_mean)
     heldout = HeldoutDocuments(training_batch)
-    candidate = open_candidate(tmp_path / "mallet.npy", vocabulary)
-    return score_candidate(candidate, heldout, heldout)
+    topics = read_topics(tmp_path / "mallet.npy", vocabulary)
+    return score_topics(topics, heldout, heldout)
 
 
 def test_one_run_shows_its_numbers_topics_and_settings(card, model):
@@ -93,7 +94,7 @@ def test_one_run_shows_its_numbers_topics_and_settings(card, model):
 
 def test_an_hdp_shows_how_it_came_to_its_number_of_topics(card, hdp_folder, training_batch):
     heldout = HeldoutDocuments(training_batch)
-    hdp_card = score_candidate(run_candidate(load_run(hdp_folder)), heldout, heldout)
+    hdp_card = score_topics(topics_of_run(load_run(hdp_folder)), heldout, heldout)
 
     page = render_page(scored_report([hdp_card], SETTING))
 
@@ -126,11 +127,11 @@ def test_topics_are_counted_in_whole_numbers():
 
 def test_a_number_that_never_changes_is_not_drawn(card):
     """LDA keeps its number of topics."""
-    run = card.candidate.run
+    run = card.topics.run
     level = replace(run, trace=[{"lap": lap, "n_topics": 4} for lap in (1, 2, 3)])
-    candidate = replace(card.candidate, run=level)
+    topics = replace(card.topics, run=level)
 
-    page = render_page(scored_report([replace(card, candidate=candidate)], SETTING))
+    page = render_page(scored_report([replace(card, topics=topics)], SETTING))
 
     assert page.count("<svg") == 1  # the map of topics
     assert "How training went" not in page
@@ -172,11 +173,11 @@ def test_more_models_than_colours_still_draw(card):
 def test_words_cannot_inject_markup(card, vocabulary):
     hostile_words = ("</script><script>alert(1)</script>", '" onclick="x', "{{ 7 * 7 }}")
     words = (*hostile_words, *vocabulary.words[3:])
-    run = card.candidate.run
-    hostile = replace(card.candidate, words=words, name="<b>run</b>", run=run)
+    renamed = replace(vocabulary, words=words)
+    hostile = replace(card.topics, vocabulary=renamed, name="<b>run</b>")
 
     page = render_page(
-        scored_report([replace(card, candidate=hostile)] * 2, SETTING._replace(heldout="<i>h"))
+        scored_report([replace(card, topics=hostile)] * 2, SETTING._replace(heldout="<i>h"))
     )
 
     found = parsed(page)
@@ -221,9 +222,9 @@ def test_an_existing_page_is_kept(card, tmp_path):
     assert (tmp_path / "page.html").read_text() == "mine"
 
 
-def test_a_matrix_of_another_width_is_no_candidate(tmp_path):
+def test_a_matrix_of_another_width_is_refused(tmp_path):
     np.save(tmp_path / "t.npy", np.ones((2, 3)))
     two_words = Vocabulary(("a", "b"), np.array([1, 1]), np.array([1, 1]))
 
     with pytest.raises(ValueError, match=r"found shape \(2, 3\)"):
-        open_candidate(tmp_path / "t.npy", two_words)
+        read_topics(tmp_path / "t.npy", two_words)

@@ -17,12 +17,11 @@ from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.report.relevance import STEPS, relevance
-from sparsetopics.evaluation.report.report import Report, render_page
-from sparsetopics.evaluation.report.report_data import escaped_json
-from sparsetopics.evaluation.report.run_report import write_run_report
-from sparsetopics.evaluation.report.topic_subjects import run_subject
-from sparsetopics.evaluation.scoring.candidates import run_candidate
+from sparsetopics.evaluation.report.page import Report, render_page
+from sparsetopics.evaluation.report.report import write_run_report
+from sparsetopics.evaluation.report.topic_browser import STEPS, escaped_json, relevance
+from sparsetopics.evaluation.report.topic_subjects import topic_subject
+from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.model.topic_posterior import TopicModel
 from sparsetopics.runs.topic_runs import load_run, save_run
 from vectors_on_disk import ingested
@@ -155,9 +154,9 @@ def test_a_page_of_200_topics_is_small(tmp_path):
     save_run_of(tmp_path / "run", topics, vocabulary)
     counts = csr_array(rng.poisson(0.003, (50, len(words))))
     documents = Corpus.from_csr(counts, words, [f"document {'x' * 60} {n}" for n in range(50)])
-    candidate = run_candidate(load_run(tmp_path / "run"))
+    topics = topics_of_run(load_run(tmp_path / "run"))
 
-    page = render_page(Report("Topic model", [run_subject(candidate, documents)], "", "", "c", "c"))
+    page = render_page(Report("Topic model", [topic_subject(topics, documents)], "", "", "c", "c"))
 
     assert len(page.encode()) < LARGEST_PAGE
 

@@ -20,7 +20,7 @@ from sparsetopics.corpora.opening import load_any_manifest, open_corpus
 from sparsetopics.corpora.projection import Projection
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.loading import load
-from sparsetopics.evaluation.report.run_report import write_run_report
+from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.model import memo
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan

@@ -23,7 +23,7 @@ from sparsetopics.corpora.readers.word_lists import read_words
 from sparsetopics.corpora.sources.sources import ReadOptions, find_files
 from sparsetopics.corpora.text.stop_words import read_stop_words
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.evaluation.scoring.topic_matrix import read_topic_matrix
+from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.weight_files import READERS
 
 NULL = Path("/dev/null")

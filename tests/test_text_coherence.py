@@ -11,7 +11,7 @@ from collections_on_disk import make_texts, plain_counts, write_jsonl
 from sparsetopics.base.errors import SourceError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
-from sparsetopics.evaluation.scores.text_coherence import text_coherence
+from sparsetopics.evaluation.scores.coherence import text_coherence
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 
 SENTENCES = ["Cats and dogs.", "Dogs, bones", "", "42!", "cats AND bones and dogs"]

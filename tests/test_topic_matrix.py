@@ -10,8 +10,8 @@ from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
 from sparsetopics.base.errors import RunError, ShapeError, VocabularyError
-from sparsetopics.evaluation.scoring import topic_matrix
-from sparsetopics.evaluation.scoring.candidates import open_candidate
+from sparsetopics.evaluation.scoring import fixed_topics
+from sparsetopics.evaluation.scoring.fixed_topics import read_topics
 from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.exports.exporting import export_run
 
@@ -21,7 +21,7 @@ EXPECTED = [[0.25, 0.5, 0.25], [0.5, 0.375, 0.125]]
 
 
 def read(path, words=WORDS):
-    return topic_matrix.read_topic_matrix(path, words, READERS[path.suffix])
+    return fixed_topics.read_topic_matrix(path, words, READERS[path.suffix])
 
 
 @pytest.fixture
@@ -189,12 +189,12 @@ def test_a_gensim_model_is_opened_on_request_alone(tmp_path, hdp_folder, hdp, vo
     export_run(hdp_folder, "gensim", path := tmp_path / "hdp.model")
 
     with pytest.raises(RunError, match=r"no known extension.*\.npy.*--unpickle, if you trust it"):
-        open_candidate(path, vocabulary)
-    candidate = open_candidate(path, vocabulary, unpickle=True)
+        read_topics(path, vocabulary)
+    topics = read_topics(path, vocabulary, unpickle=True)
 
-    np.testing.assert_allclose(candidate.topic_word, hdp.topic_word_mean, rtol=1e-9)
-    np.testing.assert_allclose(candidate.doc_concentration, hdp.doc_concentration)
-    even = open_candidate(path, vocabulary, 0.8, unpickle=True)
+    np.testing.assert_allclose(topics.topic_word, hdp.topic_word_mean, rtol=1e-9)
+    np.testing.assert_allclose(topics.doc_concentration, hdp.doc_concentration)
+    even = read_topics(path, vocabulary, 0.8, unpickle=True)
     np.testing.assert_allclose(even.doc_concentration, [0.2] * 4)
 
 
@@ -206,8 +206,8 @@ def test_gensim_models_of_other_words_or_kinds(tmp_path, vocabulary):
     HdpModel(bags, dictionary, random_state=0).save(str(tmp_path / "hdp"))
     (tmp_path / "prose").write_text("Once upon a time.")
 
-    assert open_candidate(tmp_path / "lda", vocabulary, unpickle=True).n_missing_words == 29
+    assert read_topics(tmp_path / "lda", vocabulary, unpickle=True).n_missing_words == 29
     with pytest.raises(RunError, match="found a HdpModel, not a gensim LdaModel"):
-        open_candidate(tmp_path / "hdp", vocabulary, unpickle=True)
+        read_topics(tmp_path / "hdp", vocabulary, unpickle=True)
     with pytest.raises(RunError, match="prose: found no gensim model"):
-        open_candidate(tmp_path / "prose", vocabulary, unpickle=True)
+        read_topics(tmp_path / "prose", vocabulary, unpickle=True)

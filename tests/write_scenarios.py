@@ -25,8 +25,8 @@ Run = Callable[[list[str], Path], None]
 
 def import_all() -> None:
     """What children run, imported once in the parent, as it takes a second."""
-    import sparsetopics.evaluation.comparison.comparison
-    import sparsetopics.evaluation.report.run_report
+    import sparsetopics.evaluation.comparison.compare
+    import sparsetopics.evaluation.report.report
     import sparsetopics.exports.exporting
     import sparsetopics.runs.train  # noqa: F401
 

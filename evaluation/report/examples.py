@@ -1,23 +1,26 @@
-"""Documents that stand for a topic, and items that stand for a component of a mixture."""
+"""Documents that exemplify a topic, and items that exemplify a component of a mixture."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, VectorBatch
+from sparsetopics.corpora.corpus import Corpus, RowGroup
+from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
 from sparsetopics.inference.new_documents import topic_proportions
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.options.registry import LIKELIHOODS
 
-MOST_ROWS = 20_000  # documents or items that are looked at
+MOST_ROWS = 20_000  # documents or items that are searched
 MOST_GROUPS = 32  # row groups that are read for them; one may hold a single image
 N_EXAMPLES = 3
 N_EXAMPLE_WORDS = 8
+
+Rows = TypeVar("Rows", covariant=True)
 
 
 class Example(NamedTuple):
@@ -25,17 +28,31 @@ class Example(NamedTuple):
 
     name: str  # its id
     label: str | None
-    closeness: float  # of documents the topic's share, else what examples are ordered by
-    words: list[str]  # of a document, those that speak most for the topic
+    closeness: float  # a document's share of the topic, or the quantity that orders items
+    words: list[str]  # of a document: those that owe most to the topic
     values: FloatArray | None = None  # of a vector
 
 
 class Examples(NamedTuple):
-    """Of every topic, best first, and among how many documents or items they were looked for."""
+    """Examples of every topic, best first, and the size of the search."""
 
     of_topics: list[list[Example]]
-    n_seen: int
+    n_seen: int  # documents or items that were searched
+    n_rows: int  # in the corpus
+
+
+class _Group(NamedTuple, Generic[Rows]):
+    """A row group of either kind of corpus."""
+
     n_rows: int
+    read: Callable[[IntArray], Rows]  # the rows with these numbers
+    names: Callable[[], list[str]]
+    labels: Callable[[], list[str | None]]
+
+
+class _Described(NamedTuple):
+    words: list[str]
+    values: FloatArray | None
 
 
 def example_documents(
@@ -46,10 +63,10 @@ def example_documents(
     *,
     workers: int = 1,
 ) -> Examples:
-    """The documents in which each topic has the largest share E[π_dk], ties by their order.
+    """Return the documents in which each topic has the largest share E[π_dk], ties in their order.
 
-    Of a large collection 20,000 documents at most are looked at, spread evenly over 32 row groups,
-    and these over the collection.
+    At most 20,000 documents are searched. They are spread evenly over 32 row groups, and these
+    groups over the corpus.
     """
 
     def closeness(batch: DocumentBatch) -> FloatArray:
@@ -58,7 +75,7 @@ def example_documents(
     def describe(batch: DocumentBatch, row: int, topic: int, shares: FloatArray) -> _Described:
         return _Described(leading_words(batch, row, topic, shares, topic_word, words), None)
 
-    return _collect(corpus, len(topic_word), closeness, describe)
+    return _collect(_document_groups(corpus), len(topic_word), closeness, describe)
 
 
 def leading_words(
@@ -69,7 +86,10 @@ def leading_words(
     topic_word: FloatArray,  # (n_topics, n_words)
     words: Sequence[str],
 ) -> list[str]:
-    """The words of a document that owe most tokens to a topic, x_dv π_dk φ_kv / Σ_j π_dj φ_jv."""
+    """Return the words of a document that give a topic most tokens.
+
+    The tokens of word v in document d that belong to topic k are x_dv π_dk φ_kv / Σ_j π_dj φ_jv.
+    """
     pairs = slice(batch.indptr[row], batch.indptr[row + 1])
     ids = batch.word_ids[pairs]
     joint = shares[:, None] * topic_word[:, ids]
@@ -81,19 +101,20 @@ def leading_words(
 def example_items(
     corpus: Corpus | VectorCorpus,
     model: MixtureModel,
-    words: Sequence[str] | None = None,  # of documents
+    words: Sequence[str] = (),  # of documents
 ) -> Examples:
-    """The items nearest to each component, among those that it most probably owns.
+    """Return the items nearest to each component, among those whose most probable one it is.
 
-    Where components have means, the nearest are the densest, log p(x|k). Zero-mean components and
-    those of documents are densest at what is flat or short; there the nearest are the surest,
-    whose log w_k p(x|k) is farthest above that of the second-best component.
+    If components have means, the nearest items are those of highest density, log p(x|k). The
+    density of zero-mean components is highest for flat patches and that of documents for short
+    ones, so there the nearest are the surest: items whose log w_k p(x|k) is farthest above that of
+    the second-best component.
     """
     scorer = model.estimates.scorer()
     log_weights = np.log(np.maximum(model.weights, np.finfo(float).tiny))
     by_density = LIKELIHOODS[model.likelihood_name].has_means
 
-    def closeness(batch: Any) -> FloatArray:
+    def closeness(batch: DocumentBatch | VectorBatch) -> FloatArray:
         densities = scorer.log_densities(batch.values).astype(np.float64)
         joint = densities + log_weights
         owners = joint.argmax(axis=1)
@@ -105,20 +126,42 @@ def example_items(
         nearness[rows, owners] = densities[rows, owners] if by_density else best - second
         return nearness
 
-    def describe(batch: Any, row: int, topic: int, _: FloatArray) -> _Described:
-        if words is None:
+    def describe(
+        batch: DocumentBatch | VectorBatch, row: int, topic: int, _: FloatArray
+    ) -> _Described:
+        if isinstance(batch, VectorBatch):
             return _Described([], np.asarray(batch.values[row], np.float64))
         alone = np.zeros(model.n_topics)
         alone[topic] = 1.0
         probabilities = model.topic_word_mean
         return _Described(leading_words(batch, row, topic, alone, probabilities, words), None)
 
-    return _collect(corpus, model.n_topics, closeness, describe)
+    groups: Sequence[_Group[DocumentBatch | VectorBatch]] = (
+        _document_groups(corpus) if isinstance(corpus, Corpus) else _vector_groups(corpus)
+    )
+    return _collect(groups, model.n_topics, closeness, describe)
 
 
-class _Described(NamedTuple):
-    words: list[str]
-    values: FloatArray | None
+def _document_groups(corpus: Corpus) -> Sequence[_Group[DocumentBatch]]:
+    return [
+        _Group(group.n_docs, partial(_documents, group), group.read_doc_ids, group.read_labels)
+        for group in corpus.row_groups
+    ]
+
+
+def _documents(group: RowGroup, rows: IntArray) -> DocumentBatch:
+    return group.read().take(rows)
+
+
+def _vector_groups(corpus: VectorCorpus) -> Sequence[_Group[VectorBatch]]:
+    return [
+        _Group(group.n_items, partial(_vectors, group), group.read_item_ids, group.read_labels)
+        for group in corpus.row_groups
+    ]
+
+
+def _vectors(group: VectorGroup, rows: IntArray) -> VectorBatch:
+    return group.read().take(rows)
 
 
 class _Best(NamedTuple):
@@ -128,20 +171,19 @@ class _Best(NamedTuple):
 
 
 def _collect(
-    corpus: Corpus | VectorCorpus,
+    groups: Sequence[_Group[Rows]],
     n_topics: int,
-    closeness: Callable[[Any], FloatArray],
-    describe: Callable[[Any, int, int, FloatArray], _Described],
+    closeness: Callable[[Rows], FloatArray],  # (n_rows, n_topics)
+    describe: Callable[[Rows, int, int, FloatArray], _Described],
 ) -> Examples:
-    """The N_EXAMPLES rows of greatest closeness for each topic, streaming."""
+    """Return the N_EXAMPLES rows of greatest closeness for each topic, reading group by group."""
     best: list[list[_Best]] = [[] for _ in range(n_topics)]
-    groups = _groups_of(corpus)
     chosen = [groups[place] for place in spread_evenly(len(groups), MOST_GROUPS)]
     share = min(1.0, MOST_ROWS / max(1, sum(group.n_rows for group in chosen)))
     n_seen = 0
     for group in chosen:
         rows = spread_evenly(group.n_rows, int(share * group.n_rows))
-        batch, names, labels = group.read().take(rows), group.names(), group.labels()
+        batch, names, labels = group.read(rows), group.names(), group.labels()
         scores = closeness(batch)
         for topic in range(n_topics):
             for row in _leaders(scores[:, topic]):
@@ -157,34 +199,16 @@ def _collect(
 
 
 def spread_evenly(n_places: int, most: int) -> IntArray:
-    """Of places 0, 1, … as many as ``most``, one at least, in the middle of parts of one size."""
+    """Choose at most ``most`` of the places 0, 1, …, n_places − 1, but at least one.
+
+    Each is the middle of one of equally long stretches.
+    """
     n_chosen = min(n_places, max(1, most))
     return (2 * np.arange(n_chosen) + 1) * n_places // (2 * n_chosen)
 
 
-class _Group(NamedTuple):
-    """A row group of either kind of corpus."""
-
-    n_rows: int
-    read: Callable[[], Any]
-    names: Callable[[], list[str]]
-    labels: Callable[[], list[str | None]]
-
-
-def _groups_of(corpus: Corpus | VectorCorpus) -> list[_Group]:
-    if isinstance(corpus, VectorCorpus):
-        return [
-            _Group(group.n_items, group.read, group.read_item_ids, group.read_labels)
-            for group in corpus.row_groups
-        ]
-    return [
-        _Group(group.n_docs, group.read, group.read_doc_ids, group.read_labels)
-        for group in corpus.row_groups
-    ]
-
-
 def _leaders(scores: FloatArray) -> Iterator[int]:
-    """Rows of the greatest finite scores, ties in their order."""
+    """Yield the rows of the greatest finite scores, ties in their order."""
     for row in np.argsort(-scores, kind="stable")[:N_EXAMPLES].tolist():
         if np.isfinite(scores[row]):
             yield row

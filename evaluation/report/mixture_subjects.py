@@ -1,38 +1,30 @@
-"""Mixtures as the report shows them, of vectors or of documents, scored or not."""
+"""Mixtures of vectors or of documents as the page shows them, with or without a held-out score."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.evaluation.report.component_table import component_table
+from sparsetopics.evaluation.report.components import component_table
 from sparsetopics.evaluation.report.examples import Examples, example_items
 from sparsetopics.evaluation.report.figures import ScoreLine
-from sparsetopics.evaluation.report.report_subject import (
+from sparsetopics.evaluation.report.subject import (
+    Fact,
     ReportTopic,
     Subject,
     Tile,
+    bound_columns,
+    bound_tiles,
+    coherence_in,
+    examples_note,
+    known,
     number,
-    told,
+    report_topics,
     training_facts,
 )
 from sparsetopics.evaluation.report.topic_map import map_topics
-from sparsetopics.evaluation.report.topic_subjects import (
-    WordTopics,
-    bound_columns,
-    bound_tiles,
-    examples_note,
-    report_topics,
-)
-from sparsetopics.evaluation.scores.coherence import count_cooccurrence, npmi
-from sparsetopics.evaluation.scores.completion import unigram_probabilities
-from sparsetopics.evaluation.scores.topic_table import top_words
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
-from sparsetopics.evaluation.scoring.scorecard import COHERENCE_WORDS
 from sparsetopics.runs.mixture_runs import MixtureRun
 
 OF_DOCUMENTS, OF_VECTORS = "Mixtures of documents", "Mixtures"
@@ -41,15 +33,13 @@ OF_DOCUMENTS, OF_VECTORS = "Mixtures of documents", "Mixtures"
 def mixture_subject(
     run: MixtureRun, corpus: Corpus | VectorCorpus | None = None, card: MixtureCard | None = None
 ) -> Subject:
-    """A mixture; the nearest items are from ``corpus``, the score from ``card``."""
+    """Return what a page shows of a mixture; examples are from ``corpus``, scores from ``card``."""
     model, of_words = run.model, run.vocabulary is not None
     datum = "token" if of_words else "item"
-    words = None if run.vocabulary is None else run.vocabulary.words
+    words = run.words.words if of_words else ()
     found = None if corpus is None else example_items(corpus, model, words)
-    topics = _topics(run, corpus, found) if of_words else []
     names = corpus.columns if isinstance(corpus, VectorCorpus) else None
     nearest = None if found is None else found.of_topics
-    components = [] if of_words else component_table(run, nearest, names)
     learned = "number learned" if model.name == "dp-mixture" else "number given"
     return Subject(
         path=str(run.path),
@@ -58,7 +48,7 @@ def mixture_subject(
         n_topics=model.n_topics,
         family=OF_DOCUMENTS if of_words else OF_VECTORS,
         datum=datum,
-        trained_on=_trained_on(run.settings["corpus"]),
+        trained_on=_trained_on(run),
         facts=_facts(run),
         tiles=[
             *([] if card is None else _score_tiles(card)),
@@ -69,10 +59,10 @@ def mixture_subject(
         columns=({} if card is None else _score_columns(card)) | bound_columns(run.trace, datum),
         trace=run.trace,
         score=None if card is None else _score_line(card),
-        topics=topics,
-        words=() if words is None else words,
+        topics=_topics(run, corpus, found) if of_words else (),
+        words=words,
         topic_map=map_topics(model.topic_word_mean) if of_words else None,
-        components=components,
+        components=() if of_words else component_table(run, nearest, names),
         examples_note=examples_note(found, "documents" if of_words else "items"),
     )
 
@@ -81,29 +71,25 @@ def _topics(
     run: MixtureRun, corpus: Corpus | VectorCorpus | None, found: Examples | None
 ) -> list[ReportTopic]:
     probabilities = run.model.topic_word_mean
-    unigram = unigram_probabilities(run.words.term_frequency)
-    listed = WordTopics(probabilities, run.model.weights, unigram, run.words.words)
-    coherence = None
-    if isinstance(corpus, Corpus):
-        best = top_words(probabilities, COHERENCE_WORDS)
-        coherence = npmi(count_cooccurrence(corpus.batches(), best))
-    return report_topics(listed, coherence, None if found is None else found.of_topics)
+    coherence = coherence_in(corpus, probabilities) if isinstance(corpus, Corpus) else None
+    return report_topics(probabilities, run.model.weights, run.words, coherence, found)
 
 
 def _half(run: MixtureRun) -> str:
-    """How concentrated the weights are."""
+    """Say how many of the heaviest components hold half of all items."""
     n_half = int(np.searchsorted(np.cumsum(run.model.weights), 0.5)) + 1
     return f"{n_half:,} {'holds' if n_half == 1 else 'hold'} half of all"
 
 
-def _trained_on(corpus: Mapping[str, Any]) -> str:
+def _trained_on(run: MixtureRun) -> str:
+    corpus = run.settings["corpus"]
     sizes = {"n_documents": "documents", "n_items": "items"}
     return " ".join(f"{corpus[key]:,} {noun}" for key, noun in sizes.items() if key in corpus)
 
 
-def _facts(run: MixtureRun) -> dict[str, Any]:
+def _facts(run: MixtureRun) -> dict[str, Fact]:
     model = run.model
-    return told(
+    return known(
         {
             "model": model.name,
             "likelihood": model.likelihood_name,
@@ -111,21 +97,20 @@ def _facts(run: MixtureRun) -> dict[str, Any]:
             "columns": f"{model.n_columns:,}",
             "top concentration": f"{model.mixture.concentration:g}",
             "laps": max([0, *(int(entry.get("lap", 0)) for entry in run.trace)]) or None,
-            **training_facts(run.settings),
+            **training_facts(run),
         }
     )
 
 
 def _score_tiles(card: MixtureCard) -> list[Tile]:
-    error = number(card.standard_error, 3)
-    tiles = [Tile("Log-likelihood / item", number(card.log_likelihood_per_item, 3),
-                  f"± {error} std. error")]  # fmt: skip
+    likelihood, error = number(card.log_likelihood_per_item, 3), number(card.standard_error, 3)
+    tiles = [Tile("Log-likelihood / item", likelihood, f"± {error} std. error")]
     if card.log_likelihood_per_token is not None:
-        tiles.append(Tile("Log-likelihood / token", number(card.log_likelihood_per_token, 3),
-                          "of whole documents"))  # fmt: skip
+        per_token = number(card.log_likelihood_per_token, 3)
+        tiles.append(Tile("Log-likelihood / token", per_token, "of whole documents"))
     if card.clustering is not None:
-        tiles.append(Tile("Agreement with labels (NMI)", number(card.clustering.nmi, 3),
-                          "0 none, 1 perfect"))  # fmt: skip
+        nmi = number(card.clustering.nmi, 3)
+        tiles.append(Tile("Agreement with labels (NMI)", nmi, "0 none, 1 perfect"))
     return tiles
 
 

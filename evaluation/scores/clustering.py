@@ -1,9 +1,9 @@
-"""How well components agree with labels that they were not told."""
+"""Agreement of components with labels that training did not see."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,32 +12,34 @@ from scipy.optimize import linear_sum_assignment
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import CorpusError, OptionError, ShapeError
 
+Labels = Sequence[str | int | None] | IntArray  # None: an item without a label
+
 
 class ClusteringScore(NamedTuple):
-    """Agreement of one hard clustering with labels; all but the counts lie between 0 and 1."""
+    """Agreement of a hard clustering with labels; all fields but the counts are in [0, 1]."""
 
-    nmi: float  # mutual information over the larger of the two entropies
-    nmi_arithmetic: float  # over their mean, which many toolkits take: never lower
-    hungarian_accuracy: float  # share of items right if each label has one component of its own
-    majority_accuracy: float  # share of items that have the commonest label of their component
+    nmi: float  # mutual information divided by the larger entropy
+    nmi_arithmetic: float  # divided by the mean entropy, as in many toolkits: never lower
+    hungarian_accuracy: float  # share of items right if each label gets one component
+    majority_accuracy: float  # share of items with the commonest label of their component
     n_items: int  # scored
-    n_unlabelled: int  # left out
-    n_labels: int  # different ones
-    n_components: int  # that hold a scored item
+    n_unlabelled: int  # not scored
+    n_labels: int  # distinct
+    n_components: int  # with at least one scored item
 
 
 def score_clustering(
-    labels: Sequence[Any] | IntArray,  # (n_items,)  numbers or strings; None for no label
+    labels: Labels,  # (n_items,)
     components: ArrayLike,  # (n_items,)  integers: each item's most probable component
 ) -> ClusteringScore:
-    """Compare hard assignments with labels, leaving out items without a label.
+    """Compare hard assignments with labels; items without a label are left out.
 
-    NMI = I(label; component) / max(H(label), H(component)), as Lim (2020) has it, beside the one
-    over (H + H) / 2. It is 1 where labels and components are both constant. The Hungarian accuracy
-    matches labels and components one to one for the most items right (Kuhn 1955); with more
-    components than labels it falls, while the majority vote only rises.
+    NMI is I(label; component) / max(H(label), H(component)), as in Lim (2020), and a second time
+    over the mean of the two entropies. It is 1 if labels and components are both constant. The
+    Hungarian accuracy matches labels and components one to one so that most items are right (Kuhn
+    1955). With more components than labels it falls, whereas the majority vote can only rise.
 
-    Raises ShapeError if there are not as many labels as components, OptionError for labels that
+    Raises ShapeError if the numbers of labels and components differ, OptionError for labels that
     are neither whole numbers nor strings, CorpusError if no item has a label.
     """
     table = contingency(labels, components)
@@ -56,8 +58,8 @@ def score_clustering(
     )
 
 
-def contingency(labels: Sequence[Any] | IntArray, components: ArrayLike) -> IntArray:
-    """Items by label and component, (n_labels, n_components), without empty rows and columns."""
+def contingency(labels: Labels, components: ArrayLike) -> IntArray:
+    """Count items by label and component, (n_labels, n_components); no row or column is empty."""
     assigned = np.asarray(components)
     if assigned.ndim != 1 or assigned.dtype.kind not in "iu":
         raise ShapeError(
@@ -85,9 +87,9 @@ def contingency(labels: Sequence[Any] | IntArray, components: ArrayLike) -> IntA
     return table.reshape(n_labels, n_components)
 
 
-def _numbered(labels: Sequence[Any] | IntArray) -> IntArray:
-    """Labels as 0, 1, … in the order they are first met; −1 for None."""
-    number_of: dict[Any, int] = {}
+def _numbered(labels: Labels) -> IntArray:
+    """Number the labels 0, 1, … in the order of their first items; None becomes −1."""
+    number_of: dict[str | int, int] = {}
     values = labels.tolist() if isinstance(labels, np.ndarray) else labels
     numbers = [-1 if value is None else number_of.setdefault(value, len(number_of))
                for value in values]  # fmt: skip
@@ -102,9 +104,9 @@ def _numbered(labels: Sequence[Any] | IntArray) -> IntArray:
 
 
 def _information(table: IntArray) -> tuple[float, tuple[float, float]]:
-    """I(label; component) and the entropies of both, in nats."""
+    """Return I(label; component) and the two entropies, in nats."""
     of_labels, of_components = _entropy(table.sum(axis=1)), _entropy(table.sum(axis=0))
-    # Rounding may leave independent variables a hair below zero.
+    # Rounding may put the information of independent variables slightly below zero.
     return max(0.0, of_labels + of_components - _entropy(table)), (of_labels, of_components)
 
 

@@ -1,29 +1,32 @@
-"""Topic coherence: do the top words of a topic occur in the same documents?"""
+"""Topic coherence: do the top words of a topic occur together, in documents or running text?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 
+if TYPE_CHECKING:
+    from gensim.corpora import Dictionary
+
 GENSIM_EPSILON = 1e-12
 
 
 class Cooccurrence(NamedTuple):
-    """In how many documents the top words of each topic meet."""
+    """Number of documents that hold each pair of top words of a topic."""
 
-    documents: FloatArray  # (n_topics, n_top, n_top)   the diagonal is document frequency
+    documents: FloatArray  # (n_topics, n_top, n_top); the diagonal is document frequency
     n_docs: int
 
 
 def count_cooccurrence(batches: Iterable[DocumentBatch], top_words: IntArray) -> Cooccurrence:
-    """Count, streaming, the documents that hold each pair of a topic's top words.
+    """Count the documents that hold each pair of a topic's top words, one batch at a time.
 
-    ``top_words`` is (n_topics, n_top) word ids; only their columns are kept of a batch.
+    ``top_words`` is (n_topics, n_top) word ids. Other words of a batch are dropped first.
     """
     words, place = np.unique(top_words, return_inverse=True)
     place = place.reshape(top_words.shape)
@@ -38,7 +41,7 @@ def count_cooccurrence(batches: Iterable[DocumentBatch], top_words: IntArray) ->
 
 
 def _presence(batch: DocumentBatch, words: IntArray) -> csr_array:
-    """Which of the sorted ``words`` each document holds, (n_docs, len(words)) of 0 and 1."""
+    """Mark which of the sorted ``words`` each document holds, (n_docs, len(words)) of 0 and 1."""
     column = np.searchsorted(words, batch.word_ids)
     column[column == len(words)] = 0
     found = words[column] == batch.word_ids
@@ -48,10 +51,10 @@ def _presence(batch: DocumentBatch, words: IntArray) -> csr_array:
 
 
 def npmi(counts: Cooccurrence) -> FloatArray:
-    """Normalised pointwise mutual information of each topic, (n_topics,), between -1 and 1.
+    """Return the normalised pointwise mutual information of each topic, (n_topics,), in [−1, 1].
 
-    Mean over word pairs of log(p_ij / (p_i p_j)) / −log p_ij with a document as the window
-    (Bouma 2009; Röder, Both & Hinneburg 2015). Words that never meet score -1.
+    It is the mean over word pairs of log(p_ij / (p_i p_j)) / −log p_ij with a document as the
+    window (Bouma 2009; Röder, Both & Hinneburg 2015). Words that never meet score −1.
     """
     joint = counts.documents / counts.n_docs
     frequency = np.diagonal(joint, axis1=1, axis2=2)
@@ -64,13 +67,13 @@ def npmi(counts: Cooccurrence) -> FloatArray:
 
 
 def u_mass(counts: Cooccurrence) -> FloatArray:
-    """Mean log p(word | better-placed word) of each topic, (n_topics,), at most about 0.
+    """Return the mean log p(word | higher-ranked word) of each topic, (n_topics,), about 0 at most.
 
-    Mimno et al. (2011) with gensim's smoothing, log((p_ij + 1e-12) / p_j) for word i placed after
-    word j, so that the numbers compare; a word j that never occurs scores 0, as there.
+    This is the measure of Mimno et al. (2011) with gensim's smoothing, so that numbers compare:
+    log((p_ij + 1e-12) / p_j) for a word i ranked below word j, or 0 if word j never occurs.
     """
     joint = counts.documents / counts.n_docs
-    condition = np.diagonal(joint, axis1=1, axis2=2)[:, None, :]  # of the earlier word
+    condition = np.diagonal(joint, axis1=1, axis2=2)[:, None, :]  # p_j of the higher-ranked word
     known = np.broadcast_to(condition > 0, joint.shape)
     score = np.zeros(joint.shape)
     np.log((joint + GENSIM_EPSILON) / np.where(condition > 0, condition, 1), out=score, where=known)
@@ -78,9 +81,53 @@ def u_mass(counts: Cooccurrence) -> FloatArray:
 
 
 def _mean_over_pairs(score: FloatArray) -> FloatArray:
-    """Mean of score[:, i, j] over i > j; a single top word has no pair and scores NaN."""
+    """Return the mean of score[:, i, j] over i > j; a single top word has no pair and gives NaN."""
     later, earlier = np.tril_indices(score.shape[1], k=-1)
     if len(later) == 0:
         return np.full(len(score), np.nan)
     mean: FloatArray = score[:, later, earlier].mean(axis=1)
     return mean
+
+
+class TextCoherence(NamedTuple):
+    """Scores of each topic, (n_topics,); NaN if one of its top words is not in the texts."""
+
+    c_v: FloatArray
+    c_npmi: FloatArray
+
+
+def text_coherence(
+    top_words: Sequence[Sequence[str]], texts: Iterable[Sequence[str]]
+) -> TextCoherence:
+    """Score the ``top_words`` of each topic by windows that slide over ``texts``.
+
+    c_v is the indirect cosine similarity of NPMI vectors in windows of 110 words, between 0 and 1.
+    c_npmi is the mean NPMI of word pairs in windows of 10 words (Röder, Both & Hinneburg 2015).
+    gensim computes both, so that they compare with published numbers. It iterates over ``texts``
+    once for each, and it counts a word that stands twice in a window as gone when the first leaves.
+    """
+    from gensim.corpora import Dictionary  # slow to import
+
+    dictionary = Dictionary()
+    distinct = sorted({word for words in top_words for word in words})
+    dictionary.token2id = {word: word_id for word_id, word in enumerate(distinct)}
+    scores = [_scores(top_words, texts, dictionary, measure) for measure in TextCoherence._fields]
+    return TextCoherence(*scores)
+
+
+def _scores(
+    top_words: Sequence[Sequence[str]],
+    texts: Iterable[Sequence[str]],
+    dictionary: Dictionary,
+    measure: str,
+) -> FloatArray:
+    from gensim.models import CoherenceModel  # slow to import
+
+    model = CoherenceModel(
+        topics=top_words, texts=texts, dictionary=dictionary, coherence=measure, processes=1
+    )
+    # gensim divides by zero, the frequency of a word that does not occur.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.asarray(model.get_coherence_per_topic(), np.float64)
+    scores: FloatArray = np.where(np.isfinite(found), found, np.nan)
+    return scores

@@ -1,6 +1,6 @@
 """Matrix Market files of weights, dense or sparse, read whole.
 
-scipy's reader dies, with the process, of files whose numbers are not as many as the head says.
+scipy's reader crashes the process if a file holds fewer or more numbers than its header says.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray
 
-MOST_ENTRIES = 2**26  # of a matrix, however few of them the file tells
-_LARGEST_RATIO = 250  # of entries to bytes beyond that
+MOST_ENTRIES = 2**26  # of a matrix, however few of them the file lists
+_LARGEST_RATIO = 250  # entries per byte of the file; a larger matrix is refused
 _BANNER = re.compile(
     rb"%%MatrixMarket\s+matrix\s+(?:(coordinate)|array)\s+(?:integer|real|double|(pattern))"
     rb"\s+general\s*",
     re.IGNORECASE,
 )
-_LONGEST_LINE = 4_096  # bytes, of the head
+_LONGEST_LINE = 4_096  # bytes, in the header
 
 
 def read_matrix_market(path: Path) -> FloatArray:
-    """The matrix, zeros where a sparse one tells nothing; ValueError for what is damaged."""
+    """Return the matrix, with zeros for entries that a sparse file omits.
+
+    Raises ValueError for a damaged file.
+    """
     with path.open("rb") as file:
         banner = file.readline(_LONGEST_LINE)
         kind = _BANNER.fullmatch(banner)
@@ -40,7 +43,7 @@ def read_matrix_market(path: Path) -> FloatArray:
     n_rows, n_columns = shape
     if is_pattern or numbers.shape != (n_rows * n_columns, 1):
         raise ValueError(f"numbers of shape {numbers.shape} for {n_rows} x {n_columns} of them")
-    return numbers.reshape(n_columns, n_rows).T  # they come column by column
+    return numbers.reshape(n_columns, n_rows).T  # stored column by column
 
 
 def _shape(file: IO[bytes], n_sizes: int) -> tuple[int, ...]:
@@ -54,29 +57,29 @@ def _shape(file: IO[bytes], n_sizes: int) -> tuple[int, ...]:
 
 
 def _check_size(shape: tuple[int, ...], n_bytes: int) -> None:
-    """Before there is room made for it."""
-    n_rows, n_columns, *told = shape
+    """Raise ValueError for sizes that a file of ``n_bytes`` cannot mean, before allocating them."""
+    n_rows, n_columns, *n_listed = shape
     n_entries = n_rows * n_columns
-    most = max(MOST_ENTRIES, _LARGEST_RATIO * n_bytes) if told else n_bytes
-    if not 0 < n_entries <= most or any(n_told > n_bytes for n_told in told):
+    most = max(MOST_ENTRIES, _LARGEST_RATIO * n_bytes) if n_listed else n_bytes
+    if not 0 < n_entries <= most or any(n > n_bytes for n in n_listed):
         raise ValueError(f"{n_rows} x {n_columns} numbers in {n_bytes:,} bytes")
 
 
 def _numbers(file: IO[bytes]) -> FloatArray:
-    """The lines after the head, (n_lines, numbers in each)."""
+    """Read the lines after the header, (n_lines, numbers per line)."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that there is nothing, which the caller sees
+        warnings.simplefilter("ignore")  # about an empty file, which the caller refuses
         numbers: FloatArray = np.loadtxt(file, np.float64, comments="%", ndmin=2)
     return numbers
 
 
 def _of_entries(numbers: FloatArray, shape: tuple[int, ...], *, is_pattern: bool) -> FloatArray:
-    n_rows, n_columns, n_told = shape
+    n_rows, n_columns, n_entries = shape
     matrix = np.zeros((n_rows, n_columns))
-    if n_told == 0 and not numbers.size:
+    if n_entries == 0 and not numbers.size:
         return matrix
-    if numbers.shape != (n_told, 2 if is_pattern else 3):
-        raise ValueError(f"{len(numbers):,} entries, where the head says {n_told:,}")
+    if numbers.shape != (n_entries, 2 if is_pattern else 3):
+        raise ValueError(f"{len(numbers):,} entries, where the head says {n_entries:,}")
     places = numbers[:, :2]
     if not ((places >= 1) & (places <= (n_rows, n_columns)) & (places == np.floor(places))).all():
         raise ValueError("a row or column that is not there")

@@ -1,11 +1,10 @@
-"""Everything that is measured of one mixture on held-out items."""
+"""The scores of one mixture on held-out items, and its record in ``evaluate --json``."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.corpora.corpus import Corpus, RowGroup
 from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
 from sparsetopics.evaluation.scores.clustering import ClusteringScore, score_clustering
+from sparsetopics.evaluation.scoring.topic_scores import Record
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.runs.mixture_runs import MixtureRun
@@ -23,12 +23,12 @@ class MixtureCard:
     """The scores of one run."""
 
     run: MixtureRun
-    log_likelihood_per_item: float  # nats, parameters plugged in
-    standard_error: float  # of that mean; NaN of one item
+    log_likelihood_per_item: float  # nats, at the point estimates of the parameters
+    standard_error: float  # of that mean; NaN for a single item
     n_items: int
-    n_used_components: int  # to which some item most probably belongs
-    n_tokens: float | None  # of documents
-    clustering: ClusteringScore | None  # where items have labels
+    n_used_components: int  # components that are the most probable one of some item
+    n_tokens: float | None  # None for vectors
+    clustering: ClusteringScore | None  # None if no item has a label
 
     @property
     def name(self) -> str:
@@ -36,7 +36,7 @@ class MixtureCard:
 
     @property
     def remarks(self) -> list[str]:
-        """Nothing is left out."""
+        """Sentences about what was left out: none, as all items are scored."""
         return []
 
     @property
@@ -47,31 +47,30 @@ class MixtureCard:
 
     @property
     def kind(self) -> str:
-        """mixture or dp-mixture."""
+        """Kind of model: mixture or dp-mixture."""
         return self.run.model.name
 
     @property
     def log_likelihood_per_token(self) -> float | None:
-        """Of documents."""
+        """In nats; None for vectors."""
         if self.n_tokens is None:
             return None
         return self.log_likelihood_per_item * self.n_items / self.n_tokens
 
-    @property
-    def elbo(self) -> float | None:
-        """Bound on the training data after the last lap, per item or per token of documents."""
-        trace = self.run.trace
-        return trace[-1].get("elbo_per_token") if trace else None
-
-    def as_dict(self) -> dict[str, Any]:
-        """The record that ``evaluate --json`` prints."""
-        model = self.run.model
-        of_words = self.n_tokens is not None
-        of_tokens = {
-            "log_likelihood_per_token": self.log_likelihood_per_token, "n_tokens": self.n_tokens
-        }  # fmt: skip
+    def as_dict(self) -> Record:
+        """Return the record that ``evaluate --json`` prints; undefined scores are None."""
+        model, trace = self.run.model, self.run.trace
+        elbo = trace[-1].get("elbo_per_token") if trace else None
+        # The bound of documents is per token, that of vectors per item.
+        per_token: Record = {"elbo_per_item": elbo}
+        if self.n_tokens is not None:
+            per_token = {
+                "elbo_per_token": elbo,
+                "log_likelihood_per_token": self.log_likelihood_per_token,
+                "n_tokens": self.n_tokens,
+            }
         agreement = {} if self.clustering is None else self.clustering._asdict()
-        for name in ("n_items", "n_components"):
+        for name in ("n_items", "n_components"):  # the record has its own
             agreement.pop(name, None)
         return {
             "run": str(self.run.path),
@@ -82,19 +81,18 @@ class MixtureCard:
             "likelihood": model.likelihood_name,
             "n_components": model.n_topics,
             "n_used_components": self.n_used_components,
-            "elbo_per_token" if of_words else "elbo_per_item": self.elbo,
-            **(of_tokens if of_words else {}),
+            **per_token,
             **agreement,
         }
 
 
 def score_mixture(
-    run: MixtureRun,
-    items: VectorCorpus | Corpus,
-    *,
-    broadcast: BroadcastMap = broadcast_map_here,
+    run: MixtureRun, items: VectorCorpus | Corpus, *, broadcast: BroadcastMap = broadcast_map_here
 ) -> MixtureCard:
-    """Mean log density of ``items`` and, if any has a label, how well components agree."""
+    """Score ``items`` by their mean log density and, if any has a label, by agreement.
+
+    ``items`` fit the columns or words of ``run``.
+    """
     groups: Sequence[RowGroup | VectorGroup] = items.row_groups
     found = list(broadcast(_score_group, groups, run.model))
     scores, owners = (np.concatenate(each) for each in zip(*found, strict=True))
@@ -113,6 +111,6 @@ def score_mixture(
 
 
 def _score_group(group: RowGroup | VectorGroup, model: MixtureModel) -> tuple[FloatArray, IntArray]:
-    """The log density of each item, and its most probable component."""
+    """Return the log density and the most probable component of each item."""
     values = group.read().values
     return model.log_densities(values), model.responsibilities(values).argmax(axis=1)

@@ -1,4 +1,4 @@
-"""Documents as the lists of words that a vocabulary was made of, in their order."""
+"""Texts as lists of words in running order, cut as the words of a vocabulary were cut."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenizedTexts:
-    """Texts that are read anew each time they are iterated over.
+    """Texts as lists of words; each iteration reads the files again.
 
-    Words outside the vocabulary, stop words among them, are left out as they are from a corpus, and
-    so are documents that hold no other.
+    Words outside the vocabulary are left out, as they are from a corpus; stop words are among them.
+    Documents without any word of the vocabulary are left out too.
     """
 
     collection: Collection
@@ -38,11 +38,11 @@ class TokenizedTexts:
         text_field: str,
         say: Callable[[str], None] = lambda _: None,
     ) -> TokenizedTexts:
-        """Files, folders and patterns as ``ingest`` takes them, cut as the vocabulary's were.
+        """Find files, folders and patterns as ``ingest`` does.
 
-        ``say`` gets a sentence about links in folders that are skipped. Raises SourceError for
-        sources that are missing or hold counts instead of text, and VocabularyError for words that
-        are not tokens in their order.
+        Their text will be cut as that of ``vocabulary`` was. ``say`` gets a sentence about skipped
+        links in folders. Raises SourceError for sources that are missing or hold counts instead of
+        text, and VocabularyError if the words of ``vocabulary`` do not follow each other in a text.
         """
         collection = find_collection(sources, None, say=say)
         if collection.format.counted:
@@ -71,7 +71,7 @@ class TokenizedTexts:
 
 
 def _in_order(vocabulary: Vocabulary) -> TokenizerOptions:
-    """How its words were cut, if those of a text come one after the other."""
+    """Return how words were cut; VocabularyError unless tokens follow each other in a text."""
     settings = vocabulary.tokenizer or {}
     if settings.get("ngrams", 1) > 1 or "function" in settings:
         raise VocabularyError(

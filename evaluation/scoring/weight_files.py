@@ -1,7 +1,7 @@
-"""Topic-word weights in the files of other toolkits, by extension, with words where they are told.
+"""Topic-word weights in the files of other toolkits: one reader per file extension.
 
-A plain matrix (``.npy``, ``.npz``, ``.mtx``, ``.csv`` without a header) has one row per topic; the
-words of its columns may stand beside it in ``FILE.vocab``, one a line.
+A plain matrix (``.npy``, ``.npz``, ``.mtx``, ``.csv`` without a header) has one row per topic. The
+words of its columns may stand beside it in ``FILE.vocab``, one per line.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import csv
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
 from sparsetopics.base.array_files import read_npy
@@ -27,17 +27,17 @@ from sparsetopics.evaluation.scoring.matrix_market import MOST_ENTRIES, read_mat
 
 NPZ_KEY = "topic_word"
 VOCABULARY_SUFFIX = ".vocab"
-INDEX_NAMES = ("", "__index_level_0__")  # of a data frame's row labels in CSV and Parquet
-MOST_BYTES = 2**31 - 1  # of a block of CSV
+INDEX_NAMES = ("", "__index_level_0__")  # columns of row labels that pandas writes
+MOST_BYTES = 2**31 - 1  # the largest block that the CSV reader accepts
 _ROWS_AT_ONCE = 1 << 16
 LONG_TYPES = {"topic": pa.int64(), "word": pa.string(), "probability": pa.float64()}
 
 
 class WordWeights(NamedTuple):
-    """What a file says of topics; nothing is checked yet but that it can be read."""
+    """The content of a file, which could be read but is not checked yet."""
 
-    weights: NDArray[Any]  # (n_topics, n_columns), whatever the shape was in the file
-    words: Sequence[str] | None = None  # (n_columns,); None: those of the held-out corpus
+    weights: ArrayLike  # (n_topics, n_columns) is wanted; a file may hold any shape or type
+    words: Sequence[str] | None = None  # (n_columns,); None: the words of the held-out corpus
     doc_concentration: FloatArray | None = None  # (n_topics,)  α_k
 
 
@@ -61,7 +61,7 @@ def _matrix_market(path: Path) -> WordWeights:
 
 
 def _csv(path: Path) -> WordWeights:
-    """Without a header line, with words as header, or our long table."""
+    """Read numbers without a header, a table with words as header, or our long table."""
     with path.open(encoding="utf-8", newline="") as file:
         header = next(csv.reader(file), [])
     if not header:
@@ -70,7 +70,7 @@ def _csv(path: Path) -> WordWeights:
         plain = np.loadtxt(path, delimiter=",", ndmin=2, comments=None, encoding="utf-8")
         return WordWeights(plain, _words_beside(path))
     is_long = header == list(LONG_TYPES)
-    # A row of a wide table may be longer than the blocks that are read at once.
+    # A row of a wide table may be longer than the default block, and may not cross blocks.
     size = None if is_long else min(path.stat().st_size, MOST_BYTES)
     table = read_csv(
         path,
@@ -98,7 +98,7 @@ def _parquet(path: Path) -> WordWeights:
 
 
 def _mallet(path: Path) -> WordWeights:
-    """``topic TAB word TAB weight``, as --topic-word-weights-file writes them."""
+    """Read ``topic TAB word TAB weight``, as MALLET's --topic-word-weights-file writes."""
     return _of_long(
         read_csv(
             path,
@@ -110,7 +110,7 @@ def _mallet(path: Path) -> WordWeights:
 
 
 def _of_table(table: pa.Table) -> WordWeights:
-    """A long table like that of ``export``, or one column per word."""
+    """Take a long table like that of ``export``, or one column per word."""
     if not len(table):
         raise ValueError("no rows")
     if table.column_names == list(LONG_TYPES):
@@ -121,7 +121,7 @@ def _of_table(table: pa.Table) -> WordWeights:
 
 
 def _of_long(table: pa.Table) -> WordWeights:
-    """A row per topic and word; pairs that are not there weigh nothing."""
+    """Take a row per topic and word; missing pairs have weight zero."""
     table = table.cast(pa.schema(list(LONG_TYPES.items())))
     table.validate(full=True)
     if any(column.null_count for column in table.columns):
@@ -129,11 +129,36 @@ def _of_long(table: pa.Table) -> WordWeights:
     _, topics = np.unique(np.asarray(table["topic"]), return_inverse=True)
     words = table["word"].combine_chunks().dictionary_encode()
     n_topics, n_words = int(topics.max(initial=-1)) + 1, len(words.dictionary)
+    # A small hostile file may name many topics and words: check before allocating the matrix.
     if n_topics * n_words > max(MOST_ENTRIES, 100 * len(table)):
         raise ValueError(f"{len(table):,} weights of {n_topics:,} topics and {n_words:,} words")
     weights = np.zeros((n_topics, n_words))
     weights[topics, np.asarray(words.indices)] = np.asarray(table["probability"])
     return WordWeights(weights, words.dictionary.to_pylist())
+
+
+def read_gensim(path: Path) -> WordWeights:
+    """Load a model that ``LdaModel.save`` wrote, with its words and its α_k.
+
+    The file is a Python pickle, which can run any code: pass only files that are trusted. Raises
+    ValueError for any other model. HdpModel is one of those, because it reports the number of
+    topics it was given, not a number it has learned.
+    """
+    from gensim.models import LdaModel  # slow to import
+    from gensim.utils import SaveLoad
+
+    try:
+        kind = type(SaveLoad.load(str(path)))
+        if not issubclass(kind, LdaModel):
+            raise ValueError(f"a {kind.__name__}, not a gensim LdaModel")
+        model = LdaModel.load(str(path))
+        weights = model.get_topics()
+        words = [model.id2word[column] for column in range(weights.shape[1])]
+    except (OSError, ValueError):
+        raise
+    except Exception as error:  # unpickling may raise anything
+        raise ValueError(f"no gensim model ({error})") from error
+    return WordWeights(weights, words, np.asarray(model.alpha, np.float64))
 
 
 def _words_beside(path: Path) -> Sequence[str] | None:

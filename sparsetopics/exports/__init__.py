@@ -1,1 +1,56 @@
-"""Runs and corpora in the formats of other toolkits: a file for each format."""
+"""Runs and corpora in the formats of other toolkits.
+
+To add a format, write its function in a module of this package and name it in one of the two
+tables below. A writer may put further files beside the output if their names begin with its name.
+The modules are imported only when a format is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from sparsetopics.options.registry import imported
+
+if TYPE_CHECKING:
+    from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.exports.exporting import ExportedRun
+
+
+class RunTarget(NamedTuple):
+    """A format for the topics or components of a run."""
+
+    where: str  # module:function in this package; the function takes a path and an ExportedRun
+    takes_vectors: bool = False  # it also writes mixtures of vectors, not only runs over words
+    needs_documents: bool = False  # it also writes documents, which --corpus names
+
+
+RUN_TARGETS = {
+    "gensim": RunTarget("gensim_format:write_topics"),
+    "mallet": RunTarget("text_formats:write_mallet"),
+    "matrix-market": RunTarget("text_formats:write_topic_matrix"),
+    "csv": RunTarget("tables:write_csv", takes_vectors=True),
+    "parquet": RunTarget("tables:write_parquet", takes_vectors=True),
+    "pyldavis": RunTarget("pyldavis:write_topics", needs_documents=True),
+}
+CORPUS_TARGETS = {  # module:function in this package; the function takes a path and a Corpus
+    "gensim": "gensim_format:write_corpus",
+    "matrix-market": "text_formats:write_count_matrix",
+    "lda-c": "text_formats:write_lda_c",
+}
+
+
+def run_writer(target: str) -> Callable[[Path, ExportedRun], None]:
+    """Return the function that writes a run as ``target``, a key of ``RUN_TARGETS``."""
+    return _function(RUN_TARGETS[target].where)
+
+
+def corpus_writer(target: str) -> Callable[[Path, Corpus], None]:
+    """Return the function that writes a corpus as ``target``, a key of ``CORPUS_TARGETS``."""
+    return _function(CORPUS_TARGETS[target])
+
+
+def _function(where: str) -> Callable[..., None]:
+    function: Callable[..., None] = imported(f"{__name__}.{where}")
+    return function

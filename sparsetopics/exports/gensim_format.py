@@ -10,26 +10,28 @@ import numpy as np
 from gensim.corpora import Dictionary, MmCorpus
 from gensim.models import LdaModel
 
+from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.exports.word_topics import WordTopics
+from sparsetopics.exports.exporting import ExportedRun
 from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.runs.topic_runs import Run
 
-LOCAL_ITERATIONS = 100  # gensim's default of 50 stops before its own inference has settled
+LOCAL_ITERATIONS = 100  # at gensim's default of 50, its inference has not yet converged
 SEED = 0
 
 
 def to_gensim(
     model: TopicModel, vocabulary: Vocabulary, n_docs: int, n_passes: int = 1
 ) -> LdaModel:
-    """Build a gensim model with the same posterior, in double precision.
+    """Return a gensim model with the same posterior, in double precision.
 
-    ``get_topics()`` is our posterior mean, ``id2word`` a complete ``Dictionary``. An HDP becomes
-    topics with the uneven concentrations αE[β_k]; what it keeps for topics not found is left out.
-    ``n_docs`` training documents seen ``n_passes`` times set how much a later ``update()`` moves
-    the topics: gensim weighs new documents by how many it believes it has seen. Its inference
-    starts from random numbers at every call, so ``get_document_topics`` varies a little between
-    calls; ours does not.
+    ``get_topics()`` is our posterior mean, and ``id2word`` is a complete ``Dictionary``. The topics
+    of an HDP get the uneven concentrations αE[β_k]; the weight that the HDP keeps for topics not
+    yet found is dropped. ``n_docs`` training documents, seen ``n_passes`` times, decide how far a
+    later ``update()`` moves the topics: gensim weighs new documents against those it has seen.
+    gensim's inference starts from random numbers at every call, so ``get_document_topics`` varies a
+    little between calls; ours does not.
     """
     exported = LdaModel(
         id2word=to_dictionary(vocabulary, n_docs),
@@ -41,7 +43,7 @@ def to_gensim(
         eval_every=None,
         random_state=SEED,
     )
-    # gensim keeps λ − η, and a second copy, exp E[log φ], that inference alone reads.
+    # gensim stores λ − η, and separately exp E[log φ], which only its inference reads.
     exported.state.sstats[...] = model.topic_word_posterior - model.word_concentration
     exported.sync_state()
     exported.state.numdocs = n_docs
@@ -50,7 +52,7 @@ def to_gensim(
 
 
 def to_dictionary(vocabulary: Vocabulary, n_docs: int) -> Dictionary:
-    """The vocabulary with all that gensim's filters and writers read."""
+    """Return the vocabulary with every field that gensim's filters and writers read."""
     dictionary = Dictionary()
     dictionary.token2id = {word: word_id for word_id, word in enumerate(vocabulary.words)}
     dictionary.dfs = dict(enumerate(vocabulary.document_frequency.tolist()))
@@ -58,32 +60,40 @@ def to_dictionary(vocabulary: Vocabulary, n_docs: int) -> Dictionary:
     dictionary.num_docs = n_docs
     dictionary.num_pos = int(vocabulary.term_frequency.sum())
     dictionary.num_nnz = int(vocabulary.document_frequency.sum())
-    dictionary[0]  # a look-up makes gensim fill id2token
+    dictionary[0]  # gensim fills id2token at the first look-up
     return dictionary
 
 
-def write_topics(path: Path, topics: WordTopics) -> None:
-    """For ``LdaModel.load(path)`` and ``Dictionary.load(f"{path}.dictionary")``.
+def write_topics(path: Path, exported: ExportedRun) -> None:
+    """Write a model for ``LdaModel.load(path)`` and ``Dictionary.load(f"{path}.dictionary")``.
 
     gensim's own format is pickle, in several files whose names begin with ``path``. Raises
-    OptionError for a mixture.
+    OptionError for a mixture of documents.
     """
-    run = topics.topic_run("gensim")
-    exported = to_gensim(run.model, run.vocabulary, run.n_training_documents, run.n_laps)
-    exported.save(str(path))
-    exported.id2word.save(f"{path}.dictionary")
+    run = exported.run
+    if not isinstance(run, Run):
+        raise OptionError(
+            "to",
+            found=f"gensim for {run.path}, a mixture of documents",
+            wanted="a run of topics",
+            hint="Mixtures are exported as mallet, matrix-market, csv, parquet or pyldavis.",
+        )
+    model = to_gensim(run.model, run.vocabulary, run.n_training_documents, run.n_laps)
+    model.save(str(path))
+    model.id2word.save(f"{path}.dictionary")
 
 
 def write_corpus(path: Path, corpus: Corpus) -> None:
-    """For ``MmCorpus(path)`` and ``Dictionary.load(f"{path}.dictionary")``.
+    """Write documents for ``MmCorpus(path)`` and ``Dictionary.load(f"{path}.dictionary")``.
 
-    The index beside it, for documents by number, and the dictionary are pickles.
+    The dictionary and ``path.index``, which finds documents by number, are pickles.
     """
     MmCorpus.serialize(str(path), _bags_of_words(corpus))
     to_dictionary(corpus.vocabulary, corpus.n_docs).save(f"{path}.dictionary")
 
 
 def _bags_of_words(corpus: Corpus) -> Iterator[list[tuple[int, float]]]:
+    """Yield each document as (word id, count) pairs."""
     for batch in corpus.batches():
         words, counts = batch.word_ids.tolist(), batch.word_counts.tolist()
         for start, stop in pairwise(batch.indptr.tolist()):

@@ -1,4 +1,4 @@
-"""The input of pyLDAvis as JSON: ``pyLDAvis.prepare(**json.load(file))``."""
+"""pyLDAvis input as JSON: ``pyLDAvis.prepare(**json.load(file))``."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from typing import TextIO
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray
-from sparsetopics.exports.word_topics import WordTopics
+from sparsetopics.exports.exporting import ExportedRun
 
 
-def write_topics(path: Path, topics: WordTopics) -> None:
-    """One object: topic_term_dists, doc_topic_dists, doc_lengths, vocab and term_frequency.
+def write_topics(path: Path, exported: ExportedRun) -> None:
+    """Write one object: topic_term_dists, doc_topic_dists, doc_lengths, vocab, term_frequency.
 
-    The last four are of ``topics.documents``, in their order, their proportions as ``infer`` finds
-    them. Rows are streamed: memory does not grow with them here, though pyLDAvis holds them all.
+    The documents are those of ``exported.documents``, in their order, with the proportions that
+    ``infer`` finds. Rows are streamed, so memory does not grow with their number here; pyLDAvis
+    itself holds them all.
     """
-    assert topics.documents is not None, "targets.NEED_DOCUMENTS"
-    tally = _Tally(len(topics.vocabulary))
-    counted = (tally.add(batch) for batch in topics.documents.batches())
-    shares = (row for batch in counted for row in topics.proportions(batch))
+    assert exported.documents is not None, "refused by export_run"
+    tally = _Tally(len(exported.vocabulary))
+    counted = (tally.add(batch) for batch in exported.documents.batches())
+    shares = (row for batch in counted for row in exported.proportions(batch))
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write('{"topic_term_dists": ')
-        _write_rows(file, topics.topic_word)
+        _write_rows(file, exported.topic_word)
         file.write(',\n"doc_topic_dists": ')
         _write_rows(file, shares)
         rest = {
             "doc_lengths": tally.doc_lengths,
-            "vocab": topics.vocabulary.words,
+            "vocab": exported.vocabulary.words,
             "term_frequency": tally.term_frequency.tolist(),
         }
         file.writelines(f',\n"{name}": {json.dumps(values)}' for name, values in rest.items())
@@ -38,13 +39,14 @@ def write_topics(path: Path, topics: WordTopics) -> None:
 
 
 class _Tally:
-    """Tokens of each document and of each word, over the batches that pass by."""
+    """Counts the tokens of each document and of each word in the batches that pass through."""
 
     def __init__(self, n_words: int) -> None:
         self.doc_lengths: list[float] = []
         self.term_frequency = np.zeros(n_words)
 
     def add(self, batch: DocumentBatch) -> DocumentBatch:
+        """Count ``batch`` and return it."""
         document = np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr))
         lengths = np.bincount(document, batch.weights, minlength=batch.n_docs)
         self.doc_lengths += lengths.tolist()
@@ -54,12 +56,13 @@ class _Tally:
 
 
 def _write_rows(file: TextIO, rows: Iterable[FloatArray]) -> None:
-    """A list of lists, one a line."""
+    """Write a list of lists, one per line."""
     file.write("[")
     file.writelines(_separated(json.dumps(row.tolist()) for row in rows))
     file.write("]")
 
 
 def _separated(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the texts with a comma and a line break before each but the first."""
     for number, text in enumerate(texts):
         yield f",\n{text}" if number else text

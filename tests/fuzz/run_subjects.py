@@ -34,8 +34,8 @@ from sparsetopics.cli.train import command as train_command
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.loading import load
-from sparsetopics.evaluation.report.run_report import write_run_report
-from sparsetopics.evaluation.scoring.topic_matrix import read_topic_matrix
+from sparsetopics.evaluation.report.report import write_run_report
+from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.topic_posterior import Sticks, TopicModel

@@ -1,11 +1,11 @@
-"""How different rankings of topics are, on lists with known answers."""
+"""How different the top words of topics are, on lists with known answers."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.evaluation.scores.rank_overlap import inverted_rbo
+from sparsetopics.evaluation.scores.top_words import inverted_rbo, topic_diversity
 
 
 def rank_biased_overlap(first, second, persistence):
@@ -30,3 +30,9 @@ def test_inverted_rbo_of_the_extremes():
     assert inverted_rbo(np.array([[0, 1], [2, 3]])) == 1.0
     assert inverted_rbo(np.array([[0, 1], [0, 1]])) == pytest.approx(0.0)
     assert inverted_rbo(np.array([[0, 1]])) == 1.0
+
+
+def test_diversity_counts_distinct_words():
+    assert topic_diversity(np.array([[0, 1], [2, 3]])) == 1.0
+    assert topic_diversity(np.array([[0, 1], [1, 0]])) == 0.5
+    assert topic_diversity(np.array([[0, 1], [1, 2]])) == 0.75

@@ -1,4 +1,4 @@
-"""Several models trained and scored alike: what ``sparsetopics compare`` does."""
+"""Several models, trained and scored alike: what ``sparsetopics compare`` does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 
@@ -19,12 +19,13 @@ from sparsetopics.corpora.opening import check_alike, open_corpus
 from sparsetopics.corpora.split import split_corpus
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.evaluation.report.mixture_subjects import mixture_subject
-from sparsetopics.evaluation.report.report import Panel, Report, Setting, score_facts, write_page
-from sparsetopics.evaluation.report.report_subject import Subject
-from sparsetopics.evaluation.report.topic_subjects import scored_subject
-from sparsetopics.evaluation.scoring.candidates import run_candidate
+from sparsetopics.evaluation.report.page import Panel, Report, write_page
+from sparsetopics.evaluation.report.report import ScoreBasis, score_facts
+from sparsetopics.evaluation.report.subject import Subject
+from sparsetopics.evaluation.report.topic_subjects import topic_subject
+from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard, score_mixture
-from sparsetopics.evaluation.scoring.scorecard import Scorecard, score_candidate
+from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard, score_topics
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS
 from sparsetopics.options.training import (
     DEFAULT_DOCUMENT_LIKELIHOOD,
@@ -42,36 +43,36 @@ from sparsetopics.runs.train import RunHooks, RunResult, train_run
 
 MODEL_NAMES: tuple[ModelName, ...] = get_args(ModelName)
 REPORT = "report.html"
-TRAIN, HELDOUT = "train", "heldout"  # folders beside those of the runs
+TRAIN, HELDOUT = "train", "heldout"  # folders beside the run folders
 
 
 class ModelSpec(NamedTuple):
-    """A model to train: its kind and with how many topics, None for the usual number."""
+    """A model to train: its kind, and its number of topics or None for the default."""
 
     model: ModelName
     n_topics: int | None = None
 
     @property
     def name(self) -> str:
-        """Of its run folder."""
+        """Name of its run folder."""
         return self.model if self.n_topics is None else f"{self.model}-{self.n_topics}"
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPlan:
-    """Which models to train on what, with the options that they share."""
+    """The models to train, the corpus, and the options that all models share."""
 
     corpus: Path
     out: Path
     models: Sequence[ModelSpec]
-    heldout: Path | None = None  # None: a part of ``corpus``
-    share: float = 0.1  # of that part
+    heldout: Path | None = None  # None: hold out a part of ``corpus``
+    share: float = 0.1  # of ``corpus`` in that part
     laps: int | None = None
     sparsity: int | None = None
     likelihood: LikelihoodName | None = None  # of mixtures; None: multinomial for documents
-    seed: int = 0  # of the division, of training and of the score
+    seed: int = 0  # of the split, of training and of the scores
     workers: int = 1
-    every_lap: bool = False  # score after every lap too
+    every_lap: bool = False  # also score after every lap
     overwrite: bool = False
 
 
@@ -82,23 +83,23 @@ class ComparedModel(NamedTuple):
     result: RunResult
     card: Scorecard | MixtureCard
 
-    def as_dict(self) -> dict[str, Any]:
-        """What ``evaluate --json`` tells of it, and how training ended."""
+    def as_dict(self) -> Record:
+        """Return the record of ``evaluate --json`` with the name, laps and seconds of training."""
         ending = {"laps": self.result.laps, "seconds": self.result.seconds}
         return {"name": self.name, **self.card.as_dict(), **ending}
 
 
 class Comparison(NamedTuple):
-    """All models, in the order they were asked for."""
+    """All models, in the requested order, and the page about them."""
 
     models: list[ComparedModel]
     report: Path
 
 
 class ComparisonHooks(NamedTuple):
-    """Whom to tell."""
+    """How to report progress."""
 
-    say: Callable[[str], None] = lambda step: None
+    say: Callable[[str], None] = lambda step: None  # gets a sentence about each step
     progress: Callable[[TrainingOptions], AbstractContextManager[RunHooks]] = lambda options: (
         nullcontext(RunHooks())
     )
@@ -110,7 +111,7 @@ class _Data(NamedTuple):
 
 
 def parse_models(text: str) -> tuple[ModelSpec, ...]:
-    """``lda:50,hdp`` as its models; OptionError, with the nearest valid name, for others."""
+    """Parse a list such as ``lda:50,hdp``. An OptionError proposes the nearest valid name."""
     specs = tuple(_parse_model(each.strip()) for each in text.split(","))
     names = [spec.name for spec in specs]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -138,13 +139,13 @@ def compare_models(
     plan: ComparisonPlan,
     hooks: ComparisonHooks = ComparisonHooks(),  # noqa: B008
 ) -> Comparison:
-    """Train each model on the same documents or items and score it on the same others.
+    """Train each model on the same documents or items and score it on the same held-out ones.
 
-    Writes into ``plan.out`` the division (unless held-out data are given), a run folder for each
-    model and a page that sets them side by side. Each of these is whole; what is finished stays if
-    a later model fails or is interrupted.
+    ``plan.out`` gets the two parts of the corpus (unless held-out data are given), a run folder for
+    each model, and a page that sets the models side by side. Each of these is written whole or not
+    at all. Finished parts stay if a later model fails or is interrupted.
 
-    Raises SparsetopicsError of the kind that fits, before any training where that can be told.
+    Raises OptionError, CorpusError, RunError or OutputError, if possible before any training.
     """
     corpus = open_corpus(_no_run(plan.corpus))
     options = [_options(plan, spec, corpus) for spec in plan.models]
@@ -172,7 +173,7 @@ def _no_run(path: Path) -> Path:
 def _options(
     plan: ComparisonPlan, spec: ModelSpec, corpus: Corpus | VectorCorpus
 ) -> TrainingOptions:
-    """As ``train`` has them; OptionError for what does not fit the model or the corpus."""
+    """Return options as ``train`` has them; OptionError if they do not fit model and corpus."""
     is_mixture, of_words = spec.model in MIXTURES, isinstance(corpus, Corpus)
     if not is_mixture and not of_words:
         raise OptionError(
@@ -197,7 +198,7 @@ def _options(
 
 
 def _check_heldout(plan: ComparisonPlan, corpus: Corpus | VectorCorpus) -> None:
-    """Refuse held-out data of other words or columns."""
+    """Raise an error for held-out data of other words or columns."""
     if plan.heldout is not None:
         heldout = open_corpus(_no_run(plan.heldout))
         check_alike(corpus, heldout, plan.corpus, str(plan.heldout))
@@ -205,7 +206,7 @@ def _check_heldout(plan: ComparisonPlan, corpus: Corpus | VectorCorpus) -> None:
 
 @contextmanager
 def _folder(plan: ComparisonPlan) -> Iterator[None]:
-    """Make ``plan.out``; if nothing is in it after a failure, it goes again."""
+    """Create ``plan.out``, and remove it after a failure if it is empty."""
     inputs = [plan.corpus, *([] if plan.heldout is None else [plan.heldout])]
     output_folder(plan.out, COMPARISON, overwrite=plan.overwrite, inputs=inputs)
     try:
@@ -216,7 +217,7 @@ def _folder(plan: ComparisonPlan) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(OSError):  # not empty
+        with suppress(OSError):  # the folder is not empty
             plan.out.rmdir()
         raise
 
@@ -247,8 +248,8 @@ def _train(
         heldout=data.heldout if plan.every_lap else None,
         overwrite=plan.overwrite,
     )
-    with hooks.progress(options) as told:
-        return train_run(run, told)
+    with hooks.progress(options) as run_hooks:
+        return train_run(run, run_hooks)
 
 
 def _score(
@@ -258,13 +259,13 @@ def _score(
     heldout: Corpus | VectorCorpus,
     training: Corpus | VectorCorpus,
 ) -> Scorecard | MixtureCard:
-    """As ``evaluate`` does, but for coherence, which is counted in the training documents."""
+    """Score as ``evaluate`` does, but count coherence in the training documents."""
     if options.is_mixture:
         return score_mixture(load_mixture_run(run), heldout)
-    assert isinstance(heldout, Corpus), "topic models have documents"
-    assert isinstance(training, Corpus), "likewise"
-    candidate = run_candidate(load_run(run))
-    return score_candidate(candidate, heldout, training, seed=plan.seed, workers=plan.workers)
+    assert isinstance(heldout, Corpus), "refused by _options"
+    assert isinstance(training, Corpus), "refused by _options"
+    topics = topics_of_run(load_run(run))
+    return score_topics(topics, heldout, training, seed=plan.seed, workers=plan.workers)
 
 
 def _report(
@@ -277,9 +278,9 @@ def _report(
     n_rows = heldout.n_docs if isinstance(heldout, Corpus) else heldout.n_items
     noun = "documents" if of_words else "items"
     facts = {noun: f"{n_rows:,}"}
-    setting = Setting(str(data.heldout), str(data.train), plan.seed)
+    basis = ScoreBasis(str(data.heldout), str(data.train), plan.seed)
     scored = [each.card for each in models if isinstance(each.card, Scorecard)]
-    facts |= score_facts(scored[0].completion, setting) if scored else {}
+    facts |= score_facts(scored[0].completion, basis) if scored else {}
     return Report(
         title="Topic model evaluation" if of_words else "Mixture evaluation",
         subjects=[_subject(each, heldout, plan.workers) for each in models],
@@ -295,7 +296,7 @@ def _subject(each: ComparedModel, heldout: Corpus | VectorCorpus, workers: int) 
     if isinstance(each.card, MixtureCard):
         subject = mixture_subject(each.card.run, heldout, each.card)
     else:
-        assert isinstance(heldout, Corpus), "topic models have documents"
-        subject = scored_subject(each.card, heldout, workers=workers)
-    told = {"laps": f"{each.result.laps:,}", "training seconds": f"{each.result.seconds:,.1f}"}
-    return replace(subject, columns={**subject.columns, **told})
+        assert isinstance(heldout, Corpus), "refused by _options"
+        subject = topic_subject(each.card.topics, heldout, each.card, workers=workers)
+    training = {"laps": f"{each.result.laps:,}", "training seconds": f"{each.result.seconds:,.1f}"}
+    return replace(subject, columns={**subject.columns, **training})

@@ -1,0 +1,171 @@
+"""Components of a mixture of vectors as people read them: size, pictures, columns, items."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray
+from sparsetopics.corpora.patch_basis import patch_basis
+from sparsetopics.evaluation.denoising.patch_prior import as_pixels
+from sparsetopics.evaluation.denoising.pictures import grey_png, signed_png
+from sparsetopics.evaluation.denoising.restoration import side_of_patches
+from sparsetopics.evaluation.report.examples import Example
+from sparsetopics.model.likelihoods.normals import Normals
+from sparsetopics.options.registry import LIKELIHOODS
+from sparsetopics.runs.mixture_runs import MixtureRun
+
+N_COLUMNS = 5  # shown for each component
+MOST_COMPONENTS = 200  # that get pictures and examples; the page counts the lighter ones
+N_DIRECTIONS = 6  # eigenvectors shown of a covariance
+N_DRAWN = 6  # patches drawn from a component
+GAP = 1  # pixels between patches
+PAPER = 1.0  # grey value of the gaps
+WIDEST_MATRIX = 100  # columns of the largest correlation matrix that gets a picture
+PIXEL = 5  # dots of the page for each pixel of a patch
+MATRIX_DOTS = 96
+
+
+class Column(NamedTuple):
+    """How a component differs from the others in one column."""
+
+    name: str
+    mean: float
+    deviation: float  # standard deviation within the component
+    away: float  # distance from the mean of all items, in standard deviations of all items
+
+
+class Picture(NamedTuple):
+    """An image that is part of the page, and its width on the page in dots."""
+
+    caption: str
+    address: str  # a data: address
+    width: int
+
+
+class ComponentRow(NamedTuple):
+    """One component of a mixture of vectors."""
+
+    number: int
+    weight: float
+    weight_share: float  # of the heaviest component's weight
+    n_items: float  # expected number of training items
+    pictures: Sequence[Picture]
+    columns: Sequence[Column]
+    examples: Sequence[Example]
+
+
+def component_table(
+    run: MixtureRun,
+    examples: Sequence[Sequence[Example]] | None = None,  # for each component
+    names: Sequence[str] | None = None,  # column names
+) -> list[ComponentRow]:
+    """Return one row for each of the 200 heaviest components, by falling weight as in the model."""
+    model = run.model
+    n_rows = min(model.n_topics, MOST_COMPONENTS)
+    own_examples = [()] * n_rows if examples is None else examples[:n_rows]
+    pictures = _pictures(run, own_examples)
+    has_means = LIKELIHOODS[model.likelihood_name].has_means
+    columns = _distinctive(model.normals, model.weights, names) if has_means else [[]] * n_rows
+    return [
+        ComponentRow(
+            k,
+            float(model.weights[k]),
+            float(model.weights[k] / model.weights[0]),
+            float(model.mixture.counts[k]),
+            pictures[k],
+            columns[k],
+            own_examples[k],
+        )
+        for k in range(n_rows)
+    ]
+
+
+def _distinctive(
+    normals: Normals, weights: FloatArray, names: Sequence[str] | None
+) -> list[list[Column]]:
+    """Return the columns in which each component's mean is farthest from that of all items."""
+    means, spread = normals.means, normals.covariances
+    if spread.ndim == 3:  # matrices, whose diagonals are the variances
+        spread = np.diagonal(spread, axis1=1, axis2=2)
+    centre = weights @ means
+    total = np.sqrt(weights @ (spread + (means - centre) ** 2))
+    away = (means - centre) / np.maximum(total, np.finfo(float).tiny)
+    order = np.argsort(-np.abs(away), axis=1, kind="stable")[:, :N_COLUMNS]
+    labels = [f"column {n}" for n in range(means.shape[1])] if names is None else names
+    return [
+        [
+            Column(labels[c], float(means[k, c]), float(np.sqrt(spread[k, c])), float(away[k, c]))
+            for c in best
+        ]
+        for k, best in enumerate(order.tolist())
+    ]
+
+
+def _pictures(
+    run: MixtureRun,
+    examples: Sequence[Sequence[Example]],  # for each component that gets pictures
+) -> list[list[Picture]]:
+    """Return pictures of the first ``len(examples)`` components.
+
+    For image patches these are the leading eigenvectors of each covariance, patches drawn from the
+    component, and examples from the data. For other vectors of up to 100 columns it is the
+    correlation matrix, if the likelihood has one. The same run gives the same pictures.
+    """
+    side = side_of_patches(run)
+    if side is not None:
+        return _patches(run, examples, patch_basis(side))
+    covariances = run.model.normals.covariances
+    if covariances.ndim == 2 or not 1 < covariances.shape[1] <= WIDEST_MATRIX:
+        return [[] for _ in examples]
+    return [[_correlations(covariances[k])] for k in range(len(examples))]
+
+
+def _patches(
+    run: MixtureRun, examples: Sequence[Sequence[Example]], basis: FloatArray
+) -> list[list[Picture]]:
+    normals, n_shown = run.model.normals, len(examples)
+    means, covariances = normals.means[:n_shown], normals.covariances[:n_shown]
+    if covariances.ndim == 2:
+        covariances = covariances[:, :, None] * np.eye(covariances.shape[1])
+    values, vectors = np.linalg.eigh(as_pixels(covariances, basis))
+    scales = np.sqrt(np.maximum(values, 0.0))
+    rng = np.random.default_rng(0)
+    pictures = []
+    for k, own in enumerate(examples):
+        leading = vectors[k, :, ::-1][:, :N_DIRECTIONS].T
+        noise = rng.standard_normal((N_DRAWN, len(scales[k])))
+        drawn = means[k] @ basis + (noise * scales[k]) @ vectors[k].T
+        rows = {"covariance, leading eigenvectors": leading, "drawn from it": drawn}
+        if own:
+            rows["examples in the data"] = np.array([each.values for each in own]) @ basis
+        pictures.append([_strip(caption, patches) for caption, patches in rows.items()])
+    return pictures
+
+
+def _strip(
+    caption: str,
+    patches: FloatArray,  # (n_patches, side²)
+) -> Picture:
+    """Draw patches side by side, each scaled so that zero is mid-grey."""
+    side = math.isqrt(patches.shape[1])
+    largest = np.maximum(np.abs(patches).max(axis=1, keepdims=True), np.finfo(float).tiny)
+    greys = (0.5 + 0.5 * patches / largest).reshape(-1, side, side)
+    strip = np.full((side, len(greys) * (side + GAP) - GAP), PAPER)
+    for place, grey in enumerate(greys):
+        strip[:, place * (side + GAP) :][:, :side] = grey
+    return Picture(caption, _address(grey_png(strip)), PIXEL * strip.shape[1])
+
+
+def _correlations(covariance: FloatArray) -> Picture:
+    deviations = np.sqrt(np.diagonal(covariance))
+    correlations = covariance / np.outer(deviations, deviations)
+    return Picture("correlations of columns", _address(signed_png(correlations)), MATRIX_DOTS)
+
+
+def _address(png: bytes) -> str:
+    return f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}"

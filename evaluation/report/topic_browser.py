@@ -1,0 +1,86 @@
+"""The data of page.js, the topic browser: words of each topic for every place of its slider."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from sparsetopics.base.batches import FloatArray, IntArray
+
+STEPS = 20  # of the slider, which has one place more
+DECIMALS = 3  # of logarithms; the error of a probability is below a thousandth
+ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+class RelevantWords(NamedTuple):
+    """Words that lead a topic at some place of the slider, the most probable first."""
+
+    word_ids: IntArray  # (n_kept,)
+    log_probabilities: FloatArray  # (n_kept,)  log φ_kv
+    log_lifts: FloatArray  # (n_kept,)  log φ_kv / p_v
+
+
+def relevance(log_probabilities: FloatArray, log_lifts: FloatArray, balance: float) -> FloatArray:
+    """Return λ log φ_kv + (1 − λ) log φ_kv / p_v; λ is ``balance`` (Sievert & Shirley 2014)."""
+    mixed: FloatArray = balance * log_probabilities + (1.0 - balance) * log_lifts
+    return mixed
+
+
+def relevant_words(
+    probabilities: FloatArray,  # (n_words,)  φ_kv of one topic
+    unigram: FloatArray,  # (n_words,)  p_v of all documents
+    n_words: int,
+) -> RelevantWords:
+    """Return all words that are among the ``n_words`` most relevant for some λ = 0, 0.05, …, 1."""
+    logs = np.log(probabilities)
+    lifts = logs - np.log(unigram)
+    leading = [_largest(relevance(logs, lifts, step / STEPS), n_words) for step in range(STEPS + 1)]
+    kept = np.unique(np.concatenate(leading))
+    kept = kept[np.argsort(-logs[kept], kind="stable")]
+    return RelevantWords(kept, logs[kept], lifts[kept])
+
+
+def _largest(values: FloatArray, n: int) -> IntArray:
+    if len(values) <= n:
+        return np.arange(len(values))
+    return np.argpartition(-values, n - 1)[:n]
+
+
+def browser_data(runs: Sequence[tuple[Sequence[str], Sequence[RelevantWords]]]) -> Markup:
+    """Return JSON for a script element, made of each run's vocabulary and words by topic.
+
+    Browsers do not read markup inside such an element, but ``</script`` would end it: no ``<`` is
+    left in the text.
+    """
+    return Markup(escaped_json({"steps": STEPS, "runs": [_run_data(*run) for run in runs]}))
+
+
+def escaped_json(record: Mapping[str, Any]) -> str:  # whatever json.dumps takes
+    """Return JSON without the characters that mean something to HTML or end a line of script."""
+    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    for character, escape in ESCAPES.items():  # JSON has these characters only inside strings
+        text = text.replace(character, escape)
+    return text
+
+
+def _run_data(
+    words: Sequence[str], topics: Sequence[RelevantWords]
+) -> dict[str, list[str] | list[dict[str, list[float]]]]:
+    """Return each used word once and, for each topic, numbers of words, log φ and log φ/p."""
+    used = sorted({int(word) for topic in topics for word in topic.word_ids})
+    place = {word: number for number, word in enumerate(used)}
+    return {
+        "words": [words[word] for word in used],
+        "topics": [
+            {
+                "words": [place[word] for word in topic.word_ids.tolist()],
+                "logs": topic.log_probabilities.round(DECIMALS).tolist(),
+                "lifts": topic.log_lifts.round(DECIMALS).tolist(),
+            }
+            for topic in topics
+        ],
+    }

@@ -1,0 +1,79 @@
+"""The top words of topics: which they are, a table of them, and how much topics differ in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sparsetopics.base.batches import FloatArray, IntArray
+
+PERSISTENCE = 0.9  # p of rank-biased overlap: how much less each further rank counts
+
+
+class TopicRow(NamedTuple):
+    """One topic: its number in the model, its share of the training tokens and its best words."""
+
+    topic: int
+    weight: float | None  # None for a plain matrix, which has no weights
+    words: list[tuple[str, float]]  # word, probability in the topic
+
+
+def top_words(topic_word: FloatArray, n_words: int) -> IntArray:
+    """Return the ids of the most probable words of each topic, best first, ties by word id.
+
+    The result is (n_topics, min(n_words, vocabulary size)).
+    """
+    order: IntArray = np.argsort(-topic_word, axis=1, kind="stable")[:, :n_words]
+    return order
+
+
+def topic_table(
+    topic_word: FloatArray,  # (n_topics, n_words)   rows sum to one
+    weights: FloatArray | None,  # (n_topics,)
+    words: Sequence[str],
+    n_words: int,
+) -> list[TopicRow]:
+    """Return one row per topic, in the given order, with its ``n_words`` best words."""
+    shares = [None] * len(topic_word) if weights is None else weights.tolist()
+    best_words = top_words(topic_word, n_words)
+    return [
+        TopicRow(topic, share, [(words[word], float(probabilities[word])) for word in best])
+        for topic, (share, probabilities, best) in enumerate(
+            zip(shares, topic_word, best_words, strict=True)
+        )
+    ]
+
+
+def topic_diversity(top_words: IntArray) -> float:
+    """Return the share of distinct words among the top words of all topics.
+
+    ``top_words`` is (n_topics, n_top) word ids; 25 top words are customary (Dieng, Ruiz & Blei
+    2020).
+    """
+    return len(np.unique(top_words)) / top_words.size
+
+
+def inverted_rbo(top_words: IntArray) -> float:
+    """Return one minus the mean rank-biased overlap of all pairs of topics, between 0 and 1.
+
+    ``top_words`` is (n_topics, n_top) word ids; 10 top words are customary. The overlap is
+    extrapolated from these ranks (Webber, Moffat & Zobel 2010, eq. 32), as in OCTIS (Bianchi,
+    Terragni & Hovy 2021). A single topic gives 1.
+    """
+    n_topics, n_top = top_words.shape
+    if n_topics < 2:
+        return 1.0
+    words, column = np.unique(top_words, return_inverse=True)
+    column = column.reshape(top_words.shape)
+    overlap = np.zeros((n_topics, n_topics))
+    for depth in range(1, n_top + 1):
+        indptr = np.arange(n_topics + 1) * depth
+        shape = (n_topics, len(words))
+        listed = csr_array((np.ones(indptr[-1]), column[:, :depth].ravel(), indptr), shape=shape)
+        agreement = (listed @ listed.T).toarray() / depth
+        overlap += (1 - PERSISTENCE) * PERSISTENCE ** (depth - 1) * agreement
+    overlap += PERSISTENCE**n_top * agreement
+    return 1 - float(overlap[np.triu_indices(n_topics, k=1)].mean())

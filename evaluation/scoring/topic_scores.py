@@ -1,0 +1,185 @@
+"""The scores of one topic model on held-out documents, and its record in ``evaluate --json``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsetopics.base.batches import FloatArray
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.evaluation.scores.coherence import (
+    TextCoherence,
+    count_cooccurrence,
+    npmi,
+    text_coherence,
+    u_mass,
+)
+from sparsetopics.evaluation.scores.completion import (
+    CompletionScore,
+    document_completion,
+)
+from sparsetopics.evaluation.scores.top_words import inverted_rbo, top_words, topic_diversity
+from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics
+from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+
+COHERENCE_WORDS = 10  # top words of a topic that coherence and rank-biased overlap use
+DIVERSITY_WORDS = 25
+Record = dict[str, str | float | None]  # scores by their JSON keys
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scorecard:
+    """The scores of one set of topics."""
+
+    topics: FixedTopics
+    completion: CompletionScore
+    topic_npmi: FloatArray  # (n_topics,)
+    topic_u_mass: FloatArray  # (n_topics,)
+    diversity: float
+    inverted_rbo: float
+    in_texts: TextCoherence | None = None  # None without texts
+
+    @property
+    def npmi(self) -> float:
+        return float(self.topic_npmi.mean())
+
+    @property
+    def u_mass(self) -> float:
+        return float(self.topic_u_mass.mean())
+
+    @property
+    def c_v(self) -> float | None:
+        """Mean over the topics whose top words all occur in the texts; None without any."""
+        return None if self.in_texts is None else _mean_of_known(self.in_texts.c_v)
+
+    @property
+    def c_npmi(self) -> float | None:
+        """Mean over the same topics; None without any."""
+        return None if self.in_texts is None else _mean_of_known(self.in_texts.c_npmi)
+
+    @property
+    def n_undefined(self) -> int:
+        """Topics without c_v or c_npmi although there were texts."""
+        if self.in_texts is None:
+            return 0
+        return int(np.isnan(self.in_texts.c_v + self.in_texts.c_npmi).sum())
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.topics.topic_word)
+
+    @property
+    def name(self) -> str:
+        return self.topics.name
+
+    @property
+    def remarks(self) -> list[str]:
+        """Sentences about what was left out, to be printed after the name."""
+        remarks = []
+        if n_missing := self.topics.n_missing_words:  # each token costs 27 nats
+            remarks.append(
+                f" has no column for {n_missing:,} of the {len(self.topics.words):,} words: "
+                "their probability is taken as 1e-12."
+            )
+        if self.n_undefined:
+            remarks.append(
+                f": c_v and c_npmi leave out {self.n_undefined:,} of {self.n_topics:,} topics: "
+                "a word of their ten best is not in the texts."
+            )
+        return remarks
+
+    @property
+    def extent(self) -> str:
+        """How much was scored, the same for all models that are scored together."""
+        score = self.completion
+        return (
+            f"{score.n_documents:,} documents and {score.n_tokens:,.0f} tokens scored; "
+            f"{score.n_skipped_documents:,} documents skipped; "
+            f"{score.n_unknown_tokens:,} tokens outside the vocabulary"
+        )
+
+    @property
+    def model_name(self) -> str | None:
+        """Kind of model: "lda" or "hdp"; None for a plain matrix."""
+        return None if self.topics.run is None else self.topics.run.model.name
+
+    @property
+    def kind(self) -> str:
+        """Kind of model as tables print it: LDA, HDP or matrix."""
+        return "matrix" if self.model_name is None else self.model_name.upper()
+
+    def as_dict(self) -> Record:
+        """Return the record that ``evaluate --json`` prints; undefined scores are None."""
+        # A plain matrix has no trace.
+        trace = () if self.topics.run is None else self.topics.run.trace
+        record = {
+            "run": self.topics.name,
+            **self.completion._asdict(),
+            "npmi": self.npmi,
+            "diversity": self.diversity,
+            "model": self.model_name,
+            "n_topics": self.n_topics,
+            "elbo_per_token": last_known(trace, "elbo_per_token"),
+            "criterion_per_token": last_known(trace, "criterion_per_token"),
+            "u_mass": self.u_mass,
+            "inverted_rbo": self.inverted_rbo,
+            "c_v": self.c_v,
+            "c_npmi": self.c_npmi,
+        }
+        return {
+            key: None if isinstance(value, float) and math.isnan(value) else value
+            for key, value in record.items()
+        }
+
+
+def last_known(trace: Sequence[Mapping[str, float | None]], key: str) -> float | None:
+    """Return the last entry for ``key`` in a trace; not every lap has, say, a criterion."""
+    known = (entry[key] for entry in reversed(trace) if entry.get(key) is not None)
+    return next(known, None)
+
+
+def _mean_of_known(scores: FloatArray) -> float | None:
+    return None if np.isnan(scores).all() else float(np.nanmean(scores))
+
+
+def score_topics(
+    topics: FixedTopics,
+    heldout: Corpus,
+    coherence_documents: Corpus,
+    *,
+    texts: Iterable[Sequence[str]] | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    broadcast: BroadcastMap = broadcast_map_here,
+) -> Scorecard:
+    """Score ``topics``: completion of ``heldout``, coherence, and diversity.
+
+    Coherence is counted in ``coherence_documents``, and also in windows of ``texts`` if these are
+    given: lists of words that can be iterated over repeatedly. The same ``seed`` splits the
+    documents alike for all models, so that their scores compare. Raises CorpusError if there is no
+    document to score.
+    """
+    completion = document_completion(
+        heldout,
+        topics.topic_word,
+        topics.doc_concentration,
+        topics.unigram,
+        seed=seed,
+        workers=workers,
+        broadcast=broadcast,
+    )
+    coherent_words = top_words(topics.topic_word, COHERENCE_WORDS)
+    counts = count_cooccurrence(coherence_documents.batches(), coherent_words)
+    names = [[topics.words[word] for word in best] for best in coherent_words]
+    return Scorecard(
+        topics=topics,
+        completion=completion,
+        topic_npmi=npmi(counts),
+        topic_u_mass=u_mass(counts),
+        diversity=topic_diversity(top_words(topics.topic_word, DIVERSITY_WORDS)),
+        inverted_rbo=inverted_rbo(coherent_words),
+        in_texts=None if texts is None else text_coherence(names, texts),
+    )

@@ -1,0 +1,90 @@
+"""CSV and Parquet: topics or the components of a mixture as long tables, one number per row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow.csv import CSVWriter
+from pyarrow.parquet import ParquetWriter
+
+from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.exports.exporting import ExportedRun
+from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.runs.mixture_runs import MixtureRun
+
+TOPICS = pa.schema([("topic", pa.int64()), ("word", pa.string()), ("probability", pa.float64())])
+NORMALS = pa.schema(
+    [
+        ("component", pa.int64()),
+        ("parameter", pa.string()),  # weight, mean, variance or covariance
+        ("row", pa.int64()),  # of a covariance; null elsewhere
+        ("column", pa.int64()),  # null for a weight
+        ("value", pa.float64()),
+    ]
+)
+
+
+def write_csv(path: Path, exported: ExportedRun) -> None:
+    """Write the table of ``_long_table``; each number is the shortest that reads back the same."""
+    schema, rows = _long_table(exported)
+    with CSVWriter(path, schema) as writer:
+        for table in rows:
+            writer.write_table(table)
+
+
+def write_parquet(path: Path, exported: ExportedRun) -> None:
+    """Write the table of ``_long_table`` with numbers as float64."""
+    schema, rows = _long_table(exported)
+    with ParquetWriter(path, schema, compression="zstd") as writer:
+        for table in rows:
+            writer.write_table(table)
+
+
+def _long_table(exported: ExportedRun) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """Schema and rows: ``TOPICS`` for a run over words, ``NORMALS`` for a mixture of vectors."""
+    run = exported.run
+    if isinstance(run, MixtureRun) and run.vocabulary is None:
+        return NORMALS, _normal_rows(run.model)
+    return TOPICS, _topic_rows(exported)
+
+
+def _topic_rows(exported: ExportedRun) -> Iterator[pa.Table]:
+    """Yield all words of each topic, the most probable first, ties by word id."""
+    words = pa.array(exported.vocabulary.words, pa.string())
+    for topic, probabilities in enumerate(exported.topic_word):
+        order = np.argsort(-probabilities, kind="stable")
+        columns = [np.full(len(order), topic), words.take(pa.array(order)), probabilities[order]]
+        yield pa.table(columns, schema=TOPICS)
+
+
+def _normal_rows(model: MixtureModel) -> Iterator[pa.Table]:
+    """Yield the weight, mean and covariance of each component.
+
+    A component with uncorrelated columns has variances in place of a covariance.
+    """
+    means, covariances = model.normals
+    rows, columns = np.divmod(np.arange(means.shape[1] ** 2), means.shape[1])
+    every = np.arange(means.shape[1])
+    for component, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
+        yield _parameter(component, "weight", model.weights[[component]], None, None)
+        yield _parameter(component, "mean", mean, None, every)
+        if covariance.ndim == 1:
+            yield _parameter(component, "variance", covariance, None, every)
+        else:
+            yield _parameter(component, "covariance", covariance.ravel(), rows, columns)
+
+
+def _parameter(
+    component: int,
+    name: str,
+    values: FloatArray,
+    rows: IntArray | None,
+    columns: IntArray | None,
+) -> pa.Table:
+    """Return one row for each of ``values``; ``None`` makes a column of nulls."""
+    places = [pa.nulls(len(values)) if place is None else place for place in (rows, columns)]
+    own = [np.full(len(values), component), pa.repeat(name, len(values)), *places, values]
+    return pa.table(own, schema=NORMALS)

@@ -1,0 +1,120 @@
+"""Text formats: MALLET and Matrix Market for topics, Matrix Market and LDA-C for documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow.csv import WriteOptions, write_csv
+from scipy.io import mmwrite
+from scipy.sparse import coo_array
+
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.errors import OutputError
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.evaluation.scores.top_words import top_words
+from sparsetopics.exports.exporting import ExportedRun
+
+VOCABULARY_SUFFIX = ".vocab"  # as gensim names it
+KEYS_SUFFIX = ".keys"
+KEY_WORDS = 20  # MALLET's --num-top-words
+EXACT_DIGITS = 17  # enough to tell any two float64 apart
+# Several readers of word counts, gensim's among them, accept no other header.
+BANNER = "%%MatrixMarket matrix coordinate real general"
+ENTRIES = WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
+
+
+def write_mallet(path: Path, exported: ExportedRun) -> None:
+    """Write what MALLET's ``--topic-word-weights-file`` and ``--output-topic-keys`` write.
+
+    ``path`` gets a line ``topic TAB word TAB weight`` for every topic and word. Weights are
+    λ = η + counts in full precision, as MALLET's are β + counts. ``path.keys`` gets one line per
+    topic: the topic, α_k (the weight of the component in a mixture) and the 20 best words. Raises
+    OutputError for a word with a tab or a line break.
+    """
+    words = exported.vocabulary.words
+    _check_words(path, words, "\t\n\r")
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for topic, weights in enumerate(exported.posterior):
+            rows = zip(words, weights.tolist(), strict=True)
+            file.writelines(f"{topic}\t{word}\t{weight!r}\n" for word, weight in rows)
+    best_words = top_words(exported.posterior, KEY_WORDS)
+    with Path(f"{path}{KEYS_SUFFIX}").open("w", encoding="utf-8", newline="") as file:
+        for topic, (weight, best) in enumerate(zip(exported.weights, best_words, strict=True)):
+            file.write(f"{topic}\t{float(weight)!r}\t{' '.join(words[word] for word in best)}\n")
+
+
+def write_topic_matrix(path: Path, exported: ExportedRun) -> None:
+    """Write word probabilities (topics by words) as Matrix Market, and the words to ``path.vocab``.
+
+    The matrix is dense but is written by coordinates, the only layout that some readers know.
+    """
+    _write_vocabulary(path, exported.vocabulary.words)
+    comment = "Probabilities of words (columns) in topics (rows)"
+    with path.open("wb") as file:  # mmwrite would add .mtx to a name
+        mmwrite(file, coo_array(exported.topic_word), comment, precision=EXACT_DIGITS)
+
+
+def write_count_matrix(path: Path, corpus: Corpus) -> None:
+    """Write word counts (documents by words) as Matrix Market, and the words to ``path.vocab``."""
+    _write_vocabulary(path, corpus.vocabulary.words)
+    n_docs = 0
+    with path.open("wb") as file:
+        sizes = f"{corpus.n_docs} {corpus.n_words} {corpus.n_pairs}"
+        file.write(f"{BANNER}\n{sizes}\n".encode())
+        for batch in corpus.batches():
+            write_csv(_entries(batch, n_docs), file, ENTRIES)
+            n_docs += batch.n_docs
+
+
+def _entries(batch: DocumentBatch, first: int) -> pa.Table:
+    """Return document, word and count of each pair; both ids count from one."""
+    documents = np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr)) + first + 1
+    columns = [documents, batch.word_ids + 1, batch.word_counts]
+    return pa.table(columns, ["document", "word", "count"])
+
+
+def write_lda_c(path: Path, corpus: Corpus) -> None:
+    """Write Blei's LDA-C format, and the words to ``path.vocab``.
+
+    Each document is a line ``M id:count id:count ...``; M is the number of its different words, and
+    ids count from zero. Raises OutputError for counts that are not whole numbers.
+    """
+    if not isinstance(corpus.n_tokens, int):
+        raise OutputError(
+            path.name,
+            found="word counts that are not whole",
+            wanted="whole ones, as the format has no others",
+            hint="Matrix Market takes any.",
+        )
+    _write_vocabulary(path, corpus.vocabulary.words)
+    with path.open("w", encoding="ascii", newline="") as file:
+        for batch in corpus.batches():
+            pairs = zip(batch.word_ids.tolist(), batch.word_counts.tolist(), strict=True)
+            entries = [f" {word}:{count}" for word, count in pairs]
+            bounds = pairwise(batch.indptr.tolist())
+            file.writelines(
+                f"{stop - start}{''.join(entries[start:stop])}\n" for start, stop in bounds
+            )
+
+
+def _write_vocabulary(path: Path, words: Sequence[str]) -> None:
+    """Write ``path.vocab``, one word per line; OutputError for a word with a line break."""
+    _check_words(path, words, "\n\r")
+    with Path(f"{path}{VOCABULARY_SUFFIX}").open("w", encoding="utf-8", newline="") as file:
+        file.writelines(f"{word}\n" for word in words)
+
+
+def _check_words(path: Path, words: Sequence[str], forbidden: str) -> None:
+    """Raise OutputError if a word holds a character that separates fields in the format."""
+    for word in words:
+        if any(character in word for character in forbidden):
+            raise OutputError(
+                path.name,
+                found=f"the word {word!r}",
+                wanted="words without tabs and line breaks in a text format",
+                hint="Parquet takes any.",
+            )
