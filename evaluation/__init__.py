@@ -1,1 +1,1 @@
-"""How good a model is: held-out scores, coherence, diversity, reports."""
+"""How good a model is: held-out scores, coherence, diversity, reports, denoising."""

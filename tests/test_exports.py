@@ -14,7 +14,7 @@ from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.exports import RUN_TARGETS, pyldavis, run_writer, text_formats
-from sparsetopics.exports.exporting import ExportedRun, export_run
+from sparsetopics.exports.exporting import export_run
 from sparsetopics.inference.new_documents import topic_proportions
 from sparsetopics.runs.mixture_runs import load_mixture_run
 from sparsetopics.runs.topic_runs import load_run, save_run
@@ -85,7 +85,7 @@ def test_mallet_files_hold_eta_plus_counts_and_the_best_words(
 def test_pyldavis_prepares_what_was_written(tmp_path, run_folder, model, documents, vocabulary):
     tool = pytest.importorskip("pyLDAvis", reason="pyLDAvis is not installed")
 
-    pyldavis.write_topics(tmp_path / "vis.json", ExportedRun(load_run(run_folder), documents))
+    pyldavis.write_topics(tmp_path / "vis.json", load_run(run_folder), documents)
 
     prepared = tool.prepare(
         **json.loads((tmp_path / "vis.json").read_text()), n_jobs=1, sort_topics=False
@@ -97,7 +97,7 @@ def test_pyldavis_prepares_what_was_written(tmp_path, run_folder, model, documen
 def test_pyldavis_input_describes_the_documents(
     tmp_path, run_folder, model, training_batch, documents, vocabulary
 ):
-    pyldavis.write_topics(tmp_path / "vis.json", ExportedRun(load_run(run_folder), documents))
+    pyldavis.write_topics(tmp_path / "vis.json", load_run(run_folder), documents)
 
     found = json.loads((tmp_path / "vis.json").read_text())
     assert list(found) == [
@@ -126,8 +126,8 @@ def test_a_mixture_of_documents_shows_its_weights_and_responsibilities(
 ):
     mixture = load_mixture_run(document_mixture_folder)
 
-    pyldavis.write_topics(tmp_path / "vis.json", ExportedRun(mixture, documents))
-    text_formats.write_mallet(tmp_path / "weights", ExportedRun(mixture))
+    pyldavis.write_topics(tmp_path / "vis.json", mixture, documents)
+    text_formats.write_mallet(tmp_path / "weights", mixture)
 
     found = json.loads((tmp_path / "vis.json").read_text())
     np.testing.assert_allclose(

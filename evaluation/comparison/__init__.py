@@ -1,1 +1,1 @@
-"""Several models side by side."""
+"""What ``evaluate`` and ``compare`` do: several models scored alike, side by side."""

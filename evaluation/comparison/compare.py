@@ -18,11 +18,9 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.opening import check_alike, open_corpus
 from sparsetopics.corpora.split import split_corpus
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.evaluation.report.mixture_subjects import mixture_subject
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
-from sparsetopics.evaluation.report.report import ScoreBasis, score_facts
-from sparsetopics.evaluation.report.subject import Subject
-from sparsetopics.evaluation.report.topic_subjects import topic_subject
+from sparsetopics.evaluation.report.report import ScoreBasis, score_facts, scored_subject
+from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard, score_mixture
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard, score_topics
@@ -105,7 +103,9 @@ class ComparisonHooks(NamedTuple):
     )
 
 
-class _Data(NamedTuple):
+class _Parts(NamedTuple):
+    """Folders of the two parts of the corpus."""
+
     train: Path
     heldout: Path
 
@@ -147,27 +147,25 @@ def compare_models(
 
     Raises OptionError, CorpusError, RunError or OutputError, if possible before any training.
     """
-    corpus = open_corpus(_no_run(plan.corpus))
+    refuse_run(plan.corpus)
+    corpus = open_corpus(plan.corpus)
     options = [_options(plan, spec, corpus) for spec in plan.models]
-    _check_heldout(plan, corpus)
+    if plan.heldout is not None:
+        refuse_run(plan.heldout)
+        check_alike(corpus, open_corpus(plan.heldout), plan.corpus, str(plan.heldout))
     with _folder(plan):
-        data = _divide(plan, hooks)
-        heldout, training = open_corpus(data.heldout), open_corpus(data.train)
+        parts = _divide(plan, hooks)
+        heldout, training = open_corpus(parts.heldout), open_corpus(parts.train)
         models = []
         for spec, own in zip(plan.models, options, strict=True):
             hooks.say(f"Training {spec.name}")
-            result = _train(plan, data, spec, own, hooks)
+            result = _train(plan, parts, spec, own, hooks)
             card = _score(plan.out / spec.name, plan, own, heldout, training)
             models.append(ComparedModel(spec.name, result, card))
         hooks.say("Writing the page")
-        page = _report(models, plan, data, heldout)
+        page = _report(models, plan, parts, heldout)
         write_page(output_file(plan.out / REPORT, overwrite=plan.overwrite), page)
     return Comparison(models, plan.out / REPORT)
-
-
-def _no_run(path: Path) -> Path:
-    refuse_run(path)
-    return path
 
 
 def _options(
@@ -197,13 +195,6 @@ def _options(
     )
 
 
-def _check_heldout(plan: ComparisonPlan, corpus: Corpus | VectorCorpus) -> None:
-    """Raise an error for held-out data of other words or columns."""
-    if plan.heldout is not None:
-        heldout = open_corpus(_no_run(plan.heldout))
-        check_alike(corpus, heldout, plan.corpus, str(plan.heldout))
-
-
 @contextmanager
 def _folder(plan: ComparisonPlan) -> Iterator[None]:
     """Create ``plan.out``, and remove it after a failure if it is empty."""
@@ -222,30 +213,30 @@ def _folder(plan: ComparisonPlan) -> Iterator[None]:
         raise
 
 
-def _divide(plan: ComparisonPlan, hooks: ComparisonHooks) -> _Data:
+def _divide(plan: ComparisonPlan, hooks: ComparisonHooks) -> _Parts:
     if plan.heldout is not None:
-        return _Data(plan.corpus, plan.heldout)
-    data = _Data(plan.out / TRAIN, plan.out / HELDOUT)
+        return _Parts(plan.corpus, plan.heldout)
+    parts = _Parts(plan.out / TRAIN, plan.out / HELDOUT)
     hooks.say(f"Holding out {plan.share:.0%} of {plan.corpus}")
     rng = np.random.default_rng(plan.seed)
-    split_corpus(plan.corpus, data.train, data.heldout, plan.share, plan.overwrite, rng)
-    return data
+    split_corpus(plan.corpus, parts.train, parts.heldout, plan.share, plan.overwrite, rng)
+    return parts
 
 
 def _train(
     plan: ComparisonPlan,
-    data: _Data,
+    parts: _Parts,
     spec: ModelSpec,
     options: TrainingOptions,
     hooks: ComparisonHooks,
 ) -> RunResult:
     run = RunPlan(
-        corpus=data.train,
+        corpus=parts.train,
         out=plan.out / spec.name,
         options=options,
         seed=plan.seed,
         workers=plan.workers,
-        heldout=data.heldout if plan.every_lap else None,
+        heldout=parts.heldout if plan.every_lap else None,
         overwrite=plan.overwrite,
     )
     with hooks.progress(options) as run_hooks:
@@ -271,32 +262,28 @@ def _score(
 def _report(
     models: Sequence[ComparedModel],
     plan: ComparisonPlan,
-    data: _Data,
+    parts: _Parts,
     heldout: Corpus | VectorCorpus,
 ) -> Report:
     of_words = isinstance(heldout, Corpus)
     n_rows = heldout.n_docs if isinstance(heldout, Corpus) else heldout.n_items
     noun = "documents" if of_words else "items"
-    facts = {noun: f"{n_rows:,}"}
-    basis = ScoreBasis(str(data.heldout), str(data.train), plan.seed)
+    facts: dict[str, Fact] = {noun: f"{n_rows:,}"}
+    basis = ScoreBasis(str(parts.heldout), str(parts.train), plan.seed)
     scored = [each.card for each in models if isinstance(each.card, Scorecard)]
     facts |= score_facts(scored[0].completion, basis) if scored else {}
     return Report(
         title="Topic model evaluation" if of_words else "Mixture evaluation",
         subjects=[_subject(each, heldout, plan.workers) for each in models],
         scored_on=f"{n_rows:,} held-out {noun}",
-        heldout=str(data.heldout),
-        coherence_corpus=str(data.train) if scored else "",
-        examples_corpus=str(data.heldout),
-        panels=[Panel(str(data.heldout), facts)],
+        heldout=str(parts.heldout),
+        coherence_corpus=str(parts.train) if scored else "",
+        examples_corpus=str(parts.heldout),
+        panels=[Panel(str(parts.heldout), facts)],
     )
 
 
 def _subject(each: ComparedModel, heldout: Corpus | VectorCorpus, workers: int) -> Subject:
-    if isinstance(each.card, MixtureCard):
-        subject = mixture_subject(each.card.run, heldout, each.card)
-    else:
-        assert isinstance(heldout, Corpus), "refused by _options"
-        subject = topic_subject(each.card.topics, heldout, each.card, workers=workers)
+    subject = scored_subject(each.card, heldout, workers=workers)
     training = {"laps": f"{each.result.laps:,}", "training seconds": f"{each.result.seconds:,.1f}"}
     return replace(subject, columns={**subject.columns, **training})

@@ -57,7 +57,7 @@ class ScoringPlan:
 
 def score_models(
     plan: ScoringPlan, say: Callable[[str], None] = lambda _: None
-) -> Sequence[Scorecard] | Sequence[MixtureCard]:
+) -> list[Scorecard | MixtureCard]:
     """Score models, all topic models or all mixtures, and write a page if ``plan`` has one.
 
     ``say`` gets a sentence about skipped links in folders of texts. Raises OutputError, RunError,
@@ -67,20 +67,64 @@ def score_models(
     output = _page(plan)
     refuse_run(plan.heldout)
     heldout = open_corpus(plan.heldout)
-    opened = [_opened(path, plan, heldout) for path in plan.models]
-    mixtures = [model for model in opened if isinstance(model, MixtureRun)]
-    topic_models = [model for model in opened if isinstance(model, FixedTopics)]
-    if mixtures and topic_models:
+    models = [_opened(path, plan, heldout) for path in plan.models]
+    _check_options(plan, models, heldout)
+    other, texts = plan.coherence_corpus, None
+    counted_in = heldout if other is None else Corpus.open(other)
+    if plan.texts:
+        assert isinstance(heldout, Corpus), "refused by _check_options"
+        texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.text_field, say)
+    cards: list[Scorecard | MixtureCard] = []
+    with open_broadcast_map(plan.place) as broadcast:
+        for model in models:
+            if isinstance(model, MixtureRun):
+                cards.append(score_mixture(model, heldout, broadcast=broadcast))
+                continue
+            assert isinstance(heldout, Corpus), "refused by _opened"
+            assert isinstance(counted_in, Corpus), "the held-out corpus or opened as one"
+            cards.append(
+                score_topics(
+                    model,
+                    heldout,
+                    counted_in,
+                    texts=texts,
+                    seed=plan.seed,
+                    workers=plan.place.threads,
+                    broadcast=broadcast,
+                )
+            )
+    if output is not None:
+        # The page draws figures, and matplotlib is slow to import.
+        from sparsetopics.evaluation.report.page import write_page
+        from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
+
+        basis = ScoreBasis(str(plan.heldout), str(other or plan.heldout), plan.seed)
+        write_page(output, scored_report(cards, basis, heldout, workers=plan.place.workers))
+    return cards
+
+
+def _check_options(
+    plan: ScoringPlan,
+    models: Sequence[FixedTopics | MixtureRun],
+    heldout: Corpus | VectorCorpus,
+) -> None:
+    """Raise OptionError for models of two kinds, or mixtures with options of topic models."""
+    n_mixtures = sum(isinstance(model, MixtureRun) for model in models)
+    if 0 < n_mixtures < len(models):
         raise OptionError(
             "runs",
             found="mixtures and topic models",
             wanted="one or the other",
             hint="They are not scored alike.",
         )
-    if mixtures:
-        return _score_mixtures(mixtures, plan, heldout, output)
-    assert isinstance(heldout, Corpus), "refused by _opened"
-    return _score_topics(topic_models, plan, heldout, output, say)
+    if n_mixtures and plan.topic_options:
+        what = "which holds vectors" if isinstance(heldout, VectorCorpus) else "with mixtures"
+        raise OptionError(
+            plan.topic_options[0],
+            found=f"{plan.heldout}, {what}",
+            wanted="held-out documents and topic models",
+            hint="Mixtures are scored without it.",
+        )
 
 
 def _page(plan: ScoringPlan) -> Output | None:
@@ -104,63 +148,3 @@ def _opened(
     if isinstance(heldout, VectorCorpus):
         raise ShapeError(where, found="vectors", wanted=f"documents, for the topics of {path}")
     return read_topics(path, heldout.vocabulary, plan.concentration, unpickle=plan.unpickle)
-
-
-def _score_topics(
-    topic_models: Sequence[FixedTopics],
-    plan: ScoringPlan,
-    heldout: Corpus,
-    output: Output | None,
-    say: Callable[[str], None],
-) -> list[Scorecard]:
-    other = plan.coherence_corpus
-    counted_in = heldout if other is None else Corpus.open(other)
-    texts = None
-    if plan.texts:
-        texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.text_field, say)
-    with open_broadcast_map(plan.place) as broadcast:
-        cards = [
-            score_topics(
-                topics,
-                heldout,
-                counted_in,
-                texts=texts,
-                seed=plan.seed,
-                workers=plan.place.threads,
-                broadcast=broadcast,
-            )
-            for topics in topic_models
-        ]
-    if output is not None:
-        from sparsetopics.evaluation.report.page import write_page
-        from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
-
-        basis = ScoreBasis(str(plan.heldout), str(other or plan.heldout), plan.seed)
-        page = scored_report(cards, basis, heldout, workers=plan.place.workers)
-        write_page(output, page)
-    return cards
-
-
-def _score_mixtures(
-    runs: Sequence[MixtureRun],
-    plan: ScoringPlan,
-    heldout: Corpus | VectorCorpus,
-    output: Output | None,
-) -> list[MixtureCard]:
-    what = "which holds vectors" if isinstance(heldout, VectorCorpus) else "with mixtures"
-    for option in plan.topic_options:
-        raise OptionError(
-            option,
-            found=f"{plan.heldout}, {what}",
-            wanted="held-out documents and topic models",
-            hint="Mixtures are scored without it.",
-        )
-    with open_broadcast_map(plan.place) as broadcast:
-        cards = [score_mixture(run, heldout, broadcast=broadcast) for run in runs]
-    if output is not None:
-        from sparsetopics.evaluation.report.page import write_page
-        from sparsetopics.evaluation.report.report import scored_mixtures
-
-        page = scored_mixtures(cards, heldout, str(plan.heldout))
-        write_page(output, page)
-    return cards

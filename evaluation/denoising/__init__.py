@@ -1,1 +1,1 @@
-"""Images restored with a mixture of patches."""
+"""Removal of noise from images with a mixture of image patches."""

@@ -1,8 +1,8 @@
-"""Removing white noise from grey images with a mixture of patches: EPLL.
+"""Removal of white noise from grey images with a mixture of patches: EPLL.
 
-Zoran & Weiss (2011), "From learning models of natural image patches to whole image restoration":
-the image x that maximises the expected patch log-likelihood Σ_i log p(P_i x) of all overlapping
-patches, given its noisy version y, by half-quadratic splitting. Pixels lie between 0 and 1.
+Given a noisy image y, half-quadratic splitting finds the image x that maximises the expected patch
+log-likelihood Σ_i log p(P_i x) over all overlapping patches (Zoran & Weiss 2011, "From learning
+models of natural image patches to whole image restoration"). Pixels lie between 0 and 1.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sparsetopics.evaluation.denoising.patch_prior import NoisyPatches, PatchPri
 from sparsetopics.execution.executors import Executor, SerialExecutor
 
 BETAS = (1.0, 4.0, 8.0, 16.0, 32.0)  # β σ², the schedule of the paper
-BLOCK_PATCHES = 8192
+BLOCK_PATCHES = 8192  # restored at once
 
 
 def denoise(
@@ -31,16 +31,17 @@ def denoise(
     betas: Sequence[float] = BETAS,
     executor: Executor | None = None,
 ) -> FloatArray:
-    """Restore y = x + e, e ~ N(0, σ²), (height, width); values are clipped to [0, 1] at the end.
+    """Restore x from y = x + e, e ~ N(0, σ²); return (height, width), clipped to [0, 1].
 
-    For each β every patch of the image as it stands is replaced by its estimate under noise of
+    For each β in turn, every patch of the current image is replaced by its estimate under noise of
     variance 1/β (``NoisyPatches.restore``), and the overlapping estimates are averaged to x̂. With
-    the weight side²/σ² on y, as the authors' code has it, the image that fits both best is
+    the weight side²/σ² on y, as in the authors' code, the image that fits both best is
 
         x = (y + β σ² x̂) / (1 + β σ²).
 
-    ``betas`` are β σ². Estimates are the same for any ``executor``. Raises ShapeError for images
-    that are not grey or smaller than a patch, OptionError for other things out of range.
+    ``betas`` are the values of β σ². The result does not depend on ``executor``. Raises ShapeError
+    for images that are not grey or are smaller than a patch, and OptionError for values out of
+    range.
     """
     observed = check_grey(noisy, "noisy image")
     if min(observed.shape) < prior.side:
@@ -66,7 +67,7 @@ def average_patches(
     model: NoisyPatches,
     executor: Executor,
 ) -> FloatArray:
-    """The mean over all patches that a pixel lies in of what they are restored to."""
+    """Restore all overlapping patches; return the mean at each pixel over the patches it is in."""
     height, width = image.shape
     windows = sliding_window_view(image, (side, side))
     n_down, n_across = windows.shape[:2]
@@ -89,7 +90,7 @@ def average_patches(
 def _summed(
     patches: FloatArray,  # (n_down, n_across, side, side)
 ) -> FloatArray:
-    """Neighbouring patches laid over each other, (n_down + side − 1, n_across + side − 1)."""
+    """Add up overlapping patches where they lie, (n_down + side − 1, n_across + side − 1)."""
     n_down, n_across, side, _ = patches.shape
     total = np.zeros((n_down + side - 1, n_across + side - 1))
     for row in range(side):
@@ -99,13 +100,13 @@ def _summed(
 
 
 def _cover(length: int, side: int) -> FloatArray:
-    """How many of the stretches of ``side`` pixels each pixel of a line lies in, (length,)."""
+    """Count, for each pixel of a line, the stretches of ``side`` pixels it is in, (length,)."""
     covered: FloatArray = np.convolve(np.ones(length - side + 1), np.ones(side))
     return covered
 
 
 def add_noise(clean: ArrayLike, sigma: float, rng: np.random.Generator) -> FloatArray:
-    """White Gaussian noise on a grey image, neither clipped nor rounded, (height, width)."""
+    """Add white Gaussian noise to a grey image; return (height, width), not clipped or rounded."""
     image = check_grey(clean, "clean image")
     _check_positive("sigma", sigma, "the standard deviation of the noise: 25/255, say")
     noisy: FloatArray = image + sigma * rng.standard_normal(image.shape)
@@ -113,7 +114,10 @@ def add_noise(clean: ArrayLike, sigma: float, rng: np.random.Generator) -> Float
 
 
 def psnr(clean: ArrayLike, image: ArrayLike) -> float:
-    """Peak signal-to-noise ratio in dB, −10 log₁₀ of the mean squared error; inf for no error."""
+    """Return the peak signal-to-noise ratio in dB, −10 log₁₀ of the mean squared error.
+
+    It is infinite for equal images. Raises ShapeError for images of different shapes.
+    """
     truth, other = check_grey(clean, "clean image"), check_grey(image, "image")
     if truth.shape != other.shape:
         raise ShapeError("image", found=f"{other.shape}", wanted=f"{truth.shape}, as the clean one")
@@ -122,7 +126,10 @@ def psnr(clean: ArrayLike, image: ArrayLike) -> float:
 
 
 def check_grey(image: ArrayLike, where: str) -> FloatArray:
-    """The image as float64; ShapeError or OptionError unless it is grey, of finite fractions."""
+    """Return the image as float64, (height, width).
+
+    Raises ShapeError unless it has one value per pixel, OptionError unless these are finite floats.
+    """
     values = np.asarray(image)
     if values.ndim != 2 or not values.size:
         raise ShapeError(

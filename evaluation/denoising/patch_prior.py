@@ -1,4 +1,4 @@
-"""A mixture of zero-mean Gaussians of square patches, as a prior of natural images."""
+"""A mixture of zero-mean Gaussians over square patches, as a prior for natural images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.model.likelihoods.normals import Normals
 from sparsetopics.model.likelihoods.scorers import Scorer
 
-ROUNDING = 1e-6  # of the largest eigenvalue: how far below zero the smallest may lie
+ROUNDING = 1e-6  # how far below zero an eigenvalue may lie, relative to the largest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +24,7 @@ class PatchPrior:
     log_weights: FloatArray  # (n_topics,)  log w_k
     eigenvalues: FloatArray  # (n_topics, side²)  λ_k
     eigenvectors: FloatArray  # (n_topics, side², side²)  U_k, a vector in each column
-    mean_removed: bool  # z is what a patch is beyond its mean
+    mean_removed: bool  # z is a patch minus its mean
 
     @classmethod
     def from_mixture(
@@ -36,13 +36,13 @@ class PatchPrior:
     ) -> PatchPrior:
         """Decompose the covariances, once for all images.
 
-        With ``mean_removed`` the mixture is of patches minus their mean. They lie in the complement
-        of the constant patch, so the covariances are projected there; those that ``as_pixels``
-        made lie there already. Components of weight zero are left out.
+        With ``mean_removed``, the mixture describes patches minus their means. These lie in the
+        complement of the constant patch, so the covariances are projected there; covariances from
+        ``as_pixels`` lie there already. Components of weight zero are dropped.
 
-        Raises ShapeError for shapes that do not fit and sizes that are no square; OptionError for
-        weights that are not finite, negative or all zero, and for matrices that are not finite or
-        have an eigenvalue below zero.
+        Raises ShapeError for shapes that do not fit and sizes that are not square, and OptionError
+        for weights that are not finite, negative or all zero, and for matrices that are not finite
+        or have an eigenvalue below zero.
         """
         shares, matrices = np.asarray(weights, float), np.asarray(covariances, float)
         _check_shapes(shares, matrices)
@@ -64,11 +64,11 @@ class PatchPrior:
 
     @property
     def side(self) -> int:
-        """Of a patch, in pixels."""
+        """Side of a patch in pixels."""
         return math.isqrt(self.eigenvalues.shape[1])
 
     def observed_with(self, variance: float) -> NoisyPatches:
-        """The model of patches z + e, e ~ N(0, variance · I)."""
+        """Return the model of noisy patches z + e, e ~ N(0, variance · I)."""
         spread = self.eigenvalues + variance
         means = np.zeros(spread.shape)
         scorer = Normals(means, self._recomposed(spread)).scorer()
@@ -76,14 +76,14 @@ class PatchPrior:
         return NoisyPatches(self.log_weights, scorer, filters, self.mean_removed)
 
     def _recomposed(self, eigenvalues: FloatArray) -> FloatArray:
-        """U_k diag(eigenvalues_k) U_kᵀ, (n_topics, side², side²)."""
+        """Return U_k diag(eigenvalues_k) U_kᵀ, (n_topics, side², side²)."""
         vectors = self.eigenvectors
         matrices: FloatArray = (vectors * eigenvalues[:, None, :]) @ vectors.transpose(0, 2, 1)
         return matrices
 
 
 class NoisyPatches(NamedTuple):
-    """The mixture seen through white noise."""
+    """The mixture, observed with white noise."""
 
     log_weights: FloatArray  # (n_topics,)
     scorer: Scorer  # log N(z | 0, Σ_k + variance · I)
@@ -94,10 +94,10 @@ class NoisyPatches(NamedTuple):
         self,
         patches: FloatArray,  # (n_patches, side²)
     ) -> FloatArray:
-        """The Wiener estimate under each patch's most probable component, (n_patches, side²).
+        """Return the Wiener estimate under each patch's most probable component.
 
-        As in EPLL the mean of a patch, if removed, returns as it was: the noise in it is left to
-        the averaging of overlapping patches and to the patches' next estimates.
+        The result is (n_patches, side²). As in EPLL, the mean of a patch, if removed, is put back
+        unchanged: averaging over patches and further iterations reduce the noise in it.
         """
         means = patches.mean(axis=1, keepdims=True) if self.mean_removed else 0.0
         centred = patches - means
@@ -115,7 +115,7 @@ class NoisyPatches(NamedTuple):
         self,
         centred: FloatArray,  # (n_patches, side²)
     ) -> IntArray:
-        """argmax_k log w_k + log N(z | 0, Σ_k + variance · I), (n_patches,)."""
+        """Return argmax_k log w_k + log N(z | 0, Σ_k + variance · I), (n_patches,)."""
         logs = self.scorer.log_densities(centred.astype(np.float32))
         logs += self.log_weights.astype(np.float32)
         topics: IntArray = logs.argmax(axis=1)
@@ -126,9 +126,10 @@ def as_pixels(
     covariances: FloatArray,  # (n_topics, side² − 1, side² − 1)
     basis: FloatArray,  # (side² − 1, side²)  ``corpora.patch_basis.patch_basis``
 ) -> FloatArray:
-    """Covariances of coordinates as those of patches, Bᵀ Σ_k B, (n_topics, side², side²).
+    """Turn covariances of coordinates into those of pixels, Bᵀ Σ_k B, (n_topics, side², side²).
 
-    Nothing varies along the constant patch then, and white noise is as white in either.
+    The results have no variance along the constant patch. White noise stays white, because the rows
+    of the basis are orthonormal.
     """
     lifted: FloatArray = basis.T @ covariances @ basis
     return lifted
@@ -174,7 +175,10 @@ def _check_finite(covariances: FloatArray) -> None:
 
 
 def _check_definite(eigenvalues: FloatArray, numbers: IntArray) -> None:
-    """``eigenvalues`` rise in each row; ``numbers`` are those of the components."""
+    """Raise OptionError for a negative eigenvalue.
+
+    ``eigenvalues`` rise in each row; ``numbers`` are the numbers of the components.
+    """
     odd = np.flatnonzero(eigenvalues[:, 0] < -ROUNDING * np.abs(eigenvalues).max(axis=1))
     if len(odd):
         raise OptionError(

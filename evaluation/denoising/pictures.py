@@ -1,4 +1,4 @@
-"""Images as PNG bytes: one of them, or noisy and denoised ones side by side."""
+"""PNG files: one image, a matrix in colours, or noisy and denoised images side by side."""
 
 from __future__ import annotations
 
@@ -12,44 +12,46 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError
 from sparsetopics.evaluation.denoising.denoising import check_grey, psnr
 
-NARROWEST = 280  # dots of a panel, so that its title fits
-GAP, TITLE = 8, 28  # dots between panels, and above them
+NARROWEST = 280  # dots; the title fits a panel of this width
+GAP, TITLE = 8, 28  # dots between panels and above them
 DOTS_PER_INCH = 100
 
 
 def grey_png(image: ArrayLike) -> bytes:
-    """A grey image, 0 black and 1 white, clipped and rounded to 8 bits, as a PNG file."""
-    from PIL import Image  # matplotlib, which we depend on, depends on it
-
-    values = check_grey(image, "image")
-    buffer = io.BytesIO()
-    Image.fromarray(np.rint(255.0 * np.clip(values, 0.0, 1.0)).astype(np.uint8)).save(buffer, "PNG")
-    return buffer.getvalue()
+    """Return a grey image, 0 black and 1 white, as a PNG file; values are clipped to [0, 1]."""
+    return _png(np.clip(check_grey(image, "image"), 0.0, 1.0))
 
 
 def signed_png(
     values: ArrayLike,  # (height, width)
 ) -> bytes:
-    """Numbers from −1, blue, over 0, white, to 1, red, as a PNG file of a dot for each."""
+    """Return a PNG file of a dot for each number: −1 is blue, 0 is white and 1 is red."""
     from matplotlib import colormaps  # slow to import
-    from PIL import Image
 
     shares = (1.0 + np.clip(np.asarray(values, float), -1.0, 1.0)) / 2
-    colours = np.rint(255.0 * colormaps["RdBu_r"](shares)[..., :3]).astype(np.uint8)
+    return _png(colormaps["RdBu_r"](shares)[..., :3])
+
+
+def _png(
+    fractions: FloatArray,  # (height, width) grey, or (height, width, 3) red, green, blue
+) -> bytes:
+    """Round fractions to 8 bits and return them as a PNG file."""
+    from PIL import Image  # installed with matplotlib, which we depend on
+
     buffer = io.BytesIO()
-    Image.fromarray(colours).save(buffer, "PNG")
+    Image.fromarray(np.rint(255.0 * fractions).astype(np.uint8)).save(buffer, "PNG")
     return buffer.getvalue()
 
 
 def before_after_png(
     noisy: ArrayLike,  # (height, width)
     denoised: ArrayLike,  # (height, width)
-    clean: ArrayLike | None = None,  # (height, width)  the truth, where it is known
+    clean: ArrayLike | None = None,  # (height, width)  None if it is not known
 ) -> bytes:
-    """Panels side by side with their PSNR, as a PNG file of the same bytes every time.
+    """Return the images side by side, with their PSNR, as a PNG file.
 
-    A pixel is a square of one dot or, in small images, of several. Raises ShapeError for images of
-    different shapes.
+    Each pixel is one dot, or a square of several dots in small images. Equal images give equal
+    bytes. Raises ShapeError for images of different shapes.
     """
     truth = None if clean is None else check_grey(clean, "clean image")
     panels = {"noisy": check_grey(noisy, "noisy image"), "denoised": check_grey(denoised, "image")}

@@ -1,4 +1,4 @@
-"""Denoising of image files with the mixture of a run folder."""
+"""Denoising of image files with the mixture in a run folder: what ``denoise`` does."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from sparsetopics.evaluation.denoising.pictures import before_after_png, grey_pn
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.runs.mixture_runs import MixtureRun
 
-WHITE = 255.0  # of the scale in which people give σ
+WHITE = 255.0  # brightest value on the scale in which σ is given
 
 
 @dataclass(frozen=True, slots=True)
 class RestorationPlan:
-    """What to do with each image."""
+    """How to denoise each image."""
 
-    sigma: float  # standard deviation of the noise, of 255
-    clean: Path | None = None  # folder with the clean images, under the same names
-    with_noise: bool = False  # the images are clean: noise is added first
+    sigma: float  # standard deviation of the noise, where white is 255
+    clean: Path | None = None  # folder with clean images of the same names
+    with_noise: bool = False  # the images are clean; add noise before removing it
     seed: int = 0  # of that noise
     workers: int = 1
 
 
 class Restored(NamedTuple):
-    """How well an image was denoised, in dB; None where the clean one is not known."""
+    """PSNR of an image in dB before and after; None if the clean image is not known."""
 
     image: str
     psnr_noisy: float | None
@@ -52,10 +52,10 @@ def restore_images(
     *,
     on_image: Callable[[int, int], None] = lambda n_done, n_images: None,
 ) -> list[Restored]:
-    """Write each denoised image, and a before-and-after picture beside it, to a folder.
+    """Write each denoised image, with a picture of before and after, to a folder.
 
-    Raises RunError for a run that is no mixture of patches, OptionError for options that do not go
-    together, SourceError for images that cannot be read; nothing is written then.
+    Raises RunError for a run that is not a mixture of patches, OptionError for options that do not
+    go together, and SourceError for images that cannot be read. In these cases nothing is written.
     """
     prior = patch_prior(run)
     _check(images, plan)
@@ -68,7 +68,7 @@ def restore_images(
 
 
 def patch_prior(run: MixtureRun) -> PatchPrior:
-    """The patches of a run as a prior of pixels; RunError if it was trained on something else."""
+    """Return the mixture of a run as a prior; RunError if it was not trained on image patches."""
     side = side_of_patches(run)
     if side is None or run.model.likelihood_name != "zero-mean-gaussian":
         raise RunError(
@@ -83,7 +83,7 @@ def patch_prior(run: MixtureRun) -> PatchPrior:
 
 
 def side_of_patches(run: MixtureRun) -> int | None:
-    """In pixels; None if the columns are not the coordinates of patches in ``patch_basis``."""
+    """Return the side of a patch in pixels; None if columns are not those of ``patch_basis``."""
     made = run.settings["corpus"].get("made")
     if not isinstance(made, dict) or made.get("basis") != PATCH_BASIS:
         return None

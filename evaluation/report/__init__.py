@@ -1,1 +1,1 @@
-"""The HTML page of a run."""
+"""The HTML page about one or more models."""

@@ -12,7 +12,7 @@ from sparsetopics.corpora.opening import open_corpus
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.evaluation.report.mixture_subjects import mixture_subject
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
-from sparsetopics.evaluation.report.subject import Subject
+from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.report.topic_subjects import topic_subject
 from sparsetopics.evaluation.scores.completion import CompletionScore
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
@@ -32,26 +32,50 @@ class ScoreBasis(NamedTuple):
 
 
 def scored_report(
-    cards: Sequence[Scorecard],
+    cards: Sequence[Scorecard | MixtureCard],
     basis: ScoreBasis,
-    examples: Corpus | None = None,
+    heldout: Corpus | VectorCorpus | None = None,
     *,
     workers: int = 1,
 ) -> Report:
-    """Return a page about scored topic models; example documents are from ``examples``."""
-    score = cards[0].completion
+    """Return a page about scored models, all topic models or all mixtures.
+
+    Examples are from ``heldout``; without it the page has none.
+    """
+    first, coherence_corpus = cards[0], basis.coherence_corpus
+    if isinstance(first, Scorecard):
+        title, noun, n_scored = "Topic model evaluation", "documents", first.completion.n_documents
+        facts = score_facts(first.completion, basis)
+    else:
+        of_words = isinstance(heldout, Corpus)
+        title, noun, n_scored = "Mixture evaluation", "items", first.n_items
+        if of_words:
+            noun = "documents"
+        else:
+            coherence_corpus = ""
+        facts = {f"{noun} scored": f"{n_scored:,}"}
     return Report(
-        title="Topic model evaluation",
-        subjects=[topic_subject(card.topics, examples, card, workers=workers) for card in cards],
-        scored_on=f"{score.n_documents:,} held-out documents",
+        title=title,
+        subjects=[scored_subject(card, heldout, workers=workers) for card in cards],
+        scored_on=f"{n_scored:,} held-out {noun}",
         heldout=basis.heldout,
-        coherence_corpus=basis.coherence_corpus,
-        examples_corpus="" if examples is None else basis.heldout,
-        panels=[Panel(basis.heldout, score_facts(score, basis))],
+        coherence_corpus=coherence_corpus,
+        examples_corpus="" if heldout is None else basis.heldout,
+        panels=[Panel(basis.heldout, facts)],
     )
 
 
-def score_facts(score: CompletionScore, basis: ScoreBasis) -> dict[str, str]:
+def scored_subject(
+    card: Scorecard | MixtureCard, heldout: Corpus | VectorCorpus | None, *, workers: int
+) -> Subject:
+    """Return what a page shows of a scored model, with examples from ``heldout``."""
+    if isinstance(card, MixtureCard):
+        return mixture_subject(card.run, heldout, card)
+    assert not isinstance(heldout, VectorCorpus), "topics are scored on documents"
+    return topic_subject(card.topics, heldout, card, workers=workers)
+
+
+def score_facts(score: CompletionScore, basis: ScoreBasis) -> dict[str, Fact]:
     """Say what was scored and how, for a panel of the page."""
     return {
         "documents scored": f"{score.n_documents:,}",
@@ -61,23 +85,6 @@ def score_facts(score: CompletionScore, basis: ScoreBasis) -> dict[str, str]:
         "split": f"by word type, one fifth hidden, seed {basis.seed}",
         "coherence counted in": basis.coherence_corpus,
     }
-
-
-def scored_mixtures(
-    cards: Sequence[MixtureCard], corpus: Corpus | VectorCorpus, heldout: str
-) -> Report:
-    """Return a page about scored mixtures; the nearest items are from the held-out ``corpus``."""
-    noun = "documents" if isinstance(corpus, Corpus) else "items"
-    facts = {f"{noun} scored": f"{cards[0].n_items:,}"}
-    return Report(
-        title="Mixture evaluation",
-        subjects=[mixture_subject(card.run, corpus, card) for card in cards],
-        scored_on=f"{cards[0].n_items:,} held-out {noun}",
-        heldout=heldout,
-        coherence_corpus=heldout if isinstance(corpus, Corpus) else "",
-        examples_corpus=heldout,
-        panels=[Panel(heldout, facts)],
-    )
 
 
 def write_run_report(

@@ -1,1 +1,1 @@
-"""What can be scored, and the scores of one model."""
+"""The scores of one model on held-out data, and readers for the topics of other toolkits."""

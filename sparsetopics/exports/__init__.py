@@ -8,22 +8,17 @@ The modules are imported only when a format is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sparsetopics.options.registry import imported
-
-if TYPE_CHECKING:
-    from sparsetopics.corpora.corpus import Corpus
-    from sparsetopics.exports.exporting import ExportedRun
 
 
 class RunTarget(NamedTuple):
     """A format for the topics or components of a run."""
 
-    where: str  # module:function in this package; the function takes a path and an ExportedRun
+    where: str  # module:function in this package; the function takes a path and a run
     takes_vectors: bool = False  # it also writes mixtures of vectors, not only runs over words
-    needs_documents: bool = False  # it also writes documents, which --corpus names
+    needs_documents: bool = False  # the function also takes the corpus that --corpus names
 
 
 RUN_TARGETS = {
@@ -41,12 +36,12 @@ CORPUS_TARGETS = {  # module:function in this package; the function takes a path
 }
 
 
-def run_writer(target: str) -> Callable[[Path, ExportedRun], None]:
+def run_writer(target: str) -> Callable[..., None]:
     """Return the function that writes a run as ``target``, a key of ``RUN_TARGETS``."""
     return _function(RUN_TARGETS[target].where)
 
 
-def corpus_writer(target: str) -> Callable[[Path, Corpus], None]:
+def corpus_writer(target: str) -> Callable[..., None]:
     """Return the function that writes a corpus as ``target``, a key of ``CORPUS_TARGETS``."""
     return _function(CORPUS_TARGETS[target])
 

@@ -2,58 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.outputs import output_file, written
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.exports import RUN_TARGETS, corpus_writer, run_writer
-from sparsetopics.inference.new_documents import topic_proportions
-from sparsetopics.runs.mixture_runs import MixtureRun
 from sparsetopics.runs.stored_models import load_any_run
-from sparsetopics.runs.topic_runs import Run, refuse_run
-
-
-@dataclass(frozen=True, eq=False)
-class ExportedRun:
-    """A run to write, with its training documents if the format shows documents.
-
-    All attributes below need a run over words: topics, or a mixture of documents.
-    """
-
-    run: Run | MixtureRun
-    documents: Corpus | None = None
-
-    @property
-    def vocabulary(self) -> Vocabulary:
-        return self.run.words
-
-    @property
-    def posterior(self) -> FloatArray:
-        """λ = η + the expected word counts, (n_topics, n_words)."""
-        return self.run.model.topic_word_posterior
-
-    @cached_property
-    def topic_word(self) -> FloatArray:
-        """Posterior mean probability of each word in each topic, (n_topics, n_words)."""
-        return self.run.model.topic_word_mean
-
-    @property
-    def weights(self) -> FloatArray:
-        """α_k of a topic model or E[w_k] of a mixture, (n_topics,)."""
-        if isinstance(self.run, Run):
-            return self.run.model.doc_concentration
-        return self.run.model.weights
-
-    def proportions(self, batch: DocumentBatch) -> FloatArray:
-        """Share of each topic in each document, (n_docs, n_topics); rows sum to one."""
-        if isinstance(self.run, Run):
-            return topic_proportions(batch, self.topic_word, self.run.model.doc_concentration)
-        return self.run.model.responsibilities(batch)
+from sparsetopics.runs.topic_runs import refuse_run
 
 
 def export_run(
@@ -68,15 +24,15 @@ def export_run(
     output = output_file(out, overwrite=overwrite, inputs=inputs)
     _check_documents(target, documents)
     run = load_any_run(path)
-    corpus = None
     if run.vocabulary is None:
         _check_vectors(path, target)
-    elif documents is not None:
+    corpora = []
+    if documents is not None:
         refuse_run(documents)
-        corpus = Corpus.open(documents)
-        run.check_vocabulary(corpus.vocabulary, str(documents))
+        corpora = [Corpus.open(documents)]
+        run.check_vocabulary(corpora[0].vocabulary, str(documents))
     with written(output) as aside:
-        run_writer(target)(aside, ExportedRun(run, corpus))
+        run_writer(target)(aside, run, *corpora)
 
 
 def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False) -> None:

@@ -13,8 +13,8 @@ from gensim.models import LdaModel
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.exports.exporting import ExportedRun
 from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.runs.mixture_runs import MixtureRun
 from sparsetopics.runs.topic_runs import Run
 
 LOCAL_ITERATIONS = 100  # at gensim's default of 50, its inference has not yet converged
@@ -64,13 +64,12 @@ def to_dictionary(vocabulary: Vocabulary, n_docs: int) -> Dictionary:
     return dictionary
 
 
-def write_topics(path: Path, exported: ExportedRun) -> None:
+def write_topics(path: Path, run: Run | MixtureRun) -> None:
     """Write a model for ``LdaModel.load(path)`` and ``Dictionary.load(f"{path}.dictionary")``.
 
     gensim's own format is pickle, in several files whose names begin with ``path``. Raises
     OptionError for a mixture of documents.
     """
-    run = exported.run
     if not isinstance(run, Run):
         raise OptionError(
             "to",

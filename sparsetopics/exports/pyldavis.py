@@ -10,32 +10,42 @@ from typing import TextIO
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray
-from sparsetopics.exports.exporting import ExportedRun
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.inference.new_documents import topic_proportions
+from sparsetopics.runs.mixture_runs import MixtureRun
+from sparsetopics.runs.topic_runs import Run
 
 
-def write_topics(path: Path, exported: ExportedRun) -> None:
+def write_topics(path: Path, run: Run | MixtureRun, documents: Corpus) -> None:
     """Write one object: topic_term_dists, doc_topic_dists, doc_lengths, vocab, term_frequency.
 
-    The documents are those of ``exported.documents``, in their order, with the proportions that
+    The documents are those of ``documents``, in their order, with the proportions that
     ``infer`` finds. Rows are streamed, so memory does not grow with their number here; pyLDAvis
     itself holds them all.
     """
-    assert exported.documents is not None, "refused by export_run"
-    tally = _Tally(len(exported.vocabulary))
-    counted = (tally.add(batch) for batch in exported.documents.batches())
-    shares = (row for batch in counted for row in exported.proportions(batch))
+    topic_word = run.model.topic_word_mean
+    tally = _Tally(len(run.words))
+    counted = (tally.add(batch) for batch in documents.batches())
+    shares = (row for batch in counted for row in _proportions(run, topic_word, batch))
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write('{"topic_term_dists": ')
-        _write_rows(file, exported.topic_word)
+        _write_rows(file, topic_word)
         file.write(',\n"doc_topic_dists": ')
         _write_rows(file, shares)
         rest = {
             "doc_lengths": tally.doc_lengths,
-            "vocab": exported.vocabulary.words,
+            "vocab": run.words.words,
             "term_frequency": tally.term_frequency.tolist(),
         }
         file.writelines(f',\n"{name}": {json.dumps(values)}' for name, values in rest.items())
         file.write("}\n")
+
+
+def _proportions(run: Run | MixtureRun, topic_word: FloatArray, batch: DocumentBatch) -> FloatArray:
+    """Return the share of each topic in each document, (n_docs, n_topics); rows sum to one."""
+    if isinstance(run, Run):
+        return topic_proportions(batch, topic_word, run.model.doc_concentration)
+    return run.model.responsibilities(batch)
 
 
 class _Tally:

@@ -11,9 +11,9 @@ from pyarrow.csv import CSVWriter
 from pyarrow.parquet import ParquetWriter
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.exports.exporting import ExportedRun
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.runs.mixture_runs import MixtureRun
+from sparsetopics.runs.topic_runs import Run
 
 TOPICS = pa.schema([("topic", pa.int64()), ("word", pa.string()), ("probability", pa.float64())])
 NORMALS = pa.schema(
@@ -27,34 +27,33 @@ NORMALS = pa.schema(
 )
 
 
-def write_csv(path: Path, exported: ExportedRun) -> None:
+def write_csv(path: Path, run: Run | MixtureRun) -> None:
     """Write the table of ``_long_table``; each number is the shortest that reads back the same."""
-    schema, rows = _long_table(exported)
+    schema, rows = _long_table(run)
     with CSVWriter(path, schema) as writer:
         for table in rows:
             writer.write_table(table)
 
 
-def write_parquet(path: Path, exported: ExportedRun) -> None:
+def write_parquet(path: Path, run: Run | MixtureRun) -> None:
     """Write the table of ``_long_table`` with numbers as float64."""
-    schema, rows = _long_table(exported)
+    schema, rows = _long_table(run)
     with ParquetWriter(path, schema, compression="zstd") as writer:
         for table in rows:
             writer.write_table(table)
 
 
-def _long_table(exported: ExportedRun) -> tuple[pa.Schema, Iterator[pa.Table]]:
+def _long_table(run: Run | MixtureRun) -> tuple[pa.Schema, Iterator[pa.Table]]:
     """Schema and rows: ``TOPICS`` for a run over words, ``NORMALS`` for a mixture of vectors."""
-    run = exported.run
     if isinstance(run, MixtureRun) and run.vocabulary is None:
         return NORMALS, _normal_rows(run.model)
-    return TOPICS, _topic_rows(exported)
+    return TOPICS, _topic_rows(run)
 
 
-def _topic_rows(exported: ExportedRun) -> Iterator[pa.Table]:
+def _topic_rows(run: Run | MixtureRun) -> Iterator[pa.Table]:
     """Yield all words of each topic, the most probable first, ties by word id."""
-    words = pa.array(exported.vocabulary.words, pa.string())
-    for topic, probabilities in enumerate(exported.topic_word):
+    words = pa.array(run.words.words, pa.string())
+    for topic, probabilities in enumerate(run.model.topic_word_mean):
         order = np.argsort(-probabilities, kind="stable")
         columns = [np.full(len(order), topic), words.take(pa.array(order)), probabilities[order]]
         yield pa.table(columns, schema=TOPICS)

@@ -16,7 +16,8 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OutputError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.evaluation.scores.top_words import top_words
-from sparsetopics.exports.exporting import ExportedRun
+from sparsetopics.runs.mixture_runs import MixtureRun
+from sparsetopics.runs.topic_runs import Run
 
 VOCABULARY_SUFFIX = ".vocab"  # as gensim names it
 KEYS_SUFFIX = ".keys"
@@ -27,7 +28,7 @@ BANNER = "%%MatrixMarket matrix coordinate real general"
 ENTRIES = WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
 
 
-def write_mallet(path: Path, exported: ExportedRun) -> None:
+def write_mallet(path: Path, run: Run | MixtureRun) -> None:
     """Write what MALLET's ``--topic-word-weights-file`` and ``--output-topic-keys`` write.
 
     ``path`` gets a line ``topic TAB word TAB weight`` for every topic and word. Weights are
@@ -35,27 +36,28 @@ def write_mallet(path: Path, exported: ExportedRun) -> None:
     topic: the topic, α_k (the weight of the component in a mixture) and the 20 best words. Raises
     OutputError for a word with a tab or a line break.
     """
-    words = exported.vocabulary.words
+    words = run.words.words
     _check_words(path, words, "\t\n\r")
     with path.open("w", encoding="utf-8", newline="") as file:
-        for topic, weights in enumerate(exported.posterior):
+        for topic, weights in enumerate(run.model.topic_word_posterior):
             rows = zip(words, weights.tolist(), strict=True)
             file.writelines(f"{topic}\t{word}\t{weight!r}\n" for word, weight in rows)
-    best_words = top_words(exported.posterior, KEY_WORDS)
+    shares = run.model.doc_concentration if isinstance(run, Run) else run.model.weights
+    best_words = top_words(run.model.topic_word_posterior, KEY_WORDS)
     with Path(f"{path}{KEYS_SUFFIX}").open("w", encoding="utf-8", newline="") as file:
-        for topic, (weight, best) in enumerate(zip(exported.weights, best_words, strict=True)):
-            file.write(f"{topic}\t{float(weight)!r}\t{' '.join(words[word] for word in best)}\n")
+        for topic, (share, best) in enumerate(zip(shares, best_words, strict=True)):
+            file.write(f"{topic}\t{float(share)!r}\t{' '.join(words[word] for word in best)}\n")
 
 
-def write_topic_matrix(path: Path, exported: ExportedRun) -> None:
+def write_topic_matrix(path: Path, run: Run | MixtureRun) -> None:
     """Write word probabilities (topics by words) as Matrix Market, and the words to ``path.vocab``.
 
     The matrix is dense but is written by coordinates, the only layout that some readers know.
     """
-    _write_vocabulary(path, exported.vocabulary.words)
+    _write_vocabulary(path, run.words.words)
     comment = "Probabilities of words (columns) in topics (rows)"
     with path.open("wb") as file:  # mmwrite would add .mtx to a name
-        mmwrite(file, coo_array(exported.topic_word), comment, precision=EXACT_DIGITS)
+        mmwrite(file, coo_array(run.model.topic_word_mean), comment, precision=EXACT_DIGITS)
 
 
 def write_count_matrix(path: Path, corpus: Corpus) -> None:
