@@ -31,13 +31,11 @@ if TYPE_CHECKING:
 @click.option(
     "--clean",
     type=NAMED_PATH,
-    help="Folder with the clean images, under the same names, to say how well it went.",
+    help="Folder with clean images of the same names; the PSNR is computed against them.",
 )
-@click.option(
-    "--add-noise", is_flag=True, help="The images are clean: add noise first, then remove it."
-)
+@click.option("--add-noise", is_flag=True, help="The images are clean: add noise, then remove it.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Of the noise that is added.")  # fmt: skip
+              help="Seed of the added noise.")  # fmt: skip
 @threads_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -54,9 +52,10 @@ def command(
 ) -> None:
     """Remove noise from grey images with RUN, a mixture of image patches (EPLL).
 
-    RUN is of --likelihood zero-mean-gaussian, on images ingested with --patches, without --pca.
-    Each IMAGE is written to OUT as a PNG of the same name, with a picture of before and after.
-    Colour images are taken as grey. PSNR, in dB, is told where the clean image is known.
+    Train RUN with --likelihood zero-mean-gaussian on images ingested with --patches and without
+    --pca. Each IMAGE is written to OUT as a PNG file of the same name, with a picture of before and
+    after. Colour images are converted to grey. If clean images are known, the PSNR is printed in
+    dB.
 
     \b
     Example:

@@ -14,51 +14,54 @@ from sparsetopics.cli.workplace_options import WorkplaceChoices, workplace_optio
 def _at_least_one(
     ctx: click.Context, param: click.Parameter, runs: tuple[Path, ...]
 ) -> tuple[Path, ...]:
-    """Of a single path click would say that RUN is missing, where it is HELDOUT."""
+    """Say what is missing; given a single path, click would call RUN missing, not HELDOUT."""
     if not runs:
-        raise click.UsageError("Say a run and, last, the held-out corpus.", ctx)
+        raise click.UsageError("Give one or more runs, then the held-out corpus.", ctx)
     return runs
 
 
 @click.command()
 @click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, callback=_at_least_one)
 @click.argument("heldout", type=NAMED_PATH)
-@click.option("--report", type=NAMED_PATH, help="Also write an HTML page.")
+@click.option("--report", type=NAMED_PATH, help="Also write an HTML page with the scores.")
 @click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
 @click.option(
     "--alpha",
     type=click.FloatRange(min=0, min_open=True),
-    help="Total document concentration to score every model with. "
-    "Default: each run's own, and 0.5 for a matrix.",
+    help="Total document concentration (sum of alpha) to score every topic model with. "
+    "Default: the run's own, or 0.5 for a plain matrix.",
 )
 @click.option(
     "--unpickle",
     is_flag=True,
-    help="Open files of no known extension as gensim models. These are Python pickles, which can "
-    "run any code: only for files that you trust.",
+    help="Open files without a known extension as gensim models. These are Python pickles, which "
+    "can run any code, so use this only for files you trust.",
 )
 @click.option(
     "--coherence-corpus",
     type=NAMED_PATH,
-    help="Count documents in which words meet, for NPMI and u_mass, here, for instance in the "
-    "training corpus. Default: HELDOUT.",
+    help="Corpus in which to count how often words occur together, for NPMI and u_mass; for "
+    "example the training corpus. Default: HELDOUT.",
 )
 @click.option(
     "--texts",
     multiple=True,
     metavar="SOURCE",
-    help="Text files, as for ingest: also give c_v and c_npmi, by windows that slide over them. "
-    "Cut as HELDOUT's documents were. May be given more than once.",
+    help="Text files, as for ingest, for two more coherence scores, c_v and c_npmi, which slide a "
+    "window over the text. The text is tokenized like HELDOUT. Can be repeated.",
 )
 @click.option(
-    "--text-field", default="text", show_default=True, help="Of CSV, JSONL ... in SOURCE."
+    "--text-field",
+    default="text",
+    show_default=True,
+    help="Field that holds the text if SOURCE is CSV, JSONL or another table.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
     default=0,
     show_default=True,
-    help="Seed of the split.",
+    help="Seed of the split of each document.",
 )
 @workplace_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
@@ -76,31 +79,34 @@ def command(
     where: WorkplaceChoices,
     as_json: bool,
 ) -> None:
-    """Score each RUN on the documents of HELDOUT, a corpus under the words of the training: the
-    other part of a `sparsetopics corpus split`, or ingested with --vocabulary.
+    """Score each RUN on the documents or items of the corpus HELDOUT.
 
-    Document completion: 80 % of a document's word types are seen, the rest is predicted. Beside
-    the score stand the ELBO per token of the training documents after the last lap, and the
-    collapsed criterion where topics were chosen by it: the bound prefers fewer topics than
+    HELDOUT must have the vocabulary of the training corpus: make it with `sparsetopics corpus
+    split`, or with `sparsetopics ingest --vocabulary`.
+
+    Topic models are scored by document completion: the model sees 80 % of the distinct words of
+    each document and predicts the rest. The table also shows the ELBO per training token after the
+    last lap, and the collapsed criterion if moves used it. The ELBO favours fewer topics than
     prediction does.
 
-    Of the 10 best words of each topic: NPMI and u_mass, by documents in which they meet, and
-    inverted rank-biased overlap, 1 where topics share no word; diversity is of the 25 best. Texts
-    add c_v and c_npmi, as gensim computes them.
+    NPMI and u_mass measure how often the 10 best words of a topic occur in the same documents.
+    Inverted rank-biased overlap compares the 10 best words of all topics; it is 1 if topics share
+    no word. Diversity is the share of distinct words among the 25 best.
 
-    Mixtures, of vectors or of documents, are scored by the mean log density of held-out items, and
-    where they have labels, by how well components agree with them.
+    Mixtures of vectors or documents are scored by the mean log density of held-out items. If items
+    have labels, the table also shows how well the components agree with them.
 
-    RUN may also be a file of topics of another toolkit, one row per topic and one column per word
-    unless said otherwise. Words are told by name; where none are named, columns are those of
-    HELDOUT's vocabulary.
+    RUN can also be a file with topics of another toolkit. It has one row per topic and one column
+    per word, unless the list below says otherwise. Columns without names are those of HELDOUT's
+    vocabulary.
 
     \b
-    .npy .npz .mtx  a matrix (.npz: with key topic_word), words in FILE.vocab, one a line
-    .csv            the same, or with words for header, or topic,word,probability
-    .parquet        columns of words, or topic, word, probability
-    .txt .tsv       topic, word and weight as MALLET's --topic-word-weights-file
-    no extension    or any other: a gensim LdaModel, with --unpickle
+    .npy .npz .mtx  a matrix (.npz: under the key topic_word); the words can stand in
+                    FILE.vocab, one per line
+    .csv            the same, or a header of words, or columns topic,word,probability
+    .parquet        a column for each word, or columns topic, word, probability
+    .txt .tsv       MALLET's --topic-word-weights-file: topic, word and weight
+    other           a gensim LdaModel; needs --unpickle
 
     \b
     Example:

@@ -13,12 +13,14 @@ from sparsetopics.exports import RUN_TARGETS
 
 @click.command()
 @click.argument("run", type=NAMED_PATH)
-@click.option("--to", "target", type=click.Choice(list(RUN_TARGETS)), required=True, help="Format.")
+@click.option(
+    "--to", "target", type=click.Choice(list(RUN_TARGETS)), required=True, help="Format to write."
+)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="File to write.")
 @click.option(
     "--corpus",
     type=NAMED_PATH,
-    help="With --to pyldavis: the documents to show, as a rule those of the training.",
+    help="(pyldavis only) Corpus of the documents to show, usually the training corpus.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the files if they exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -27,21 +29,21 @@ def command(
 ) -> None:
     """Write the model of RUN in the format of another toolkit.
 
-    Probabilities of words in topics are posterior means, in full precision. Mixtures of documents
-    go as topics do, but not to gensim; mixtures of vectors to csv and parquet alone.
+    Word probabilities are posterior means in full precision. Mixtures of documents are exported
+    like topics, but not to gensim. Mixtures of vectors can only be exported to csv and parquet.
 
     \b
     gensim         a model for `LdaModel.load(OUT)`, with its side files OUT.state,
-                   OUT.id2word and OUT.expElogbeta.npy, and its dictionary for
+                   OUT.id2word and OUT.expElogbeta.npy, and a dictionary for
                    `Dictionary.load("OUT.dictionary")`. The weights of an HDP's topics
-                   become its uneven alpha. These are Python pickles: load only those
-                   that you trust.
+                   become an uneven alpha. These files are Python pickles: load only
+                   those that you trust.
     mallet         topic, word and weight (eta + count) in three columns, as
-                   --topic-word-weights-file; OUT.keys as --output-topic-keys
-    matrix-market  probabilities, topics by words; the words in OUT.vocab
-    csv, parquet   columns topic, word, probability, the best words first; of vectors
-                   component, parameter (weight, mean, variance or covariance), row,
-                   column, value
+                   --topic-word-weights-file; also OUT.keys, as --output-topic-keys
+    matrix-market  word probabilities, topics by words; also the words in OUT.vocab
+    csv, parquet   columns topic, word, probability, the best words of a topic first;
+                   for vectors component, parameter (weight, mean, variance or
+                   covariance), row, column, value
     pyldavis       JSON for `pyLDAvis.prepare(**json.load(file))`; needs --corpus
 
     \b

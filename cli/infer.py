@@ -23,12 +23,12 @@ from sparsetopics.cli.workplace_options import WorkplaceChoices, workplace_optio
 def command(
     run: Path, corpus: Path, out: Path, overwrite: bool, where: WorkplaceChoices, as_json: bool
 ) -> None:
-    """Write how much each document of CORPUS is about each topic of RUN.
+    """Write the share of each topic of RUN in each document of CORPUS.
 
-    OUT gets a row per document, in the order of the corpus: doc_id, and proportions, which holds
-    a number for every topic and sums to one. Of a mixture it gets responsibilities of the
-    components, and item_id in the place of doc_id for vectors. The same call gives the same
-    numbers.
+    OUT gets one row per document, in the order of the corpus, with two columns: doc_id, and
+    proportions, a list with one number per topic that sums to one. For a mixture, the second column
+    is responsibilities, with one number per component; for vectors, the first column is item_id.
+    Repeated calls give the same numbers.
 
     \b
     Example:

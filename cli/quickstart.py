@@ -14,15 +14,16 @@ import click
     type=click.Path(path_type=Path),
     default=Path("sparsetopics-quickstart"),
     show_default=True,
-    help="Folder to write: corpora, run and report.",
+    help="Folder to write, with corpora, run and report.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the folder if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the topics.")
 def command(out: Path, overwrite: bool, as_json: bool) -> None:
-    """Go the whole way once, without network or data: text, corpus, topics, score, report.
+    """Try all steps on bundled texts: ingest, train, evaluate and report.
 
-    Uses 300 short news stories that come with gensim. Takes some ten seconds; the first time a
-    minute or two, as code is compiled for this machine.
+    The texts are 300 short news stories that are installed with gensim; no network is needed. It
+    takes about ten seconds, or a minute or two the first time, while code is compiled for this
+    machine.
 
     \b
     Example:
@@ -55,8 +56,8 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
         click.echo(f"{row.weight:>6.1%}  {' '.join(word for word, _ in row.words)}")
     click.echo(f"Found {len(rows)} topics, starting from {TRAINING.n_topics}.")
     click.echo(
-        f"Held out, {score.n_documents} stories: {score.log_likelihood_per_token:.3f} nats per "
-        f"token (without topics {score.unigram_log_likelihood_per_token:.3f})."
+        f"Held-out score on {score.n_documents} stories: {score.log_likelihood_per_token:.3f} nats "
+        f"per token (without topics {score.unigram_log_likelihood_per_token:.3f})."
     )
     click.echo(f"Open {made.report} in a browser.")
-    click.echo("For texts of your own, begin with `sparsetopics ingest --help`.")
+    click.echo("To use your own texts, start with `sparsetopics ingest --help`.")

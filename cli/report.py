@@ -13,12 +13,12 @@ from sparsetopics.cli.workplace_options import threads_option
 
 @click.command()
 @click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, required=True)
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="HTML page to write.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="HTML file to write.")
 @click.option(
     "--corpus",
     type=NAMED_PATH,
-    help="Take example documents or items from here, and count word co-occurrence for NPMI. "
-    "Default: the page does without.",
+    help="Corpus from which to take example documents or items, and in which to count NPMI. "
+    "Default: the page has neither.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the page if it exists.")
 @threads_option
@@ -31,14 +31,15 @@ def command(
     workers: int,
     as_json: bool,
 ) -> None:
-    """Write a page about RUN, for people who did not train it; several stand side by side.
+    """Write an HTML page about RUN for people who did not train it.
 
-    One self-contained file that asks nothing of a network: what was trained on what, how training
-    went, topics with their words, weights and a map of which are alike; with a corpus also their
-    coherence and the documents that show them best. Of mixtures of vectors it shows the
-    components: sizes, covariances, patches if they are of image patches, and the nearest items.
+    The page is one file that needs no network. It shows what was trained on which corpus, how
+    training went, the topics with their words and weights, and a map of similar topics. With
+    --corpus it also shows the coherence of topics and the documents with most of each. For a
+    mixture of vectors it shows the components: sizes, distinctive columns or image patches, and the
+    nearest items. Several runs are shown side by side.
 
-    `sparsetopics evaluate --report` makes the same page with held-out scores.
+    `sparsetopics evaluate --report` writes the same page with held-out scores.
 
     \b
     Example:

@@ -1,11 +1,10 @@
-"""Scores as a table: what ``evaluate`` and ``compare`` print of the records that --json gives."""
+"""The table that ``evaluate`` and ``compare`` print, made from the records of ``--json``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-HEADS = {  # of columns: keys of the records, decimals
+HEADS = {  # key of the records: head of the column, decimals
     "log_likelihood_per_item": ("log-likelihood/item", 4),
     "log_likelihood_per_token": ("log-likelihood/token", 4),
     "standard_error": ("std.err", 4),
@@ -29,18 +28,18 @@ HEADS = {  # of columns: keys of the records, decimals
     "laps": ("laps", 0),
     "seconds": ("seconds", 1),
 }
-NARROWEST = 7
+NARROWEST = 7  # characters of a column
 
 
-def score_lines(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A line of heads and one for each record; a column that none of them fills is left out."""
+def score_lines(records: Sequence[Mapping[str, str | float | None]]) -> list[str]:
+    """Return a line of heads and a line for each record, without columns that are all empty."""
     keys = [key for key in HEADS if any(record.get(key) is not None for record in records)]
     columns = [_column(key, [record.get(key) for record in records]) for key in keys]
     return ["  ".join(cells) for cells in zip(*columns, strict=True)]
 
 
-def _column(key: str, values: Sequence[float | None]) -> list[str]:
-    """Its head, and its values; none is a dash."""
+def _column(key: str, values: Sequence[str | float | None]) -> list[str]:
+    """Return the head and the values as cells of one width; a missing value is a dash."""
     head, digits = HEADS[key]
     cells = [head, *("-" if value is None else f"{value:.{digits}f}" for value in values)]
     return [cell.rjust(max(len(head), NARROWEST)) for cell in cells]

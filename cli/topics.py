@@ -18,13 +18,14 @@ from sparsetopics.cli.named_path import NAMED_PATH
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="Words to show for each topic.",
+    help="Number of words to print for each topic.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(run: Path, n_words: int, as_json: bool) -> None:
-    """Print the topics of RUN, the heaviest first, with their most probable words.
+    """Print the topics of RUN with their most probable words, the heaviest topic first.
 
-    Of a mixture of documents these are its components.
+    For a mixture of documents, the topics are its components. A topic's weight is its share of the
+    training data.
 
     \b
     Example:
@@ -34,7 +35,7 @@ def command(run: Path, n_words: int, as_json: bool) -> None:
     from sparsetopics.runs.stored_models import load_any_run
 
     trained = load_any_run(run)
-    words = trained.words.words  # first: a mixture of vectors has none
+    words = trained.words.words  # before the topics, because a mixture of vectors has neither
     rows = topic_table(trained.model.topic_word_mean, trained.model.weights, words, n_words)
     if as_json:
         click.echo(json.dumps([row._asdict() for row in rows]))

@@ -269,7 +269,7 @@ def test_evaluate_of_one_path_asks_for_the_other(heldout):
     result = CliRunner().invoke(main, ["evaluate", str(heldout)])
 
     assert result.exit_code == 2
-    assert "Error: Say a run and, last, the held-out corpus." in result.stderr
+    assert "Error: Give one or more runs, then the held-out corpus." in result.stderr
 
 
 def test_evaluate_can_count_coherence_elsewhere(run_folder, heldout, tmp_path):

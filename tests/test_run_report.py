@@ -90,9 +90,9 @@ def test_a_run_is_shown_with_its_documents(run_folder, corpus, tmp_path, model, 
         "LDA, number given",
         "ELBO / training token",
         "Coherence (NPMI)",
-        "Documents that show it best",
+        "Documents with most of this topic",
         "all 60 documents of",
-        "Which topics are alike",
+        "Which topics are similar",
         f"{model.weights[0]:.2%}",
         "<i>",
         "(<u>",
@@ -231,7 +231,7 @@ def test_a_mixture_of_documents_shows_words(tmp_path, corpus):
 
     page = Page(tmp_path / "r.html")
     assert "groups (mixture, multinomial, 3 components) was trained on 60 documents." in page.text
-    assert "Which topics are alike" in page.text
+    assert "Which topics are similar" in page.text
     assert page.source.count('<details class="topic"') == 3
     assert page.source.count('class="examples"') == 3
 

@@ -1,11 +1,11 @@
-// The topic browser: search, sort, and words by relevance. Without it the page can still be read.
+// The topic browser: search, sort, and words by relevance. The page can be read without it.
 "use strict";
 
 function relevance(balance, log, lift) {
   return balance * log + (1 - balance) * lift; // Sievert & Shirley (2014)
 }
 
-// Numbers of the `most` most relevant words, best first; `topic` has logs and lifts.
+// Returns the numbers of the `most` most relevant words, best first; `topic` has logs and lifts.
 function mostRelevant(topic, balance, most) {
   const score = (n) => relevance(balance, topic.logs[n], topic.lifts[n]);
   return [...topic.words.keys()].sort((a, b) => score(b) - score(a) || a - b).slice(0, most);
@@ -64,7 +64,7 @@ function startBrowser(page) {
       entry.element.querySelector(".words").textContent = firstWords(entry, ROW_WORDS).join(" ");
       if (entry.element.open) fill(entry);
     }
-    sort(); // the first words have changed
+    sort(); // the first words may have changed
   }
 
   function search() {
@@ -91,7 +91,7 @@ function startBrowser(page) {
     }
   }
 
-  // A click on the map leads to a topic that may be shut, hidden, or in a shut list.
+  // A click on the map leads to a topic that may be closed, hidden, or in a closed list.
   function openTarget() {
     const entry = entries.find((each) => `#${each.element.id}` === page.location.hash);
     if (!entry) return;
