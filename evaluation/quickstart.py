@@ -57,13 +57,14 @@ def run_quickstart(
         rng = np.random.default_rng(SEED)
         split_corpus(folder / "corpus", train_corpus, heldout, HELD_OUT_SHARE, False, rng)
         say(
-            f"Training an HDP that starts from {TRAINING.n_topics} topics; the first time, code is "
-            "compiled for this machine"
+            f"Training an HDP that starts from {TRAINING.n_topics} topics (the first time, code is "
+            "compiled for this machine)"
         )
         run = folder / "run"
         plan = RunPlan(train_corpus, run, TRAINING, seed=SEED, heldout=heldout, checkpoint_every=0)
         train_run(plan, hooks)
         say("Scoring the topics on the held-out stories and writing the report")
+        # The run is still in a staging folder: name it after its final place.
         topics = replace(topics_of_run(load_run(run)), name=str(out / "run"))
         documents = Corpus.open(heldout)
         card = score_topics(topics, documents, Corpus.open(train_corpus))

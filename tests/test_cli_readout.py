@@ -330,7 +330,7 @@ def test_documents_are_refused_where_they_are_not_shown(run_folder, heldout, tmp
 
     message = fail("export", run_folder, "--to", "csv", "--corpus", heldout, "--out", out)
 
-    assert "for csv, wanted it left out: only pyldavis has documents" in message
+    assert "for csv, wanted no corpus, as only pyldavis shows documents" in message
     assert not out.exists()
 
 

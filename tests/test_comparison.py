@@ -149,9 +149,9 @@ def test_models_are_read_with_their_numbers():
 @pytest.mark.parametrize(
     ("corpus", "models", "more", "message"),
     [
-        ("vectors", "mixture:2,lda:2", (), "found lda, and vectors in"),
-        ("news", "mixture:2", ("--likelihood", "gaussian"), "found gaussian, and documents in"),
-        ("vectors", "mixture:2", ("--likelihood", "multinomial"), "multinomial, and vectors in"),
+        ("vectors", "mixture:2,lda:2", (), "found lda for vectors in"),
+        ("news", "mixture:2", ("--likelihood", "gaussian"), "found gaussian for documents in"),
+        ("vectors", "mixture:2", ("--likelihood", "multinomial"), "multinomial for vectors in"),
         ("news", "lda:2", ("--heldout", "{}/other"), "another vocabulary"),
         ("news", "lda:2", ("--heldout", "{}/vectors"), "found vectors in"),
         ("vectors", "mixture", ("--heldout", "{}/news"), "found documents in"),

@@ -172,7 +172,7 @@ def test_a_word_that_would_break_lines_is_refused(tmp_path, model, vocabulary, t
     (run := tmp_path / "run").mkdir()
     save_run(run, model, odd, {"corpus": {"n_documents": 60, "fingerprint": "abc"}}, [])
 
-    with pytest.raises(OutputError, match=r"found the word 'two\\nlines'.*Parquet takes any"):
+    with pytest.raises(OutputError, match=r"found the word 'two\\nlines'.*Export to parquet"):
         export_run(run, target, tmp_path / "out")
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
     export_run(run, "csv", tmp_path / "out")

@@ -463,7 +463,7 @@ def test_a_head_of_brackets_takes_no_time(tmp_path):
         ("coordinate real general\n1000000 1000000 1\n1 1 1\n", "numbers in"),
         ("coordinate real general\n2 5 1\n3 1 1\n", "a row or column that is not there"),
         ("coordinate real general\n2 5 1\n1.5 1 1\n", "a row or column that is not there"),
-        ("coordinate real general\n2 5 2\n1 1 1\n", "entries, where the head says 2"),
+        ("coordinate real general\n2 5 2\n1 1 1\n", "entries, where the header says 2"),
         ("array complex general\n2 5\n", "the first line"),
         ("array real general\n2\n", "sizes"),
     ],

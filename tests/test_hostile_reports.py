@@ -16,9 +16,8 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.evaluation.report.mixture_subjects import mixture_subject
+from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.page import Report, render_page
-from sparsetopics.evaluation.report.topic_subjects import topic_subject
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.model.topic_posterior import TopicModel
 from sparsetopics.runs.mixture_runs import load_mixture_run

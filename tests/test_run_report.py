@@ -17,10 +17,10 @@ from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.evaluation.report.model_subjects import topic_subject
 from sparsetopics.evaluation.report.page import Report, render_page
 from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.evaluation.report.topic_browser import STEPS, escaped_json, relevance
-from sparsetopics.evaluation.report.topic_subjects import topic_subject
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.model.topic_posterior import TopicModel
 from sparsetopics.runs.topic_runs import load_run, save_run

@@ -109,7 +109,7 @@ def test_counts_are_no_text(tmp_path):
     (tmp_path / "docword.x.txt").write_text("1\n1\n1\n1 1 1\n")
     vocabulary = Corpus.from_texts(SENTENCES).vocabulary
 
-    with pytest.raises(SourceError, match="found word counts, wanted text"):
+    with pytest.raises(SourceError, match="found word counts, wanted running text"):
         TokenizedTexts.find([tmp_path / "docword.x.txt"], vocabulary, "text")
 
 

@@ -188,7 +188,7 @@ def test_what_export_writes_is_read_back(tmp_path, run_folder, model, vocabulary
 def test_a_gensim_model_is_opened_on_request_alone(tmp_path, hdp_folder, hdp, vocabulary):
     export_run(hdp_folder, "gensim", path := tmp_path / "hdp.model")
 
-    with pytest.raises(RunError, match=r"no known extension.*\.npy.*--unpickle, if you trust it"):
+    with pytest.raises(RunError, match=r"no known extension.*\.npy.*you trust it, add --unpickle"):
         read_topics(path, vocabulary)
     topics = read_topics(path, vocabulary, unpickle=True)
 

@@ -127,7 +127,7 @@ def _parse_model(text: str) -> ModelSpec:
         raise OptionError(
             "models",
             found=repr(text),
-            wanted=f"{', '.join(MODEL_NAMES)}, perhaps with a number as in lda:50",
+            wanted=f"{', '.join(MODEL_NAMES)}, optionally with a number as in lda:50",
             hint=f"Did you mean {close[0]}{colon}{number}?",
         )
     if colon and not (number.isascii() and number.isdigit() and int(number) > 0):
@@ -153,6 +153,7 @@ def compare_models(
     if plan.heldout is not None:
         refuse_run(plan.heldout)
         check_alike(corpus, open_corpus(plan.heldout), plan.corpus, str(plan.heldout))
+    # All checks come before the folder is made and before training, which takes long.
     with _folder(plan):
         parts = _divide(plan, hooks)
         heldout, training = open_corpus(parts.heldout), open_corpus(parts.train)
@@ -176,14 +177,14 @@ def _options(
     if not is_mixture and not of_words:
         raise OptionError(
             "models",
-            found=f"{spec.model}, and vectors in {plan.corpus}",
+            found=f"{spec.model} for vectors in {plan.corpus}",
             wanted=" or ".join(MIXTURES),
         )
     likelihood = plan.likelihood or (DEFAULT_DOCUMENT_LIKELIHOOD if of_words else None)
     if is_mixture and (likelihood in DOCUMENT_LIKELIHOODS) != of_words:
         raise OptionError(
             "likelihood",
-            found=f"{likelihood}, and {'documents' if of_words else 'vectors'} in {plan.corpus}",
+            found=f"{likelihood} for {'documents' if of_words else 'vectors'} in {plan.corpus}",
             wanted=f"{' or '.join(DOCUMENT_LIKELIHOODS)} for documents, another for vectors",
         )
     return TrainingOptions(

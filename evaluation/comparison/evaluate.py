@@ -115,7 +115,7 @@ def _check_options(
             "runs",
             found="mixtures and topic models",
             wanted="one or the other",
-            hint="They are not scored alike.",
+            hint="Score them separately: their scores do not compare.",
         )
     if n_mixtures and plan.topic_options:
         what = "which holds vectors" if isinstance(heldout, VectorCorpus) else "with mixtures"
@@ -123,7 +123,7 @@ def _check_options(
             plan.topic_options[0],
             found=f"{plan.heldout}, {what}",
             wanted="held-out documents and topic models",
-            hint="Mixtures are scored without it.",
+            hint="Leave the option out for mixtures.",
         )
 
 

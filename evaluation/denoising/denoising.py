@@ -80,6 +80,7 @@ def average_patches(
 
     tops = range(0, n_down, n_rows)
     total = np.zeros((height, width))
+    # Strips overlap. They are added from top to bottom, so that sums do not depend on the executor.
     for top, strip in zip(tops, executor.map(restore_rows, tops), strict=True):
         total[top : top + len(strip)] += strip
     covered = np.outer(_cover(height, side), _cover(width, side))

@@ -49,6 +49,7 @@ class PatchPrior:
         _check_weights(shares)
         _check_finite(matrices)
         numbers = np.flatnonzero(shares)
+        # Rounding may have left the matrices slightly asymmetric; eigh reads one triangle only.
         matrices = 0.5 * (matrices[numbers] + matrices[numbers].transpose(0, 2, 1))
         if mean_removed:
             matrices = matrices - matrices.mean(axis=1, keepdims=True)
@@ -102,6 +103,7 @@ class NoisyPatches(NamedTuple):
         means = patches.mean(axis=1, keepdims=True) if self.mean_removed else 0.0
         centred = patches - means
         topics = self.most_probable(centred)
+        # Sorted by component, the patches of each are filtered in one matrix product.
         order = np.argsort(topics, kind="stable")
         starts = np.searchsorted(topics[order], np.arange(len(self.filters) + 1))
         restored = np.empty_like(centred)
@@ -116,6 +118,7 @@ class NoisyPatches(NamedTuple):
         centred: FloatArray,  # (n_patches, side²)
     ) -> IntArray:
         """Return argmax_k log w_k + log N(z | 0, Σ_k + variance · I), (n_patches,)."""
+        # Scorers take single precision, which decides between components well enough.
         logs = self.scorer.log_densities(centred.astype(np.float32))
         logs += self.log_weights.astype(np.float32)
         topics: IntArray = logs.argmax(axis=1)

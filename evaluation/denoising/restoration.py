@@ -93,7 +93,9 @@ def side_of_patches(run: MixtureRun) -> int | None:
 
 def _check(images: Sequence[Path], plan: RestorationPlan) -> None:
     if not 0.0 < plan.sigma < np.inf:
-        raise OptionError("sigma", found=f"{plan.sigma:g}", wanted="a positive number, of 255")
+        raise OptionError(
+            "sigma", found=f"{plan.sigma:g}", wanted="a positive number, where white is 255"
+        )
     if plan.with_noise and plan.clean is not None:
         raise OptionError(
             "clean", found="clean images with --add-noise", wanted="one of the two",
@@ -117,6 +119,7 @@ def _restore(
     noisy = given
     if plan.with_noise:
         clean = given
+        # The noise of an image depends on its place alone, not on the images before it.
         noisy = add_noise(clean, sigma, np.random.default_rng([plan.seed, number]))
     elif plan.clean is not None:
         clean = read_grey(plan.clean / image.name).astype(np.float64)

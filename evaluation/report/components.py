@@ -132,9 +132,10 @@ def _patches(
     means, covariances = normals.means[:n_shown], normals.covariances[:n_shown]
     if covariances.ndim == 2:
         covariances = covariances[:, :, None] * np.eye(covariances.shape[1])
+    # eigh returns eigenvalues in rising order, so the leading eigenvectors come last.
     values, vectors = np.linalg.eigh(as_pixels(covariances, basis))
     scales = np.sqrt(np.maximum(values, 0.0))
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(0)  # the same run gives the same page
     pictures = []
     for k, own in enumerate(examples):
         leading = vectors[k, :, ::-1][:, :N_DIRECTIONS].T
@@ -153,6 +154,7 @@ def _strip(
 ) -> Picture:
     """Draw patches side by side, each scaled so that zero is mid-grey."""
     side = math.isqrt(patches.shape[1])
+    # A patch of zeros has no largest value to divide by, and stays mid-grey.
     largest = np.maximum(np.abs(patches).max(axis=1, keepdims=True), np.finfo(float).tiny)
     greys = (0.5 + 0.5 * patches / largest).reshape(-1, side, side)
     strip = np.full((side, len(greys) * (side + GAP) - GAP), PAPER)

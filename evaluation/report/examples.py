@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, VectorBatch
-from sparsetopics.corpora.corpus import Corpus, RowGroup
-from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.inference.new_documents import topic_proportions
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.options.registry import LIKELIHOODS
@@ -20,7 +19,10 @@ MOST_GROUPS = 32  # row groups that are read for them; one may hold a single ima
 N_EXAMPLES = 3
 N_EXAMPLE_WORDS = 8
 
-Rows = TypeVar("Rows", covariant=True)
+Batch = TypeVar("Batch")
+Description = tuple[list[str], FloatArray | None]  # words of a document, or values of a vector
+# Reads some rows of the row group with a number: the rows, their ids and their labels.
+Read = Callable[[int, IntArray], tuple[Batch, list[str], list[str | None]]]
 
 
 class Example(NamedTuple):
@@ -41,20 +43,6 @@ class Examples(NamedTuple):
     n_rows: int  # in the corpus
 
 
-class _Group(NamedTuple, Generic[Rows]):
-    """A row group of either kind of corpus."""
-
-    n_rows: int
-    read: Callable[[IntArray], Rows]  # the rows with these numbers
-    names: Callable[[], list[str]]
-    labels: Callable[[], list[str | None]]
-
-
-class _Described(NamedTuple):
-    words: list[str]
-    values: FloatArray | None
-
-
 def example_documents(
     corpus: Corpus,
     topic_word: FloatArray,  # (n_topics, n_words)
@@ -72,10 +60,11 @@ def example_documents(
     def closeness(batch: DocumentBatch) -> FloatArray:
         return topic_proportions(batch, topic_word, doc_concentration, workers=workers)
 
-    def describe(batch: DocumentBatch, row: int, topic: int, shares: FloatArray) -> _Described:
-        return _Described(leading_words(batch, row, topic, shares, topic_word, words), None)
+    def describe(batch: DocumentBatch, row: int, topic: int, shares: FloatArray) -> Description:
+        return leading_words(batch, row, topic, shares, topic_word, words), None
 
-    return _collect(_document_groups(corpus), len(topic_word), closeness, describe)
+    sizes = [group.n_docs for group in corpus.row_groups]
+    return _collect(sizes, _documents_of(corpus), len(topic_word), closeness, describe)
 
 
 def leading_words(
@@ -103,7 +92,7 @@ def example_items(
     model: MixtureModel,
     words: Sequence[str] = (),  # of documents
 ) -> Examples:
-    """Return the items nearest to each component, among those whose most probable one it is.
+    """Return the items nearest to each component, among the items for which it is most probable.
 
     If components have means, the nearest items are those of highest density, log p(x|k). The
     density of zero-mean components is highest for flat patches and that of documents for short
@@ -120,7 +109,7 @@ def example_items(
         owners = joint.argmax(axis=1)
         rows = np.arange(len(joint))
         best = joint[rows, owners]
-        joint[rows, owners] = -np.inf
+        joint[rows, owners] = -np.inf  # so that the next maximum is the second best
         second = joint.max(axis=1) if joint.shape[1] > 1 else np.zeros(len(joint))
         nearness = np.full(joint.shape, -np.inf)
         nearness[rows, owners] = densities[rows, owners] if by_density else best - second
@@ -128,74 +117,62 @@ def example_items(
 
     def describe(
         batch: DocumentBatch | VectorBatch, row: int, topic: int, _: FloatArray
-    ) -> _Described:
+    ) -> Description:
         if isinstance(batch, VectorBatch):
-            return _Described([], np.asarray(batch.values[row], np.float64))
+            return [], np.asarray(batch.values[row], np.float64)
         alone = np.zeros(model.n_topics)
         alone[topic] = 1.0
-        probabilities = model.topic_word_mean
-        return _Described(leading_words(batch, row, topic, alone, probabilities, words), None)
+        return leading_words(batch, row, topic, alone, model.topic_word_mean, words), None
 
-    groups: Sequence[_Group[DocumentBatch | VectorBatch]] = (
-        _document_groups(corpus) if isinstance(corpus, Corpus) else _vector_groups(corpus)
-    )
-    return _collect(groups, model.n_topics, closeness, describe)
-
-
-def _document_groups(corpus: Corpus) -> Sequence[_Group[DocumentBatch]]:
-    return [
-        _Group(group.n_docs, partial(_documents, group), group.read_doc_ids, group.read_labels)
-        for group in corpus.row_groups
-    ]
+    if isinstance(corpus, Corpus):
+        sizes = [group.n_docs for group in corpus.row_groups]
+        return _collect(sizes, _documents_of(corpus), model.n_topics, closeness, describe)
+    sizes = [group.n_items for group in corpus.row_groups]
+    return _collect(sizes, _items_of(corpus), model.n_topics, closeness, describe)
 
 
-def _documents(group: RowGroup, rows: IntArray) -> DocumentBatch:
-    return group.read().take(rows)
+def _documents_of(corpus: Corpus) -> Read[DocumentBatch]:
+    def read(place: int, rows: IntArray) -> tuple[DocumentBatch, list[str], list[str | None]]:
+        group = corpus.row_groups[place]
+        return group.read().take(rows), group.read_doc_ids(), group.read_labels()
+
+    return read
 
 
-def _vector_groups(corpus: VectorCorpus) -> Sequence[_Group[VectorBatch]]:
-    return [
-        _Group(group.n_items, partial(_vectors, group), group.read_item_ids, group.read_labels)
-        for group in corpus.row_groups
-    ]
+def _items_of(corpus: VectorCorpus) -> Read[VectorBatch]:
+    def read(place: int, rows: IntArray) -> tuple[VectorBatch, list[str], list[str | None]]:
+        group = corpus.row_groups[place]
+        return group.read().take(rows), group.read_item_ids(), group.read_labels()
 
-
-def _vectors(group: VectorGroup, rows: IntArray) -> VectorBatch:
-    return group.read().take(rows)
-
-
-class _Best(NamedTuple):
-    closeness: float
-    place: int  # in the order of the corpus
-    example: Example
+    return read
 
 
 def _collect(
-    groups: Sequence[_Group[Rows]],
+    sizes: Sequence[int],  # rows in each row group
+    read: Read[Batch],
     n_topics: int,
-    closeness: Callable[[Rows], FloatArray],  # (n_rows, n_topics)
-    describe: Callable[[Rows, int, int, FloatArray], _Described],
+    closeness: Callable[[Batch], FloatArray],  # (n_rows, n_topics)
+    describe: Callable[[Batch, int, int, FloatArray], Description],
 ) -> Examples:
     """Return the N_EXAMPLES rows of greatest closeness for each topic, reading group by group."""
-    best: list[list[_Best]] = [[] for _ in range(n_topics)]
-    chosen = [groups[place] for place in spread_evenly(len(groups), MOST_GROUPS)]
-    share = min(1.0, MOST_ROWS / max(1, sum(group.n_rows for group in chosen)))
+    best: list[list[tuple[int, Example]]] = [[] for _ in range(n_topics)]
+    chosen = spread_evenly(len(sizes), MOST_GROUPS).tolist()
+    share = min(1.0, MOST_ROWS / max(1, sum(sizes[place] for place in chosen)))
     n_seen = 0
-    for group in chosen:
-        rows = spread_evenly(group.n_rows, int(share * group.n_rows))
-        batch, names, labels = group.read(rows), group.names(), group.labels()
+    for place in chosen:
+        rows = spread_evenly(sizes[place], int(share * sizes[place]))
+        batch, names, labels = read(place, rows)
         scores = closeness(batch)
         for topic in range(n_topics):
             for row in _leaders(scores[:, topic]):
-                score = float(scores[row, topic])
                 described = describe(batch, row, topic, scores[row])
+                score = float(scores[row, topic])
                 example = Example(names[rows[row]], labels[rows[row]], score, *described)
-                best[topic].append(_Best(score, n_seen + row, example))
-            best[topic].sort(key=lambda found: (-found.closeness, found.place))
+                best[topic].append((n_seen + row, example))
+            best[topic].sort(key=lambda found: (-found[1].closeness, found[0]))
             del best[topic][N_EXAMPLES:]
         n_seen += len(scores)
-    n_rows = sum(group.n_rows for group in groups)
-    return Examples([[found.example for found in own] for own in best], n_seen, n_rows)
+    return Examples([[example for _, example in own] for own in best], n_seen, sum(sizes))
 
 
 def spread_evenly(n_places: int, most: int) -> IntArray:

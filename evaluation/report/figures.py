@@ -23,8 +23,8 @@ PAGE_COLOURS = {INK: "var(--ink)", FAINT: "var(--line)"} | {
 }
 LONGEST_NAME = 28  # characters beside an axis
 STYLE: dict[Any, Any] = {  # matplotlib names each key in a Literal type of its own
-    "svg.fonttype": "none",
-    "svg.hashsalt": "sparsetopics",
+    "svg.fonttype": "none",  # text stays text, in the font of the page
+    "svg.hashsalt": "sparsetopics",  # equal figures get equal ids of clip paths
     "font.size": 10,
     "text.color": INK,
     "axes.edgecolor": FAINT,
@@ -146,6 +146,7 @@ def svg_text(figure: Figure) -> str:
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    # Clip paths keep their ids, which figures refer to; ids of groups might repeat on the page.
     text = re.sub(r'<g id="[^"]*">', "<g>", text)
     text = text.replace(' target="_blank"', "")  # links lead to places on the page
     for placeholder, variable in PAGE_COLOURS.items():

@@ -170,6 +170,7 @@ def _family(members: Sequence[Shown]) -> Family:
                 *(each.subject.columns.get(title, DASH) for title in titles)])
         for each in members
     ]  # fmt: skip
+    # A model keeps its colour in all figures of the page.
     colours = [each.number for each in members]
     lines = [each.subject.score._replace(name=each.name) for each in members if each.subject.score]
     figure = score_figure(lines, first.datum, colours) if len(lines) == len(members) > 1 else None

@@ -10,10 +10,9 @@ from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.opening import open_corpus
 from sparsetopics.corpora.vectors import VectorCorpus
-from sparsetopics.evaluation.report.mixture_subjects import mixture_subject
+from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject
-from sparsetopics.evaluation.report.topic_subjects import topic_subject
 from sparsetopics.evaluation.scores.completion import CompletionScore
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard

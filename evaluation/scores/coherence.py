@@ -34,6 +34,7 @@ def count_cooccurrence(batches: Iterable[DocumentBatch], top_words: IntArray) ->
     documents, n_docs = np.zeros(rows.shape), 0
     for batch in batches:
         present = _presence(batch, words)
+        # Entry (i, j) counts the documents of the batch that hold words i and j.
         meeting = (present.T @ present).tocsr()
         documents += np.asarray(meeting[rows.ravel(), columns.ravel()]).reshape(rows.shape)
         n_docs += batch.n_docs
@@ -43,7 +44,7 @@ def count_cooccurrence(batches: Iterable[DocumentBatch], top_words: IntArray) ->
 def _presence(batch: DocumentBatch, words: IntArray) -> csr_array:
     """Mark which of the sorted ``words`` each document holds, (n_docs, len(words)) of 0 and 1."""
     column = np.searchsorted(words, batch.word_ids)
-    column[column == len(words)] = 0
+    column[column == len(words)] = 0  # any valid column: the next line finds no match there
     found = words[column] == batch.word_ids
     indptr = np.concatenate(([0], np.cumsum(found)))[batch.indptr]
     shape = (batch.n_docs, len(words))

@@ -38,6 +38,11 @@ class CompletionScore(NamedTuple):
     n_skipped_documents: int  # with fewer than two known word types, some of them dropped by ingest
     n_unknown_tokens: int  # outside the vocabulary, dropped by ingest
 
+    @property
+    def gain(self) -> float:
+        """Log-likelihood per token that the topics add to the baseline."""
+        return self.log_likelihood_per_token - self.unigram_log_likelihood_per_token
+
 
 class _Part(NamedTuple):
     """Consecutive documents, and the number of pairs in the collection before them."""
@@ -179,7 +184,7 @@ def _summarize(sums: FloatArray, n_skipped: int, n_unknown_tokens: int) -> Compl
             "held-out documents",
             found=f"none with two known word types among {n_skipped:,}",
             wanted="at least one to score",
-            hint="Are they of the language and the preprocessing of the training corpus?",
+            hint="Were they tokenized like the training corpus, and are they in its language?",
         )
     scores, _, tokens = sums
     total, unigram_total, n_tokens = sums.sum(axis=1).tolist()

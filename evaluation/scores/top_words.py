@@ -73,7 +73,9 @@ def inverted_rbo(top_words: IntArray) -> float:
         indptr = np.arange(n_topics + 1) * depth
         shape = (n_topics, len(words))
         listed = csr_array((np.ones(indptr[-1]), column[:, :depth].ravel(), indptr), shape=shape)
+        # The product of 0/1 rows counts the words that two topics share down to this depth.
         agreement = (listed @ listed.T).toarray() / depth
         overlap += (1 - PERSISTENCE) * PERSISTENCE ** (depth - 1) * agreement
+    # The agreement at the last depth stands for all deeper ranks, which are not known.
     overlap += PERSISTENCE**n_top * agreement
     return 1 - float(overlap[np.triu_indices(n_topics, k=1)].mean())

@@ -99,7 +99,7 @@ def read_topics(
             str(path),
             found="a file of no known extension",
             wanted=f"a run folder or one of {', '.join(READERS)}",
-            hint="Is it a gensim model? Those are Python pickles: --unpickle, if you trust it.",
+            hint="If it is a gensim model, a Python pickle, and you trust it, add --unpickle.",
         )
     topic_word, own, n_missing = read_topic_matrix(path, vocabulary.words, reader or read_gensim)
     if own is None or concentration is not None:
@@ -126,7 +126,7 @@ def read_topic_matrix(
         check_regular(path)
         found = read(path)
         matrix = np.asarray(found.weights, dtype=np.float64)
-    except (
+    except (  # all that the readers raise for damaged files
         *(OSError, ValueError, TypeError, EOFError, KeyError, OverflowError, pa.ArrowException),
         *(zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError),
     ) as error:
@@ -155,7 +155,7 @@ def _aligned(
             str(path),
             found=f"none of the {len(wanted):,} words of the held-out corpus among {len(found):,}",
             wanted="topics over its words",
-            hint="Were the documents tokenised alike?",
+            hint="Were both collections tokenized alike?",
         )
     known = np.asarray(columns.is_valid())
     aligned = np.zeros((len(matrix), len(wanted)))

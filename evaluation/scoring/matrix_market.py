@@ -79,10 +79,11 @@ def _of_entries(numbers: FloatArray, shape: tuple[int, ...], *, is_pattern: bool
     if n_entries == 0 and not numbers.size:
         return matrix
     if numbers.shape != (n_entries, 2 if is_pattern else 3):
-        raise ValueError(f"{len(numbers):,} entries, where the head says {n_entries:,}")
+        raise ValueError(f"{len(numbers):,} entries, where the header says {n_entries:,}")
     places = numbers[:, :2]
     if not ((places >= 1) & (places <= (n_rows, n_columns)) & (places == np.floor(places))).all():
         raise ValueError("a row or column that is not there")
     rows, columns = (places.astype(np.int64) - 1).T
+    # Entries listed twice add up.
     np.add.at(matrix, (rows, columns), 1.0 if is_pattern else numbers[:, 2])
     return matrix

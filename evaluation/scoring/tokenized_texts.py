@@ -49,7 +49,7 @@ class TokenizedTexts:
             raise SourceError(
                 names_of(collection.files),
                 found="word counts",
-                wanted="text: windows slide over it",
+                wanted="running text, over which windows can slide",
             )
         tokenizer = _in_order(vocabulary)
         read = ReadOptions(text_field=text_field)
@@ -65,6 +65,7 @@ class TokenizedTexts:
         tokens = with_phrases(tokens_of(block, self.tokenizer), self.tokenizer.phrases)
         words = tokens.words.to_pylist()
         is_known = np.array([word in self.words for word in words], np.bool_)
+        # word_of holds the word number of each token; indptr cuts tokens into documents.
         for own in np.split(tokens.word_of, tokens.indptr[1:-1]):
             if len(known := own[is_known[own]]):
                 yield [words[word] for word in known.tolist()]
@@ -77,7 +78,7 @@ def _in_order(vocabulary: Vocabulary) -> TokenizerOptions:
         raise VocabularyError(
             "vocabulary",
             found="n-grams" if "ngrams" in settings else "words cut by a function",
-            wanted="tokens or phrases: windows slide over them in their order",
-            hint="Leave the texts out.",
+            wanted="tokens or phrases, which follow each other in a text",
+            hint="Evaluate without --texts.",
         )
     return options_for(vocabulary, None)

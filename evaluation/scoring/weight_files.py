@@ -103,7 +103,7 @@ def _mallet(path: Path) -> WordWeights:
         read_csv(
             path,
             ReadOptions(column_names=list(LONG_TYPES)),
-            ParseOptions(delimiter="\t", quote_char=False),
+            ParseOptions(delimiter="\t", quote_char=False),  # words may contain quotation marks
             ConvertOptions(column_types=LONG_TYPES),
         )
     )

@@ -2,7 +2,7 @@
 
 To add a format, write its function in a module of this package and name it in one of the two
 tables below. A writer may put further files beside the output if their names begin with its name.
-The modules are imported only when a format is asked for.
+Modules are imported only when their format is requested.
 """
 
 from __future__ import annotations

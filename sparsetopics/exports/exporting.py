@@ -53,12 +53,12 @@ def _check_documents(target: str, documents: Path | None) -> None:
         raise OptionError(
             "corpus",
             found=f"none for {target}",
-            wanted="the documents that it is to show",
+            wanted="the corpus of the documents to show",
             hint="Name them with --corpus.",
         )
     if documents is not None and not needed:
         takers = ", ".join(name for name, kind in RUN_TARGETS.items() if kind.needs_documents)
-        wanted = f"it left out: only {takers} has documents"
+        wanted = f"no corpus, as only {takers} shows documents"
         raise OptionError("corpus", found=f"{documents} for {target}", wanted=wanted)
 
 
@@ -67,6 +67,6 @@ def _check_vectors(path: Path, target: str) -> None:
         raise OptionError(
             "to",
             found=f"{target} for {path}, a mixture of vectors",
-            wanted="csv or parquet, which take its means and covariances",
+            wanted="csv or parquet, which hold means and covariances",
             hint="The other formats are for words.",
         )

@@ -25,6 +25,7 @@ def write_topics(path: Path, run: Run | MixtureRun, documents: Corpus) -> None:
     """
     topic_word = run.model.topic_word_mean
     tally = _Tally(len(run.words))
+    # Documents are read once: the tally is complete when all proportions have been written.
     counted = (tally.add(batch) for batch in documents.batches())
     shares = (row for batch in counted for row in _proportions(run, topic_word, batch))
     with path.open("w", encoding="utf-8", newline="") as file:

@@ -41,6 +41,7 @@ def write_mallet(path: Path, run: Run | MixtureRun) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         for topic, weights in enumerate(run.model.topic_word_posterior):
             rows = zip(words, weights.tolist(), strict=True)
+            # repr is the shortest text that reads back as the same float64.
             file.writelines(f"{topic}\t{word}\t{weight!r}\n" for word, weight in rows)
     shares = run.model.doc_concentration if isinstance(run, Run) else run.model.weights
     best_words = top_words(run.model.topic_word_posterior, KEY_WORDS)
@@ -88,9 +89,9 @@ def write_lda_c(path: Path, corpus: Corpus) -> None:
     if not isinstance(corpus.n_tokens, int):
         raise OutputError(
             path.name,
-            found="word counts that are not whole",
-            wanted="whole ones, as the format has no others",
-            hint="Matrix Market takes any.",
+            found="word counts that are not whole numbers",
+            wanted="whole numbers, as LDA-C has no others",
+            hint="Export to matrix-market, which takes any counts.",
         )
     _write_vocabulary(path, corpus.vocabulary.words)
     with path.open("w", encoding="ascii", newline="") as file:
@@ -118,5 +119,5 @@ def _check_words(path: Path, words: Sequence[str], forbidden: str) -> None:
                 path.name,
                 found=f"the word {word!r}",
                 wanted="words without tabs and line breaks in a text format",
-                hint="Parquet takes any.",
+                hint="Export to parquet, which takes any word.",
             )
