@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import FloatArray, IntArray, Vectors
 from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.model.likelihoods.normals import Normals
 from sparsetopics.model.likelihoods.scorers import Scorer
@@ -87,7 +87,7 @@ class NoisyPatches(NamedTuple):
     """The mixture, observed with white noise."""
 
     log_weights: FloatArray  # (n_topics,)
-    scorer: Scorer  # log N(z | 0, Σ_k + variance · I)
+    scorer: Scorer[Vectors]  # log N(z | 0, Σ_k + variance · I)
     filters: FloatArray  # (n_topics, side², side²)  Σ_k (Σ_k + variance · I)⁻¹, symmetric
     mean_removed: bool
 
