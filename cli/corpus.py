@@ -12,6 +12,7 @@ from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.exports import CORPUS_TARGETS
 
 _CORPUS = click.argument("corpus", type=NAMED_PATH)
+_NEW = click.Path(path_type=Path)
 _SIZES_OF_PARTS = ("n_documents", "n_tokens", "n_items", "n_columns")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -89,8 +90,8 @@ def validate(corpus: Path, as_json: bool) -> None:
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the split."
 )
-@click.option("--out-train", type=click.Path(path_type=Path), required=True, help="New folder.")
-@click.option("--out-heldout", type=click.Path(path_type=Path), required=True, help="New folder.")
+@click.option("--out-train", type=_NEW, required=True, help="Folder for the training part.")
+@click.option("--out-heldout", type=_NEW, required=True, help="Folder for the held-out part.")
 @click.option("--overwrite", is_flag=True, help="Replace the outputs if they exist.")
 @_JSON
 def split(
@@ -137,7 +138,7 @@ def split(
     required=True,
     help="Format to write.",
 )
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="File to write.")
+@click.option("--out", type=_NEW, required=True, help="File to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the files if they exist.")
 @_JSON
 def export(corpus: Path, target: str, out: Path, overwrite: bool, as_json: bool) -> None:

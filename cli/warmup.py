@@ -105,11 +105,10 @@ def _run(call: str, folder: Path) -> None:
     import io
     from contextlib import redirect_stderr, redirect_stdout
 
-    from sparsetopics.cli.main import main
-
+    sparsetopics = click.get_current_context().find_root().command
     words = [str(folder / word[1:]) if word[0] == "@" else word for word in call.split()]
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-        main.main(words, "sparsetopics", standalone_mode=False, default_map=_USUAL)
+        sparsetopics.main(words, "sparsetopics", standalone_mode=False, default_map=_USUAL)
 
 
 def _count_kernels() -> tuple[int, int]:

@@ -187,7 +187,7 @@ def written_together(outputs: Sequence[Output]) -> Iterator[list[Path]]:
 def claimed(outputs: Sequence[Output]) -> Iterator[None]:
     """Hold the workspaces of ``outputs``; make those that are missing."""
     with ExitStack() as stack:
-        # In one order for all commands, so that two of them cannot block each other.
+        # All commands hold them in one order, so that two commands cannot refuse each other.
         for output in sorted(outputs, key=lambda output: output.place):
             stack.enter_context(refusing(output.path))
             stack.enter_context(output.workspace.held())
