@@ -75,7 +75,7 @@ def refused(path: Path, error: OSError, hint: str) -> OutputError:
 
 # --- locks ----------------------------------------------------------------------------------------
 @contextmanager
-def alone_at(output: Path, lock: Path, doing: str) -> Iterator[None]:
+def exclusive_lock(output: Path, lock: Path, doing: str) -> Iterator[None]:
     """Hold a lock on the file ``lock``, which is made if it is missing.
 
     Raises OutputError about ``output`` if another process holds it; ``doing`` says what that

@@ -31,7 +31,7 @@ import msgspec
 from sparsetopics.base.errors import OutputError
 from sparsetopics.base.safe_reading import parse_json
 from sparsetopics.base.staging import (
-    alone_at,
+    exclusive_lock,
     put_in_place,
     refused,
     stranger_in,
@@ -113,7 +113,7 @@ class Workspace(NamedTuple):
             )
         self.folder.mkdir(exist_ok=True)
         self._refuse_links()
-        with alone_at(self.folder.parent, self.folder / _LOCK, doing):
+        with exclusive_lock(self.folder.parent, self.folder / _LOCK, doing):
             yield
 
     def clear(self, keep: Sequence[str] = ()) -> None:
