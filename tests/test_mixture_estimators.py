@@ -273,8 +273,11 @@ def test_options_that_do_not_fit_together_are_refused(kind, options, message):
         ([[1.0, 2.0], [3.0, np.inf]], "X, row 1, column 1: found inf"),
         (VALUES[:2], "items: found 2 of them in 3 columns, wanted at least as many"),
         ([[1.0, 2.0]] * 9, "column 0: found 1 in every item, wanted numbers that differ"),
-        (VALUES[:9] * 1e-44, "column 0: found numbers that differ by .* at most, wanted by 1e-30"),
-        ([[3e38, 1], [-3e38, 2]], r"column 0: found numbers that differ by 6e\+38 at most"),
+        (
+            VALUES[:9] * 1e-44,
+            "column 0: found numbers that differ by at most .*, wanted differences of 1e-30",
+        ),
+        ([[3e38, 1], [-3e38, 2]], r"column 0: found numbers that differ by at most 6e\+38"),
     ],
 )
 @each_kind
