@@ -1,0 +1,117 @@
+"""No command, option, format or public name is lost: ``public_surface.txt`` lists them.
+
+After an intended change, write the list again: python tests/test_public_surface.py
+"""
+
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+import sparsetopics
+from sparsetopics.cli.main import COMMANDS, main
+from sparsetopics.corpora.readers.formats import FORMATS
+from sparsetopics.corpora.readers.vector_formats import VECTOR_FORMATS
+from sparsetopics.corpora.sources.unpacking import PACKED_SUFFIXES
+from sparsetopics.exports.targets import CORPUS_TARGETS, RUN_TARGETS
+from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, move_options
+
+LIST = Path(__file__).with_name("public_surface.txt")
+
+
+def surface() -> Iterator[str]:
+    """A line for each thing that users can name."""
+    yield from command_lines(main, "sparsetopics")
+    for name, entry in FORMATS.items():
+        yield f"format of documents: {name} {' '.join(entry.suffixes)}".rstrip()
+    for name, entry in VECTOR_FORMATS.items():
+        yield f"format of vectors: {name} {' '.join(entry.suffixes)}".rstrip()
+    yield f"packed files: {' '.join(PACKED_SUFFIXES)}"
+    yield f"exports of a run: {' '.join(RUN_TARGETS)}"
+    yield f"exports of a corpus: {' '.join(CORPUS_TARGETS)}"
+    yield f"models: {' '.join(MODELS)}"
+    yield f"likelihoods: {' '.join(LIKELIHOODS)}"
+    yield f"learners: {' '.join(LEARNERS)}"
+    yield f"moves: {' '.join(sorted(move_options()))}"
+    for name in sparsetopics.__all__:
+        public = getattr(sparsetopics, name)
+        yield f"sparsetopics.{name}{parameters(public)}"
+        for method in sorted(dir(public)) if inspect.isclass(public) else ():
+            if not method.startswith("_"):
+                yield f"sparsetopics.{name}.{method}"
+
+
+def command_lines(command: click.Command, path: str) -> Iterator[str]:
+    """A command, its parameters, and the same of the commands in it."""
+    yield path
+    for param in command.params:
+        names = [*param.opts, *param.secondary_opts]
+        said = f"{path} {' '.join(names)}: {kind(param.type)}"
+        default = param.to_info_dict()["default"]
+        for note, applies in {
+            f"default {default}": default is not None and not callable(default),
+            "required": param.required,
+            "more than once": getattr(param, "multiple", False) or param.nargs == -1,
+            "hidden": getattr(param, "hidden", False),
+        }.items():
+            said += f", {note}" if applies else ""
+        yield said
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from command_lines(found, f"{path} {name}")
+
+
+def kind(found: click.ParamType) -> str:
+    """The type of a parameter, with its choices or bounds."""
+    if isinstance(found, click.Choice):
+        return f"one of {' '.join(map(str, found.choices))}"
+    if isinstance(found, click.IntRange | click.FloatRange):
+        return f"{found.name} {said(found.min)} to {said(found.max)}"
+    return found.name
+
+
+def said(bound: float | None) -> str:
+    return "any" if bound is None else f"{bound:g}"
+
+
+def parameters(public: object) -> str:
+    """What a class or a function is called with."""
+    assert callable(public)
+    listed = inspect.signature(public).parameters.values()
+    return f"({', '.join(str(each).partition(':')[0] for each in listed)})"
+
+
+def defaults() -> Iterator[str]:
+    """What the parameters of estimators are if nobody says."""
+    for name in sparsetopics.__all__:
+        public = getattr(sparsetopics, name)
+        if hasattr(public, "get_params"):
+            for key, value in sorted(public().get_params().items()):
+                yield f"sparsetopics.{name}({key}={value!r})"
+
+
+def text() -> str:
+    """The whole list."""
+    return "".join(f"{line}\n" for line in [*surface(), *defaults()])
+
+
+def test_nothing_on_the_list_is_lost():
+    lost = set(LIST.read_text(encoding="utf-8").splitlines()) - set(text().splitlines())
+
+    assert not lost
+
+
+def test_every_command_option_and_format_is_on_the_list():
+    """Methods may be more, since scikit-learn adds others in each version."""
+    found = {line for line in text().splitlines() if not line.startswith("sparsetopics.")}
+
+    assert {f"sparsetopics {name}" for name in COMMANDS} < found
+    assert found < set(LIST.read_text(encoding="utf-8").splitlines())
+
+
+if __name__ == "__main__":
+    LIST.write_text(text(), encoding="utf-8")
