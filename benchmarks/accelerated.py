@@ -30,7 +30,8 @@ from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference import training
 from sparsetopics.inference.growth import begin
 from sparsetopics.inference.growth.begin import outer_nodes
-from sparsetopics.options.training import DEFAULT_TREE_TOLERANCE, LocalOptions, TrainingOptions
+from sparsetopics.options.table import DEFAULT_TREE_TOLERANCE
+from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 COMPONENTS = 10
 

@@ -24,7 +24,8 @@ from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.training import Hooks, LapInfo, train
 from sparsetopics.model.mixture_posterior import MixtureModel
-from sparsetopics.options.training import LearnerName, LocalOptions, MoveOptions, TrainingOptions
+from sparsetopics.options.table import LearnerName
+from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from patches import N_EDGES, Patches, edge_patches

@@ -31,12 +31,8 @@ from sparsetopics.inference.mixtures import begin_mixture
 from sparsetopics.inference.training import Hooks, LapInfo, train
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.model.mixture_posterior import MixtureModel
-from sparsetopics.options.training import (
-    GradientName,
-    GradientOptions,
-    LocalOptions,
-    TrainingOptions,
-)
+from sparsetopics.options.table import GradientName
+from sparsetopics.options.training import GradientOptions, LocalOptions, TrainingOptions
 
 DOMAINS = {name: (name,) for name in ("amazon", "webcam", "dslr")}
 DOMAINS["office"] = ("amazon", "webcam", "dslr")

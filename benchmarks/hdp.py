@@ -27,7 +27,8 @@ from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.training import Hooks, LapInfo, train
-from sparsetopics.options.training import DEFAULT_MOVES, LocalOptions, MoveOptions, TrainingOptions
+from sparsetopics.options.table import DEFAULT_MOVES
+from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 Run = dict[str, Any]
 

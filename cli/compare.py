@@ -8,9 +8,8 @@ from pathlib import Path
 import click
 
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.workplace_options import threads_option
-from sparsetopics.options.registry import LIKELIHOODS
-from sparsetopics.options.training import LikelihoodName
+from sparsetopics.cli.shared_options import held_out_share_option, table_option, threads_option
+from sparsetopics.options.table import LikelihoodName
 
 
 @click.command()
@@ -19,40 +18,35 @@ from sparsetopics.options.training import LikelihoodName
     "--models",
     required=True,
     metavar="MODEL[:TOPICS],...",
-    help="Models to compare, each lda, hdp, dp-mixture or mixture, perhaps with the number of "
-    "topics or components that it keeps or starts from.",
+    help="Models to compare: lda, hdp, dp-mixture or mixture, each with an optional number of "
+    "topics or components, which it keeps or starts from.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="Folder to write: runs, page."
+    "--out",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Folder to write the runs and the page to.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace what is in the folder.")
 @click.option(
     "--heldout",
     type=NAMED_PATH,
-    help="Score on this corpus. Default: a part of CORPUS that no model is trained on.",
+    help="Held-out corpus to score the models on. Default: a part of CORPUS that no model is "
+    "trained on.",
 )
+@held_out_share_option("Share of CORPUS to hold out, without --heldout.")
+@table_option("laps")
+@table_option("sparsity")
+@table_option("likelihood", default_text="multinomial for documents, gaussian for vectors")
 @click.option(
-    "--held-out",
-    "share",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.1,
-    show_default=True,
-    help="Share of CORPUS in that part.",
+    "--every-lap", is_flag=True, help="Score after every lap too, to show curves in the page."
 )
-@click.option("--laps", type=int, help="Of every model, as for train.")
-@click.option("--sparsity", type=int, help="Of every model, as for train.")
-@click.option(
-    "--likelihood",
-    type=click.Choice(list(LIKELIHOODS)),
-    help="Of mixtures, as for train. Default: multinomial for documents, gaussian for vectors.",
-)
-@click.option("--every-lap", is_flag=True, help="Score after every lap too, for the page's curves.")
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
     default=0,
     show_default=True,
-    help="Seed of the division, of training and of the score.",
+    help="Seed of the division, the training and the scores.",
 )
 @threads_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
@@ -73,14 +67,16 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Train several models on CORPUS alike, score them on the same held-out part, set them side
-    by side.
+    """Train several models on CORPUS, score them on the same held-out data, and write a page
+    that compares them.
 
-    Writes a run folder for each model, named after it (lda-50), and report.html; and the division
-    into train and heldout unless --heldout is given. Topic models are scored by document
-    completion, mixtures by the density of whole documents or items, as `sparsetopics evaluate`
-    does, so their numbers stand in tables of their own. An interrupted comparison leaves the runs
-    that it has, and `sparsetopics resume` goes on with the one under way.
+    The folder gets a run for each model, named after it (lda-50), and report.html. Without
+    --heldout it also gets the two parts of CORPUS, train and heldout.
+
+    All models have the same --laps, --sparsity and --likelihood. Topic models are scored by
+    document completion, and mixtures by the density of whole documents or items, as `sparsetopics
+    evaluate` does; the two kinds of scores stand in separate tables. If a comparison is
+    interrupted, its finished runs stay, and `sparsetopics resume` continues the unfinished one.
 
     \b
     Example:

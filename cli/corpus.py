@@ -9,6 +9,7 @@ import click
 
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.cli.named_path import NAMED_PATH
+from sparsetopics.cli.shared_options import held_out_share_option
 from sparsetopics.exports import CORPUS_TARGETS
 
 _CORPUS = click.argument("corpus", type=NAMED_PATH)
@@ -79,14 +80,7 @@ def validate(corpus: Path, as_json: bool) -> None:
 
 @command.command(short_help="Split a corpus at random.")
 @_CORPUS
-@click.option(
-    "--held-out",
-    "share",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.1,
-    show_default=True,
-    help="Share of the documents or items to hold out.",
-)
+@held_out_share_option("Share of the documents or items to hold out.")
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the split."
 )
@@ -107,7 +101,7 @@ def split(
 
     \b
     Example:
-        sparsetopics corpus split news --held-out 0.1 --out-train train --out-heldout heldout
+        sparsetopics corpus split news --held-out-share 0.1 --out-train train --out-heldout heldout
     """
     import numpy as np
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.workplace_options import WorkplaceChoices, workplace_options
+from sparsetopics.cli.shared_options import WorkplaceChoices, workplace_options
 
 
 @click.command()

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.cli.help_sections import command_with
 from sparsetopics.cli.ingest_options import (
     HELP_SECTIONS,
     CommonChoices,
@@ -24,7 +23,7 @@ from sparsetopics.cli.ingest_options import (
     vector_options,
 )
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.option_groups import given_options
+from sparsetopics.cli.shared_options import command_with, given_options
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.ingest import IngestOptions, IngestSummary, Progress

@@ -11,9 +11,9 @@ import click
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.option_groups import option_group
-from sparsetopics.cli.workplace_options import EXECUTOR_OPTIONS, WORKERS_HELP
-from sparsetopics.options.training import ExecutorName, Workplace
+from sparsetopics.cli.shared_options import EXECUTOR_OPTIONS, option_group, table_option
+from sparsetopics.options.table import ExecutorName
+from sparsetopics.options.training import Workplace
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.ingest import IngestOptions
@@ -247,10 +247,10 @@ common_options = option_group(
             help="Also read links in folders that point to another folder or out of the folder.",
         ),
         click.option("--overwrite", is_flag=True, help="Replace the corpus if it exists."),
-        click.option(
-            "--workers",
-            type=int,
-            help=f"{WORKERS_HELP} Default: the number of cores, at most {_MOST_WORKERS}.",
+        table_option(
+            "workers",
+            "Number of threads, or of the processes that dask starts. It never changes the result. "
+            f"Default: the number of cores, at most {_MOST_WORKERS}.",
         ),
         *EXECUTOR_OPTIONS,
     ],

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import get_args
 
 import click
 
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.workplace_options import scheduler_option
-from sparsetopics.options.training import ExecutorName
+from sparsetopics.cli.shared_options import table_option
+from sparsetopics.options.table import ExecutorName
 
 
 @click.command()
@@ -18,20 +17,12 @@ from sparsetopics.options.training import ExecutorName
 @click.option(
     "--laps",
     type=click.IntRange(min=1),
-    help="Train to so many laps in all. Fewer than are kept already: write the run as it stands. "
-    "Default: as many as `train` was asked for.",
+    help="Stop when this many laps are done, those before the interruption included. If the "
+    "checkpoint already has more, write the run as it is. Default: as for the original command.",
 )
-@click.option(
-    "--workers",
-    type=int,
-    help="Threads; never changes the result. Default: as many as `train` had.",
-)
-@click.option(
-    "--executor",
-    type=click.Choice(get_args(ExecutorName)),
-    help="Who makes the local steps, as for `train`. Default: as it was.",
-)
-@scheduler_option
+@table_option("workers", default_text="as for the original command")
+@table_option("executor", default_text="as for the original command")
+@table_option("scheduler")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -43,10 +34,10 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Go on with training that was interrupted, from the last lap that RUN has kept.
+    """Continue an interrupted training from the last checkpoint in RUN.
 
-    The run is then what it would have been without the interruption, byte by byte but for times.
-    With --laps a run that was trained with --keep-state goes on after its end, too.
+    Except for times, the result is the same, byte for byte, as without the interruption. A run
+    that was trained with --keep-state can also be continued after its end, with --laps.
 
     \b
     Example:

@@ -9,49 +9,48 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsetopics.cli.config_file import config_option
-from sparsetopics.cli.help_sections import command_with
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.train_options import (
-    HELP_SECTIONS,
-    CourseChoices,
-    ModelChoices,
-    course_options,
-    model_options,
-)
+from sparsetopics.cli.shared_options import add_options, command_with, is_given, table_option
+from sparsetopics.options.option import Value
+from sparsetopics.options.table import OPTIONS, SECTIONS
 
 if TYPE_CHECKING:
     from sparsetopics.options.training import TrainingOptions
     from sparsetopics.runs.plan import RunPlan
     from sparsetopics.runs.train import RunResult
 
+HELP_SECTIONS = {
+    section: [option.key for option in OPTIONS if option.section == section] for section in SECTIONS
+}
+
 
 @click.command(cls=command_with(HELP_SECTIONS))
+@click.pass_context
 @click.argument("corpus", type=NAMED_PATH)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Run folder to write.")
 @click.option("--overwrite/--no-overwrite", help="Replace the run folder if it exists.")
 @config_option
-@model_options
-@course_options
+@add_options(table_option(option.name) for option in OPTIONS)
 @click.option("--quiet/--no-quiet", help="Show no progress.")
 @click.option("--json/--no-json", "as_json", help="Print JSON.")
 def command(
+    ctx: click.Context,
     corpus: Path,
     out: Path,
     overwrite: bool,
-    choices: ModelChoices,
-    course: CourseChoices,
     quiet: bool,
     as_json: bool,
+    **values: Value | None,
 ) -> None:
     """Learn topics from CORPUS and write them to a run folder.
 
-    By default an HDP, which finds out how many topics there are from wherever it starts: topics
-    merge, vanish and are born where that raises the criterion, until neither their number nor the
-    bound changes. If training is interrupted, ``sparsetopics resume`` goes on with it.
+    The default model is an HDP, which learns the number of topics: topics are merged, deleted and
+    born where that raises the criterion, until neither their number nor the bound changes. If
+    training is interrupted, `sparsetopics resume` continues it.
 
-    A line for each lap tells the seconds since the beginning, the ELBO, which training raises, the
-    criterion, which decides about moves, the held-out score, all three in nats per token or item,
-    and the number K of topics.
+    One line for each lap shows the seconds since the start, the ELBO (which training raises), the
+    criterion (which decides about moves), the held-out score and the number of topics, K. The
+    ELBO, the criterion and the score are in nats per token, or per item for vectors.
 
     \b
     Example:
@@ -67,10 +66,13 @@ def command(
             --learner gradient --gradient momentum --topics 50 --out run
     """
     from sparsetopics.cli.train_progress import show_progress
+    from sparsetopics.runs.plan import plan_run
     from sparsetopics.runs.train import train_run
 
-    plan = course.plan(corpus, out, choices, overwrite=overwrite)
-    _tell_of_idle_workers(plan, quiet)
+    given = {option.name: values[option.key] for option in OPTIONS if is_given(ctx, option.key)}
+    plan = plan_run(corpus, out, given, overwrite=overwrite)
+    if not quiet:
+        _warn_of_idle_workers(plan)
     with show_progress(plan.options, quiet=quiet) as hooks:
         result = train_run(plan, hooks)
     if as_json:
@@ -79,21 +81,21 @@ def command(
         click.echo(f"{outcome(result, plan.options)} Wrote {out}.")
 
 
-def _tell_of_idle_workers(plan: RunPlan, quiet: bool) -> None:
-    """On stderr, where processes are started that would have nothing to do."""
+def _warn_of_idle_workers(plan: RunPlan) -> None:
+    """Warn on stderr if a round has fewer batches than there are processes."""
     options = plan.options
     n_batches = options.batches_per_round
     is_short = not options.learner_kind.takes_all and n_batches < plan.workers
-    if plan.executor == "dask" and is_short and not quiet:
+    if plan.executor == "dask" and is_short:
         click.echo(
-            f"--round {n_batches}: no more than {n_batches} of {plan.workers} workers work at a "
-            f"time. --round {4 * plan.workers} would let all of them, but learns something else.",
+            f"--round {n_batches}: only {n_batches} of {plan.workers} workers can work at a time. "
+            f"With --round {4 * plan.workers} all of them can, but the result is different.",
             err=True,
         )
 
 
 def outcome(result: RunResult, options: TrainingOptions) -> str:
-    """What was trained, for how long, and why it ended."""
+    """What was trained, for how long, and why training ended."""
     things = "components" if options.is_mixture else "topics"
     datum = "token" if options.counts_words else "item"
     name = result.model if options.is_mixture else result.model.upper()

@@ -13,7 +13,7 @@ import numpy as np
 from sparsetopics.base.batches import BatchSource, DocumentBatch, IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.options.training import RESIDENT_PAIRS
+from sparsetopics.options.table import RESIDENT_PAIRS
 
 FEWEST_BATCHES = 10
 FEWEST_DOCS = 32  # in a batch of the default division

@@ -42,7 +42,8 @@ from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.corpora.text.word_tally import WordTally
 from sparsetopics.execution.executors import OrderedMap, open_map_here, open_ordered_map
-from sparsetopics.options.training import ExecutorName, Workplace
+from sparsetopics.options.table import ExecutorName
+from sparsetopics.options.training import Workplace
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,8 @@ from sparsetopics.corpora.store.vector_manifest import VectorManifest
 from sparsetopics.corpora.store.vector_shards import VectorRows, table_of, vector_writer
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.execution.executors import OrderedMap, open_ordered_map
-from sparsetopics.options.training import ExecutorName, Workplace
+from sparsetopics.options.table import ExecutorName
+from sparsetopics.options.training import Workplace
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from run_contents import files_of
 from sparsetopics.cli.main import main
 from sparsetopics.options.training import MoveOptions, TrainingOptions
 from sparsetopics.runs import stored_models
-from sparsetopics.runs.config import HEAD, run_config, write_config
-from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.plan import CONFIG_HEAD, RunPlan, run_config, write_config
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.topic_runs import load_run
 from sparsetopics.runs.train import train_run
@@ -229,4 +228,4 @@ def test_every_option_of_the_file_is_one_of_train(tmp_path):
 
     assert set(run_config(plan)) < keys
     assert set(run_config(replace(plan, options=TrainingOptions(3)))) < keys
-    assert HEAD.startswith("# ")
+    assert CONFIG_HEAD.startswith("# ")

@@ -149,7 +149,7 @@ def test_same_seed_same_bytes(prepared, tmp_path, workers):
         ("corpus", (*MIXTURE, "--alpha", 1), "alpha: found 1 with a mixture"),
         ("corpus", ("--eta", 1), "eta: found 1 with a mixture"),
         ("corpus", (*MIXTURE, "--eta", 0), "eta: found 0"),
-        ("corpus", (*MIXTURE, "--local-update", "collapsed"), "local update: found collapsed"),
+        ("corpus", (*MIXTURE, "--local-update", "collapsed"), "local-update: found collapsed"),
         ("corpus", (*MIXTURE, "--restarts", 2), "restarts: found 2"),
         ("corpus", (*MIXTURE, "--criterion", "collapsed"), "criterion: found collapsed"),
         ("corpus", (*MIXTURE, "--learn-hyperparameters"), "learn-hyperparameters: found a mix"),

@@ -151,7 +151,9 @@ def test_validate_is_silent_about_a_sound_corpus_and_loud_about_others(corpus):
 def test_split_makes_two_corpora(corpus, tmp_path):
     parts = ("--out-train", tmp_path / "a", "--out-heldout", tmp_path / "b")
 
-    rows = json.loads(run("corpus", "split", corpus, "--held-out", "0.25", *parts, "--json").stdout)
+    rows = json.loads(
+        run("corpus", "split", corpus, "--held-out-share", "0.25", *parts, "--json").stdout
+    )
 
     assert [row["n_documents"] for row in rows] == [
         Corpus.open(tmp_path / name).n_docs for name in "ab"

@@ -266,7 +266,7 @@ def test_infer_says_what_it_wrote_and_repeats_itself(prepared, trained, tmp_path
         (("--eta", 0.1), "eta: found 0.1 with a mixture, wanted a topic model"),
         (("--minimum-mass", 3), "minimum-mass: found 3 with a mixture"),
         (("--restarts", 2), "restarts: found 2 with a mixture"),
-        (("--local-update", "collapsed"), "local update: found collapsed with a mixture"),
+        (("--local-update", "collapsed"), "local-update: found collapsed with a mixture"),
         (("--criterion", "collapsed"), "criterion: found collapsed with a mixture, wanted bound"),
         (("--learn-hyperparameters",), "learn-hyperparameters: found a mixture"),
         (("--start", "{prepared}/run"), "run with a mixture, wanted one of random, distant"),

@@ -69,9 +69,10 @@ def test_every_model_is_trained_and_scored_on_the_same_division(corpora, tmp_pat
 
 
 def test_the_division_is_that_of_corpus_split(corpora, tmp_path):
-    compare(corpora / "news", "lda:2", tmp_path / "out", "--seed", 3, "--held-out", 0.25, "--quiet")
+    share = ("--held-out-share", 0.25)
+    compare(corpora / "news", "lda:2", tmp_path / "out", "--seed", 3, *share, "--quiet")
     parts = ("--out-train", tmp_path / "a", "--out-heldout", tmp_path / "b")
-    run("corpus", "split", corpora / "news", "--held-out", 0.25, "--seed", 3, *parts)
+    run("corpus", "split", corpora / "news", *share, "--seed", 3, *parts)
 
     for made, split in (("train", "a"), ("heldout", "b")):
         found, wanted = Corpus.open(tmp_path / "out" / made), Corpus.open(tmp_path / split)
@@ -155,7 +156,7 @@ def test_models_are_read_with_their_numbers():
         ("news", "lda:2", ("--heldout", "{}/other"), "another vocabulary"),
         ("news", "lda:2", ("--heldout", "{}/vectors"), "found vectors in"),
         ("vectors", "mixture", ("--heldout", "{}/news"), "found documents in"),
-        ("news", "lda:2", ("--held-out", 0.001), "found 0.001, 0 of 80 documents"),
+        ("news", "lda:2", ("--held-out-share", 0.001), "found 0.001, 0 of 80 documents"),
         ("news", "hdp:2", ("--sparsity", 0), "sparsity: found 0"),
         ("nowhere", "lda:2", (), "nowhere"),
     ],

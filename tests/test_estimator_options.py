@@ -1,7 +1,5 @@
 """What ``train`` can be asked for, estimators can be asked for, and mean the same by it."""
 
-from dataclasses import fields
-
 import pytest
 
 from sparsetopics import (
@@ -12,8 +10,10 @@ from sparsetopics import (
     GaussianMixture,
     MultinomialMixture,
 )
+from sparsetopics.cli.shared_options import is_given
 from sparsetopics.cli.train import command
-from sparsetopics.cli.train_options import ModelChoices
+from sparsetopics.options.resolve import resolve
+from sparsetopics.options.table import OPTION
 from sparsetopics.runs.train import option_record
 
 DOCUMENTS = ("--likelihood", "multinomial")
@@ -91,8 +91,9 @@ def typed(option, value):
 def of_the_command_line(estimator, *said):
     arguments = ["corpus", "--out", "run", *ESTIMATORS[estimator], *said]
     with command.make_context("train", arguments) as ctx:
-        given = {field.name: ctx.params[field.name] for field in fields(ModelChoices)}
-    return record(ModelChoices(**given).training_options())
+        given = {name: ctx.params[option.key] for name, option in OPTION.items()}
+        said = {name: value for name, value in given.items() if is_given(ctx, OPTION[name].key)}
+    return record(resolve(given["model"], said))
 
 
 def cases(estimator):
@@ -107,7 +108,7 @@ OPTIONS = {argument: option for option, sayings in ARGUMENTS.items() for argumen
 
 
 def test_every_option_is_an_argument_or_has_a_reason_not_to_be():
-    options = {field.name for field in fields(ModelChoices)}
+    options = {option.key for option in OPTION.values() if option.part != "run"}
 
     assert options == ARGUMENTS.keys() | NOT_ARGUMENTS.keys()
     for estimator in ESTIMATORS:

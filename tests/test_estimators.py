@@ -238,11 +238,11 @@ def test_another_number_of_words_is_refused(counts, fitted):
     [
         ({"n_components": 0}, "topics: found 0"),
         ({"sparsity": 5}, "sparsity: found 5, wanted at most 4"),
-        ({"local_update": "meanfield"}, "local update: found meanfield"),
+        ({"local_update": "meanfield"}, "local-update: found meanfield"),
         ({"n_batches": 81}, "batches: found 81"),
         ({"n_jobs": 0}, "workers: found 0"),
         ({"doc_concentration": 0.0}, "alpha: found 0.0"),
-        ({"minimum_mass": -1.0}, "minimum mass: found -1.0"),
+        ({"minimum_mass": -1.0}, "minimum-mass: found -1.0"),
         ({"moves": ("merge",)}, "moves: found merge with LDA, wanted regroup"),
         ({"moves": ("regroup",), "learner": "full"}, "moves: found the full learner"),
         ({"criterion": "bound"}, "with LDA, wanted regroup. LDA keeps its number of topics"),

@@ -221,7 +221,7 @@ def test_items_that_cannot_be_a_mixture_are_refused():
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        ({"local": LocalOptions()}, "local update: found collapsed with a mixture"),
+        ({"local": LocalOptions()}, "local-update: found collapsed with a mixture"),
         ({"local": LocalOptions("mean-field", restarts=2)}, "restarts: found 2 with a mixture"),
         ({"likelihood": "words"}, "likelihood: found words, wanted one of zero-mean-gaussian"),
         ({"moves": MoveOptions(criterion="collapsed")}, "criterion: found collapsed with a"),

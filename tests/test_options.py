@@ -7,10 +7,9 @@ import pytest
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import open_executor
+from sparsetopics.options.table import MIXTURES, ModelName
 from sparsetopics.options.training import (
-    MIXTURES,
     LocalOptions,
-    ModelName,
     MoveOptions,
     StepSizes,
     TopicPrior,
@@ -29,7 +28,7 @@ REFUSED = [
     (lambda: LocalOptions(tolerance=math.nan), "local tolerance: found nan"),
     (lambda: LocalOptions("mean-field", restarts=-1), "restarts: found -1, wanted 0 or more"),
     (lambda: LocalOptions("collapsed", restarts=2), "restarts: found 2 with the collapsed update"),
-    (lambda: LocalOptions("meanfield"), "local update: found meanfield, wanted one of"),
+    (lambda: LocalOptions("meanfield"), "local-update: found meanfield, wanted one of"),
     (lambda: TopicPrior(doc_concentration=0.0), "alpha: found 0.0, wanted a positive number"),
     (lambda: TopicPrior(doc_concentration=math.nan), "alpha: found nan"),
     (lambda: TopicPrior(word_concentration=-1.0), "eta: found -1.0, wanted a positive number"),
@@ -174,7 +173,7 @@ def test_a_given_start_wins_over_the_default():
 
 @pytest.mark.parametrize("mass", [-1.0, float("nan")])
 def test_a_minimum_mass_below_zero_is_refused(mass):
-    with pytest.raises(OptionError, match=r"minimum mass: found .*, wanted 0 or more tokens"):
+    with pytest.raises(OptionError, match=r"minimum-mass: found .*, wanted 0 or more tokens"):
         LocalOptions(minimum_mass=mass)
 
 

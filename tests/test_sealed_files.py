@@ -324,7 +324,7 @@ class _Watching:
         (("plan",), [], "plan: found [], wanted a JSON object"),
         (("fingerprints", "corpus"), None, "fingerprints.corpus: found None, wanted a string"),
         (("plan", "corpus"), {"path": "x"}, "plan.corpus: found {'path': 'x'}, wanted a string"),
-        (("plan", "n_batches"), 0, "found batches: found 0, wanted 1 or more"),
+        (("plan", "n_batches"), 0, "found batches: found 0, wanted at least 1"),
         (("plan", "seed"), -1, "found seed: found -1, wanted 0 or more"),
         (("plan", "workers"), "2", "plan.workers: found '2', wanted a whole number"),
         (("plan", "executor"), "gpu", "plan.executor: found Invalid enum value 'gpu'"),

@@ -23,8 +23,7 @@ from sparsetopics.corpora.ingest import ingest
 from sparsetopics.execution.dask_cluster import SCHEDULER_VARIABLE, open_cluster
 from sparsetopics.options.training import Workplace
 from sparsetopics.runs import resume as resumed_runs
-from sparsetopics.runs.config import run_config
-from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.plan import RunPlan, run_config
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.train import train_run
 from worlds_on_disk import WORLDS

@@ -25,15 +25,14 @@ from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard, score_mixture
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard, score_topics
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS
-from sparsetopics.options.training import (
+from sparsetopics.options.resolve import resolve
+from sparsetopics.options.table import (
     DEFAULT_DOCUMENT_LIKELIHOOD,
-    DEFAULT_TOPICS,
     MIXTURES,
     LikelihoodName,
     ModelName,
-    TrainingOptions,
-    default_local,
 )
+from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.mixture_runs import load_mixture_run
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.topic_runs import load_run, refuse_run
@@ -187,13 +186,13 @@ def _options(
             found=f"{likelihood} for {'documents' if of_words else 'vectors'} in {plan.corpus}",
             wanted=f"{' or '.join(DOCUMENT_LIKELIHOODS)} for documents, another for vectors",
         )
-    return TrainingOptions(
-        n_topics=DEFAULT_TOPICS[spec.model] if spec.n_topics is None else spec.n_topics,
-        laps=plan.laps,
-        local=default_local(spec.model, plan.sparsity),
-        model=spec.model,
-        likelihood=likelihood if is_mixture else None,
-    )
+    given = {
+        "topics": spec.n_topics,
+        "laps": plan.laps,
+        "sparsity": plan.sparsity,
+        "likelihood": likelihood if is_mixture else None,
+    }
+    return resolve(spec.model, given)
 
 
 @contextmanager

@@ -23,12 +23,9 @@ from sparsetopics.base.errors import OptionError, UnfittedError
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.inputs import Data, InputReader, InputRows, Names
 from sparsetopics.options.registry import LEARNERS
+from sparsetopics.options.table import LearnerName, LikelihoodName, ModelName, StartName
 from sparsetopics.options.training import (
     GradientOptions,
-    LearnerName,
-    LikelihoodName,
-    ModelName,
-    StartName,
     TopicPrior,
     TrainingOptions,
     chosen_moves,

@@ -14,7 +14,7 @@ from sparsetopics.base.batches import FloatArray, IntArray, Vectors
 from sparsetopics.base.errors import OptionError
 from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data
-from sparsetopics.options.training import (
+from sparsetopics.options.table import (
     DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
     DEFAULT_TOPICS,
@@ -23,8 +23,8 @@ from sparsetopics.options.training import (
     LikelihoodName,
     ModelName,
     MoveName,
-    TrainingOptions,
 )
+from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import OnLap
 
 if TYPE_CHECKING:

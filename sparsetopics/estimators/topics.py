@@ -13,7 +13,7 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data, Names
-from sparsetopics.options.training import (
+from sparsetopics.options.table import (
     DEFAULT_DOC_CONCENTRATION,
     DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,

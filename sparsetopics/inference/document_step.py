@@ -27,7 +27,8 @@ from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Summary
 from sparsetopics.model.word_counts import WordCounts, cut_rows, number_rows
-from sparsetopics.options.training import LocalOptions, LocalUpdate
+from sparsetopics.options.table import LocalUpdate
+from sparsetopics.options.training import LocalOptions
 
 CHUNK_ENTRIES = 8_000_000  # responsibilities held at once: pairs × slots
 RESTART_ITERATIONS = 2

@@ -24,7 +24,8 @@ from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.registry import LIKELIHOODS, imported
-from sparsetopics.options.training import ModelName, TrainingOptions
+from sparsetopics.options.table import ModelName
+from sparsetopics.options.training import TrainingOptions
 
 PRIOR_ITEMS = 100_000  # at most, that the prior is made from
 SEED_ITEMS = 2_000  # that seeds are chosen among, or

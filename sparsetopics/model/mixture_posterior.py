@@ -15,7 +15,7 @@ from sparsetopics.model.likelihoods.likelihood import Estimates, ItemLikelihood
 from sparsetopics.model.likelihoods.multinomial import Categoricals
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
 from sparsetopics.model.likelihoods.scorers import Scorer, steady
-from sparsetopics.options.training import LikelihoodName, ModelName
+from sparsetopics.options.table import LikelihoodName, ModelName
 
 
 @dataclass(frozen=True, eq=False)

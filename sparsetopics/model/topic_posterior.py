@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.options.training import ModelName
+from sparsetopics.options.table import ModelName
 
 
 class Sticks(NamedTuple):

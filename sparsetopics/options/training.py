@@ -1,20 +1,12 @@
-"""What a user decides about training, checked once, before any work."""
+"""The options of one training run, resolved and checked before any work."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 
-from sparsetopics.options.checks import (
-    check_cold,
-    check_growth,
-    check_name,
-    check_points,
-    check_round,
-    check_size,
-    refuse,
-)
+from sparsetopics.options.option import SHARE, Interval, OneOf, counts_from, refuse
 from sparsetopics.options.registry import (
     DOCUMENT_LIKELIHOODS,
     LEARNERS,
@@ -22,40 +14,39 @@ from sparsetopics.options.registry import (
     LearnerKind,
     move_options,
 )
-
-ModelName = Literal["lda", "hdp", "dp-mixture", "mixture"]
-LikelihoodName = str  # of ``kinds``, as names of learners and moves are
-LocalUpdate = Literal["mean-field", "collapsed"]
-LearnerName = str
-GradientName = Literal["plain", "momentum", "fisher"]
-StartName = Literal["random", "distant"]
-MoveName = str
-Criterion = Literal["bound", "collapsed"]
-ExecutorName = Literal["serial", "threads", "dask"]
-
-DEFAULT_SPARSITY = 8
-DEFAULT_RESTARTS = 5  # topics tried in a document of a mean-field step
-# A document that keeps only topics it really uses makes better topics under the collapsed update;
-# under mean-field the same would cost the bound, so only what has vanished leaves.
-DEFAULT_MASSES: dict[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
-DEFAULT_COLD_EVERY = 4  # laps of LDA, of which one starts documents cold
-DEFAULT_START: StartName = "distant"  # ahead of random documents under both updates
-# All but LDA stop when they have settled.
-DEFAULT_LAPS: dict[ModelName, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
-DEFAULT_TOPICS: dict[ModelName, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
-RESIDENT_PAIRS = 32_000_000  # of documents and words: a corpus of more is read from disk
-DEFAULT_TRUNCATION = 50  # components of the learners of points, which empty some
-GROWTH_LAPS = 1000  # of the accelerated learner: one for each component
-DEFAULT_TREE_TOLERANCE = 0.0005
-MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
-WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # that learn their number of topics
-DEFAULT_LIKELIHOOD: LikelihoodName = "gaussian"
-DEFAULT_DOCUMENT_LIKELIHOOD: LikelihoodName = "multinomial"  # where data are known to have words
-DEFAULT_DOC_CONCENTRATION = 0.5  # total over the topics
-DEFAULT_WORD_CONCENTRATION = 0.1  # of each word
-DEFAULT_TOP_CONCENTRATION = 10.0
-DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
-DEFAULT_CRITERION: Criterion = "collapsed"  # finds more topics, and better ones held out
+from sparsetopics.options.table import (
+    DEFAULT_COLD_EVERY,
+    DEFAULT_CRITERION,
+    DEFAULT_DOC_CONCENTRATION,
+    DEFAULT_EXECUTOR,
+    DEFAULT_GRADIENT,
+    DEFAULT_LAPS,
+    DEFAULT_LEARNER,
+    DEFAULT_LIKELIHOOD,
+    DEFAULT_MASSES,
+    DEFAULT_MOVES,
+    DEFAULT_RESTARTS,
+    DEFAULT_SPARSITY,
+    DEFAULT_START,
+    DEFAULT_TOP_CONCENTRATION,
+    DEFAULT_TOPICS,
+    DEFAULT_TRUNCATION,
+    DEFAULT_WORD_CONCENTRATION,
+    GROWTH_LAPS,
+    MIXTURES,
+    OPTION,
+    WITH_MOVES,
+    Criterion,
+    ExecutorName,
+    GradientName,
+    LearnerName,
+    LikelihoodName,
+    LocalUpdate,
+    ModelName,
+    MoveName,
+    StartName,
+    check_values,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +54,16 @@ class LocalOptions:
     """How a document's topics are found, given the global parameters."""
 
     update: LocalUpdate = "collapsed"
-    sparsity: int | None = None  # L, topics a word type may use; None: 8, or all if fewer
+    sparsity: int | None = None  # L, topics that a word may use; None: 8, or all if fewer
     max_iterations: int = 100
     tolerance: float = 0.05  # tokens
     restarts: int | None = None  # None: the default of the update
     minimum_mass: float | None = None  # tokens; None: the default of the update
 
     def __post_init__(self) -> None:
-        check_name("local update", self.update, get_args(LocalUpdate))
-        check_size("sparsity", self.sparsity, 1)
-        check_size("local iterations", self.max_iterations, 1)
-        if not self.tolerance >= 0:
-            refuse("local tolerance", self.tolerance, "0 or more tokens")
-        check_size("restarts", self.restarts, 0)
-        if self.minimum_mass is not None and not self.minimum_mass >= 0:
-            refuse("minimum mass", self.minimum_mass, "0 or more tokens")
+        check_values("local", self)
+        counts_from(1).check("local iterations", self.max_iterations)
+        Interval(0, unit="tokens").check("local tolerance", self.tolerance)
         if self.restarts and self.update == "collapsed":
             refuse(
                 "restarts",
@@ -89,7 +75,7 @@ class LocalOptions:
 
     @property
     def n_restarts(self) -> int:
-        """Restart proposals per document."""
+        """Restarts tried in each document."""
         if self.restarts is not None:
             return self.restarts
         return DEFAULT_RESTARTS if self.update == "mean-field" else 0
@@ -100,122 +86,109 @@ class LocalOptions:
         return DEFAULT_MASSES[self.update] if self.minimum_mass is None else self.minimum_mass
 
     def n_slots(self, n_topics: int) -> int:
-        """Topics that a word type may use at once, among ``n_topics``."""
+        """The number of topics that a word may use at once, among ``n_topics``."""
         return min(DEFAULT_SPARSITY if self.sparsity is None else self.sparsity, n_topics)
-
-
-def default_topics(model: ModelName, learner: LearnerName) -> int:
-    """The number of topics or components where nobody says any."""
-    moves_points = learner in LEARNERS and LEARNERS[learner].at_modes
-    return DEFAULT_TRUNCATION if moves_points else DEFAULT_TOPICS[model]
-
-
-def default_local(model: ModelName, sparsity: int | None = None) -> LocalOptions:
-    """The local step of a model of which nothing else is said; that of an item is exact."""
-    if model in MIXTURES:
-        return LocalOptions("mean-field", sparsity, restarts=0)
-    return LocalOptions(sparsity=sparsity)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPrior:
-    """Concentrations of a topic model before any is learned."""
+    """Concentrations of the priors before any is learned."""
 
     doc_concentration: float = DEFAULT_DOC_CONCENTRATION  # α, total over the topics
-    word_concentration: float = DEFAULT_WORD_CONCENTRATION  # η, per word
-    top_concentration: float | None = None  # γ, of the HDP only; None: 10
+    word_concentration: float = DEFAULT_WORD_CONCENTRATION  # η, of each word
+    top_concentration: float | None = None  # γ, of all models but LDA; None: 10
 
     def __post_init__(self) -> None:
-        values = {
-            "alpha": self.doc_concentration,
-            "eta": self.word_concentration,
-            "gamma": self.gamma,
-        }
-        for name, value in values.items():
-            if not 0 < value < float("inf"):
-                refuse(name, value, "a positive number")
+        check_values("prior", self)
 
     @property
     def gamma(self) -> float:
+        """γ, given or by default."""
         given = self.top_concentration
         return DEFAULT_TOP_CONCENTRATION if given is None else given
 
 
 @dataclass(frozen=True, slots=True)
 class StepSizes:
-    """Step sizes (delay + t)^(−forgetting_rate) of the stochastic learner, t = 1, 2, …"""
+    """Step sizes (delay + t)^(−forgetting_rate) of the stochastic learner, t = 1, 2, …
+
+    Hoffman et al. 2013, §2.4.
+    """
 
     delay: float = 1.0
     forgetting_rate: float = 0.55
 
     def __post_init__(self) -> None:
-        if not self.delay >= 0:
-            refuse("delay", self.delay, "0 or more")
-        if not 0.5 < self.forgetting_rate <= 1:
-            refuse(
-                "forgetting rate",
-                self.forgetting_rate,
-                "above 0.5 and at most 1",
-                "Other step sizes do not converge.",
-            )
+        Interval(0).check("delay", self.delay)
+        Interval(0.5, 1, above_low=True).check(
+            "forgetting rate", self.forgetting_rate, "Other step sizes do not converge."
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class GradientOptions:
     """How the gradient learner climbs (Lim 2020)."""
 
-    rule: GradientName = "fisher"
+    rule: GradientName = DEFAULT_GRADIENT
     step_size: float = 0.1
-    momentum: float = 0.9  # share of the last step that goes on, of the rule of that name
+    momentum: float = 0.9  # share of the last step that is added to the next, with momentum
 
     def __post_init__(self) -> None:
-        check_name("gradient", self.rule, get_args(GradientName))
-        if not 0 < self.step_size <= 1:
-            refuse("step size", self.step_size, "above 0 and at most 1")
-        if not 0 <= self.momentum < 1:
-            refuse("momentum", self.momentum, "at least 0 and below 1")
+        check_values("gradient", self)
+        Interval(0, 1, above_low=True).check("step size", self.step_size)
+        SHARE.check("momentum", self.momentum)
 
 
 @dataclass(frozen=True, slots=True)
 class MoveOptions:
-    """Which moves change the number of topics, and what they must raise."""
+    """Which moves change the topics after a lap, and what each of them must raise."""
 
     names: tuple[MoveName, ...] = DEFAULT_MOVES
     criterion: Criterion | None = None  # None: the default of the model
     verify: bool = False  # recompute everything after each accepted move; slow, for tests
 
     def __post_init__(self) -> None:
-        for name in self.names:
-            check_name("moves", name, move_options())
-        if len(set(self.names)) < len(self.names):
-            refuse("moves", ",".join(self.names), "each move once")
-        if self.criterion is None:
-            return
-        check_name("criterion", self.criterion, get_args(Criterion))
-        if not self.names:
+        check_values("moves", self)
+        if self.criterion is not None and not self.names:
             refuse("criterion", f"{self.criterion} without moves", "moves that follow it")
 
 
 def chosen_moves(
     names: Sequence[MoveName] | None, criterion: Criterion | None = None
 ) -> MoveOptions | None:
-    """The moves a user asks for; None, the default of model and learner, if nothing is asked."""
+    """The moves that are asked for; None, the default of model and learner, if nothing is."""
     if names is None and criterion is None:
         return None
     return MoveOptions(DEFAULT_MOVES if names is None else tuple(names), criterion)
+
+
+def default_topics(model: str, learner: LearnerName) -> int:
+    """The number of topics or components where none is given."""
+    has_points = learner in LEARNERS and LEARNERS[learner].at_modes
+    return DEFAULT_TRUNCATION if has_points else DEFAULT_TOPICS[model]
+
+
+def default_local(model: ModelName, sparsity: int | None = None) -> LocalOptions:
+    """The local step of a model where nothing but ``sparsity`` is given.
+
+    The local step of a mixture is exact, so it has no restarts.
+    """
+    if model in MIXTURES:
+        return LocalOptions("mean-field", sparsity, restarts=0)
+    return LocalOptions(sparsity=sparsity)
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingOptions:
     """One training run of a topic model or a mixture.
 
-    ``n_topics`` is the number of topics of LDA or of components of a finite mixture, and where
-    moves start from.
+    LDA and a finite mixture keep ``n_topics`` topics or components. The other models start from
+    that number.
     """
 
     n_topics: int
     laps: int | None = None  # None: the default of the model
-    learner: LearnerName = "memoized"
+    learner: LearnerName = DEFAULT_LEARNER
     local: LocalOptions = LocalOptions()
     prior: TopicPrior = TopicPrior()
     start: StartName | None = None  # None: distant
@@ -224,14 +197,30 @@ class TrainingOptions:
     model: ModelName = "lda"
     moves: MoveOptions | None = None  # None: all of a memoized HDP or DP mixture, none elsewhere
     likelihood: LikelihoodName | None = None  # of a mixture; None: gaussian
-    tree_tolerance: float | None = None  # of the accelerated learner, nats per number; None: 5e-4
+    tree_tolerance: float | None = None  # of the accelerated learner, nats per value; None: 5e-4
     variance: float | None = None  # of isotropic Gaussians; None: made from the data
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
-    batches_per_round: int = 1  # under the same parameters, before one update takes them all
+    batches_per_round: int = 1  # processed under the same parameters, before one update
     cold_every: int | None = None  # laps; None: the default of the model
+
+    def __post_init__(self) -> None:
+        check_values("training", self)
+        OneOf(get_args(StartName)).check("start", self.start)
+        for check in (
+            _check_model,
+            _check_moves,
+            _check_sparsity,
+            _check_growth,
+            _check_points,
+            _check_round,
+            _check_cold,
+            _check_learning,
+        ):
+            check(self)
 
     @property
     def start_name(self) -> StartName:
+        """How the first topics are drawn."""
         return self.start or DEFAULT_START
 
     @property
@@ -242,29 +231,32 @@ class TrainingOptions:
 
     @property
     def active_moves(self) -> MoveOptions:
-        """The moves that are made, by default or on request."""
-        makes_moves = self.model in WITH_MOVES and self.learner_kind.makes_moves
-        moves = self.moves or MoveOptions(DEFAULT_MOVES if makes_moves else ())
+        """The moves that are made, given or by default."""
+        moves = self.moves or MoveOptions(DEFAULT_MOVES if self._has_moves else ())
         if not moves.names or moves.criterion is not None:
             return moves
         return replace(moves, criterion="bound" if self.is_mixture else DEFAULT_CRITERION)
 
     @property
+    def _has_moves(self) -> bool:
+        return self.model in WITH_MOVES and self.learner_kind.makes_moves
+
+    @property
     def is_mixture(self) -> bool:
-        """Of vectors or documents, each in one component; else of documents that mix topics."""
+        """Whether each vector or document is in one component, instead of mixing topics."""
         return self.model in MIXTURES
 
     @property
     def keeps_better(self) -> bool:
-        """Whether a batch keeps its former responsibilities where new ones have a smaller bound.
+        """Whether a batch keeps its old responsibilities if their bound is higher.
 
-        The bound says nothing of collapsed ones, and items have the best there are.
+        The bound does not judge collapsed responsibilities, and those of items are optimal.
         """
         return self.local.update == "mean-field" and not self.is_mixture
 
     @property
     def at_modes(self) -> bool:
-        """Whether parameters are points, not posteriors, and every item has one component."""
+        """Whether parameters are points instead of posteriors, and every item has one component."""
         return self.learner_kind.at_modes
 
     @property
@@ -274,6 +266,7 @@ class TrainingOptions:
 
     @property
     def learner_kind(self) -> LearnerKind:
+        """What the registry says of the learner."""
         return LEARNERS[self.learner]
 
     @property
@@ -283,11 +276,11 @@ class TrainingOptions:
 
     @property
     def laps_per_cold(self) -> int:
-        """Of as many laps the first starts documents cold, the others from where they stood.
+        """The number of laps in which one starts documents cold, the others from where they stood.
 
-        By default all do, but for collapsed LDA: a topic that moves bring has to be found in
-        documents that have not had it, and mean-field has nothing but cold starts and restarts to
-        leave a poor optimum by.
+        By default every lap is cold, except for collapsed LDA. A topic that a move adds has to be
+        found in documents that have not had it, and mean-field leaves a poor optimum only by cold
+        starts and restarts.
         """
         if self.cold_every is not None:
             return self.cold_every
@@ -296,7 +289,7 @@ class TrainingOptions:
 
     @property
     def can_remember(self) -> bool:
-        """Whether topics keep their numbers, and the learner knows where documents stood."""
+        """Whether topics keep their numbers, and the learner keeps the topics of documents."""
         return self.learner_kind.remembers and not self.active_moves.names and not self.is_mixture
 
     @property
@@ -306,104 +299,170 @@ class TrainingOptions:
 
     @property
     def likelihood_name(self) -> LikelihoodName:
-        """Of a mixture."""
+        """The likelihood of a mixture."""
         return self.likelihood or DEFAULT_LIKELIHOOD
 
-    def __post_init__(self) -> None:
-        check_name("model", self.model, get_args(ModelName))
-        check_name("learner", self.learner, LEARNERS)
-        if self.start is not None:
-            check_name("start", self.start, get_args(StartName))
-        check_size("topics", self.n_topics, 1)
-        check_size("laps", self.n_laps, 1)
-        self._check_kind()
-        self._check_moves()
-        self._check_sparsity()
-        check_growth(self)
-        check_points(self)
-        check_round(self)
-        check_cold(self)
-        if self.learn_hyperparameters and not self.learner_kind.knows_all:
-            refuse(
-                "learn-hyperparameters",
-                f"the {self.learner} learner",
-                "the memoized or full learner",
-                "Learning concentrations needs statistics of the whole collection.",
-            )
+    def filled(self) -> TrainingOptions:
+        """The same options, with what the model and the learner decide by default filled in."""
+        makes_moves = self.model in WITH_MOVES or self.active_moves.names
+        return replace(
+            self,
+            laps=self.n_laps,
+            moves=self.active_moves if makes_moves else None,
+            local=self.local_step,
+            likelihood=self.likelihood_name if self.is_mixture else None,
+        )
 
-    def _check_kind(self) -> None:
-        if not self.is_mixture:
-            if self.likelihood is not None:
-                refuse("likelihood", f"{self.likelihood} with {self.model}", "a mixture",
-                        "Topics are over words.")  # fmt: skip
-            return
-        check_name("likelihood", self.likelihood_name, LIKELIHOODS)
-        if self.local.update != "mean-field":
-            refuse("local update", f"{self.local.update} with a mixture", "mean-field",
-                    "Documents alone have topics of their own.")  # fmt: skip
-        if self.local.restarts:
-            refuse("restarts", f"{self.local.restarts} with a mixture", "none",
-                    "The local step of an item is exact.")  # fmt: skip
-        if self.active_moves.criterion == "collapsed":
-            refuse("criterion", "collapsed with a mixture", "bound",
-                    "The collapsed criterion is for words.")  # fmt: skip
-        if self.learn_hyperparameters:
-            refuse("learn-hyperparameters", "a mixture", "a topic model")
 
-    def _check_sparsity(self) -> None:
-        sparsity = self.local.sparsity
-        if self.grows:
-            return
-        if sparsity is None or self.active_moves.names:  # moves change the number of topics
-            return
-        if sparsity > self.n_topics:
-            refuse("sparsity", sparsity, f"at most {self.n_topics}, the number of topics")
-
-    def _check_moves(self) -> None:
-        if self.model == "lda" and self.prior.top_concentration is not None:
+def _check_model(options: TrainingOptions) -> None:
+    """Refuse what topic models or mixtures do not have."""
+    local, model = options.local, options.model
+    if not options.is_mixture:
+        if options.likelihood is not None:
+            hint = "Topics are over words."
+            refuse("likelihood", f"{options.likelihood} with {model}", "a mixture", hint)
+        if model == "lda" and options.prior.top_concentration is not None:
             refuse("gamma", "LDA", "the HDP", "LDA has no sticks.")
-        if not self.active_moves.names:
-            return
-        names = ",".join(self.active_moves.names)
-        keeping = [name for name, keeps_number in move_options().items() if keeps_number]
-        kept = [name for name in self.active_moves.names if name in keeping]
-        if self.model == "lda" and len(kept) < len(self.active_moves.names):
-            wanted = ", ".join(keeping)
-            refuse("moves", f"{names} with LDA", wanted, "LDA keeps its number of topics.")
-        if self.model in WITH_MOVES and kept:
-            refuse("moves", f"{kept[0]} with {self.model}", ", ".join(DEFAULT_MOVES),
-                    "It keeps the number of topics.")  # fmt: skip
-        if self.model == "mixture":
-            refuse("moves", "a finite mixture", "dp-mixture",
-                    "A finite mixture keeps its number of components.")  # fmt: skip
-        if not self.learner_kind.makes_moves:
-            refuse(
-                "moves",
-                f"the {self.learner} learner",
-                "the memoized learner",
-                "A move is accepted by the whole-data bound, which only memoized batches keep.",
-            )
+        return
+    if local.update != "mean-field":
+        hint = "Only a topic model gives a document topics of its own."
+        refuse("local-update", f"{local.update} with a mixture", "mean-field", hint)
+    if local.restarts:
+        hint = "The local step of a mixture is exact."
+        refuse("restarts", f"{local.restarts} with a mixture", "none", hint)
+    if options.active_moves.criterion == "collapsed":
+        hint = "The collapsed criterion is for topic models."
+        refuse("criterion", "collapsed with a mixture", "bound", hint)
+    if options.learn_hyperparameters:
+        refuse("learn-hyperparameters", "a mixture", "a topic model")
+
+
+def _check_moves(options: TrainingOptions) -> None:
+    """Refuse moves that the model or the learner cannot make."""
+    names, model = options.active_moves.names, options.model
+    if not names:
+        return
+    keeping = [name for name, keeps_number in move_options().items() if keeps_number]
+    kept = [name for name in names if name in keeping]
+    if model == "lda" and len(kept) < len(names):
+        hint = "LDA keeps its number of topics."
+        refuse("moves", f"{','.join(names)} with LDA", ", ".join(keeping), hint)
+    if model in WITH_MOVES and kept:
+        hint = "It keeps the number of topics."
+        refuse("moves", f"{kept[0]} with {model}", ", ".join(DEFAULT_MOVES), hint)
+    if model == "mixture":
+        hint = "A finite mixture keeps its number of components."
+        refuse("moves", "a finite mixture", "dp-mixture", hint)
+    if not options.learner_kind.makes_moves:
+        hint = "A move is accepted by the whole-data bound, which only memoized batches keep."
+        refuse("moves", f"the {options.learner} learner", "the memoized learner", hint)
+
+
+def _check_sparsity(options: TrainingOptions) -> None:
+    """Refuse more topics for a word than there are, where their number stays."""
+    sparsity, stays = options.local.sparsity, not options.grows and not options.active_moves.names
+    if stays and sparsity is not None and sparsity > options.n_topics:
+        refuse("sparsity", sparsity, f"at most {options.n_topics}, the number of topics")
+
+
+def _check_growth(options: TrainingOptions) -> None:
+    """Refuse what the accelerated learner cannot do, and its options elsewhere."""
+    model, likelihood, learner = options.model, options.likelihood_name, options.learner
+    if not options.grows:
+        if options.tree_tolerance is not None:
+            refuse("tree-tolerance", f"the {learner} learner", "the accelerated learner")
+        return
+    if model != "dp-mixture" or options.counts_words:
+        kind = f"{likelihood} items" if model == "dp-mixture" else model
+        hint = "It groups vectors that lie close together."
+        refuse("learner", f"{learner} with {kind}", "a dp-mixture of vectors", hint)
+    growing = [name for name, kind in LIKELIHOODS.items() if kind.grows]
+    if likelihood not in growing:
+        refuse("learner", f"{learner} with {likelihood}", f"one of {', '.join(growing)}")
+    if options.n_topics != 1:
+        hint = "It grows from one component."
+        refuse("topics", f"{options.n_topics} with the {learner} learner", "1", hint)
+
+
+def _check_points(options: TrainingOptions) -> None:
+    """Refuse what learners and likelihoods of points cannot do, and their options elsewhere."""
+    learner, sparsity = f"the {options.learner} learner", options.local.sparsity
+    if options.gradient is not None and options.learner != "gradient":
+        refuse("gradient", f"{options.gradient.rule} with {learner}", "the gradient learner")
+    may_be_points = options.is_mixture and LIKELIHOODS[options.likelihood_name].at_modes
+    if options.variance is not None and not may_be_points:
+        kind = options.likelihood_name if options.is_mixture else options.model
+        hint = "Other likelihoods learn their variances."
+        refuse("variance", f"{options.variance:g} with {kind}", "isotropic-gaussian", hint)
+    if not options.at_modes:
+        return
+    if options.model != "dp-mixture" or not may_be_points:
+        kind = options.likelihood_name if options.model == "dp-mixture" else options.model
+        wanted = "a dp-mixture with isotropic-gaussian"
+        refuse("learner", f"{options.learner} with {kind}", wanted)
+    if sparsity not in (None, 1):
+        hint = "It gives every item to one component."
+        refuse("sparsity", f"{sparsity} with {learner}", "1", hint)
+    if options.prior.gamma < 1:
+        hint = "With a smaller gamma, sticks have no most probable length."
+        refuse("gamma", f"{options.prior.gamma:g} with {learner}", "at least 1", hint)
+
+
+def _check_round(options: TrainingOptions) -> None:
+    """Refuse several batches a round for a learner that always takes all of them."""
+    if options.batches_per_round > 1 and options.learner_kind.takes_all:
+        found = f"{options.batches_per_round} batches with the {options.learner} learner"
+        wanted = "the memoized, stochastic or gradient learner"
+        refuse("round", found, wanted, "All batches are one round of this learner.")
+
+
+def _check_cold(options: TrainingOptions) -> None:
+    """Refuse warm laps where documents cannot keep the topics that they had."""
+    every = options.cold_every
+    if every in (None, 1) or options.can_remember:
+        return
+    if options.is_mixture:
+        hint = "The local step of a mixture is exact."
+        refuse("cold-every", f"{every} with {options.model}", "a topic model", hint)
+    if options.active_moves.names:
+        found = f"{every} with moves {','.join(options.active_moves.names)}"
+        hint = "New topics must be found in documents that have not had them."
+        refuse("cold-every", found, "1, or moves none", hint)
+    hint = "The others do not keep the topics of documents."
+    refuse(
+        "cold-every", f"{every} with the {options.learner} learner", "the memoized learner", hint
+    )
+
+
+def _check_learning(options: TrainingOptions) -> None:
+    """Refuse to learn concentrations from a part of the data."""
+    if options.learn_hyperparameters and not options.learner_kind.knows_all:
+        refuse(
+            "learn-hyperparameters",
+            f"the {options.learner} learner",
+            "the memoized or full learner",
+            "Learning concentrations needs statistics of the whole collection.",
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """Where work is done, which never changes what comes out of it."""
+    """Where work is done. It never changes the result."""
 
-    executor: ExecutorName = "threads"
-    workers: int = 1  # threads; of dask without a scheduler also processes
+    executor: ExecutorName = DEFAULT_EXECUTOR
+    workers: int = 1  # threads; with dask and no scheduler the number of processes too
     scheduler: str | None = None  # address of a Dask cluster; None: one is started here
 
     @property
     def threads(self) -> int:
-        """That work on one batch."""
+        """The number of threads that work on one batch."""
         return 1 if self.executor == "dask" else self.workers
 
     def __post_init__(self) -> None:
-        check_name("executor", self.executor, get_args(ExecutorName))
-        if self.workers < 1:
-            refuse("workers", self.workers, "at least 1")
+        OPTION["executor"].check(self.executor)
+        OPTION["workers"].check(self.workers)
         if self.executor == "serial" and self.workers > 1:
             refuse("workers", f"{self.workers} with --executor serial", "1")
         if self.scheduler is not None and self.executor != "dask":
-            refuse("scheduler", f"{self.scheduler} with --executor {self.executor}",
-                    "--executor dask")  # fmt: skip
+            found = f"{self.scheduler} with --executor {self.executor}"
+            refuse("scheduler", found, "--executor dask")

@@ -18,7 +18,7 @@ from sparsetopics.model.allocations.mixture_weights import DPModes
 from sparsetopics.model.array_formats import COMPONENTS, N_WORDS, ArrayFormat, StoredAs
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, LIKELIHOODS, Registered, things_of
-from sparsetopics.options.training import MIXTURES
+from sparsetopics.options.table import MIXTURES
 from sparsetopics.runs.run_files import (
     ARRAYS_FILE,
     DAMAGE,

@@ -1,23 +1,44 @@
-"""What a training run was asked to be, and how its folder tells that to whoever goes on with it."""
+"""The plan of a training run, and the two files of its folder that hold it.
+
+``plan.json`` has all that ``resume`` needs to continue. ``config.toml`` has what ``train --config``
+needs to learn the same again. Each of its keys is an option of ``train`` as it is typed, without
+the dashes in front. As in model.json, topics, laps, likelihood and moves have the defaults of the
+model where the user gave none. Other defaults, which follow from the data or from other options,
+are left out, and so is everything that does not decide about the model: threads, held-out
+documents, checkpoints.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
-from sparsetopics.base.errors import OptionError, RunError
+from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import decoded, file_sha256
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
-from sparsetopics.options.checks import refuse
-from sparsetopics.options.training import RESIDENT_PAIRS, ExecutorName, TrainingOptions, Workplace
+from sparsetopics.options.option import NO_NAMES, Given, Value, refuse
+from sparsetopics.options.resolve import fields_of, resolve, values_of
+from sparsetopics.options.table import (
+    DEFAULT_EXECUTOR,
+    DEFAULT_MODEL,
+    RESIDENT_PAIRS,
+    ExecutorName,
+    StartName,
+    check_values,
+)
+from sparsetopics.options.training import TrainingOptions, Workplace
 from sparsetopics.runs.run_files import ARRAYS_FILE, PLAN_VERSION, STATE_DAMAGE
+
+CONFIG_HEAD = (
+    "# Options of a training run: sparsetopics train CORPUS --config config.toml --out RUN\n"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +52,12 @@ class RunPlan:
     resident_pairs: int = RESIDENT_PAIRS
     seed: int = 0
     workers: int = 1
-    executor: ExecutorName = "threads"
+    executor: ExecutorName = DEFAULT_EXECUTOR
     scheduler: str | None = None
     heldout: Path | None = None
     start_run: Path | None = None
-    first_start: Path | None = None  # the ``start_run`` of a training that has gone on since
-    start_topics: bool = False  # as many topics as ``start_run`` has, whatever the options say
+    first_start: Path | None = None  # the ``start_run`` of a training that was resumed since
+    start_topics: bool = False  # take the number of topics from ``start_run``
     overwrite: bool = False
     checkpoint_every: int | None = None  # laps; 0: never, None: as often as costs little
     keep_state: bool = False  # when training is done
@@ -44,26 +65,14 @@ class RunPlan:
     identity: str = field(default_factory=lambda: secrets.token_hex(16), compare=False)
 
     def __post_init__(self) -> None:
-        for name, value, least in (
-            ("batches", self.n_batches, 1),
-            ("resident-pairs", self.resident_pairs, 0),
-            ("seed", self.seed, 0),
-            ("workers", self.workers, 1),
-            ("checkpoint-every", self.checkpoint_every, 0),
-        ):
-            if value is not None and value < least:
-                refuse(name, value, f"{least} or more")
+        check_values("run", self)
 
     @property
     def workplace(self) -> Workplace:
-        """Where training is done; OptionError where it cannot be."""
+        """Where training is done; raises OptionError where it cannot be."""
         if self.executor == "dask" and self.options.grows:
-            raise OptionError(
-                "executor",
-                found=f"dask with the {self.options.learner} learner",
-                wanted="threads",
-                hint="Its only batch is a tree.",
-            )
+            hint = "Its only batch is a tree."
+            refuse("executor", f"dask with the {self.options.learner} learner", "threads", hint)
         return Workplace(self.executor, self.workers, self.scheduler)
 
     @property
@@ -74,9 +83,10 @@ class RunPlan:
 
     @property
     def tie(self) -> str:
-        """A digest of everything that determines the result of training; ties checkpoint to plan.
+        """A digest of everything that determines the result of training.
 
-        The number of laps and where they run are left out, since they may change on resuming.
+        It ties a checkpoint to its plan. The number of laps and where they run are left out, since
+        they may change on resuming.
         """
         options = replace(self.options, laps=None)
         decisive = [options, self.n_batches, self.resident_pairs, self.seed, self.identity]
@@ -84,8 +94,32 @@ class RunPlan:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def at(self, path: Path) -> Path:
-        """Where ``path`` is, wherever this process runs."""
+        """The place of ``path``, wherever this process runs."""
         return self.base / path
+
+
+def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) -> RunPlan:
+    """The plan of a run with the options that a user gives, by the names of the table.
+
+    Raises OptionError as ``resolve`` does.
+    """
+    said = {name: value for name, value in given.items() if value is not None}
+    start = said.get("start")
+    if start == "":  # which pathlib takes for the current folder
+        refuse("start", "an empty name", "a start or a run")
+    start_run = None
+    if start is not None and start not in get_args(StartName):
+        start_run = Path(str(said.pop("start")))
+    make: Callable[..., RunPlan] = RunPlan
+    return make(
+        corpus=corpus,
+        out=out,
+        options=resolve(str(said.get("model", DEFAULT_MODEL)), said),
+        start_run=start_run,
+        start_topics="topics" not in said,
+        overwrite=overwrite,
+        **fields_of("run", said),
+    )
 
 
 class Fingerprints(msgspec.Struct):
@@ -97,13 +131,14 @@ class Fingerprints(msgspec.Struct):
 
 
 class PlanRecord(msgspec.Struct):
-    """What ``plan.json`` holds."""
+    """The content of ``plan.json``."""
 
     finished: bool
     plan: RunPlan
     fingerprints: Fingerprints
 
 
+# The contents of JSON, read and to be written, are typed by ``PlanRecord`` alone.
 def plan_record(plan: RunPlan, *, finished: bool = False) -> dict[str, Any]:
     """The plan as JSON, with fingerprints of all that it reads.
 
@@ -119,7 +154,7 @@ def plan_record(plan: RunPlan, *, finished: bool = False) -> dict[str, Any]:
 
 
 def plan_of(record: Mapping[str, Any], path: Path) -> RunPlan:
-    """The plan again, to train into its folder wherever that is now; RunError if damaged."""
+    """The plan that ``plan_record`` wrote; raises RunError for a damaged one."""
     names = record.get("plan")
     strangers = sorted(set(names) ^ STORED) if isinstance(names, dict) else []
     if strangers:
@@ -128,9 +163,8 @@ def plan_of(record: Mapping[str, Any], path: Path) -> RunPlan:
     return decoded(record, PlanRecord, str(path), STATE_DAMAGE).plan
 
 
-def check_data(plan: RunPlan, record: Mapping[str, Any]) -> None:
-    """RunError if the data are others than when training began."""
-    before = record["fingerprints"]
+def check_data(plan: RunPlan, before: Mapping[str, str]) -> None:
+    """Raise RunError if the data are not those of ``before``, the fingerprints of a plan."""
     for name, fingerprint in _fingerprints(plan).items():
         if before.get(name) != fingerprint:
             path = plan.at(getattr(plan, name))
@@ -148,3 +182,32 @@ def _fingerprints(plan: RunPlan) -> dict[str, str]:
         "start_run": None if plan.start_run is None else plan.at(plan.start_run) / ARRAYS_FILE,
     }
     return {name: file_sha256(path) for name, path in files.items() if path is not None}
+
+
+def write_config(path: Path, plan: RunPlan) -> None:
+    """Write what decides about the result of ``plan``, except the corpus, as TOML."""
+    lines = [f"{key} = {_toml(value)}\n" for key, value in run_config(plan).items()]
+    # The name of a file may hold bytes that are no text, which TOML may not.
+    text = CONFIG_HEAD + "".join(lines)
+    path.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+
+
+def run_config(plan: RunPlan) -> dict[str, Value]:
+    """The options that decide about the result, by their names; paths are absolute."""
+    start = plan.start_run or plan.first_start
+    course: dict[str, Value | None] = {
+        "start": plan.options.start if start is None else str(plan.at(start).absolute()),
+        "batches": plan.n_batches,
+        "resident-pairs": plan.resident_pairs,
+        "seed": plan.seed,
+    }
+    values = values_of(plan.options) | course
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _toml(value: Value) -> str:
+    if isinstance(value, tuple):
+        value = ",".join(value) or NO_NAMES
+    if isinstance(value, str):  # strings of JSON are strings of TOML, but for one character
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return str(value).lower() if isinstance(value, bool) else repr(value)

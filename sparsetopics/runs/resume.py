@@ -15,7 +15,8 @@ from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import PositiveSize, decoded
 from sparsetopics.base.transactions import STATE_FOLDER
 from sparsetopics.options.registry import MODELS
-from sparsetopics.options.training import ExecutorName, TrainingOptions, Workplace
+from sparsetopics.options.table import ExecutorName
+from sparsetopics.options.training import TrainingOptions, Workplace
 from sparsetopics.runs.plan import RunPlan, check_data, plan_of, plan_record
 from sparsetopics.runs.run_files import (
     DAMAGE,
@@ -85,7 +86,7 @@ def resume_run(
             began_from = plan.start_run or plan.first_start  # that was for the beginning
             plan = replace(plan, start_run=None, first_start=began_from)
         plan, task = task_of(plan)
-        check_data(plan, record)
+        check_data(plan, record["fingerprints"])
         folder.write_plan(plan_record(plan))
         with watch(plan.options) as hooks:
             return Resumed(go_on(plan, task, folder, hooks), plan.options)

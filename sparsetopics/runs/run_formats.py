@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.model.array_formats import ArrayFormat
 from sparsetopics.model.topic_posterior import Sticks, TopicModel
-from sparsetopics.options.training import ModelName
+from sparsetopics.options.table import ModelName
 
 Arrays = Mapping[str, FloatArray]
 Settings = Mapping[str, Any]  # what model.json holds

@@ -10,7 +10,8 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.model.document_items import DocumentItemSource
-from sparsetopics.options.training import RESIDENT_PAIRS, TrainingOptions
+from sparsetopics.options.table import RESIDENT_PAIRS
+from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
 
 

@@ -12,7 +12,7 @@ from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.model.topic_posterior import TopicModel
 from sparsetopics.options.registry import MODELS
-from sparsetopics.options.training import MIXTURES
+from sparsetopics.options.table import MIXTURES
 from sparsetopics.runs.mixture_runs import MixtureRun, load_mixture_run, save_mixture_run
 from sparsetopics.runs.run_files import SETTINGS_FILE, load_settings
 from sparsetopics.runs.topic_runs import Run, check_folder, load_run, save_run

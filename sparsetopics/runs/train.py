@@ -27,11 +27,11 @@ from sparsetopics.inference.local_step import LocalSteps
 from sparsetopics.inference.training import Hooks, LapInfo, Model, train
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.model.topic_posterior import TopicModel
-from sparsetopics.options.training import WITH_MOVES, StartName, TrainingOptions
+from sparsetopics.options.table import StartName
+from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import OnLap
-from sparsetopics.runs.config import write_config
 from sparsetopics.runs.keeper import SCORE, RunKeeper
-from sparsetopics.runs.plan import RunPlan, plan_record
+from sparsetopics.runs.plan import RunPlan, plan_record, write_config
 from sparsetopics.runs.run_files import CONFIG_FILE
 from sparsetopics.runs.sources import corpus_of, divided
 from sparsetopics.runs.stored_models import facts_of, save_any_run
@@ -201,13 +201,7 @@ def _scorer(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Callable[[Any], flo
 
 def option_record(options: TrainingOptions) -> dict[str, Any]:
     """Options as model.json keeps them, with what the model decides by default filled in."""
-    makes_moves = options.model in WITH_MOVES or options.active_moves.names
-    moves = options.active_moves if makes_moves else None
-    likelihood = options.likelihood_name if options.is_mixture else None
-    local = options.local_step
-    return asdict(
-        replace(options, laps=options.n_laps, moves=moves, local=local, likelihood=likelihood)
-    )
+    return asdict(options.filled())
 
 
 def _settings(plan: RunPlan, sizes: dict[str, Any]) -> dict[str, Any]:

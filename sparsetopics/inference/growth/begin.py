@@ -14,7 +14,8 @@ from sparsetopics.inference.laps import Laps
 from sparsetopics.model.kd_tree import KdTree
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.node_batches import LeafSource, NodeSource
-from sparsetopics.options.training import DEFAULT_TREE_TOLERANCE, TrainingOptions
+from sparsetopics.options.table import DEFAULT_TREE_TOLERANCE
+from sparsetopics.options.training import TrainingOptions
 
 FIRST_NODES = 256  # outer ones, before anything is known of components
 

@@ -15,7 +15,8 @@ from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.phase import is_exhausted, make_moves
 from sparsetopics.inference.moves.rival import Rival
 from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools
-from sparsetopics.options.training import DEFAULT_CRITERION, Criterion, MoveOptions
+from sparsetopics.options.table import DEFAULT_CRITERION, Criterion
+from sparsetopics.options.training import MoveOptions
 
 
 class Moved(NamedTuple):

@@ -22,7 +22,8 @@ from sparsetopics.model.assignments import Assignments, TopicChange
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood, Likelihood
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import Statistics, added
-from sparsetopics.options.training import Criterion, LocalOptions
+from sparsetopics.options.table import Criterion
+from sparsetopics.options.training import LocalOptions
 
 
 class Tools(NamedTuple):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools
 from sparsetopics.inference.moves.verify import verify_move
 from sparsetopics.options.registry import TRIMS, things_of
-from sparsetopics.options.training import DEFAULT_MOVES
+from sparsetopics.options.table import DEFAULT_MOVES
 
 Move = Callable[[Standing, Tools], tuple[Standing, MoveTally]]
 MOVES: Mapping[str, Move] = things_of(TRIMS)

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from sparsetopics.base.batches import BatchSource, DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import OptionError
-from sparsetopics.options.training import LocalUpdate
+from sparsetopics.options.table import LocalUpdate
 
 # Share of a topic's start that comes from its seed document. Under the collapsed update common
 # words then stay in all topics at first, and topics of even size form; mean-field needs the push.

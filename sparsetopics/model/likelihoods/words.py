@@ -17,7 +17,7 @@ from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.words import Float32Array
 from sparsetopics.model.hyperparameters import learn_word_concentration
 from sparsetopics.model.word_counts import SparseCounts, WordCounts
-from sparsetopics.options.training import LocalUpdate
+from sparsetopics.options.table import LocalUpdate
 
 
 @dataclass(frozen=True, slots=True)

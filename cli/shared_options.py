@@ -1,0 +1,176 @@
+"""Options that several commands share, options of the table, and help in sections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from sparsetopics.cli.named_path import NAMED_PATH
+from sparsetopics.options.option import NATURAL, NO_NAMES, Interval, OneOf, Option, SomeOf, Value
+from sparsetopics.options.table import OPTION, ExecutorName
+from sparsetopics.options.training import Workplace
+
+Command = Callable[..., None]
+Decorator = Callable[[Command], Command]
+
+
+def table_option(name: str, *, text: str = "", default_text: str | None = None) -> Decorator:
+    """An option of the table as an option of a command.
+
+    ``text`` replaces the help of the table, and ``default_text`` the default, which is then None.
+    """
+    option = OPTION[name]
+    has_default = default_text is None and option.default is not None
+    default_text = option.default_text if default_text is None else default_text
+    switch = f"--{name}/--no-{name}" if option.takes is bool else f"--{name}"
+    return click.option(
+        switch,
+        type=_click_type(option),
+        default=option.default if has_default else None,
+        show_default=has_default and option.takes is not bool,
+        metavar=option.metavar or None,
+        callback=_split_names if isinstance(option.takes, SomeOf) else None,
+        help=(text or option.help) + (f" Default: {default_text}." if default_text else ""),
+    )
+
+
+def _click_type(option: Option) -> click.Choice[str] | click.IntRange | click.Path | type:
+    takes = option.takes
+    if isinstance(takes, OneOf):
+        return click.Choice(list(takes.names))
+    if isinstance(takes, Interval):
+        if takes == NATURAL:
+            return click.IntRange(min=0)
+        return int if takes.whole else float
+    if takes is Path:
+        return NAMED_PATH
+    return bool if takes is bool else str
+
+
+def _split_names(ctx: click.Context, param: click.Parameter, value: str | None) -> Value | None:
+    """``merge,delete`` as its two names, ``none`` as no name."""
+    if value is None:
+        return None
+    return () if value == NO_NAMES else tuple(name.strip() for name in value.split(","))
+
+
+def add_options(options: Iterable[Decorator]) -> Decorator:
+    """One decorator for several options, which ``--help`` lists in this order."""
+
+    def decorate(command: Command) -> Command:
+        for option in reversed(list(options)):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def option_group(name: str, kind: type, options: Iterable[Decorator]) -> Decorator:
+    """Add ``options`` to a command, which gets all their values as one argument, ``name``.
+
+    ``kind`` is a dataclass whose fields have the names of the options.
+    """
+    members = [field.name for field in fields(kind)]
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def with_group(*context: click.Context, **values: Value) -> None:
+            group = kind(**{member: values.pop(member) for member in members})
+            command(*context, **values, **{name: group})
+
+        return add_options(options)(with_group)
+
+    return decorate
+
+
+def is_given(ctx: click.Context, key: str) -> bool:
+    """Whether an option was given, on the command line or in a config file."""
+    return ctx.get_parameter_source(key) is not ParameterSource.DEFAULT
+
+
+def given_options(ctx: click.Context, kind: type) -> list[str]:
+    """The options of a group that were given, as they are typed."""
+    keys = [field.name for field in fields(kind)]
+    return [f"--{key.replace('_', '-')}" for key in keys if is_given(ctx, key)]
+
+
+@dataclass(frozen=True)
+class WorkplaceChoices:
+    """Where the user wants the work to be done."""
+
+    workers: int
+    executor: ExecutorName
+    scheduler: str | None
+
+    @property
+    def place(self) -> Workplace:
+        """The same, checked; raises OptionError."""
+        return Workplace(self.executor, self.workers, self.scheduler)
+
+    def seen_from_there(self, path: Path) -> Path:
+        """``path`` as processes with a working directory of their own can use it."""
+        return path.absolute() if self.executor == "dask" else path
+
+
+EXECUTOR_OPTIONS = [table_option("executor"), table_option("scheduler")]
+workplace_options = option_group(
+    "where", WorkplaceChoices, [table_option("workers"), *EXECUTOR_OPTIONS]
+)
+threads_option = click.option(  # of commands that work in this process alone
+    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Number of threads."
+)
+
+
+class _RenamedOption(click.Option):
+    """An option with two spellings, of which ``--help`` leaves out the first, old one."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        row = super().get_help_record(ctx)
+        return row and (row[0].removeprefix(f"{self.opts[0]}, "), row[1])
+
+
+def held_out_share_option(text: str) -> Decorator:
+    """``--held-out-share``; its old spelling is too near to ``--heldout``, which takes a path."""
+    return click.option(
+        "--held-out",
+        "--held-out-share",
+        "share",
+        cls=_RenamedOption,
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.1,
+        show_default=True,
+        help=text,
+    )
+
+
+def command_with(sections: Mapping[str, Sequence[str]]) -> type[click.Command]:
+    """The class of a command whose ``--help`` lists options, by their names, under these titles.
+
+    Options that no section names come first, as those that most people want.
+    """
+
+    class Sectioned(click.Command):
+        def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+            rows = _help_rows(self, ctx)
+            named = {name for names in sections.values() for name in names}
+            usual = [name for name in rows if name not in named]
+            for title, names in {"Options": usual, **sections}.items():
+                with formatter.section(title):
+                    formatter.write_dl([rows[name] for name in names])
+
+    return Sectioned
+
+
+def _help_rows(command: click.Command, ctx: click.Context) -> dict[str, tuple[str, str]]:
+    """How each option is typed and what it does, by its name in Python."""
+    rows = {}
+    for param in command.get_params(ctx):
+        row = param.get_help_record(ctx)
+        if isinstance(param, click.Option) and param.name and row:
+            rows[param.name] = row
+    return rows

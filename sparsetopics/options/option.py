@@ -1,0 +1,145 @@
+"""What an option of training is: its names, the values it takes, its default and its help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from math import inf
+from pathlib import Path
+from typing import Any, Literal, NoReturn
+
+from sparsetopics.base.errors import OptionError
+
+NO_NAMES = "none"  # how an option is typed that takes names, but gets none of them
+MOST = 2**31 - 1  # kernels count in 32 bits
+
+Value = str | int | float | bool | tuple[str, ...] | Path
+Given = Mapping[str, Value | None]  # by name; None where nothing was said
+Part = Literal["training", "local", "prior", "moves", "gradient", "run"]
+
+
+def refuse(option: str, found: str | float | None, wanted: str, hint: str = "") -> NoReturn:
+    """Raise OptionError."""
+    raise OptionError(option, found=str(found), wanted=wanted, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The numbers that an option takes, from ``low`` to ``high``, both included by default."""
+
+    low: float
+    high: float = inf
+    above_low: bool = False  # ``low`` itself is not included
+    below_high: bool = False  # nor is ``high``
+    whole: bool = False
+    unit: str = ""
+
+    def __contains__(self, value: float) -> bool:
+        """Whether ``value`` lies in the interval; NaN lies in none."""
+        is_high_enough = value > self.low if self.above_low else value >= self.low
+        return is_high_enough and (value < self.high if self.below_high else value <= self.high)
+
+    def check(self, name: str, value: float | None, hint: str = "") -> None:
+        """Raise OptionError for a number outside the interval."""
+        if value is not None and value not in self:
+            refuse(name, value, f"{self._wanted(value)} {self.unit}".rstrip(), hint)
+
+    def _wanted(self, found: float) -> str:
+        if self.whole and found > self.high:
+            return f"at most {self.high:,}"
+        if self.low == 0 and self.high in (inf, MOST):
+            return "a positive number" if self.above_low else "0 or more"
+        lowest = f"{'above' if self.above_low else 'at least'} {self.low:g}"
+        if self.high in (inf, MOST):
+            return lowest
+        return f"{lowest} and {'below' if self.below_high else 'at most'} {self.high:g}"
+
+
+POSITIVE = Interval(0, above_low=True, below_high=True)
+SHARE = Interval(0, 1, below_high=True)
+
+
+NATURAL = Interval(0, whole=True)
+
+
+def counts_from(least: int, unit: str = "") -> Interval:
+    """Whole numbers that kernels can count."""
+    return Interval(least, MOST, whole=True, unit=unit)
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """The names of which an option takes one."""
+
+    names: Collection[str]
+
+    def check(self, option: str, found: str | None) -> None:
+        """Raise OptionError for any other name."""
+        if found is not None and found not in self.names:
+            refuse(option, found, f"one of {', '.join(self.names)}")
+
+
+@dataclass(frozen=True, slots=True)
+class SomeOf:
+    """The names of which an option takes any number, each once."""
+
+    names: Callable[[], Collection[str]]
+    noun: str
+
+    def check(self, option: str, found: tuple[str, ...] | None) -> None:
+        """Raise OptionError for other names and for a name that is given twice."""
+        for name in found or ():
+            OneOf(self.names()).check(option, name)
+        if found is not None and len(set(found)) < len(found):
+            refuse(option, ",".join(found), f"each {self.noun} once")
+
+
+# A flag, a text and a path are as Python has them.
+Kind = Interval | OneOf | SomeOf | type[bool] | type[str] | type[Path]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option of training.
+
+    Attributes:
+        name: As on the command line and in config files, without the dashes in front.
+        takes: The values that it takes.
+        help: What it does, for ``--help``.
+        default: The value that stands where nothing is said.
+        default_text: Describes a default that depends on the model or on other options.
+        section: The heading under which ``--help`` lists it; "" for the first list.
+        models: The models that it is for; empty if it is for all.
+        part: The part of ``TrainingOptions`` that has it; "training" for the whole, "run" for
+            ``RunPlan``.
+        field: Its name in that part.
+        argument: Its name as a parameter of the estimators; None if they have none.
+        metavar: What ``--help`` writes for its value; "" for the usual.
+    """
+
+    name: str
+    takes: Kind
+    help: str
+    default: Value | None = None
+    default_text: str = ""
+    section: str = ""
+    models: tuple[str, ...] = ()
+    part: Part = "training"
+    field: str = ""
+    argument: str | None = None
+    metavar: str = ""
+
+    @property
+    def key(self) -> str:
+        """The name as Python allows it."""
+        return self.name.replace("-", "_")
+
+    def is_for(self, model: str) -> bool:
+        """Whether the option means anything for a model."""
+        return not self.models or model in self.models
+
+    # Values come from users' own Python code, so they may be of any type.
+    def check(self, value: Any) -> None:
+        """Raise OptionError for a value that the option does not take, whatever the others are."""
+        if isinstance(self.takes, Interval | OneOf | SomeOf):
+            self.takes.check(self.name, value)
