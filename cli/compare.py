@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
 from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.shared_options import held_out_share_option, table_option, threads_option
-from sparsetopics.options.table import LikelihoodName
+from sparsetopics.options.option import Value
 
 
 @click.command()
@@ -37,7 +38,11 @@ from sparsetopics.options.table import LikelihoodName
 @held_out_share_option("Share of CORPUS to hold out, without --heldout.")
 @table_option("laps")
 @table_option("sparsity")
-@table_option("likelihood", default_text="multinomial for documents, gaussian for vectors")
+@table_option(
+    "likelihood",
+    "(mixtures) Distribution of each component, as for `train`. Default: multinomial for "
+    "documents, gaussian for vectors.",
+)
 @click.option(
     "--every-lap", is_flag=True, help="Score after every lap too, to show curves in the page."
 )
@@ -51,22 +56,7 @@ from sparsetopics.options.table import LikelihoodName
 @threads_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(
-    corpus: Path,
-    models: str,
-    out: Path,
-    overwrite: bool,
-    heldout: Path | None,
-    share: float,
-    laps: int | None,
-    sparsity: int | None,
-    likelihood: LikelihoodName | None,
-    every_lap: bool,
-    seed: int,
-    workers: int,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+def command(models: str, quiet: bool, as_json: bool, **values: Value | None) -> None:
     """Train several models on CORPUS, score them on the same held-out data, and write a page
     that compares them.
 
@@ -92,10 +82,8 @@ def command(
         parse_models,
     )
 
-    plan = ComparisonPlan(
-        corpus, out, parse_models(models), heldout, share, laps, sparsity, likelihood, seed,
-        workers, every_lap, overwrite,
-    )  # fmt: skip
+    make_plan: Callable[..., ComparisonPlan] = ComparisonPlan  # its fields are the options
+    plan = make_plan(models=parse_models(models), **values)
     hooks = ComparisonHooks(
         say=lambda step: None if quiet else click.echo(step, err=True),
         progress=lambda options: show_progress(options, quiet=quiet),

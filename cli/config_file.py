@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -16,10 +15,13 @@ from sparsetopics.cli.named_path import NAMED_PATH
 
 LARGEST_CONFIG = 1 << 20  # bytes
 
+# Who answers at the address of a scheduler can run code here, so it is never read from a file.
 NEVER_FROM_FILES = ("scheduler",)
 
+Toml = str | int | float | bool | list["Toml"] | dict[str, "Toml"]
 
-def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
+
+def config_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add ``--config``; what the file says becomes the default of the options that it names."""
     return click.option(
         "--config",
@@ -28,9 +30,9 @@ def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
         is_eager=True,
         expose_value=False,
         callback=_use,
-        help="Take options from this file, each named as here but without dashes in front "
-        '(local-update = "collapsed"); what the command line says comes first. Paths in it start '
-        "from the working directory. The folder of a run has its config.toml.",
+        help="Read options from this TOML file, such as config.toml in a run folder. Its keys are "
+        'the names of options without the dashes in front: local-update = "collapsed". Options '
+        "on the command line come first. Paths in the file start from the current folder.",
     )(command)
 
 
@@ -39,13 +41,14 @@ def _use(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:
         ctx.default_map = {**(ctx.default_map or {}), **read_config(path, ctx)}
 
 
-def read_config(path: Path, ctx: click.Context) -> dict[str, Any]:
+def read_config(path: Path, ctx: click.Context) -> dict[str, Toml]:
     """Values for the options of the context's command, by the names of its parameters.
 
-    Raises OptionError, with file and key, for what is no TOML, no option or no value of it.
+    Raises OptionError, with file and key, for a file that is not TOML, for a key that is no
+    option, and for a value that the option does not take.
     """
     options = {
-        _key(option): option
+        max(option.opts, key=len).removeprefix("--"): option
         for option in ctx.command.params
         if isinstance(option, click.Option) and option.expose_value
     }
@@ -60,24 +63,15 @@ def read_config(path: Path, ctx: click.Context) -> dict[str, Any]:
                 hint="The process at that address can run code here.",
             )
         if key not in options:
-            raise OptionError(
-                where,
-                found="no such option",
-                wanted=f"an option of {ctx.info_name}",
-                hint=_nearest(key, list(options)) or "--help lists them.",
-            )
-        option = options[key]
-        _check_value(where, value, option, ctx)
-        values[str(option.name)] = value
+            hint = _nearest(key, options) or "--help lists them."
+            wanted = f"an option of {ctx.info_name}"
+            raise OptionError(where, found="no such option", wanted=wanted, hint=hint)
+        _check_value(where, value, options[key], ctx)
+        values[str(options[key].name)] = value
     return values
 
 
-def _key(option: click.Option) -> str:
-    """``--local-update`` as ``local-update``."""
-    return max(option.opts, key=len).removeprefix("--")
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> dict[str, Toml]:
     try:
         with open_regular(path) as file:
             data = file.read(LARGEST_CONFIG + 1)
@@ -87,20 +81,21 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         found = error.strerror or str(error)
         raise OptionError(str(path), found=found, wanted="a readable TOML file") from error
-    except (ValueError, RecursionError) as error:  # of TOML, of UTF-8, of brackets without end
+    except (ValueError, RecursionError) as error:  # bad TOML, bad UTF-8, brackets without end
         hint = "Strings stand in quotes: key = 'value'."
         found = f"damaged TOML ({error})"
         raise OptionError(str(path), found=found, wanted="key = value", hint=hint) from error
 
 
-def _check_value(where: str, value: Any, option: click.Option, ctx: click.Context) -> None:
+def _check_value(where: str, value: Toml, option: click.Option, ctx: click.Context) -> None:
+    """Raise OptionError unless ``option`` takes ``value``, as the command line would have it."""
     kinds, wanted = _wanted(option)
-    if type(value) not in kinds:
+    if type(value) not in kinds:  # not isinstance: true is no whole number
         raise OptionError(where, found=_shown(value), wanted=wanted)
     try:
         option.type.convert(value, option, ctx)
     except (click.BadParameter, OptionError, OverflowError) as error:
-        choices = list(option.type.choices) if isinstance(option.type, click.Choice) else []
+        choices = option.type.choices if isinstance(option.type, click.Choice) else ()
         hint = _nearest(str(value), choices)
         raise OptionError(where, found=repr(value), wanted=wanted, hint=hint) from error
 
@@ -121,15 +116,15 @@ def _wanted(option: click.Option) -> tuple[tuple[type, ...], str]:
     return (str,), "a string"
 
 
-def _shown(value: Any) -> str:
-    """A value about as TOML has it."""
+def _shown(value: Toml) -> str:
+    """A value roughly as TOML has it."""
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return str(value).lower()
     if isinstance(value, dict | list):
         return "a table" if isinstance(value, dict) else "an array"
     return repr(value)
 
 
-def _nearest(found: str, names: list[str]) -> str:
+def _nearest(found: str, names: Collection[str]) -> str:
     near = get_close_matches(found, names, n=1)
     return f"Did you mean {near[0]}?" if near else ""

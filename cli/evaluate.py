@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.shared_options import WorkplaceChoices, workplace_options
+from sparsetopics.cli.shared_options import workplace_options
+from sparsetopics.options.training import Workplace
 
 
 def _at_least_one(
@@ -76,7 +77,7 @@ def command(
     texts: tuple[str, ...],
     text_field: str,
     seed: int,
-    where: WorkplaceChoices,
+    where: Workplace,
     as_json: bool,
 ) -> None:
     """Score each RUN on the documents or items of the corpus HELDOUT.
@@ -117,7 +118,7 @@ def command(
     from sparsetopics.evaluation.comparison.evaluate import ScoringPlan, score_models
 
     plan = ScoringPlan(
-        runs, where.seen_from_there(heldout), where.place, alpha, unpickle, coherence_corpus,
+        runs, where.seen_from_there(heldout), where, alpha, unpickle, coherence_corpus,
         texts, text_field, seed, report, overwrite,
     )  # fmt: skip
     cards = score_models(plan, lambda sentence: click.echo(sentence, err=True))

@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.shared_options import WorkplaceChoices, workplace_options
+from sparsetopics.cli.shared_options import workplace_options
+from sparsetopics.options.training import Workplace
 
 
 @click.command()
@@ -21,7 +22,7 @@ from sparsetopics.cli.shared_options import WorkplaceChoices, workplace_options
 @workplace_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    run: Path, corpus: Path, out: Path, overwrite: bool, where: WorkplaceChoices, as_json: bool
+    run: Path, corpus: Path, out: Path, overwrite: bool, where: Workplace, as_json: bool
 ) -> None:
     """Write the share of each topic of RUN in each document of CORPUS.
 
@@ -45,10 +46,10 @@ def command(
     output = output_file(out, overwrite=overwrite, inputs=[run, corpus])
     refuse_run(corpus)
     corpus = where.seen_from_there(corpus)
-    with open_broadcast_map(where.place) as broadcast:
+    with open_broadcast_map(where) as broadcast:
         trained, data = load_any_run(run), open_corpus(corpus)
         check_corpus(trained, data, str(corpus))
-        threads = where.place.threads
+        threads = where.threads
         n_rows = write_shares(output, trained.model, data, workers=threads, broadcast=broadcast)
     counted = "documents" if isinstance(data, Corpus) else "items"
     if as_json:

@@ -20,8 +20,14 @@ from sparsetopics.options.table import ExecutorName
     help="Stop when this many laps are done, those before the interruption included. If the "
     "checkpoint already has more, write the run as it is. Default: as for the original command.",
 )
-@table_option("workers", default_text="as for the original command")
-@table_option("executor", default_text="as for the original command")
+@table_option(
+    "workers",
+    "Number of threads, or of the processes that dask starts. It never changes the result. "
+    "Default: as for the original command.",
+)
+@table_option(
+    "executor", "Where local steps run, as for `train`. Default: as for the original command."
+)
 @table_option("scheduler")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import wraps
 from pathlib import Path
 
@@ -12,30 +12,30 @@ from click.core import ParameterSource
 
 from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.options.option import NATURAL, NO_NAMES, Interval, OneOf, Option, SomeOf, Value
-from sparsetopics.options.table import OPTION, ExecutorName
+from sparsetopics.options.table import HELP, OPTION
 from sparsetopics.options.training import Workplace
 
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
 
 
-def table_option(name: str, *, text: str = "", default_text: str | None = None) -> Decorator:
+def table_option(name: str, text: str = "") -> Decorator:
     """An option of the table as an option of a command.
 
-    ``text`` replaces the help of the table, and ``default_text`` the default, which is then None.
+    ``text`` replaces its help, and says what a command does that does not have its default.
     """
     option = OPTION[name]
-    has_default = default_text is None and option.default is not None
-    default_text = option.default_text if default_text is None else default_text
+    default = None if text else option.default
     switch = f"--{name}/--no-{name}" if option.takes is bool else f"--{name}"
+    takes_names = isinstance(option.takes, SomeOf)
     return click.option(
         switch,
         type=_click_type(option),
-        default=option.default if has_default else None,
-        show_default=has_default and option.takes is not bool,
-        metavar=option.metavar or None,
-        callback=_split_names if isinstance(option.takes, SomeOf) else None,
-        help=(text or option.help) + (f" Default: {default_text}." if default_text else ""),
+        default=default,
+        show_default=default is not None and option.takes is not bool,
+        metavar="NAME,NAME|none" if takes_names else None,
+        callback=_split_names if takes_names else None,
+        help=text or next(texts[name] for texts in HELP.values() if name in texts),
     )
 
 
@@ -99,28 +99,8 @@ def given_options(ctx: click.Context, kind: type) -> list[str]:
     return [f"--{key.replace('_', '-')}" for key in keys if is_given(ctx, key)]
 
 
-@dataclass(frozen=True)
-class WorkplaceChoices:
-    """Where the user wants the work to be done."""
-
-    workers: int
-    executor: ExecutorName
-    scheduler: str | None
-
-    @property
-    def place(self) -> Workplace:
-        """The same, checked; raises OptionError."""
-        return Workplace(self.executor, self.workers, self.scheduler)
-
-    def seen_from_there(self, path: Path) -> Path:
-        """``path`` as processes with a working directory of their own can use it."""
-        return path.absolute() if self.executor == "dask" else path
-
-
 EXECUTOR_OPTIONS = [table_option("executor"), table_option("scheduler")]
-workplace_options = option_group(
-    "where", WorkplaceChoices, [table_option("workers"), *EXECUTOR_OPTIONS]
-)
+workplace_options = option_group("where", Workplace, [table_option("workers"), *EXECUTOR_OPTIONS])
 threads_option = click.option(  # of commands that work in this process alone
     "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Number of threads."
 )

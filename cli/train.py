@@ -12,19 +12,17 @@ from sparsetopics.cli.config_file import config_option
 from sparsetopics.cli.named_path import NAMED_PATH
 from sparsetopics.cli.shared_options import add_options, command_with, is_given, table_option
 from sparsetopics.options.option import Value
-from sparsetopics.options.table import OPTIONS, SECTIONS
+from sparsetopics.options.table import HELP, OPTION, OPTIONS
 
 if TYPE_CHECKING:
     from sparsetopics.options.training import TrainingOptions
     from sparsetopics.runs.plan import RunPlan
     from sparsetopics.runs.train import RunResult
 
-HELP_SECTIONS = {
-    section: [option.key for option in OPTIONS if option.section == section] for section in SECTIONS
-}
+SECTIONS = {title: [OPTION[name].key for name in texts] for title, texts in HELP.items() if title}
 
 
-@click.command(cls=command_with(HELP_SECTIONS))
+@click.command(cls=command_with(SECTIONS))
 @click.pass_context
 @click.argument("corpus", type=NAMED_PATH)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Run folder to write.")

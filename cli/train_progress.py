@@ -1,28 +1,31 @@
-"""Progress of training on stderr: a plain line per lap, with a live bar below on a terminal."""
+"""Progress of training on stderr: a plain line for each lap, and on a terminal a bar below."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sparsetopics.options.training import TrainingOptions
     from sparsetopics.runs.train import RunHooks
 
-Entry = Mapping[str, Any]
+Entry = Mapping[str, float | None]  # of a trace, as ``runs.callbacks.OnLap`` gets it
 MOVES = {
     "merges": "−{} merged",
     "deletes": "−{} deleted",
     "births": "+{} born",
     "regroups": "regrouped",
 }
+# Entries that are there only if they were asked for, and what a line calls them.
+MEASURES = {"criterion_per_token": "criterion", "heldout_log_likelihood_per_token": "held-out"}
 
 
 @contextmanager
 def show_progress(options: TrainingOptions, *, quiet: bool) -> Iterator[RunHooks]:
-    """Hooks for ``train_run`` that tell a person how far it is."""
+    """Hooks for ``train_run`` that show the progress of training, or none if ``quiet``."""
     from sparsetopics.runs.train import RunHooks
 
     if quiet:
@@ -36,27 +39,17 @@ def show_progress(options: TrainingOptions, *, quiet: bool) -> Iterator[RunHooks
 
 def lap_line(entry: Entry, options: TrainingOptions) -> str:
     """One lap in words."""
+    measured = [(label, entry.get(key)) for key, label in MEASURES.items()]
     parts = [
         f"lap {entry['lap']}/{options.n_laps}",
         f"{entry['seconds']:.1f} s",
         f"ELBO {entry['elbo_per_token']:.4f}",
-        *_measured(entry),
+        *(f"{label} {value:.4f}" for label, value in measured if value is not None),
         f"K {entry['n_topics']}{_accepted_moves(entry)}",
     ]
-    if entry["active_topics"] < entry["n_topics"]:
+    if entry["active_topics"] != entry["n_topics"]:
         parts.append(f"{entry['active_topics']} active")
     return "  ".join(parts)
-
-
-def _measured(entry: Entry) -> Iterator[str]:
-    """What is there only where it was asked for."""
-    labels = {
-        "criterion_per_token": "criterion",
-        "heldout_log_likelihood_per_token": "held-out",
-    }
-    for key, label in labels.items():
-        if entry.get(key) is not None:
-            yield f"{label} {entry[key]:.4f}"
 
 
 def _accepted_moves(entry: Entry) -> str:
@@ -71,13 +64,14 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+    from sparsetopics.cli.warmup import kernels_are_kept
     from sparsetopics.runs.train import RunHooks
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.fields[rate]}"),
-        # All but LDA may settle long before their last lap.
+        # All models except LDA may settle long before their last lap.
         TextColumn("left:" if options.model == "lda" else "left at most:"),
         TimeRemainingColumn(),
     )
@@ -87,47 +81,41 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         transient=True,
         speed_estimate_period=300,  # seconds; laps are long
     ) as progress:
-        task = progress.add_task(_beginning(), total=float(options.n_laps), rate="")
+        # Compiling takes up to a minute, before the first documents are done.
+        beginning = "reading" if kernels_are_kept() else "compiling, once"
+        task = progress.add_task(beginning, total=float(options.n_laps), rate="")
         done = _Rate(progress.update, task, options)
 
         def on_lap(entry: Entry) -> None:
-            if done.reach(entry["lap"]):
-                progress.reset(task, completed=done.laps)  # they say nothing of the time left
+            if done.reach(int(entry["lap"] or 0)):
+                progress.reset(task, completed=done.laps)  # earlier laps say nothing of the rest
             progress.console.print(lap_line(entry, options), soft_wrap=True, highlight=False)
 
         yield RunHooks(on_lap=on_lap, on_documents=done)
-
-
-def _beginning() -> str:
-    """What happens before the first documents are done; compiling takes up to a minute."""
-    from sparsetopics.cli.warmup import kernels_are_kept
-
-    return "reading" if kernels_are_kept() else "compiling, once"
 
 
 class _Rate:
     """Moves the bar within a lap and shows documents or items per second."""
 
     def __init__(self, update: Callable[..., None], task: int, options: TrainingOptions) -> None:
-        import time
-
         self._n_laps = options.n_laps
         self._unit = "documents" if options.counts_words else "items"
         self.laps = 0
-        self._before = 0  # of a process that was interrupted
-        self._update, self._task, self._clock = update, task, time.perf_counter
-        self._began = self._clock()
+        self._before = 0  # laps of a process that was interrupted
+        self._update, self._task = update, task
+        self._began = time.perf_counter()
 
     def reach(self, lap: int) -> bool:
-        """A lap is done; whether laps of another process now count for the first time."""
+        """Note that a lap is done. True if it is the first here, but not the first of the run."""
         is_first, self.laps = self.laps == 0, lap
         if is_first:
             self._before = lap - 1
         return is_first and lap > 1
 
     def __call__(self, n_done: float, n_docs: int) -> None:
+        """Show that ``n_done`` of ``n_docs`` documents of the next lap are done."""
         laps = self.laps + n_done / n_docs
-        rate = (laps - self._before) * n_docs / max(self._clock() - self._began, 1e-9)
+        rate = (laps - self._before) * n_docs / max(time.perf_counter() - self._began, 1e-9)
         self._update(
             self._task,
             completed=laps,

@@ -1,5 +1,7 @@
 """What ``train`` can be asked for, estimators can be asked for, and mean the same by it."""
 
+import inspect
+
 import pytest
 
 from sparsetopics import (
@@ -12,8 +14,9 @@ from sparsetopics import (
 )
 from sparsetopics.cli.shared_options import is_given
 from sparsetopics.cli.train import command
-from sparsetopics.options.resolve import resolve
-from sparsetopics.options.table import OPTION
+from sparsetopics.options.resolve import ARGUMENTS as ARGUMENT
+from sparsetopics.options.resolve import named_by_arguments, resolve
+from sparsetopics.options.table import DEFAULT_LAPS, DEFAULT_TOPICS, OPTION
 from sparsetopics.runs.train import option_record
 
 DOCUMENTS = ("--likelihood", "multinomial")
@@ -53,10 +56,6 @@ OF_LDA = {
     "moves": [("moves", ("regroup",), "regroup", {})],
     "criterion": [("criterion", "bound", "bound", {"moves": "regroup"})],
 }
-NOT_ARGUMENTS = {
-    "model": "each estimator is a model",
-    "round": "for the workers of a cluster, which estimators do not have",
-}
 ONLY_OF = {  # all others refuse it, or have one value of it
     "likelihood": (GaussianMixture, DPGaussianMixture),
     "variance": (GaussianMixture, DPGaussianMixture),
@@ -73,7 +72,7 @@ ONLY_OF = {  # all others refuse it, or have one value of it
     "gamma": (HDP, GaussianMixture, MultinomialMixture, *DP),
     "eta": (*TOPICS, MultinomialMixture, DPMultinomialMixture),
 }
-BESIDE = {"n_batches", "n_jobs", "random_state"}  # --batches, --workers and --seed
+BESIDE = {"batches", "workers", "seed"}  # they are for every estimator
 
 
 def record(options):
@@ -107,19 +106,49 @@ ALL_CASES = [(kind, *case) for kind in ESTIMATORS for case in cases(kind)]
 OPTIONS = {argument: option for option, sayings in ARGUMENTS.items() for argument, *_ in sayings}
 
 
-def test_every_option_is_an_argument_or_has_a_reason_not_to_be():
-    options = {option.key for option in OPTION.values() if option.part != "run"}
+def test_every_option_with_an_argument_is_tried():
+    options = {option.key for option in ARGUMENT.values()}
 
-    assert options == ARGUMENTS.keys() | NOT_ARGUMENTS.keys()
-    for estimator in ESTIMATORS:
-        assert {argument for _, argument, *_ in cases(estimator)} | BESIDE == set(
-            estimator().get_params()
-        )
+    assert options == ARGUMENTS.keys() | BESIDE
+    for option, sayings in ARGUMENTS.items():
+        assert {argument for argument, *_ in sayings} == {argument_of(option)}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_constructors_repeat_the_table(estimator):
+    model = ESTIMATORS[estimator][1]
+    signature = inspect.signature(estimator).parameters
+    keys = [key for key in ARGUMENTS if estimator in ONLY_OF.get(key, ESTIMATORS)]
+
+    assert set(signature) == {argument_of(key) for key in (*keys, *BESIDE)}
+    for argument, parameter in signature.items():
+        option = ARGUMENT[argument]
+        usual = {"topics": DEFAULT_TOPICS[model], "laps": DEFAULT_LAPS[model]}
+        local_update = {"local-update": resolve(model, {}).local.update}
+        default = (usual | local_update).get(option.name, option.default)
+        assert parameter.default in (None, default), argument
+        assert option.is_for(model), argument
+
+
+def argument_of(key):
+    (name,) = [name for name, option in ARGUMENT.items() if option.key == key]
+    return name
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda kind: kind.__name__)
 def test_without_arguments_it_is_what_train_does(estimator):
     assert record(estimator().training_options()) == of_the_command_line(estimator)
+
+
+@pytest.mark.parametrize(("estimator", "option", "argument", "value", "said", "also"), ALL_CASES)
+def test_resolve_understands_arguments(estimator, option, argument, value, said, also):
+    given = {name: (own,) if name == "moves" else own for name, own in also.items()}
+    made = estimator(**{argument: value}, **given)
+    words = {"likelihood": "multinomial"} if "multinomial" in ESTIMATORS[estimator] else {}
+
+    found = resolve(ESTIMATORS[estimator][1], named_by_arguments(made.get_params()) | words)
+
+    assert found == made.training_options()
 
 
 @pytest.mark.parametrize("learner", ["alternating", "gradient"])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
 from sparsetopics.base.errors import OptionError
 
@@ -15,7 +15,6 @@ MOST = 2**31 - 1  # kernels count in 32 bits
 
 Value = str | int | float | bool | tuple[str, ...] | Path
 Given = Mapping[str, Value | None]  # by name; None where nothing was said
-Part = Literal["training", "local", "prior", "moves", "gradient", "run"]
 
 
 def refuse(option: str, found: str | float | None, wanted: str, hint: str = "") -> NoReturn:
@@ -98,41 +97,43 @@ class SomeOf:
 Kind = Interval | OneOf | SomeOf | type[bool] | type[str] | type[Path]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Option:
     """One option of training.
 
     Attributes:
         name: As on the command line and in config files, without the dashes in front.
         takes: The values that it takes.
-        help: What it does, for ``--help``.
-        default: The value that stands where nothing is said.
-        default_text: Describes a default that depends on the model or on other options.
-        section: The heading under which ``--help`` lists it; "" for the first list.
+        default: The value that stands where nothing is given; None if that depends on the model
+            or on other options.
+        place: Where ``TrainingOptions`` has it, as ``prior.doc_concentration``, or ``RunPlan``, as
+            ``run.seed``.
+        argument: Its name as a parameter of the estimators; "" if that is ``field``, None if they
+            have no such parameter.
         models: The models that it is for; empty if it is for all.
-        part: The part of ``TrainingOptions`` that has it; "training" for the whole, "run" for
-            ``RunPlan``.
-        field: Its name in that part.
-        argument: Its name as a parameter of the estimators; None if they have none.
-        metavar: What ``--help`` writes for its value; "" for the usual.
     """
 
     name: str
     takes: Kind
-    help: str
-    default: Value | None = None
-    default_text: str = ""
-    section: str = ""
+    default: Value | None
+    place: str
+    argument: str | None = ""
     models: tuple[str, ...] = ()
-    part: Part = "training"
-    field: str = ""
-    argument: str | None = None
-    metavar: str = ""
 
     @property
     def key(self) -> str:
         """The name as Python allows it."""
         return self.name.replace("-", "_")
+
+    @property
+    def part(self) -> str:
+        """The part of the options that has it; "" for ``TrainingOptions`` itself."""
+        return self.place.rpartition(".")[0]
+
+    @property
+    def field(self) -> str:
+        """Its name in that part."""
+        return self.place.rpartition(".")[2]
 
     def is_for(self, model: str) -> bool:
         """Whether the option means anything for a model."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NoReturn, TypeVar
 
-from sparsetopics.options.option import Given, Option, Part, Value, refuse
+from sparsetopics.options.option import Given, Option, Value, refuse
 from sparsetopics.options.table import DEFAULT_LEARNER, MIXTURES, OPTION, OPTIONS
 from sparsetopics.options.training import (
     GradientOptions,
@@ -17,7 +17,7 @@ from sparsetopics.options.training import (
 )
 
 ARGUMENTS: Mapping[str, Option] = {
-    option.argument: option for option in OPTIONS if option.argument is not None
+    option.argument or option.field: option for option in OPTIONS if option.argument is not None
 }
 T = TypeVar("T")
 V = TypeVar("V")
@@ -42,7 +42,7 @@ def resolve(model: str, given: Given) -> TrainingOptions:
         "moves": _made(MoveOptions, moves) if moves else None,
         "gradient": _made(GradientOptions, gradient) if gradient else None,
     }
-    options = _made(TrainingOptions, {"n_topics": usual, **fields_of("training", said), **parts})
+    options = _made(TrainingOptions, {"n_topics": usual, **fields_of("", said), **parts})
     for name, value in said.items():
         # TrainingOptions cannot see that a default was asked for. 0 and false ask for nothing.
         if value and not _is_for(OPTION[name], options):
@@ -50,7 +50,7 @@ def resolve(model: str, given: Given) -> TrainingOptions:
     return options
 
 
-def fields_of(part: Part, said: Mapping[str, Value]) -> dict[str, Value]:
+def fields_of(part: str, said: Mapping[str, Value]) -> dict[str, Value]:
     """The fields of one part of the options, from values by name."""
     return {
         option.field: said[option.name]
@@ -66,7 +66,7 @@ def values_of(options: TrainingOptions) -> dict[str, Value]:
     """
     filled = options.filled()
     holders = {
-        "training": filled,
+        "": filled,
         "local": filled.local,
         "prior": filled.prior,
         "moves": filled.moves,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import get_args
 
+from sparsetopics.options import table
 from sparsetopics.options.option import SHARE, Interval, OneOf, counts_from, refuse
 from sparsetopics.options.registry import (
     DOCUMENT_LIKELIHOODS,
@@ -15,24 +17,6 @@ from sparsetopics.options.registry import (
     move_options,
 )
 from sparsetopics.options.table import (
-    DEFAULT_COLD_EVERY,
-    DEFAULT_CRITERION,
-    DEFAULT_DOC_CONCENTRATION,
-    DEFAULT_EXECUTOR,
-    DEFAULT_GRADIENT,
-    DEFAULT_LAPS,
-    DEFAULT_LEARNER,
-    DEFAULT_LIKELIHOOD,
-    DEFAULT_MASSES,
-    DEFAULT_MOVES,
-    DEFAULT_RESTARTS,
-    DEFAULT_SPARSITY,
-    DEFAULT_START,
-    DEFAULT_TOP_CONCENTRATION,
-    DEFAULT_TOPICS,
-    DEFAULT_TRUNCATION,
-    DEFAULT_WORD_CONCENTRATION,
-    GROWTH_LAPS,
     MIXTURES,
     OPTION,
     WITH_MOVES,
@@ -78,24 +62,24 @@ class LocalOptions:
         """Restarts tried in each document."""
         if self.restarts is not None:
             return self.restarts
-        return DEFAULT_RESTARTS if self.update == "mean-field" else 0
+        return table.DEFAULT_RESTARTS if self.update == "mean-field" else 0
 
     @property
     def pruning_mass(self) -> float:
         """Tokens below which a topic leaves a document, unless they are a fair share of it."""
-        return DEFAULT_MASSES[self.update] if self.minimum_mass is None else self.minimum_mass
+        return table.DEFAULT_MASSES[self.update] if self.minimum_mass is None else self.minimum_mass
 
     def n_slots(self, n_topics: int) -> int:
         """The number of topics that a word may use at once, among ``n_topics``."""
-        return min(DEFAULT_SPARSITY if self.sparsity is None else self.sparsity, n_topics)
+        return min(table.DEFAULT_SPARSITY if self.sparsity is None else self.sparsity, n_topics)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPrior:
     """Concentrations of the priors before any is learned."""
 
-    doc_concentration: float = DEFAULT_DOC_CONCENTRATION  # α, total over the topics
-    word_concentration: float = DEFAULT_WORD_CONCENTRATION  # η, of each word
+    doc_concentration: float = table.DEFAULT_DOC_CONCENTRATION  # α, total over the topics
+    word_concentration: float = table.DEFAULT_WORD_CONCENTRATION  # η, of each word
     top_concentration: float | None = None  # γ, of all models but LDA; None: 10
 
     def __post_init__(self) -> None:
@@ -105,7 +89,7 @@ class TopicPrior:
     def gamma(self) -> float:
         """γ, given or by default."""
         given = self.top_concentration
-        return DEFAULT_TOP_CONCENTRATION if given is None else given
+        return table.DEFAULT_TOP_CONCENTRATION if given is None else given
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +113,7 @@ class StepSizes:
 class GradientOptions:
     """How the gradient learner climbs (Lim 2020)."""
 
-    rule: GradientName = DEFAULT_GRADIENT
+    rule: GradientName = table.DEFAULT_GRADIENT
     step_size: float = 0.1
     momentum: float = 0.9  # share of the last step that is added to the next, with momentum
 
@@ -143,7 +127,7 @@ class GradientOptions:
 class MoveOptions:
     """Which moves change the topics after a lap, and what each of them must raise."""
 
-    names: tuple[MoveName, ...] = DEFAULT_MOVES
+    names: tuple[MoveName, ...] = table.DEFAULT_MOVES
     criterion: Criterion | None = None  # None: the default of the model
     verify: bool = False  # recompute everything after each accepted move; slow, for tests
 
@@ -159,13 +143,13 @@ def chosen_moves(
     """The moves that are asked for; None, the default of model and learner, if nothing is."""
     if names is None and criterion is None:
         return None
-    return MoveOptions(DEFAULT_MOVES if names is None else tuple(names), criterion)
+    return MoveOptions(table.DEFAULT_MOVES if names is None else tuple(names), criterion)
 
 
 def default_topics(model: str, learner: LearnerName) -> int:
     """The number of topics or components where none is given."""
     has_points = learner in LEARNERS and LEARNERS[learner].at_modes
-    return DEFAULT_TRUNCATION if has_points else DEFAULT_TOPICS[model]
+    return table.DEFAULT_TRUNCATION if has_points else table.DEFAULT_TOPICS[model]
 
 
 def default_local(model: ModelName, sparsity: int | None = None) -> LocalOptions:
@@ -188,7 +172,7 @@ class TrainingOptions:
 
     n_topics: int
     laps: int | None = None  # None: the default of the model
-    learner: LearnerName = DEFAULT_LEARNER
+    learner: LearnerName = table.DEFAULT_LEARNER
     local: LocalOptions = LocalOptions()
     prior: TopicPrior = TopicPrior()
     start: StartName | None = None  # None: distant
@@ -204,7 +188,7 @@ class TrainingOptions:
     cold_every: int | None = None  # laps; None: the default of the model
 
     def __post_init__(self) -> None:
-        check_values("training", self)
+        check_values("", self)
         OneOf(get_args(StartName)).check("start", self.start)
         for check in (
             _check_model,
@@ -221,21 +205,21 @@ class TrainingOptions:
     @property
     def start_name(self) -> StartName:
         """How the first topics are drawn."""
-        return self.start or DEFAULT_START
+        return self.start or table.DEFAULT_START
 
     @property
     def n_laps(self) -> int:
         """Laps at most."""
-        default = GROWTH_LAPS if self.grows else DEFAULT_LAPS[self.model]
+        default = table.GROWTH_LAPS if self.grows else table.DEFAULT_LAPS[self.model]
         return default if self.laps is None else self.laps
 
     @property
     def active_moves(self) -> MoveOptions:
         """The moves that are made, given or by default."""
-        moves = self.moves or MoveOptions(DEFAULT_MOVES if self._has_moves else ())
+        moves = self.moves or MoveOptions(table.DEFAULT_MOVES if self._has_moves else ())
         if not moves.names or moves.criterion is not None:
             return moves
-        return replace(moves, criterion="bound" if self.is_mixture else DEFAULT_CRITERION)
+        return replace(moves, criterion="bound" if self.is_mixture else table.DEFAULT_CRITERION)
 
     @property
     def _has_moves(self) -> bool:
@@ -285,7 +269,7 @@ class TrainingOptions:
         if self.cold_every is not None:
             return self.cold_every
         stays = self.model == "lda" and self.can_remember
-        return DEFAULT_COLD_EVERY if stays and self.local.update == "collapsed" else 1
+        return table.DEFAULT_COLD_EVERY if stays and self.local.update == "collapsed" else 1
 
     @property
     def can_remember(self) -> bool:
@@ -300,7 +284,7 @@ class TrainingOptions:
     @property
     def likelihood_name(self) -> LikelihoodName:
         """The likelihood of a mixture."""
-        return self.likelihood or DEFAULT_LIKELIHOOD
+        return self.likelihood or table.DEFAULT_LIKELIHOOD
 
     def filled(self) -> TrainingOptions:
         """The same options, with what the model and the learner decide by default filled in."""
@@ -349,7 +333,7 @@ def _check_moves(options: TrainingOptions) -> None:
         refuse("moves", f"{','.join(names)} with LDA", ", ".join(keeping), hint)
     if model in WITH_MOVES and kept:
         hint = "It keeps the number of topics."
-        refuse("moves", f"{kept[0]} with {model}", ", ".join(DEFAULT_MOVES), hint)
+        refuse("moves", f"{kept[0]} with {model}", ", ".join(table.DEFAULT_MOVES), hint)
     if model == "mixture":
         hint = "A finite mixture keeps its number of components."
         refuse("moves", "a finite mixture", "dp-mixture", hint)
@@ -449,7 +433,7 @@ def _check_learning(options: TrainingOptions) -> None:
 class Workplace:
     """Where work is done. It never changes the result."""
 
-    executor: ExecutorName = DEFAULT_EXECUTOR
+    executor: ExecutorName = table.DEFAULT_EXECUTOR
     workers: int = 1  # threads; with dask and no scheduler the number of processes too
     scheduler: str | None = None  # address of a Dask cluster; None: one is started here
 
@@ -457,6 +441,10 @@ class Workplace:
     def threads(self) -> int:
         """The number of threads that work on one batch."""
         return 1 if self.executor == "dask" else self.workers
+
+    def seen_from_there(self, path: Path) -> Path:
+        """``path`` as processes with a working directory of their own can use it."""
+        return path.absolute() if self.executor == "dask" else path
 
     def __post_init__(self) -> None:
         OPTION["executor"].check(self.executor)

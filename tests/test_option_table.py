@@ -1,0 +1,139 @@
+"""The table of options: its rows go with the classes that hold them, and lead there and back."""
+
+from dataclasses import MISSING, fields
+from math import inf, nan
+
+import pytest
+from click.testing import CliRunner
+
+from sparsetopics.base.errors import OptionError
+from sparsetopics.cli.main import main
+from sparsetopics.options.option import NATURAL, POSITIVE, SHARE, Interval, counts_from
+from sparsetopics.options.resolve import resolve, values_of
+from sparsetopics.options.table import HELP, OPTION, OPTIONS
+from sparsetopics.options.training import (
+    GradientOptions,
+    LocalOptions,
+    MoveOptions,
+    TopicPrior,
+    TrainingOptions,
+)
+from sparsetopics.runs.plan import RunPlan
+
+HOLDERS = {
+    "": TrainingOptions,
+    "local": LocalOptions,
+    "prior": TopicPrior,
+    "moves": MoveOptions,
+    "gradient": GradientOptions,
+    "run": RunPlan,
+}
+DEFAULTS = {  # of classes that have no use for the default of the table
+    "model": "lda",  # ``TrainingOptions`` without a model
+    "local-update": "collapsed",
+    "moves": ("merge", "delete", "birth"),
+}
+
+
+def test_every_option_has_help_once():
+    texts = [name for section in HELP.values() for name in section]
+
+    assert sorted(texts) == sorted(OPTION)
+    assert len(OPTION) == len(OPTIONS)
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_a_row_names_a_field_and_its_default(option):
+    (field,) = [each for each in fields(HOLDERS[option.part]) if each.name == option.field]
+
+    usual = DEFAULTS.get(option.name, option.default)
+    assert field.default in (usual, None) or field.default is MISSING, option.name
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        ("lda", {}),
+        ("lda", {"topics": 3, "local-update": "mean-field", "restarts": 1, "alpha": 0.9}),
+        ("lda", {"moves": ("regroup",), "minimum-mass": 0.5, "start": "random"}),
+        ("hdp", {"gamma": 3.0, "moves": (), "cold-every": 3, "eta": 0.2}),
+        ("hdp", {"learner": "stochastic", "round": 4}),
+        ("mixture", {"likelihood": "multinomial", "eta": 0.2, "sparsity": 2}),
+        ("dp-mixture", {"learner": "accelerated", "tree-tolerance": 0.1}),
+        (
+            "dp-mixture",
+            {
+                "learner": "gradient",
+                "likelihood": "isotropic-gaussian",
+                "gradient": "plain",
+                "variance": 2.0,
+            },
+        ),
+    ],
+)
+def test_values_lead_back_to_the_same_options(model, given):
+    options = resolve(model, given)
+
+    assert resolve(model, values_of(options)).filled() == options.filled()
+    assert given.items() <= values_of(options).items()
+
+
+def test_nothing_said_is_the_default():
+    nothing = dict.fromkeys(OPTION)
+
+    assert resolve("hdp", nothing) == resolve("hdp", {}) == TrainingOptions(100, model="hdp")
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "message"),
+    [
+        ("lsi", {}, "model: found lsi, wanted one of lda, hdp, dp-mixture, mixture."),
+        ("mixture", {"alpha": 0.5}, "alpha: found 0.5 with a mixture, wanted a topic model."),
+        ("mixture", {"eta": 0.1}, "eta: found 0.1 with a mixture, wanted a topic model."),
+        ("lda", {"gamma": 1.0}, "gamma: found LDA, wanted the HDP."),
+        ("lda", {"topics": 0}, "topics: found 0, wanted at least 1."),
+    ],
+)
+def test_what_a_model_does_not_take_is_refused(model, given, message):
+    with pytest.raises(OptionError) as error:
+        resolve(model, given)
+
+    assert str(error.value).startswith(message)
+
+
+def test_what_asks_for_nothing_is_taken_by_every_model():
+    given = {"restarts": 0, "learn-hyperparameters": False}
+
+    assert resolve("mixture", given) == resolve("mixture", {})
+
+
+@pytest.mark.parametrize(
+    ("interval", "inside", "outside", "wanted"),
+    [
+        (POSITIVE, [1e-300, 5.0], [0.0, -1.0, inf, nan], "a positive number"),
+        (SHARE, [0.0, 0.99], [1.0, -0.1, nan], "at least 0 and below 1"),
+        (NATURAL, [0, 10**30], [-1], "0 or more"),
+        (counts_from(1, "lap"), [1, 2**31 - 1], [0, -5], "at least 1 lap"),
+        (counts_from(1), [1], [2**31, 10**30], "at most 2,147,483,647"),
+        (Interval(0, unit="tokens"), [0.0, inf], [-0.1, nan], "0 or more tokens"),
+        (Interval(0.5, 1, above_low=True), [0.6, 1.0], [0.5, 1.1], "above 0.5 and at most 1"),
+    ],
+)
+def test_an_interval_says_what_it_wants(interval, inside, outside, wanted):
+    for value in inside:
+        interval.check("x", value)
+    for value in outside:
+        with pytest.raises(OptionError) as error:
+            interval.check("x", value)
+        assert str(error.value) == f"x: found {value}, wanted {wanted}."
+
+
+@pytest.mark.parametrize("command", [("compare",), ("corpus", "split")])
+def test_the_old_spelling_of_a_share_is_taken_but_not_shown(command):
+    shown = CliRunner().invoke(main, [*command, "--help"]).stdout
+    refused = CliRunner().invoke(main, [*command, "news", "--held-out", "2"])
+
+    assert "--held-out-share FLOAT" in shown
+    assert "--held-out " not in shown.replace("--held-out-share", "")
+    assert "--held-out," not in shown
+    assert "2.0 is not in the range 0<x<1" in refused.stderr
