@@ -22,7 +22,7 @@ Decorator = Callable[[Command], Command]
 def table_option(name: str, text: str = "") -> Decorator:
     """An option of the table as an option of a command.
 
-    ``text`` replaces its help, and says what a command does that does not have its default.
+    ``text`` replaces its help, and has to name the default, which is then None.
     """
     option = OPTION[name]
     default = None if text else option.default
@@ -44,7 +44,7 @@ def _click_type(option: Option) -> click.Choice[str] | click.IntRange | click.Pa
     if isinstance(takes, OneOf):
         return click.Choice(list(takes.names))
     if isinstance(takes, Interval):
-        if takes == NATURAL:
+        if takes == NATURAL:  # click refuses others at once, as wrong usage
             return click.IntRange(min=0)
         return int if takes.whole else float
     if takes is Path:
@@ -60,7 +60,7 @@ def _split_names(ctx: click.Context, param: click.Parameter, value: str | None) 
 
 
 def add_options(options: Iterable[Decorator]) -> Decorator:
-    """One decorator for several options, which ``--help`` lists in this order."""
+    """Add several options, which ``--help`` lists in this order."""
 
     def decorate(command: Command) -> Command:
         for option in reversed(list(options)):
@@ -101,7 +101,7 @@ def given_options(ctx: click.Context, kind: type) -> list[str]:
 
 EXECUTOR_OPTIONS = [table_option("executor"), table_option("scheduler")]
 workplace_options = option_group("where", Workplace, [table_option("workers"), *EXECUTOR_OPTIONS])
-threads_option = click.option(  # of commands that work in this process alone
+threads_option = click.option(  # for commands that work in this process alone
     "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Number of threads."
 )
 
@@ -115,7 +115,7 @@ class _RenamedOption(click.Option):
 
 
 def held_out_share_option(text: str) -> Decorator:
-    """``--held-out-share``; its old spelling is too near to ``--heldout``, which takes a path."""
+    """``--held-out-share``, once ``--held-out``, which looks too much like ``--heldout CORPUS``."""
     return click.option(
         "--held-out",
         "--held-out-share",
@@ -129,9 +129,9 @@ def held_out_share_option(text: str) -> Decorator:
 
 
 def command_with(sections: Mapping[str, Sequence[str]]) -> type[click.Command]:
-    """The class of a command whose ``--help`` lists options, by their names, under these titles.
+    """A class of commands whose ``--help`` lists options, by their names in Python, by section.
 
-    Options that no section names come first, as those that most people want.
+    The options that are in no section come first. They should be those that most people need.
     """
 
     class Sectioned(click.Command):

@@ -15,7 +15,7 @@ from sparsetopics import (
 from sparsetopics.cli.shared_options import is_given
 from sparsetopics.cli.train import command
 from sparsetopics.options.resolve import ARGUMENTS as ARGUMENT
-from sparsetopics.options.resolve import named_by_arguments, resolve
+from sparsetopics.options.resolve import from_arguments, resolve
 from sparsetopics.options.table import DEFAULT_LAPS, DEFAULT_TOPICS, OPTION
 from sparsetopics.runs.train import option_record
 
@@ -146,7 +146,7 @@ def test_resolve_understands_arguments(estimator, option, argument, value, said,
     made = estimator(**{argument: value}, **given)
     words = {"likelihood": "multinomial"} if "multinomial" in ESTIMATORS[estimator] else {}
 
-    found = resolve(ESTIMATORS[estimator][1], named_by_arguments(made.get_params()) | words)
+    found = resolve(ESTIMATORS[estimator][1], from_arguments(made.get_params()) | words)
 
     assert found == made.training_options()
 

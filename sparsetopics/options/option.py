@@ -1,4 +1,4 @@
-"""What an option of training is: its names, the values it takes, its default and its help."""
+"""What an option of training is: its names, the values that it takes, and its default."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any, NoReturn
 
 from sparsetopics.base.errors import OptionError
 
-NO_NAMES = "none"  # how an option is typed that takes names, but gets none of them
+NO_NAMES = "none"  # what a user types for an empty list of names
 MOST = 2**31 - 1  # kernels count in 32 bits
 
 Value = str | int | float | bool | tuple[str, ...] | Path
-Given = Mapping[str, Value | None]  # by name; None where nothing was said
+Given = Mapping[str, Value | None]  # by name; None stands for the default
 
 
 def refuse(option: str, found: str | float | None, wanted: str, hint: str = "") -> NoReturn:
-    """Raise OptionError."""
+    """Raise OptionError, which says what was found and what is wanted."""
     raise OptionError(option, found=str(found), wanted=wanted, hint=hint)
 
 
@@ -56,19 +56,17 @@ class Interval:
 
 POSITIVE = Interval(0, above_low=True, below_high=True)
 SHARE = Interval(0, 1, below_high=True)
-
-
-NATURAL = Interval(0, whole=True)
+NATURAL = Interval(0, whole=True)  # of any size
 
 
 def counts_from(least: int, unit: str = "") -> Interval:
-    """Whole numbers that kernels can count."""
+    """Whole numbers from ``least`` up to the largest that kernels can count."""
     return Interval(least, MOST, whole=True, unit=unit)
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """The names of which an option takes one."""
+    """One of several names."""
 
     names: Collection[str]
 
@@ -80,7 +78,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class SomeOf:
-    """The names of which an option takes any number, each once."""
+    """Any number of several names, each once."""
 
     names: Callable[[], Collection[str]]
     noun: str

@@ -24,11 +24,11 @@ V = TypeVar("V")
 
 
 def resolve(model: str, given: Given) -> TrainingOptions:
-    """The options of training ``model`` with what a user gives, by the names of the table.
+    """The options for training ``model`` with the values that a user gives.
 
-    A value of None stands for the default. Options of the run (``seed``) are left alone. Raises
-    OptionError for values out of range, for options that do not go together, and for options that
-    are not for this model.
+    ``given`` has values by the names of the table, where None stands for the default. Options of
+    the run, such as ``seed``, are ignored. Raises OptionError for a value out of range, for options
+    that do not go together, and for an option that is not for this model.
     """
     OPTION["model"].check(model)
     said = {name: value for name, value in given.items() if value is not None} | {"model": model}
@@ -44,7 +44,8 @@ def resolve(model: str, given: Given) -> TrainingOptions:
     }
     options = _made(TrainingOptions, {"n_topics": usual, **fields_of("", said), **parts})
     for name, value in said.items():
-        # TrainingOptions cannot see that a default was asked for. 0 and false ask for nothing.
+        # TrainingOptions refuses most of these, but cannot tell a given value from a default.
+        # 0 and false ask for nothing, so every model takes them.
         if value and not _is_for(OPTION[name], options):
             _refuse_stranger(OPTION[name], value, model)
     return options
@@ -60,9 +61,9 @@ def fields_of(part: str, said: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def values_of(options: TrainingOptions) -> dict[str, Value]:
-    """The values in force, by name in the order of the table: ``resolve`` makes the same of them.
+    """The values in force, by the names of the table; ``resolve`` makes the same options of them.
 
-    Defaults that follow from the data or from other options are left out.
+    Defaults that depend on the data or on other options are left out.
     """
     filled = options.filled()
     holders = {
@@ -82,8 +83,8 @@ def values_of(options: TrainingOptions) -> dict[str, Value]:
     }
 
 
-def named_by_arguments(arguments: Mapping[str, Value | None]) -> Given:
-    """The parameters of an estimator by the names of the table; parameters of its own stay out."""
+def from_arguments(arguments: Mapping[str, Value | None]) -> Given:
+    """The parameters of an estimator, by the names of the table."""
     return {
         ARGUMENTS[argument].name: value
         for argument, value in arguments.items()
@@ -92,12 +93,12 @@ def named_by_arguments(arguments: Mapping[str, Value | None]) -> Given:
 
 
 def _made(kind: Callable[..., T], fields: Mapping[str, V]) -> T:
-    """A part of the options; its own ``__post_init__`` checks what mypy cannot see here."""
+    """A part of the options. The part checks the values, whose types mypy does not know here."""
     return kind(**fields)
 
 
 def _is_for(option: Option, options: TrainingOptions) -> bool:
-    """Whether an option means anything for the model, and for the kind of data."""
+    """Whether an option means anything for the model and its kind of data."""
     return option.is_for(options.model) and (option.name != "eta" or options.counts_words)
 
 

@@ -28,7 +28,7 @@ GradientName = Literal["plain", "momentum", "fisher"]
 StartName = Literal["random", "distant"]
 Criterion = Literal["bound", "collapsed"]
 ExecutorName = Literal["serial", "threads", "dask"]
-# The registry has the names of these, which users may extend.
+# The names of these are in the registry, which can be extended.
 LikelihoodName = str
 LearnerName = str
 MoveName = str
@@ -36,18 +36,19 @@ MoveName = str
 TOPIC_MODELS: tuple[ModelName, ...] = ("lda", "hdp")
 MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
 WITH_GAMMA: tuple[ModelName, ...] = ("hdp", *MIXTURES)
-WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # which learn their number of topics
+WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # they learn the number of topics
 
 DEFAULT_MODEL: ModelName = "hdp"
 DEFAULT_LEARNER: LearnerName = "memoized"
 DEFAULT_TOPICS: Mapping[str, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
-DEFAULT_TRUNCATION = 50  # components of alternating and gradient, which leave some of them empty
+DEFAULT_TRUNCATION = 50  # components of alternating and gradient, which leave some empty
 DEFAULT_LAPS: Mapping[str, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
-GROWTH_LAPS = 1000  # of the accelerated learner, which adds a component in each lap
+GROWTH_LAPS = 1000  # the accelerated learner adds a component in each lap
 DEFAULT_SPARSITY = 8
-DEFAULT_RESTARTS = 5  # topics tried in a document of a mean-field step
-# A document that keeps only topics it really uses makes better topics under the collapsed update.
-# Under mean-field the same would cost the bound, so only what has vanished leaves.
+DEFAULT_RESTARTS = 5  # topics tried in each document by a mean-field step
+# Tokens below which a topic leaves a document. Under the collapsed update, topics become better if
+# a document keeps only those that it really uses. Under mean-field that would lower the bound, so
+# only topics that have vanished leave.
 DEFAULT_MASSES: Mapping[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
 DEFAULT_COLD_EVERY = 4  # laps of collapsed LDA
 DEFAULT_START: StartName = "distant"  # better than random documents under both updates
@@ -61,7 +62,7 @@ DEFAULT_TOP_CONCENTRATION = 10.0
 DEFAULT_GRADIENT: GradientName = "fisher"
 DEFAULT_TREE_TOLERANCE = 0.0005
 DEFAULT_EXECUTOR: ExecutorName = "threads"
-RESIDENT_PAIRS = 32_000_000  # pairs of document and word; a larger corpus is read from disk
+RESIDENT_PAIRS = 32_000_000  # pairs of document and word that are kept in memory
 
 OPTIONS: tuple[Option, ...] = (
     Option("model", OneOf(get_args(ModelName)), DEFAULT_MODEL, "model", None),
@@ -125,7 +126,7 @@ def _by_model(defaults: Mapping[str, int]) -> str:
     return ", ".join(f"{number} ({', '.join(names)})" for number, names in models.items())
 
 
-# By section. Defaults that stand in the table are added where they are shown.
+# By section. Commands add the defaults of the table, so only the others are named here.
 HELP: Mapping[str, Mapping[str, str]] = {
     "": {  # the first list, of what most people want
         "model": "Topic models (lda, hdp) give each document several topics. Mixtures (mixture, "

@@ -190,17 +190,13 @@ class TrainingOptions:
     def __post_init__(self) -> None:
         check_values("", self)
         OneOf(get_args(StartName)).check("start", self.start)
-        for check in (
-            _check_model,
-            _check_moves,
-            _check_sparsity,
-            _check_growth,
-            _check_points,
-            _check_round,
-            _check_cold,
-            _check_learning,
-        ):
-            check(self)
+        _check_model(self)
+        _check_moves(self)
+        _check_sparsity(self)
+        _check_growth(self)
+        _check_points(self)
+        _check_round_and_cold(self)
+        _check_learning(self)
 
     @property
     def start_name(self) -> StartName:
@@ -216,14 +212,11 @@ class TrainingOptions:
     @property
     def active_moves(self) -> MoveOptions:
         """The moves that are made, given or by default."""
-        moves = self.moves or MoveOptions(table.DEFAULT_MOVES if self._has_moves else ())
+        has_moves = self.model in WITH_MOVES and self.learner_kind.makes_moves
+        moves = self.moves or MoveOptions(table.DEFAULT_MOVES if has_moves else ())
         if not moves.names or moves.criterion is not None:
             return moves
         return replace(moves, criterion="bound" if self.is_mixture else table.DEFAULT_CRITERION)
-
-    @property
-    def _has_moves(self) -> bool:
-        return self.model in WITH_MOVES and self.learner_kind.makes_moves
 
     @property
     def is_mixture(self) -> bool:
@@ -392,16 +385,13 @@ def _check_points(options: TrainingOptions) -> None:
         refuse("gamma", f"{options.prior.gamma:g} with {learner}", "at least 1", hint)
 
 
-def _check_round(options: TrainingOptions) -> None:
-    """Refuse several batches a round for a learner that always takes all of them."""
+def _check_round_and_cold(options: TrainingOptions) -> None:
+    """Refuse rounds and warm laps that the learner or the model cannot have."""
+    learner = f"the {options.learner} learner"
     if options.batches_per_round > 1 and options.learner_kind.takes_all:
-        found = f"{options.batches_per_round} batches with the {options.learner} learner"
+        found = f"{options.batches_per_round} batches with {learner}"
         wanted = "the memoized, stochastic or gradient learner"
         refuse("round", found, wanted, "All batches are one round of this learner.")
-
-
-def _check_cold(options: TrainingOptions) -> None:
-    """Refuse warm laps where documents cannot keep the topics that they had."""
     every = options.cold_every
     if every in (None, 1) or options.can_remember:
         return
