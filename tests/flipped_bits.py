@@ -21,7 +21,8 @@ from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
 from sparsetopics.corpora.opening import load_any_manifest, open_corpus
 from sparsetopics.corpora.projection import PcaOptions
-from sparsetopics.options.training import TrainingOptions, default_local
+from sparsetopics.options.resolve import resolve
+from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.stored_models import load_any_run
 from sparsetopics.runs.train import train_run
@@ -36,7 +37,7 @@ def make_worlds(folder):
     np.save(folder / "values.npy", draw_clumps(0, 200, 4).values)
     options = VectorOptions(pca=PcaOptions(3))
     ingest_vectors([folder / "values.npy"], folder / "vectors", options)
-    mixture = default_local("dp-mixture")
+    mixture = resolve("dp-mixture", {}).local
     runs = {
         "lda": ("documents", TrainingOptions(3, laps=2)),
         "hdp": ("documents", TrainingOptions(3, laps=2, model="hdp")),

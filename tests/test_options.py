@@ -7,6 +7,7 @@ import pytest
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import open_executor
+from sparsetopics.options.resolve import resolve
 from sparsetopics.options.table import MIXTURES, ModelName
 from sparsetopics.options.training import (
     LocalOptions,
@@ -14,7 +15,6 @@ from sparsetopics.options.training import (
     StepSizes,
     TopicPrior,
     TrainingOptions,
-    default_local,
 )
 
 MEAN_FIELD = LocalOptions("mean-field")
@@ -159,7 +159,7 @@ def test_restarts_are_on_for_mean_field_alone():
 
 @pytest.mark.parametrize("model", get_args(ModelName))
 def test_the_default_local_step_of_a_model_is_one_that_it_takes(model):
-    local = default_local(model, 2)
+    local = resolve(model, {"sparsity": 2}).local
 
     assert TrainingOptions(3, model=model, local=local).local.sparsity == 2
     assert local.update == ("mean-field" if model in MIXTURES else "collapsed")

@@ -14,7 +14,7 @@ from sparsetopics.cli.main import COMMANDS, main
 from sparsetopics.corpora.readers.formats import FORMATS
 from sparsetopics.corpora.readers.vector_formats import VECTOR_FORMATS
 from sparsetopics.corpora.sources.unpacking import PACKED_SUFFIXES
-from sparsetopics.exports.targets import CORPUS_TARGETS, RUN_TARGETS
+from sparsetopics.exports import CORPUS_TARGETS, RUN_TARGETS
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, move_options
 
 LIST = Path(__file__).with_name("public_surface.txt")
@@ -37,9 +37,8 @@ def surface() -> Iterator[str]:
     for name in sparsetopics.__all__:
         public = getattr(sparsetopics, name)
         yield f"sparsetopics.{name}{parameters(public)}"
-        for method in sorted(dir(public)) if inspect.isclass(public) else ():
-            if not method.startswith("_"):
-                yield f"sparsetopics.{name}.{method}"
+        for method in methods(public) if inspect.isclass(public) else ():
+            yield f"sparsetopics.{name}.{method}"
 
 
 def command_lines(command: click.Command, path: str) -> Iterator[str]:
@@ -82,7 +81,16 @@ def parameters(public: object) -> str:
     """What a class or a function is called with."""
     assert callable(public)
     listed = inspect.signature(public).parameters.values()
-    return f"({', '.join(str(each).partition(':')[0] for each in listed)})"
+    return f"({', '.join(sorted(each.name for each in listed))})"
+
+
+def methods(public: type) -> list[str]:
+    """The public names of a class, except those that differ with versions of its foreign bases."""
+    foreign = {*dir(AttributeError()), "get_metadata_routing"}
+    if hasattr(public, "get_params"):
+        foreign |= inspect.signature(public).parameters.keys()
+    names = [name for name in dir(public) if name not in foreign]
+    return [name for name in names if not name.startswith("_") and not name.endswith("_request")]
 
 
 def defaults() -> Iterator[str]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -23,15 +22,9 @@ from sparsetopics.base.errors import OptionError, UnfittedError
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.inputs import Data, InputReader, InputRows, Names
 from sparsetopics.options.registry import LEARNERS
+from sparsetopics.options.resolve import from_arguments, resolve
 from sparsetopics.options.table import LearnerName, LikelihoodName, ModelName, StartName
-from sparsetopics.options.training import (
-    GradientOptions,
-    TopicPrior,
-    TrainingOptions,
-    chosen_moves,
-    default_local,
-    default_topics,
-)
+from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import OnLap
 
 if TYPE_CHECKING:
@@ -39,29 +32,6 @@ if TYPE_CHECKING:
     from sparsetopics.inference.training import Model
 
 Facts = Mapping[str, Any]  # JSON: what a run folder records about its training data
-
-# Where ``TrainingOptions`` holds each argument of the constructors.
-OPTION_PATHS: Mapping[str, str] = {
-    "n_components": "n_topics",
-    "learner": "learner",
-    "max_iter": "laps",
-    "start": "start",
-    "likelihood": "likelihood",
-    "variance": "variance",
-    "tree_tolerance": "tree_tolerance",
-    "learn_hyperparameters": "learn_hyperparameters",
-    "local_update": "local.update",
-    "sparsity": "local.sparsity",
-    "restarts": "local.restarts",
-    "minimum_mass": "local.minimum_mass",
-    "cold_every": "cold_every",
-    "doc_concentration": "prior.doc_concentration",
-    "word_concentration": "prior.word_concentration",
-    "top_concentration": "prior.top_concentration",
-    "gradient": "gradient.rule",
-    "moves": "moves.names",
-    "criterion": "moves.criterion",
-}
 
 
 class NotYetFittedError(UnfittedError, NotFittedError):
@@ -179,22 +149,8 @@ class Estimator(BaseEstimator):
 
     def training_options(self) -> TrainingOptions:
         """The options that ``sparsetopics train`` would have; raises OptionError."""
-        parts: defaultdict[str, dict[str, Any]] = defaultdict(dict)  # arguments of any type
-        for name, value in self.get_params().items():
-            if name in OPTION_PATHS:
-                part, _, option = OPTION_PATHS[name].rpartition(".")
-                parts[part][option] = value
-        own, rule = parts[""], parts["gradient"].get("rule")
-        if own["n_topics"] is None:
-            own["n_topics"] = default_topics(self._model_name, self.learner)
-        return TrainingOptions(
-            **{"likelihood": self._likelihood_name} | own,
-            model=self._model_name,
-            local=replace(default_local(self._model_name), **parts["local"]),
-            prior=TopicPrior(**parts["prior"]),
-            moves=chosen_moves(parts["moves"].get("names"), parts["moves"].get("criterion")),
-            gradient=None if rule is None else GradientOptions(rule),
-        )
+        arguments = {"likelihood": self._likelihood_name} | self.get_params()
+        return resolve(self._model_name, from_arguments(arguments))
 
     def set_params(self, **params: object) -> Self:
         """Change arguments of the constructor; raises OptionError for an unknown name."""

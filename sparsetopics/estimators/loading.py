@@ -8,7 +8,6 @@ import msgspec
 
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import PositiveSize, decoded
-from sparsetopics.estimators.base import OPTION_PATHS
 from sparsetopics.estimators.mixtures import (
     DPGaussianMixture,
     DPMultinomialMixture,
@@ -19,6 +18,7 @@ from sparsetopics.estimators.topics import HDP, LDA
 from sparsetopics.model.mixture_posterior import MixtureModel
 from sparsetopics.model.topic_posterior import TopicModel
 from sparsetopics.options.registry import LIKELIHOODS, MODELS, imported
+from sparsetopics.options.resolve import arguments_of
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.mixture_runs import MixtureRun
 from sparsetopics.runs.run_files import DAMAGE, SETTINGS_FILE
@@ -82,9 +82,4 @@ def _arguments(run: Run | MixtureRun) -> dict[str, object]:
     arguments: dict[str, object] = {"n_batches": batches}
     if isinstance(run.model, MixtureModel):
         arguments["likelihood"] = run.model.likelihood_name
-    for argument, path in OPTION_PATHS.items():
-        group, _, option = path.rpartition(".")
-        value = getattr(getattr(options, group) if group else options, option, None)
-        if value is not None:  # otherwise the default stands
-            arguments[argument] = value
-    return arguments | {"random_state": run.settings.get("seed")}
+    return arguments | arguments_of(options) | {"random_state": run.settings.get("seed")}

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NoReturn, TypeVar
 
-from sparsetopics.options.option import Given, Option, Value, refuse
-from sparsetopics.options.table import DEFAULT_LEARNER, MIXTURES, OPTION, OPTIONS
+from sparsetopics.options.option import Given, Option, SomeOf, Value, refuse
+from sparsetopics.options.registry import LEARNERS
+from sparsetopics.options.table import (
+    DEFAULT_LEARNER,
+    DEFAULT_TOPICS,
+    DEFAULT_TRUNCATION,
+    MIXTURES,
+    OPTION,
+    OPTIONS,
+)
 from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,
     MoveOptions,
     TopicPrior,
     TrainingOptions,
-    default_topics,
 )
 
 ARGUMENTS: Mapping[str, Option] = {
@@ -53,11 +60,8 @@ def resolve(model: str, given: Given) -> TrainingOptions:
 
 def fields_of(part: str, said: Mapping[str, Value]) -> dict[str, Value]:
     """The fields of one part of the options, from values by name."""
-    return {
-        option.field: said[option.name]
-        for option in OPTIONS
-        if option.part == part and option.name in said
-    }
+    own = [option for option in OPTIONS if option.part == part and option.name in said]
+    return {option.field: _frozen(option, said[option.name]) for option in own}
 
 
 def values_of(options: TrainingOptions) -> dict[str, Value]:
@@ -65,22 +69,8 @@ def values_of(options: TrainingOptions) -> dict[str, Value]:
 
     Defaults that depend on the data or on other options are left out.
     """
-    filled = options.filled()
-    holders = {
-        "": filled,
-        "local": filled.local,
-        "prior": filled.prior,
-        "moves": filled.moves,
-        "gradient": filled.gradient,
-    }
-    values: dict[str, Value | None] = {
-        option.name: getattr(holders.get(option.part), option.field, None) for option in OPTIONS
-    }
-    return {
-        name: value
-        for name, value in values.items()
-        if value is not None and _is_for(OPTION[name], options)
-    }
+    values = _given_in(options.filled())
+    return {name: value for name, value in values.items() if _is_for(OPTION[name], options)}
 
 
 def from_arguments(arguments: Mapping[str, Value | None]) -> Given:
@@ -90,6 +80,43 @@ def from_arguments(arguments: Mapping[str, Value | None]) -> Given:
         for argument, value in arguments.items()
         if argument in ARGUMENTS
     }
+
+
+def arguments_of(options: TrainingOptions) -> dict[str, Value]:
+    """The values that options have, by the names of estimators' parameters."""
+    values = _given_in(options)
+    return {
+        argument: values[option.name]
+        for argument, option in ARGUMENTS.items()
+        if option.name in values
+    }
+
+
+def default_topics(model: str, learner: str) -> int:
+    """The number of topics or components where none is given."""
+    has_points = learner in LEARNERS and LEARNERS[learner].at_modes
+    return DEFAULT_TRUNCATION if has_points else DEFAULT_TOPICS[model]
+
+
+def _given_in(options: TrainingOptions) -> dict[str, Value]:
+    """The values that are not None, by the names of the table."""
+    holders = {
+        "": options,
+        "local": options.local,
+        "prior": options.prior,
+        "moves": options.moves,
+        "gradient": options.gradient,
+    }
+    values: dict[str, Value | None] = {
+        option.name: getattr(holders.get(option.part), option.field, None) for option in OPTIONS
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _frozen(option: Option, value: Value) -> Value:
+    """A list of names as a tuple."""
+    takes_names = isinstance(option.takes, SomeOf)
+    return tuple(value) if takes_names and isinstance(value, Iterable) else value
 
 
 def _made(kind: Callable[..., T], fields: Mapping[str, V]) -> T:

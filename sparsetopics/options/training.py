@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import get_args
@@ -135,31 +134,6 @@ class MoveOptions:
         check_values("moves", self)
         if self.criterion is not None and not self.names:
             refuse("criterion", f"{self.criterion} without moves", "moves that follow it")
-
-
-def chosen_moves(
-    names: Sequence[MoveName] | None, criterion: Criterion | None = None
-) -> MoveOptions | None:
-    """The moves that are asked for; None, the default of model and learner, if nothing is."""
-    if names is None and criterion is None:
-        return None
-    return MoveOptions(table.DEFAULT_MOVES if names is None else tuple(names), criterion)
-
-
-def default_topics(model: str, learner: LearnerName) -> int:
-    """The number of topics or components where none is given."""
-    has_points = learner in LEARNERS and LEARNERS[learner].at_modes
-    return table.DEFAULT_TRUNCATION if has_points else table.DEFAULT_TOPICS[model]
-
-
-def default_local(model: ModelName, sparsity: int | None = None) -> LocalOptions:
-    """The local step of a model where nothing but ``sparsity`` is given.
-
-    The local step of a mixture is exact, so it has no restarts.
-    """
-    if model in MIXTURES:
-        return LocalOptions("mean-field", sparsity, restarts=0)
-    return LocalOptions(sparsity=sparsity)
 
 
 @dataclass(frozen=True, slots=True)
