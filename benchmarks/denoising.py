@@ -33,7 +33,8 @@ from sparsetopics.evaluation.denoising.patch_prior import PatchPrior, as_pixels
 from sparsetopics.evaluation.denoising.pictures import before_after_png
 from sparsetopics.evaluation.denoising.restoration import patch_prior
 from sparsetopics.execution.executors import Executor, open_executor
-from sparsetopics.runs.mixture_runs import load_mixture_run
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.runs.run import load_run
 
 SIDE = 8
 
@@ -92,7 +93,7 @@ def train(
 def stored_prior(path: Path) -> PatchPrior:
     """Of a run folder or an npz file."""
     if path.is_dir():
-        return patch_prior(load_mixture_run(path))
+        return patch_prior(load_run(path, MixturePosterior))
     with np.load(path, allow_pickle=False) as arrays:
         return PatchPrior.from_mixture(arrays["weights"], arrays["covariances"])
 

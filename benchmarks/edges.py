@@ -23,7 +23,7 @@ from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.training import Hooks, LapInfo, train
-from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.table import LearnerName
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
@@ -62,7 +62,7 @@ def one_run(
         began = time.process_time()
         model = train(source, options, Path(scratch), SerialExecutor(), rng, hooks=hooks)
         cpu = time.process_time() - began
-    assert isinstance(model, MixtureModel)
+    assert isinstance(model, MixturePosterior)
     largest = model.weights[:N_EDGES]
     gaps = model.normals.covariances[:, None] - patches.covariances[None]
     relative = np.linalg.norm(gaps, axis=(2, 3)) / np.linalg.norm(patches.covariances, axis=(1, 2))

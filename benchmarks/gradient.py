@@ -30,7 +30,7 @@ from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.mixtures import begin_mixture
 from sparsetopics.inference.training import Hooks, LapInfo, train
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
-from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.table import GradientName
 from sparsetopics.options.training import GradientOptions, LocalOptions, TrainingOptions
 
@@ -110,7 +110,7 @@ def one_run(
     with tempfile.TemporaryDirectory() as scratch:
         model = train(source, options, Path(scratch), executor, rng, hooks=hooks)
         ended = time.process_time()
-    assert isinstance(model, MixtureModel)
+    assert isinstance(model, MixturePosterior)
     assert executor.began is not None
     found = model.responsibilities(values).argmax(axis=1)
     return start, scored(labels, found, ended - executor.began, len(course))

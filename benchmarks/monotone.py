@@ -18,7 +18,7 @@ from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.training import Hooks, LapInfo, train
-from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 
@@ -47,7 +47,7 @@ def main(
     options = TrainingOptions(topics, laps, learner, local)  # type: ignore[arg-type]
     infos: list[LapInfo] = []
 
-    def on_lap(info: LapInfo, snapshot: Callable[[], TopicModel]) -> None:
+    def on_lap(info: LapInfo, snapshot: Callable[[], TopicPosterior]) -> None:
         infos.append(info)
         score = data.scorer.score(snapshot().topic_word_mean)
         share = info.restarts_accepted / max(info.restarts_proposed, 1)

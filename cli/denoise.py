@@ -66,12 +66,13 @@ def command(
     from sparsetopics.base.outputs import output_folder
     from sparsetopics.base.own_folders import DENOISED
     from sparsetopics.evaluation.denoising.restoration import RestorationPlan, restore_images
-    from sparsetopics.runs.mixture_runs import load_mixture_run
+    from sparsetopics.model.mixture_posterior import MixturePosterior
+    from sparsetopics.runs.run import load_run
 
     inputs = [run, *images, *([] if clean is None else [clean])]
     output = output_folder(out, DENOISED, overwrite=overwrite, inputs=inputs)
     plan = RestorationPlan(sigma, clean, add_noise, seed, workers)
-    found = restore_images(load_mixture_run(run), images, output, plan, on_image=_tell)
+    found = restore_images(load_run(run, MixturePosterior), images, output, plan, on_image=_tell)
     if as_json:
         click.echo(json.dumps([each._asdict() for each in found]))
     else:

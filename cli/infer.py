@@ -40,15 +40,14 @@ def command(
     from sparsetopics.corpora.opening import open_corpus
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.proportions import write_shares
-    from sparsetopics.runs.stored_models import check_corpus, load_any_run
-    from sparsetopics.runs.topic_runs import refuse_run
+    from sparsetopics.runs.run import load_run, refuse_run
 
     output = output_file(out, overwrite=overwrite, inputs=[run, corpus])
     refuse_run(corpus)
     corpus = where.seen_from_there(corpus)
     with open_broadcast_map(where) as broadcast:
-        trained, data = load_any_run(run), open_corpus(corpus)
-        check_corpus(trained, data, str(corpus))
+        trained, data = load_run(run), open_corpus(corpus)
+        trained.check_corpus(data, str(corpus))
         threads = where.threads
         n_rows = write_shares(output, trained.model, data, workers=threads, broadcast=broadcast)
     counted = "documents" if isinstance(data, Corpus) else "items"

@@ -32,7 +32,7 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.quickstart import TRAINING, run_quickstart
     from sparsetopics.evaluation.scores.top_words import topic_table
-    from sparsetopics.runs.topic_runs import load_run
+    from sparsetopics.runs.run import load_run
 
     with show_progress(TRAINING, quiet=as_json) as hooks:
         made = run_quickstart(
@@ -49,9 +49,7 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
         }
         click.echo(json.dumps(record))
         return
-    rows = topic_table(
-        trained.model.topic_word_mean, trained.model.weights, trained.vocabulary.words, 8
-    )
+    rows = topic_table(trained.model.topic_word_mean, trained.model.weights, trained.words.words, 8)
     for row in rows:
         click.echo(f"{row.weight:>6.1%}  {' '.join(word for word, _ in row.words)}")
     click.echo(f"Found {len(rows)} topics, starting from {TRAINING.n_topics}.")

@@ -22,7 +22,7 @@ def command(output: Path, as_json: bool) -> None:
     Example:
         sparsetopics repair corpus
     """
-    from sparsetopics.runs.repair import repair
+    from sparsetopics.runs.resume import repair
 
     found = repair(output)
     if as_json:

@@ -32,9 +32,9 @@ def command(run: Path, n_words: int, as_json: bool) -> None:
         sparsetopics topics run --words 15
     """
     from sparsetopics.evaluation.scores.top_words import topic_table
-    from sparsetopics.runs.stored_models import load_any_run
+    from sparsetopics.runs.run import load_run
 
-    trained = load_any_run(run)
+    trained = load_run(run)
     words = trained.words.words  # before the topics, because a mixture of vectors has neither
     rows = topic_table(trained.model.topic_word_mean, trained.model.weights, words, n_words)
     if as_json:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from sparsetopics.evaluation.scores.top_words import topic_table
-from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.runs.run import load_run
 
 N_BARS = 12  # the heaviest topics
 COLOUR, INK = "#3f51b5", "#333333"
@@ -27,7 +27,7 @@ STYLE = {
 def draw(run: Path, out: Path) -> None:
     """The heaviest topics of a run with their words, and how their number came about."""
     trained = load_run(run)
-    model, words = trained.model, trained.vocabulary.words
+    model, words = trained.model, trained.words.words
     rows = topic_table(model.topic_word_mean, model.weights, words, 5)[:N_BARS]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8.0, 3.2), layout="constrained")

@@ -22,9 +22,10 @@ from sparsetopics.evaluation.report.page import write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard, score_topics
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
-from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.runs.run import load_run
 from sparsetopics.runs.train import RunHooks, train_run
 
 HELD_OUT_SHARE = 0.1
@@ -65,7 +66,7 @@ def run_quickstart(
         train_run(plan, hooks)
         say("Scoring the topics on the held-out stories and writing the report")
         # The run is still in a staging folder: name it after its final place.
-        topics = replace(topics_of_run(load_run(run)), name=str(out / "run"))
+        topics = replace(topics_of_run(load_run(run, TopicPosterior)), name=str(out / "run"))
         documents = Corpus.open(heldout)
         card = score_topics(topics, documents, Corpus.open(train_corpus))
         basis = ScoreBasis(str(out / "heldout"), str(out / "train"), SEED)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         MultinomialMixture,
     )
     from sparsetopics.estimators.topics import HDP, LDA
-    from sparsetopics.runs.mlflow_laps import MLflowLaps
+    from sparsetopics.runs.callbacks import MLflowLaps
 
 __all__ = [
     "HDP",
@@ -74,7 +74,7 @@ _HOMES = {
     "GaussianMixture": "estimators.mixtures",
     "HDP": "estimators.topics",
     "LDA": "estimators.topics",
-    "MLflowLaps": "runs.mlflow_laps",
+    "MLflowLaps": "runs.callbacks",
     "MultinomialMixture": "estimators.mixtures",
     "VectorCorpus": "corpora.vectors",
     "load": "estimators.loading",

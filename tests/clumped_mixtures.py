@@ -6,10 +6,10 @@ import numpy as np
 
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.model.allocations.mixture_weights import DPMixture, FiniteMixture
-from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.options.registry import VECTOR_LIKELIHOODS, things_of
-from sparsetopics.runs.mixture_runs import save_mixture_run
+from sparsetopics.runs.run import save_run
 
 LIKELIHOODS = things_of(VECTOR_LIKELIHOODS)
 LIKELIHOOD_NAMES = tuple(LIKELIHOODS)
@@ -51,7 +51,9 @@ def mixture_of(clumps, likelihood_name, name="dp-mixture"):
     moments = zeros.sum_items(clumps.values, hard(order[first]), SerialExecutor())
     kind = DPMixture if name == "dp-mixture" else FiniteMixture
     mixture = kind(moments.counts, 10.0)
-    return MixtureModel(name, likelihood_name, likelihood, mixture, likelihood.posterior(moments))
+    return MixturePosterior(
+        name, likelihood_name, likelihood, mixture, likelihood.posterior(moments)
+    )
 
 
 TRACE = ({"lap": 1, "elbo_per_token": -2.5},)
@@ -61,5 +63,5 @@ def write_mixture(folder, model, fingerprint="columns", trace=TRACE):
     """A run folder as training leaves it."""
     folder.mkdir()
     corpus = {"path": "corpus", "n_items": 240, "columns_fingerprint": fingerprint}
-    save_mixture_run(folder, model, {"corpus": corpus, "options": {}, "seed": 7}, trace)
+    save_run(folder, model, None, {"corpus": corpus, "options": {}, "seed": 7}, trace)
     return folder

@@ -30,10 +30,9 @@ from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.training import Hooks, train
 from sparsetopics.model.allocations.mixture_weights import FiniteMixture
 from sparsetopics.model.likelihoods.multinomial import DirichletPosterior, Multinomial
-from sparsetopics.model.mixture_posterior import MixtureModel
-from sparsetopics.model.topic_posterior import Sticks, TopicModel
-from sparsetopics.runs.mixture_runs import save_mixture_run
-from sparsetopics.runs.topic_runs import save_run
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.topic_posterior import Sticks, TopicPosterior
+from sparsetopics.runs.run import save_run
 
 # Kernels compile on their first example, and a test must fail on every machine or on none.
 settings.register_profile("sparsetopics", deadline=None, derandomize=True)
@@ -146,20 +145,20 @@ def vocabulary(training_batch) -> Vocabulary:
 
 
 @pytest.fixture
-def model(training_batch) -> TopicModel:
+def model(training_batch) -> TopicPosterior:
     """Four topics near the training words, in falling order of weight."""
     rng = np.random.default_rng(4)
     counts = rng.gamma(0.3, 1.0, size=(4, N_WORDS)) * np.array([[400], [300], [200], [100]])
     counts = counts[np.argsort(-counts.sum(axis=1))]
-    return TopicModel("lda", counts + 0.1, np.array([0.2, 0.15, 0.1, 0.05]), 0.1)
+    return TopicPosterior("lda", counts + 0.1, np.array([0.2, 0.15, 0.1, 0.05]), 0.1)
 
 
 @pytest.fixture
-def hdp(model) -> TopicModel:
+def hdp(model) -> TopicPosterior:
     """The same topics, their weights broken off a stick."""
     sticks = Sticks(np.array([0.4, 0.4, 0.5, 0.6]), np.array([90.0, 70.0, 50.0, 30.0]), 5.0, 0.5)
     concentration = sticks.doc_concentration * sticks.global_topic_weights
-    return TopicModel("hdp", model.topic_word_posterior, concentration, 0.1, sticks)
+    return TopicPosterior("hdp", model.topic_word_posterior, concentration, 0.1, sticks)
 
 
 @pytest.fixture
@@ -199,7 +198,7 @@ def document_mixture_folder(tmp_path, model, vocabulary):
     """A run folder of a mixture of documents with the same distributions of words."""
     folder = tmp_path / "mixture-run"
     folder.mkdir()
-    mixture = MixtureModel(
+    mixture = MixturePosterior(
         "mixture",
         "multinomial",
         Multinomial(model.n_words, model.word_concentration),
@@ -207,7 +206,7 @@ def document_mixture_folder(tmp_path, model, vocabulary):
         DirichletPosterior(model.topic_word_posterior),
     )
     settings = {"corpus": {"n_documents": 60}, "options": {}, "seed": 7}
-    save_mixture_run(folder, mixture, settings, [], vocabulary)
+    save_run(folder, mixture, vocabulary, settings, [])
     return folder
 
 

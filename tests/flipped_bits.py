@@ -24,7 +24,7 @@ from sparsetopics.corpora.projection import PcaOptions
 from sparsetopics.options.resolve import resolve
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
-from sparsetopics.runs.stored_models import load_any_run
+from sparsetopics.runs.run import load_run
 from sparsetopics.runs.train import train_run
 
 EDITABLE = ("config.toml",)  # by users
@@ -51,7 +51,7 @@ def make_worlds(folder):
 def contents(folder):
     """All that reading a folder gives, as bytes."""
     if not os.path.lexists(folder / "manifest.json"):
-        run = load_any_run(folder)
+        run = load_run(folder)
         words = None if run.vocabulary is None else _words(run.vocabulary)
         settings = {key: value for key, value in run.settings.items() if key != "sha256"}
         return pickle.dumps((run.model, words, settings, run.trace))

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from sparsetopics import HDP, LDA, DPGaussianMixture, GaussianMixture, MultinomialMixture
 from sparsetopics.base.errors import OptionError
-from sparsetopics.runs.mlflow_laps import MLflowLaps
+from sparsetopics.runs.callbacks import MLflowLaps
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,10 @@ from collections_on_disk import make_texts, write_jsonl
 from run_contents import files_of
 from sparsetopics.cli.main import main
 from sparsetopics.options.training import MoveOptions, TrainingOptions
-from sparsetopics.runs import stored_models
+from sparsetopics.runs import train as trained_runs
 from sparsetopics.runs.plan import CONFIG_HEAD, RunPlan, run_config, write_config
 from sparsetopics.runs.resume import resume_run
-from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.runs.run import load_run
 from sparsetopics.runs.train import train_run
 
 
@@ -186,7 +186,7 @@ def test_so_does_the_file_of_a_run_that_was_resumed_and_began_from_another(
         checkpoint_every=1,
     )  # fmt: skip
     with monkeypatch.context() as patch:
-        patch.setattr(stored_models, "save_run", interrupt)
+        patch.setattr(trained_runs, "save_run", interrupt)
         with pytest.raises(KeyboardInterrupt):
             train_run(plan)
     resume_run(plan.out)

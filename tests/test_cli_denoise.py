@@ -14,7 +14,7 @@ from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
 from sparsetopics.evaluation.denoising.denoising import BETAS, denoise
 from sparsetopics.evaluation.denoising.restoration import patch_prior
-from sparsetopics.runs.mixture_runs import load_mixture_run
+from sparsetopics.runs.run import load_run
 
 Image = pytest.importorskip("PIL.Image", reason="Pillow reads images")
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_denoised_is_refused(world, tmp_path):
 
 
 def test_the_prior_of_a_run_restores_as_a_plain_twin_in_pixels(world):
-    trained = load_mixture_run(world / "run")
+    trained = load_run(world / "run")
     noisy = textured(10)[:12, :11] / 255 + np.random.default_rng(1).normal(0, 0.1, (12, 11))
     frequencies = sorted(product(range(4), repeat=2), key=lambda f: (f[0] ** 2 + f[1] ** 2, f))
     units = np.zeros((15, 4, 4))

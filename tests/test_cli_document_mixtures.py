@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from clumped_mixtures import draw_clumps
 from sparsetopics import Corpus
 from sparsetopics.cli.main import main
-from sparsetopics.runs.mixture_runs import load_mixture_run
+from sparsetopics.runs.run import load_run
 
 KINDS = ("sea ship sail wave wind port", "farm corn hay cow barn field", "song tune note band drum")
 MIXTURE = ("--likelihood", "multinomial", "--quiet")
@@ -63,7 +63,7 @@ def prepared(tmp_path_factory):
 
 
 def test_the_kinds_are_found_and_held_out_scores_told(prepared):
-    written = load_mixture_run(prepared / "run")
+    written = load_run(prepared / "run")
 
     assert written.model.n_topics == 3
     assert written.settings["options"]["likelihood"] == "multinomial"
@@ -86,7 +86,7 @@ def test_evaluate_tells_density_and_agreement(prepared):
     n_tokens = Corpus.open(prepared / "heldout").n_tokens
     assert card["n_tokens"] == n_tokens
     assert card["hungarian_accuracy"] == card["nmi"] == 1.0
-    per_token = load_mixture_run(prepared / "run").trace[-1]["heldout_log_likelihood_per_token"]
+    per_token = load_run(prepared / "run").trace[-1]["heldout_log_likelihood_per_token"]
     assert card["log_likelihood_per_token"] == pytest.approx(per_token)
     assert card["log_likelihood_per_item"] == pytest.approx(n_tokens / 50 * per_token)
     table = run("evaluate", prepared / "run", prepared / "heldout").stdout.splitlines()
@@ -123,7 +123,7 @@ def test_eta_and_the_number_of_components_are_kept(prepared, tmp_path):
     result = run("train", prepared / "corpus", "--model", "mixture", "--topics", 4, "--eta", 0.5,
                  *MIXTURE, "--laps", 3, "--out", tmp_path / "run")  # fmt: skip
 
-    model = load_mixture_run(tmp_path / "run").model
+    model = load_run(tmp_path / "run").model
     assert model.likelihood.word_concentration == 0.5
     assert model.n_topics == 4
     assert "nats per token" in result.stdout

@@ -13,8 +13,8 @@ from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
 from sparsetopics import VectorCorpus
 from sparsetopics.cli.main import main
-from sparsetopics.runs import stored_models
-from sparsetopics.runs.mixture_runs import load_mixture_run
+from sparsetopics.runs import train as trained_runs
+from sparsetopics.runs.run import load_run
 from vectors_on_disk import item_ids_of, labels_of, values_of
 
 TRAIN_KEYS = {"run", "model", "n_topics", "elbo_per_token", "laps", "seconds"}
@@ -100,7 +100,7 @@ def trace_of(folder):
 def test_a_run_is_written_and_reported(train, tmp_path, model, likelihood):
     report = json.loads(train("--json", "--likelihood", likelihood, model=model).stdout)
 
-    written = load_mixture_run(tmp_path / "run")
+    written = load_run(tmp_path / "run")
     assert set(report) == TRAIN_KEYS
     assert report["run"] == str(tmp_path / "run")
     assert (report["model"], report["laps"]) == (model, 3)
@@ -132,7 +132,7 @@ def test_a_dp_mixture_finds_components(train, tmp_path):
     report = json.loads(train("--json", "--quiet", "--laps", 40).stdout)
 
     assert report["n_topics"] >= 4
-    model = load_mixture_run(tmp_path / "run").model
+    model = load_run(tmp_path / "run").model
     assert (model.mixture.counts > 10).sum() == 4
     assert sum(entry["births_accepted"] for entry in trace_of(tmp_path / "run")) > 0
 
@@ -143,9 +143,9 @@ def test_options_reach_the_run(train, tmp_path):
 
     train(*options, *more)
 
-    settings = load_mixture_run(tmp_path / "run").settings
+    settings = load_run(tmp_path / "run").settings
     assert settings["seed"] == 7
-    assert settings["top_concentration"] == 3.0
+    assert load_run(tmp_path / "run").model.mixture.concentration == 3.0
     assert settings["likelihood"] == "diagonal-gaussian"
     assert settings["corpus"]["n_items"] == 160
     kept = settings["options"]
@@ -189,7 +189,7 @@ def test_evaluate_scores_items_and_agreement_with_labels(prepared, trained):
 
     assert list(record) == SCORE_KEYS + AGREEMENT_KEYS
     items = VectorCorpus.open(prepared / "heldout")
-    written = load_mixture_run(trained)
+    written = load_run(trained)
     densities = written.model.log_densities(values_of(items))
     assert record["log_likelihood_per_item"] == pytest.approx(densities.mean())
     assert record["standard_error"] == pytest.approx(densities.std(ddof=1) / np.sqrt(60))
@@ -237,7 +237,7 @@ def test_infer_writes_responsibilities_in_the_order_of_the_items(prepared, train
     items = VectorCorpus.open(prepared / "heldout")
     assert table["item_id"].to_pylist() == item_ids_of(items)
     shares = np.array(table["responsibilities"].to_pylist())
-    expected = load_mixture_run(trained).model.responsibilities(values_of(items))
+    expected = load_run(trained).model.responsibilities(values_of(items))
     np.testing.assert_allclose(shares, expected, atol=1e-7)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-6)
 
@@ -398,7 +398,7 @@ def test_an_existing_output_stays_as_it_is(train, tmp_path, prepared, trained):
     assert "found an existing output" in result.stderr
     assert {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()} == before
     train("--quiet", "--topics", 5, "--moves", "none", "--overwrite")
-    assert load_mixture_run(tmp_path / "run").model.n_topics == 5
+    assert load_run(tmp_path / "run").model.n_topics == 5
 
 
 def test_a_damaged_shard(train, prepared, tmp_path):
@@ -419,7 +419,7 @@ def test_a_full_disk_before_a_lap_is_kept_leaves_nothing_behind(monkeypatch, tra
     def refuse(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(stored_models, "save_mixture_run", refuse)
+    monkeypatch.setattr(trained_runs, "save_run", refuse)
 
     result = train("--quiet", "--checkpoint-every", 0, status=1)
 

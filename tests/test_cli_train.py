@@ -11,9 +11,8 @@ from click.testing import CliRunner
 
 from collections_on_disk import make_texts, write_jsonl
 from sparsetopics.cli.main import main
-from sparsetopics.runs import stored_models
 from sparsetopics.runs import train as trained_runs
-from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.runs.run import load_run
 
 KEYS = {"run", "model", "n_topics", "elbo_per_token", "laps", "seconds"}
 
@@ -137,7 +136,7 @@ def test_options_reach_the_run(train, tmp_path):
     }
     assert (options["start"], options["batches"]) == ("random", 5)
     assert options["learn_hyperparameters"]
-    assert settings["word_concentration"] != 0.3  # learned
+    assert load_run(tmp_path / "run").model.word_concentration != 0.3  # learned
 
 
 def test_the_number_of_topics_is_learned_by_default(prepared, tmp_path):
@@ -164,7 +163,7 @@ def test_options_of_the_hdp_reach_the_run(train, tmp_path):
         "criterion": "collapsed",
         "verify": False,
     }
-    assert settings["top_concentration"] == 3.0
+    assert load_run(tmp_path / "run").model.sticks.top_concentration == 3.0
 
 
 @pytest.mark.parametrize("criterion", ["bound", "collapsed"])
@@ -345,7 +344,7 @@ def test_a_disk_that_is_full_in_the_first_lap_leaves_nothing_behind(monkeypatch,
 def test_a_disk_that_is_full_at_the_end_leaves_what_to_go_on_with(monkeypatch, train, tmp_path):
     train(out="whole")
     with monkeypatch.context() as patch:
-        patch.setattr(stored_models, "save_run", refuse)
+        patch.setattr(trained_runs, "save_run", refuse)
         result = train("--quiet", "--checkpoint-every", 1, status=1)
 
     assert f"{tmp_path / 'run'}: found No space left on device" in result.stderr
@@ -359,7 +358,7 @@ def test_a_disk_that_is_full_at_the_end_leaves_what_to_go_on_with(monkeypatch, t
 @pytest.mark.parametrize(("signal_sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupt_says_how_to_go_on(monkeypatch, train, tmp_path, signal_sent, status):
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
-    monkeypatch.setattr(stored_models, "save_run", lambda *_: signal.raise_signal(signal_sent))
+    monkeypatch.setattr(trained_runs, "save_run", lambda *_: signal.raise_signal(signal_sent))
 
     try:
         result = train("--quiet", "--checkpoint-every", 1, status=status)

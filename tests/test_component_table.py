@@ -13,14 +13,14 @@ from sparsetopics.corpora.patch_basis import patch_basis
 from sparsetopics.evaluation.report import components as table
 from sparsetopics.evaluation.report.components import component_table
 from sparsetopics.evaluation.report.examples import example_items
-from sparsetopics.runs.mixture_runs import load_mixture_run, save_mixture_run
+from sparsetopics.runs.run import load_run, save_run
 
 Image = pytest.importorskip("PIL.Image", reason="pictures are read back with Pillow")
 CLUMPS = draw_clumps(0)
 
 
 def run_of(folder, likelihood="gaussian"):
-    return load_mixture_run(write_mixture(folder / likelihood, mixture_of(CLUMPS, likelihood)))
+    return load_run(write_mixture(folder / likelihood, mixture_of(CLUMPS, likelihood)))
 
 
 def pixels(picture):
@@ -88,8 +88,8 @@ def patch_run(folder):
     corpus = {"path": "patches", "n_items": 400, "columns_fingerprint": "c"}
     corpus |= {"made": {"basis": "dct", "patches": 2}}
     folder.mkdir()
-    save_mixture_run(folder, model, {"corpus": corpus, "options": {}, "seed": 1}, [])
-    return load_mixture_run(folder), values
+    save_run(folder, model, None, {"corpus": corpus, "options": {}, "seed": 1}, [])
+    return load_run(folder), values
 
 
 def test_patches_show_how_they_vary(tmp_path):

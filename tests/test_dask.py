@@ -32,8 +32,7 @@ from sparsetopics.inference.learners.memoized import MemoizedLearner
 from sparsetopics.model.memo import Memo, OnDisk
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.training import Workplace
-from sparsetopics.runs import dask_steps
-from sparsetopics.runs import keeper as run_keeper
+from sparsetopics.runs import checkpoints, dask_steps
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.train import train_run
@@ -191,7 +190,7 @@ STAGES_OF_THE_DRIVER = {
     "return": ((dask_cluster, "_result"), None),  # before, the worker may hold the result
     "spill": ((Memo, "keep"), (np, "savez")),
     "reduction": ((MemoizedLearner, "step"), (Statistics, "exchange_in_place")),
-    "commit": ((TrainingFolder, "keep"), (run_keeper, "write_checkpoint")),
+    "commit": ((TrainingFolder, "keep"), (checkpoints, "write_checkpoint")),
 }
 
 

@@ -23,9 +23,9 @@ from sparsetopics.inference.training import Hooks, train
 from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.likelihoods.multinomial import Multinomial
-from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.runs.mixture_runs import load_mixture_run, save_mixture_run
+from sparsetopics.runs.run import load_run, save_run
 
 N_WORDS = 30
 
@@ -122,7 +122,9 @@ def model():
     counts = np.bincount(drawn.kinds).astype(float)
     components = prior.zeros(4)._replace(counts=counts, table=tables.astype(float))
     mixture = DPMixture(counts, 10.0)
-    return MixtureModel("dp-mixture", "multinomial", prior, mixture, prior.posterior(components))
+    return MixturePosterior(
+        "dp-mixture", "multinomial", prior, mixture, prior.posterior(components)
+    )
 
 
 @pytest.fixture
@@ -136,14 +138,14 @@ def folder(tmp_path, model, words):
     run = tmp_path / "run"
     run.mkdir()
     settings = {"corpus": {"n_documents": 80}, "options": {}, "seed": 7}
-    save_mixture_run(run, model, settings, [{"lap": 1, "elbo_per_token": -2.5}], words)
+    save_run(run, model, words, settings, [{"lap": 1, "elbo_per_token": -2.5}])
     return run
 
 
 def test_a_saved_mixture_of_documents_comes_back(folder, model, words):
     batch = draw_documents(4, 20, N_WORDS).batch
 
-    run = load_mixture_run(folder)
+    run = load_run(folder)
 
     assert run.model.likelihood == model.likelihood
     assert run.words.fingerprint == words.fingerprint
@@ -156,7 +158,7 @@ def test_a_saved_mixture_of_documents_comes_back(folder, model, words):
 
 
 def test_documents_of_other_words_and_vectors_are_refused(folder, words):
-    run = load_mixture_run(folder)
+    run = load_run(folder)
     others = Vocabulary(words.words[::-1], words.document_frequency, words.term_frequency)
 
     with pytest.raises(VocabularyError, match=r"heldout: found another vocabulary \(30 words\)"):
@@ -166,7 +168,7 @@ def test_documents_of_other_words_and_vectors_are_refused(folder, words):
 
 
 def test_a_mixture_of_vectors_has_no_words(tmp_path, words):
-    run = load_mixture_run(write_mixture(tmp_path / "run", mixture_of(draw_clumps(0), "gaussian")))
+    run = load_run(write_mixture(tmp_path / "run", mixture_of(draw_clumps(0), "gaussian")))
 
     with pytest.raises(RunError, match=r"found a mixture of vectors \(gaussian\), wanted a run"):
         run.check_vocabulary(words, "heldout")
@@ -187,19 +189,19 @@ def test_damage_is_told(folder, changes, message):
     write_sealed(path, json.loads(path.read_text()) | changes)
 
     with pytest.raises(RunError, match=message):
-        load_mixture_run(folder)
+        load_run(folder)
 
 
 def test_a_run_without_its_words_is_damaged(folder):
     (folder / "vocabulary.parquet").unlink()
 
     with pytest.raises(RunError, match="no such file"):
-        load_mixture_run(folder)
+        load_run(folder)
 
 
 def test_scores_are_told_per_document_and_per_token(folder):
     drawn = draw_documents(5, 60, N_WORDS)
-    run = load_mixture_run(folder)
+    run = load_run(folder)
 
     card = score_mixture(run, corpus_of(drawn))
 

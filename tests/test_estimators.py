@@ -7,7 +7,7 @@ from scipy import sparse
 import sparsetopics
 from sparsetopics import HDP, LDA, Corpus
 from sparsetopics.base.errors import OptionError, OutputError, RunError, ShapeError, UnfittedError
-from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.runs.run import load_run
 
 N_WORDS = 30
 NAMES = [f"word{n:02}" for n in range(N_WORDS)]

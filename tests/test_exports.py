@@ -16,8 +16,7 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.exports import RUN_TARGETS, pyldavis, run_writer, text_formats
 from sparsetopics.exports.exporting import export_run
 from sparsetopics.inference.new_documents import topic_proportions
-from sparsetopics.runs.mixture_runs import load_mixture_run
-from sparsetopics.runs.topic_runs import load_run, save_run
+from sparsetopics.runs.run import load_run, save_run
 
 WORD_TARGETS = [target for target in RUN_TARGETS if target not in ("gensim", "pyldavis")]
 TABLES = {"csv": csv.read_csv, "parquet": pq.read_table}
@@ -124,7 +123,7 @@ def test_a_mixture_of_documents_goes_as_topics_do(
 def test_a_mixture_of_documents_shows_its_weights_and_responsibilities(
     tmp_path, document_mixture_folder, documents, training_batch
 ):
-    mixture = load_mixture_run(document_mixture_folder)
+    mixture = load_run(document_mixture_folder)
 
     pyldavis.write_topics(tmp_path / "vis.json", mixture, documents)
     text_formats.write_mallet(tmp_path / "weights", mixture)

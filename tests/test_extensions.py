@@ -26,10 +26,9 @@ from sparsetopics.model.likelihoods.normals import mixture_log_densities
 from sparsetopics.options import registry as kinds
 from sparsetopics.options.registry import LearnerKind, LikelihoodKind, MoveKind
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
-from sparsetopics.runs.mixture_runs import load_mixture_run
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.resume import resume_run
-from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.runs.run import load_run
 from sparsetopics.runs.train import train_run
 from toy_likelihood import Rates
 from vectors_on_disk import ingested, values_of
@@ -73,7 +72,7 @@ def test_a_likelihood_is_a_file_and_a_line(monkeypatch, tmp_path, corpora, seed)
     part = trained(corpora / "counts", tmp_path / "part", replace(options, laps=5), seed)
     resume_run(part, laps=8)
 
-    run = load_mixture_run(whole)
+    run = load_run(whole)
     found = run.model.estimates.rates[np.argsort(run.model.estimates.rates[:, 2])]
     assert found == pytest.approx(RATES[np.argsort(RATES[:, 2])], rel=0.2), seed
     owners = run.model.responsibilities(values_of(VectorCorpus.open(corpora / "counts")))
@@ -95,7 +94,7 @@ def test_an_added_likelihood_goes_with_what_is_there(monkeypatch, tmp_path, corp
         6, 9, learner, local=MEAN_FIELD, model="dp-mixture", likelihood="poisson", moves=moves
     )
 
-    run = load_mixture_run(trained(corpora / "counts", tmp_path / "run", options))
+    run = load_run(trained(corpora / "counts", tmp_path / "run", options))
 
     values = values_of(VectorCorpus.open(corpora / "counts"))
     true = mixture_log_densities(Rates(RATES).scorer(), np.full(3, 1 / 3), values)

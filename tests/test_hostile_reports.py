@@ -19,9 +19,8 @@ from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.page import Report, render_page
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
-from sparsetopics.model.topic_posterior import TopicModel
-from sparsetopics.runs.mixture_runs import load_mixture_run
-from sparsetopics.runs.topic_runs import load_run, save_run
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.runs.run import load_run, save_run
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -81,7 +80,7 @@ def topics_page(strings, folder):
     )
     assert set(corpus.vocabulary.words) == set(strings)
     topics = rng.gamma(1.0, 1.0, (4, len(strings))) + 0.1
-    model = TopicModel("lda", topics, np.full(4, 0.5), 0.1)
+    model = TopicPosterior("lda", topics, np.full(4, 0.5), 0.1)
     settings = {
         "corpus": {"n_documents": 12, "path": f"x/{strings[0].replace('/', '-')}"},
         "options": {"start": strings[1], "moves": {"names": list(strings[:3])}},
@@ -101,7 +100,7 @@ def mixture_page(strings, folder):
     names = [strings[n % len(strings)] for n in range(len(clumps.values))]
     corpus = VectorCorpus.from_array(clumps.values, names, names)
     corpus = replace(corpus, columns=tuple(strings[:3]))
-    subject = mixture_subject(load_mixture_run(folder), corpus)
+    subject = mixture_subject(load_run(folder), corpus)
     return render_page(Report("Mixture", [subject], "", strings[4], strings[5]))
 
 

@@ -11,17 +11,16 @@ from clumped_mixtures import LIKELIHOOD_NAMES, MODEL_NAMES, draw_clumps, mixture
 from resealing import reseal
 from sparsetopics.base.errors import RunError, ShapeError
 from sparsetopics.base.sealed_files import write_sealed
-from sparsetopics.model.mixture_posterior import MixtureModel
-from sparsetopics.model.topic_posterior import TopicModel
-from sparsetopics.runs.mixture_runs import MIXTURE_FORMATS, load_mixture_run
-from sparsetopics.runs.stored_models import load_any_run
-from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.registry import LIKELIHOODS, things_of
+from sparsetopics.runs.run import load_run
 
 CLUMPS = draw_clumps(0)
 ARRAYS = [
     (likelihood, name)
     for likelihood in LIKELIHOOD_NAMES
-    for name in ("component_counts", *MIXTURE_FORMATS[likelihood].arrays)
+    for name in ("component_counts", *things_of(LIKELIHOODS)[likelihood].stored.arrays)
 ]
 each_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOOD_NAMES)
 each_array = pytest.mark.parametrize(("likelihood", "name"), ARRAYS)
@@ -42,7 +41,7 @@ def folder_of(tmp_path):
 def test_a_saved_mixture_comes_back(folder_of, likelihood, name):
     saved = mixture_of(CLUMPS, likelihood, name)
 
-    run = load_mixture_run(folder_of(likelihood, name))
+    run = load_run(folder_of(likelihood, name))
 
     found = run.model
     assert (found.name, found.likelihood_name) == (name, likelihood)
@@ -68,7 +67,7 @@ def test_a_saved_mixture_comes_back(folder_of, likelihood, name):
 @each_likelihood
 def test_responsibilities_are_those_of_the_posterior_not_of_its_mean(folder_of, likelihood):
     """As in training: E[log w_k] + E[log p(x|φ_k)], which the point estimates are not."""
-    model = load_mixture_run(folder_of(likelihood)).model
+    model = load_run(folder_of(likelihood)).model
     moments = model.likelihood.components_of(model.posterior)
     logs = model.likelihood.prepare(moments).log_densities(CLUMPS.values)
     logs = logs + model.mixture.expected_log_weights
@@ -101,13 +100,13 @@ def test_the_model_speaks_for_itself_in_the_settings(tmp_path, folder_of):
     assert settings["top_concentration"] == 10.0
     assert settings["versions"]["numpy"] == np.__version__
     assert sorted(load_file(run / "model.safetensors")) == sorted(
-        ["component_counts", *MIXTURE_FORMATS["gaussian"].arrays]
+        ["component_counts", *things_of(LIKELIHOODS)["gaussian"].stored.arrays]
     )
 
 
 def expect_damage(folder, *words):
     with pytest.raises(RunError) as caught:
-        load_mixture_run(folder)
+        load_run(folder, MixturePosterior)
     message = str(caught.value)
     assert "\n" not in message
     for word in words:
@@ -212,7 +211,7 @@ def test_a_component_of_no_items_is_sound(folder_of):
     def empty(counts):
         counts[3] = 0.0
 
-    run = load_mixture_run(edit_array(folder_of(), "component_counts", empty))
+    run = load_run(edit_array(folder_of(), "component_counts", empty))
 
     assert run.model.mixture.counts[3] == 0.0
     assert np.isfinite(run.model.log_densities(CLUMPS.values)).all()
@@ -276,7 +275,7 @@ def test_shapes_without_an_expected_variance_are_refused(folder_of, value):
         ({"likelihood": "diagonal-gaussian"}, "found "),
         ({"model": "lda"}, "model 'lda', wanted one of dp-mixture, mixture"),
         ({"model": "lsi"}, "model 'lsi'"),
-        ({"format_version": 1}, "found format version 1, wanted format version 2. Train again"),
+        ({"format_version": 1}, "found format version 1, wanted format version 3. Train again"),
         ({"n_topics": "4"}, "n_topics: found '4', wanted a whole number"),
         ({"n_topics": 5}, "component_counts: found shape (4,), wanted shape (5,)"),
         ({"n_columns": 4}, "found shape"),
@@ -303,36 +302,38 @@ def test_each_kind_of_run_knows_the_other(folder_of, run_folder, hdp_folder, tmp
     (tmp_path / "mixtures").mkdir()
     mixture = write_mixture(tmp_path / "mixtures" / "run", mixture_of(CLUMPS, "gaussian"))
 
-    found = [load_any_run(path).model for path in (mixture, run_folder, hdp_folder)]
+    found = [load_run(path).model for path in (mixture, run_folder, hdp_folder)]
     assert [(type(model), model.name) for model in found] == [
-        (MixtureModel, "dp-mixture"),
-        (TopicModel, "lda"),
-        (TopicModel, "hdp"),
+        (MixturePosterior, "dp-mixture"),
+        (TopicPosterior, "lda"),
+        (TopicPosterior, "hdp"),
     ]
-    expect_damage(run_folder, "model 'lda', wanted one of dp-mixture, mixture")
-    expect_damage(hdp_folder, "model 'hdp', wanted one of dp-mixture, mixture")
+    for folder, name in ((run_folder, "lda"), (hdp_folder, "hdp")):
+        with pytest.raises(RunError, match=f"model '{name}', wanted one of dp-mixture, mixture"):
+            load_run(folder, MixturePosterior)
+        assert load_run(folder).of(MixturePosterior) is None
     with pytest.raises(RunError, match="model 'dp-mixture', wanted one of lda, hdp"):
-        load_run(mixture)
+        load_run(mixture, TopicPosterior)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"model": "lsi"}, "model 'lsi', wanted one of lda, hdp, dp-mixture, mixture"),
-        ({"format_version": 9}, "found format version 9, wanted format version 2"),
+        ({"format_version": 9}, "found format version 9, wanted format version 3"),
     ],
 )
 def test_what_is_no_known_run_is_refused(folder_of, changes, message):
     with pytest.raises(RunError, match=message):
-        load_any_run(edit_settings(folder_of(), **changes))
+        load_run(edit_settings(folder_of(), **changes))
 
 
 def test_a_folder_that_is_no_run_has_no_kind(tmp_path):
     with pytest.raises(RunError, match="found nothing, wanted a run folder"):
-        load_any_run(tmp_path / "nowhere")
+        load_run(tmp_path / "nowhere")
     (tmp_path / "manifest.json").touch()
     with pytest.raises(RunError, match="found a corpus folder"):
-        load_any_run(tmp_path)
+        load_run(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -343,7 +344,7 @@ def test_a_folder_that_is_no_run_has_no_kind(tmp_path):
     ],
 )
 def test_vectors_of_other_columns_are_refused(folder_of, n_columns, fingerprint, message):
-    run = load_mixture_run(folder_of())
+    run = load_run(folder_of())
 
     run.check_columns(3, "columns", "heldout")
     with pytest.raises(ShapeError, match=message):

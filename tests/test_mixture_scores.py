@@ -7,7 +7,7 @@ from clumped_mixtures import LIKELIHOOD_NAMES, draw_clumps, mixture_of, write_mi
 from sparsetopics import VectorCorpus
 from sparsetopics.evaluation.scores.clustering import score_clustering
 from sparsetopics.evaluation.scoring.mixture_scores import score_mixture
-from sparsetopics.runs.mixture_runs import load_mixture_run
+from sparsetopics.runs.run import load_run
 
 CLUMPS = draw_clumps(0)
 HELDOUT = draw_clumps(0, n_items=200)
@@ -19,7 +19,7 @@ AGREEMENT += ["n_labels"]
 
 @pytest.fixture(params=LIKELIHOOD_NAMES)
 def run(request, tmp_path):
-    return load_mixture_run(write_mixture(tmp_path / "run", mixture_of(CLUMPS, request.param)))
+    return load_run(write_mixture(tmp_path / "run", mixture_of(CLUMPS, request.param)))
 
 
 def test_the_score_is_the_mean_log_density_with_its_standard_error(run):
@@ -64,7 +64,7 @@ def test_labels_are_compared_with_the_most_probable_components(run):
 
 def test_clumps_agree_wholly_with_their_own_labels(tmp_path):
     model = mixture_of(CLUMPS, "gaussian")
-    run = load_mixture_run(write_mixture(tmp_path / "run", model))
+    run = load_run(write_mixture(tmp_path / "run", model))
 
     card = score_mixture(run, VectorCorpus.from_array(CLUMPS.values, labels=CLUMPS.kinds))
 
@@ -109,6 +109,6 @@ def test_one_item_has_a_score_without_an_error(run):
 def test_a_run_without_a_trace_has_no_bound(tmp_path):
     run = write_mixture(tmp_path / "run", mixture_of(CLUMPS, "gaussian"), trace=[])
 
-    card = score_mixture(load_mixture_run(run), VectorCorpus.from_array(HELDOUT.values))
+    card = score_mixture(load_run(run), VectorCorpus.from_array(HELDOUT.values))
 
     assert card.as_dict()["elbo_per_item"] is None

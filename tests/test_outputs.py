@@ -228,7 +228,7 @@ def interrupted(given, tmp_path):
 
     words = "--out run --model lda --laps 2 --topics 3 --checkpoint-every 1 --quiet"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sparsetopics.runs.stored_models.save_run", stop)
+        patch.setattr("sparsetopics.runs.train.save_run", stop)
         found = run(["train", str(given / "train"), *words.split()], tmp_path)
     assert "Lap 2 is kept" in found.stderr
     return tmp_path / "run"

@@ -14,7 +14,7 @@ from sparsetopics.cli.main import main
 from sparsetopics.evaluation.scores.clustering import score_clustering
 from sparsetopics.model.allocations.mixture_weights import DPModes
 from sparsetopics.options.training import GradientOptions, LocalOptions, TopicPrior, TrainingOptions
-from sparsetopics.runs.mixture_runs import load_mixture_run
+from sparsetopics.runs.run import load_run
 
 CLUMPS = draw_clumps(1, n_items=300)
 LEARNERS = [
@@ -135,7 +135,7 @@ def test_a_run_comes_back_as_it_was(corpus, tmp_path, learner, rule):
 
     train(corpus, tmp_path / "run", *options, "--batches", 3)
 
-    loaded = load_mixture_run(tmp_path / "run")
+    loaded = load_run(tmp_path / "run")
     model = fitted(learner, rule).model_
     assert isinstance(loaded.model.mixture, DPModes)
     assert loaded.model.likelihood.at_modes
@@ -159,7 +159,7 @@ def test_a_run_comes_back_as_it_was(corpus, tmp_path, learner, rule):
 def test_posteriors_of_spheres_come_back_too(corpus, tmp_path):
     train(corpus, tmp_path / "run", "--variance", 2.25)
 
-    loaded = load_mixture_run(tmp_path / "run")
+    loaded = load_run(tmp_path / "run")
 
     assert loaded.model.n_topics == 4
     assert not loaded.model.likelihood.at_modes
@@ -172,13 +172,13 @@ def test_settings_of_points_are_checked(corpus, tmp_path):
     write_sealed(path, json.loads(path.read_text()) | {"at_modes": "yes"})
 
     with pytest.raises(RunError, match="at_modes: found 'yes'"):
-        load_mixture_run(tmp_path / "run")
+        load_run(tmp_path / "run")
 
 
 def test_fifty_components_are_the_usual_truncation(corpus, tmp_path):
     train(corpus, tmp_path / "run", "--learner", "gradient", "--laps", 1)
 
-    assert load_mixture_run(tmp_path / "run").model.n_topics == 50
+    assert load_run(tmp_path / "run").model.n_topics == 50
 
 
 SPHERES = {"model": "dp-mixture", "likelihood": "isotropic-gaussian"}

@@ -17,7 +17,7 @@ from sparsetopics.evaluation.report.page import render_page, write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
 from sparsetopics.evaluation.scoring.fixed_topics import read_topics, topics_of_run
 from sparsetopics.evaluation.scoring.topic_scores import score_topics
-from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.runs.run import load_run
 
 SETTING = ScoreBasis("heldout-news", "training-news", 5)
 VOID = {"meta", "br", "input", "img"}

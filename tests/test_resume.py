@@ -31,13 +31,12 @@ from sparsetopics.options.training import (
     TopicPrior,
     TrainingOptions,
 )
-from sparsetopics.runs import keeper as run_keeper
-from sparsetopics.runs import stored_models
+from sparsetopics.runs import checkpoints
 from sparsetopics.runs import train as trained_runs
-from sparsetopics.runs.keeper import RunKeeper
+from sparsetopics.runs.checkpoints import RunKeeper
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.resume import resume_run
-from sparsetopics.runs.topic_runs import load_run
+from sparsetopics.runs.run import load_run
 from sparsetopics.runs.train import RunHooks, train_run
 from sparsetopics.runs.training_folder import TrainingFolder, is_training
 from vectors_on_disk import ingested
@@ -194,7 +193,7 @@ TRAIN = """
 import pathlib, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 from sparsetopics.cli.main import main
-from sparsetopics.runs.keeper import RunKeeper
+from sparsetopics.runs.checkpoints import RunKeeper
 
 keep, gate = RunKeeper.keep, pathlib.Path(sys.argv[1])
 
@@ -254,7 +253,7 @@ def test_killed_at_any_moment_it_goes_on(plan_of, start, gate, train_command, tm
         time.sleep(seconds)
         process.kill()
         process.wait()
-        with pytest.raises(RunError, match="a training that is not done"):
+        with pytest.raises(RunError, match="training that is not finished"):
             load_run(tmp_path / "run")
         process = start("resume", tmp_path / "run")
     gate.touch()
@@ -457,7 +456,7 @@ def test_laps_are_told_while_training_goes_on(plan_of, tmp_path):
 def test_laps_that_are_not_kept_are_made_again(plan_of, monkeypatch, tmp_path, every):
     train_run(plan_of("lda memoized", out=tmp_path / "whole"))
     with monkeypatch.context() as patch:
-        patch.setattr(stored_models, "save_run", interrupt)
+        patch.setattr(trained_runs, "save_run", interrupt)
         patch.setattr(TrainingFolder, "remove_state", lambda folder: None)  # killed
         with pytest.raises(KeyboardInterrupt):
             train_run(plan_of("lda memoized", checkpoint_every=every))
@@ -586,10 +585,10 @@ def test_an_edited_checkpoint_is_refused(interrupted, world, name, place, value,
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda kept: kept["progress"]["fields"]["rng"]["mapping"][1].pop(), "damaged checkpoint"),
-        (lambda kept: kept["trace"].update(tuple=[]), "damaged checkpoint"),
+        (lambda kept: kept["progress"]["fields"]["rng"]["pairs"][1].pop(), "damaged checkpoint"),
+        (lambda kept: kept["scores"].update(items=[]), "damaged checkpoint"),
         (
-            lambda kept: kept["progress"]["fields"].update(course={"tuple": []}),
+            lambda kept: kept["progress"]["fields"].update(course={"type": "tuple", "items": []}),
             "laps that do not follow",
         ),
         (lambda kept: kept["progress"]["fields"].update(learner=None), "another learner"),
@@ -600,7 +599,7 @@ def test_a_checkpoint_without_its_parts_is_refused(interrupted, change, message)
     path = interrupted("hdp memoized") / "state" / "checkpoint.npz"
     tree, arrays = opened(path.read_bytes())
     tree = json.loads(tree)
-    change(dict(tree["value"]["mapping"]))
+    change(tree["value"]["fields"])
     path.write_bytes(closed(json.dumps(tree), arrays))
 
     with pytest.raises(RunError, match=message):
@@ -704,7 +703,7 @@ def test_a_folder_that_cannot_be_written_is_told(plan_of, tmp_path):
 def test_the_time_decides_how_often_laps_are_kept(monkeypatch, plan_of, tmp_path):
     clock = iter(np.arange(0.0, 1e6).tolist())  # a second each time it is asked
     kept = []
-    monkeypatch.setattr(run_keeper, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(checkpoints, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     original = TrainingFolder.keep
     monkeypatch.setattr(
         TrainingFolder, "keep", lambda *given: (kept.append(given[1]), original(*given))

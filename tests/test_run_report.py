@@ -22,8 +22,8 @@ from sparsetopics.evaluation.report.page import Report, render_page
 from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.evaluation.report.topic_browser import STEPS, escaped_json, relevance
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
-from sparsetopics.model.topic_posterior import TopicModel
-from sparsetopics.runs.topic_runs import load_run, save_run
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.runs.run import load_run, save_run
 from vectors_on_disk import ingested
 
 LARGEST_PAGE = 3_000_000  # bytes, of 200 topics
@@ -164,7 +164,7 @@ def test_a_page_of_200_topics_is_small(tmp_path):
 def save_run_of(folder, posterior, vocabulary):
     folder.mkdir()
     posterior = posterior[np.argsort(-posterior.sum(axis=1), kind="stable")]
-    model = TopicModel("lda", posterior, np.full(len(posterior), 0.01), 0.1)
+    model = TopicPosterior("lda", posterior, np.full(len(posterior), 0.01), 0.1)
     settings = {"corpus": {"n_documents": 50, "fingerprint": "f"}, "options": {}, "seed": 0}
     save_run(folder, model, vocabulary, settings, [{"lap": 1, "elbo_per_token": -8.0}])
 

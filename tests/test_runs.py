@@ -11,7 +11,11 @@ from resealing import reseal
 from sparsetopics.base.errors import RunError, VocabularyError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.runs.topic_runs import load_run, save_run
+from sparsetopics.runs.run import load_run, save_run
+
+
+def written_settings(folder):
+    return json.loads((folder / "model.json").read_text())
 
 
 def test_a_saved_run_comes_back(run_folder, model, vocabulary):
@@ -22,7 +26,7 @@ def test_a_saved_run_comes_back(run_folder, model, vocabulary):
     assert run.model.word_concentration == model.word_concentration
     assert run.vocabulary.words == vocabulary.words
     assert run.settings["seed"] == 7
-    assert run.settings["versions"]["numpy"] == np.__version__
+    assert written_settings(run_folder)["versions"]["numpy"] == np.__version__
     assert [entry["lap"] for entry in run.trace] == [1, 2, 3]
     assert (run.n_training_documents, run.n_laps) == (60, 3)
 
@@ -40,7 +44,7 @@ def test_a_saved_hdp_comes_back_with_its_sticks(hdp_folder, hdp):
 
 def test_an_hdp_keeps_sticks_and_total_concentrations_alone(hdp_folder):
     """αE[β_k] follows from them; two sources could disagree."""
-    settings = load_run(hdp_folder).settings
+    settings = written_settings(hdp_folder)
 
     assert sorted(load_file(hdp_folder / "model.safetensors")) == [
         "stick_concentrations",
@@ -56,7 +60,7 @@ def test_an_lda_keeps_its_document_concentrations(run_folder, model):
         "topic_word_posterior",
     ]
     assert load_run(run_folder).model.sticks is None
-    assert "top_concentration" not in load_run(run_folder).settings
+    assert "top_concentration" not in written_settings(run_folder)
 
 
 def test_an_hdp_without_sticks_cannot_be_saved(tmp_path, hdp, vocabulary):
@@ -124,8 +128,8 @@ def test_a_truncated_array_file_is_named(run_folder):
 
 
 def test_another_format_version_is_refused(run_folder, edit_settings):
-    edit_settings(format_version=1)
-    expect_damage(run_folder, "found format version 1", "wanted format version 2. Train again")
+    edit_settings(format_version=2)
+    expect_damage(run_folder, "found format version 2", "wanted format version 3. Train again")
 
 
 def test_an_unknown_model_is_refused(run_folder, edit_settings):
@@ -233,6 +237,15 @@ def test_a_vocabulary_of_other_words_is_refused(run_folder, vocabulary):
     expect_damage(run_folder, "vocabulary.parquet", "SHA-256")
     reseal(run_folder)
     expect_damage(run_folder, "vocabulary.parquet", "fingerprint")
+
+
+def test_a_topic_without_a_column_for_every_word_is_refused(run_folder, edit_settings):
+    edit_settings(n_words=29)
+    change_array(
+        run_folder, "topic_word_posterior", lambda table: np.ascontiguousarray(table[:, 1:])
+    )
+
+    expect_damage(run_folder, "vocabulary.parquet: found 30 words that are not those")
 
 
 def test_documents_of_another_vocabulary_are_refused(run_folder):

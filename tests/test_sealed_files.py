@@ -25,7 +25,7 @@ from sparsetopics.model import memo
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.resume import resume_run
-from sparsetopics.runs.stored_models import load_any_run
+from sparsetopics.runs.run import load_run
 from sparsetopics.runs.train import RunHooks, train_run
 
 REFUSAL = Refusal(RunError, "Make it again")
@@ -75,7 +75,7 @@ def test_a_file_of_another_seed_is_refused(copy_of, worlds, tmp_path, name):
     shutil.copy(tmp_path / "other" / name, folder / name)
 
     with pytest.raises(RunError, match=rf"{name}: found (SHA-256|[\d,]+ bytes)"):
-        load_any_run(folder)
+        load_run(folder)
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -86,7 +86,7 @@ def test_an_edited_digit_is_refused(copy_of, name):
     assert path.read_text() != text
 
     with pytest.raises(RunError, match=r"model\.json, sha256: found .* that of the other entries"):
-        load_any_run(path.parent)
+        load_run(path.parent)
 
 
 def test_json_may_be_laid_out_anew(copy_of):
@@ -186,7 +186,7 @@ def test_options_of_other_types_are_refused(copy_of, tmp_path, name, options):
     folder = copy_of(name)
     edit_json(folder / "model.json", options=options)
 
-    for read in (load_any_run, load, lambda f: write_run_report(tmp_path / "page.html", [f])):
+    for read in (load_run, load, lambda f: write_run_report(tmp_path / "page.html", [f])):
         with pytest.raises(RunError, match=r"model\.json, options"):
             read(folder)
 
@@ -200,7 +200,7 @@ def test_options_that_no_estimator_takes_are_refused(copy_of, name, options):
     folder = copy_of(name)
     edit_json(folder / "model.json", options=options)
 
-    assert load_any_run(folder).model.n_topics
+    assert load_run(folder).model.n_topics
     with pytest.raises(RunError, match=r"model\.json, options"):
         load(folder)
 
@@ -398,7 +398,7 @@ def test_a_missing_file_is_no_file_that_cannot_be_read(copy_of):
     (folder / "model.safetensors").unlink()
 
     with pytest.raises(RunError, match=r"model\.safetensors: found no such file"):
-        load_any_run(folder)
+        load_run(folder)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -24,7 +24,7 @@ from sparsetopics.inference.training import (
     train,
 )
 from sparsetopics.model import word_counts
-from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, TopicPrior, TrainingOptions
 
 N_WORDS = 30
@@ -112,7 +112,7 @@ def test_mean_field_training_never_lowers_the_bound(fit, learner, sparsity, seed
 def test_full_training_equals_plain_variational_bayes(fit, learner):
     rng = np.random.default_rng(4)
     batch = simulate(rng, n_docs=20, n_topics=3)
-    start = TopicModel("lda", rng.gamma(2.0, 4.0, (3, N_WORDS)) + 0.1, np.full(3, 0.3), 0.1)
+    start = TopicPosterior("lda", rng.gamma(2.0, 4.0, (3, N_WORDS)) + 0.1, np.full(3, 0.3), 0.1)
     local = LocalOptions("mean-field", 3, 25, tolerance=0.0, restarts=0)
     options = TrainingOptions(3, 6, learner, local, TopicPrior(0.9, 0.1))
 
@@ -132,7 +132,7 @@ def test_permuted_topics_of_a_start_give_the_same_model(fit, source, update):
     options = TrainingOptions(5, 3, local=LocalOptions(update, 2))
     order = rng.permutation(5)
     starts = [
-        TopicModel("lda", posterior[topics], np.full(5, 0.1), 0.1)
+        TopicPosterior("lda", posterior[topics], np.full(5, 0.1), 0.1)
         for topics in (np.arange(5), order)
     ]
 
@@ -216,7 +216,7 @@ def test_a_saved_model_is_not_forgotten_in_the_first_lap(fit, update):
 
 @pytest.mark.parametrize("shape", [(4, N_WORDS), (5, N_WORDS + 1)])
 def test_a_start_of_another_size_is_refused(fit, source, shape):
-    start = TopicModel("lda", np.ones(shape), np.full(shape[0], 0.1), 0.1)
+    start = TopicPosterior("lda", np.ones(shape), np.full(shape[0], 0.1), 0.1)
 
     with pytest.raises(OptionError, match=f"{shape[0]} topics over {shape[1]} words") as error:
         fit(source, TrainingOptions(5), start=start)

@@ -22,7 +22,7 @@ from sparsetopics.cli.main import main
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.execution.dask_cluster import SCHEDULER_VARIABLE, open_cluster
 from sparsetopics.options.training import Workplace
-from sparsetopics.runs import resume as resumed_runs
+from sparsetopics.runs import training_folder
 from sparsetopics.runs.plan import RunPlan, run_config
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.train import train_run
@@ -60,8 +60,14 @@ def address_of(server):
 def test_resume_never_asks_the_scheduler_of_a_plan(plan, stranger, monkeypatch, caplog):
     train_run(plan)
     hostile = {"executor": "dask", "scheduler": address_of(stranger)}
-    plain = resumed_runs.plan_of
-    monkeypatch.setattr(resumed_runs, "plan_of", lambda *a: replace(plain(*a), **hostile))
+    plain = training_folder.read_plan
+
+    def read(path):
+        record = plain(path)
+        record.plan = replace(record.plan, **hostile)
+        return record
+
+    monkeypatch.setattr(training_folder, "read_plan", read)
 
     resumed = resume_run(plan.out, laps=2)
 

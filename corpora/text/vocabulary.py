@@ -98,8 +98,8 @@ def _listed(folder: Path) -> tuple[FileEntry, Refusal]:
 
     path = folder / run_files.SETTINGS_FILE
     if not absence(path):
-        settings = run_files.read_settings(path)
-        return run_files.file_entry(path, settings, FILE_NAME), run_files.DAMAGE
+        settings = run_files.read_settings(folder)
+        return run_files.file_entry(folder, settings, FILE_NAME), run_files.DAMAGE
     return Manifest.load(folder).vocabulary, DAMAGE
 
 

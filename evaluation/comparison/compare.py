@@ -24,6 +24,8 @@ from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard, score_mixture
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard, score_topics
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS
 from sparsetopics.options.resolve import resolve
 from sparsetopics.options.table import (
@@ -33,9 +35,8 @@ from sparsetopics.options.table import (
     ModelName,
 )
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.mixture_runs import load_mixture_run
 from sparsetopics.runs.plan import RunPlan
-from sparsetopics.runs.topic_runs import load_run, refuse_run
+from sparsetopics.runs.run import load_run, refuse_run
 from sparsetopics.runs.train import RunHooks, RunResult, train_run
 
 MODEL_NAMES: tuple[ModelName, ...] = get_args(ModelName)
@@ -252,10 +253,10 @@ def _score(
 ) -> Scorecard | MixtureCard:
     """Score as ``evaluate`` does, but count coherence in the training documents."""
     if options.is_mixture:
-        return score_mixture(load_mixture_run(run), heldout)
+        return score_mixture(load_run(run, MixturePosterior), heldout)
     assert isinstance(heldout, Corpus), "refused by _options"
     assert isinstance(training, Corpus), "refused by _options"
-    topics = topics_of_run(load_run(run))
+    topics = topics_of_run(load_run(run, TopicPosterior))
     return score_topics(topics, heldout, training, seed=plan.seed, workers=plan.workers)
 
 

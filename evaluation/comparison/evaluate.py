@@ -22,10 +22,10 @@ from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard, score_mi
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard, score_topics
 from sparsetopics.execution.executors import open_broadcast_map
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import Workplace
-from sparsetopics.runs.mixture_runs import MixtureRun
-from sparsetopics.runs.stored_models import check_corpus, load_any_run
-from sparsetopics.runs.topic_runs import refuse_run
+from sparsetopics.runs.run import MixtureRun, Run, load_run, refuse_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def score_models(
     cards: list[Scorecard | MixtureCard] = []
     with open_broadcast_map(plan.place) as broadcast:
         for model in models:
-            if isinstance(model, MixtureRun):
+            if isinstance(model, Run):
                 cards.append(score_mixture(model, heldout, broadcast=broadcast))
                 continue
             assert isinstance(heldout, Corpus), "refused by _opened"
@@ -109,7 +109,7 @@ def _check_options(
     heldout: Corpus | VectorCorpus,
 ) -> None:
     """Raise OptionError for models of two kinds, or mixtures with options of topic models."""
-    n_mixtures = sum(isinstance(model, MixtureRun) for model in models)
+    n_mixtures = sum(isinstance(model, Run) for model in models)
     if 0 < n_mixtures < len(models):
         raise OptionError(
             "runs",
@@ -142,9 +142,13 @@ def _opened(
     where = str(plan.heldout)
     refuse_pending(path, (STATE_FOLDER,))
     if is_run(path):
-        run = load_any_run(path)
-        check_corpus(run, heldout, where)
-        return run if isinstance(run, MixtureRun) else topics_of_run(run, plan.concentration)
+        run = load_run(path)
+        run.check_corpus(heldout, where)
+        mixture, topics = run.of(MixturePosterior), run.of(TopicPosterior)
+        if mixture is not None:
+            return mixture
+        assert topics is not None, "there are two kinds"
+        return topics_of_run(topics, plan.concentration)
     if isinstance(heldout, VectorCorpus):
         raise ShapeError(where, found="vectors", wanted=f"documents, for the topics of {path}")
     return read_topics(path, heldout.vocabulary, plan.concentration, unpickle=plan.unpickle)

@@ -20,7 +20,7 @@ from sparsetopics.evaluation.denoising.denoising import add_noise, denoise, psnr
 from sparsetopics.evaluation.denoising.patch_prior import PatchPrior, as_pixels
 from sparsetopics.evaluation.denoising.pictures import before_after_png, grey_png
 from sparsetopics.execution.executors import open_executor
-from sparsetopics.runs.mixture_runs import MixtureRun
+from sparsetopics.runs.run import MixtureRun
 
 WHITE = 255.0  # brightest value on the scale in which σ is given
 

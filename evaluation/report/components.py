@@ -17,7 +17,7 @@ from sparsetopics.evaluation.denoising.restoration import side_of_patches
 from sparsetopics.evaluation.report.examples import Example
 from sparsetopics.model.likelihoods.normals import Normals
 from sparsetopics.options.registry import LIKELIHOODS
-from sparsetopics.runs.mixture_runs import MixtureRun
+from sparsetopics.runs.run import MixtureRun
 
 N_COLUMNS = 5  # shown for each component
 MOST_COMPONENTS = 200  # that get pictures and examples; the page counts the lighter ones

@@ -11,7 +11,7 @@ from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, Vecto
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.inference.new_documents import topic_proportions
-from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.registry import LIKELIHOODS
 
 MOST_ROWS = 20_000  # documents or items that are searched
@@ -89,7 +89,7 @@ def leading_words(
 
 def example_items(
     corpus: Corpus | VectorCorpus,
-    model: MixtureModel,
+    model: MixturePosterior,
     words: Sequence[str] = (),  # of documents
 ) -> Examples:
     """Return the items nearest to each component, among the items for which it is most probable.

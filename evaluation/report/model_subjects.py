@@ -28,7 +28,7 @@ from sparsetopics.evaluation.scores.top_words import top_words, topic_diversity
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
 from sparsetopics.evaluation.scoring.topic_scores import DIVERSITY_WORDS, Scorecard, last_known
-from sparsetopics.runs.mixture_runs import MixtureRun
+from sparsetopics.runs.run import MixtureRun
 
 # Models of one family have comparable numbers.
 TOPIC_MODELS = "Topic models"
@@ -212,8 +212,8 @@ def _half(run: MixtureRun) -> str:
 
 def _mixture_data(run: MixtureRun) -> str:
     corpus = run.settings["corpus"]
-    sizes = {"n_documents": "documents", "n_items": "items"}
-    return " ".join(f"{corpus[key]:,} {noun}" for key, noun in sizes.items() if key in corpus)
+    sizes = (corpus.get("n_documents"), "documents"), (corpus.get("n_items"), "items")
+    return " ".join(f"{size:,} {noun}" for size, noun in sizes if size is not None)
 
 
 def _mixture_facts(run: MixtureRun) -> dict[str, Fact]:
@@ -225,7 +225,7 @@ def _mixture_facts(run: MixtureRun) -> dict[str, Fact]:
             "components": model.n_topics,
             "columns": f"{model.n_columns:,}",
             "top concentration": f"{model.mixture.concentration:g}",
-            "laps": max([0, *(int(entry.get("lap", 0)) for entry in run.trace)]) or None,
+            "laps": max([0, *(int(entry.get("lap") or 0) for entry in run.trace)]) or None,
             **training_facts(run),
         }
     )

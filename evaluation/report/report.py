@@ -17,9 +17,9 @@ from sparsetopics.evaluation.scores.completion import CompletionScore
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
-from sparsetopics.runs.mixture_runs import MixtureRun
-from sparsetopics.runs.stored_models import check_corpus, load_any_run
-from sparsetopics.runs.topic_runs import refuse_run
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.runs.run import load_run, refuse_run
 
 
 class ScoreBasis(NamedTuple):
@@ -118,10 +118,12 @@ def write_run_report(
 
 
 def _subject(path: Path, corpus: Corpus | VectorCorpus | None, where: str, workers: int) -> Subject:
-    run = load_any_run(path)
+    run = load_run(path)
     if corpus is not None:
-        check_corpus(run, corpus, where)
-    if isinstance(run, MixtureRun):
-        return mixture_subject(run, corpus)
+        run.check_corpus(corpus, where)
+    mixture, topics = run.of(MixturePosterior), run.of(TopicPosterior)
+    if mixture is not None:
+        return mixture_subject(mixture, corpus)
+    assert topics is not None, "there are two kinds"
     assert not isinstance(corpus, VectorCorpus), "refused by check_corpus"
-    return topic_subject(topics_of_run(run), corpus, workers=workers)
+    return topic_subject(topics_of_run(topics), corpus, workers=workers)

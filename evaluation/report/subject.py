@@ -22,8 +22,7 @@ from sparsetopics.evaluation.scores.coherence import count_cooccurrence, npmi
 from sparsetopics.evaluation.scores.completion import unigram_probabilities
 from sparsetopics.evaluation.scores.top_words import TopicRow, top_words, topic_table
 from sparsetopics.evaluation.scoring.topic_scores import COHERENCE_WORDS, last_known
-from sparsetopics.runs.mixture_runs import MixtureRun
-from sparsetopics.runs.topic_runs import Run
+from sparsetopics.runs.run import AnyRun
 
 DETAIL_WORDS = 30  # listed for each topic
 OPTION_LABELS = {"n_topics": "topics to start from", "laps": "laps at most"}
@@ -139,7 +138,7 @@ def number(value: float | None, digits: int) -> str:
     return DASH if value is None or math.isnan(value) else f"{value:,.{digits}f}"
 
 
-def training_facts(run: Run | MixtureRun) -> dict[str, Fact]:
+def training_facts(run: AnyRun) -> dict[str, Fact]:
     """Return corpus, options, seed and version of a run in words."""
     settings, corpus = run.settings, run.settings["corpus"]
     name = None

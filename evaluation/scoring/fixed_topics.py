@@ -25,7 +25,7 @@ from sparsetopics.evaluation.scoring.weight_files import (
     WordWeights,
     read_gensim,
 )
-from sparsetopics.runs.topic_runs import Run
+from sparsetopics.runs.run import TopicRun
 
 MATRIX_CONCENTRATION = 0.5  # total; a bare matrix does not say how documents mix its topics
 # Matrix factorisations contain exact zeros; a single unseen word would cost the whole score.
@@ -40,7 +40,7 @@ class FixedTopics:
     topic_word: FloatArray  # (n_topics, n_words); rows sum to one
     doc_concentration: FloatArray  # (n_topics,)
     vocabulary: Vocabulary  # of the training corpus
-    run: Run | None = None  # None for topics of another toolkit
+    run: TopicRun | None = None  # None for topics of another toolkit
     n_missing_words: int = 0  # words of the vocabulary that the other toolkit's file lacks
 
     @property
@@ -62,7 +62,7 @@ class TopicMatrix(NamedTuple):
     n_missing_words: int  # words of the vocabulary without a column in the file
 
 
-def topics_of_run(run: Run, concentration: float | None = None) -> FixedTopics:
+def topics_of_run(run: TopicRun, concentration: float | None = None) -> FixedTopics:
     """Return the topics of a run at their posterior mean.
 
     ``concentration`` is a total document concentration to score with, in place of the run's own.
@@ -71,7 +71,7 @@ def topics_of_run(run: Run, concentration: float | None = None) -> FixedTopics:
     own = model.doc_concentration
     if concentration is not None:
         own = _even(concentration, model.n_topics)
-    return FixedTopics(str(run.path), model.topic_word_mean, own, run.vocabulary, run)
+    return FixedTopics(str(run.path), model.topic_word_mean, own, run.words, run)
 
 
 def is_run(path: Path) -> bool:

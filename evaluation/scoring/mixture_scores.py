@@ -14,8 +14,8 @@ from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
 from sparsetopics.evaluation.scores.clustering import ClusteringScore, score_clustering
 from sparsetopics.evaluation.scoring.topic_scores import Record
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
-from sparsetopics.model.mixture_posterior import MixtureModel
-from sparsetopics.runs.mixture_runs import MixtureRun
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.runs.run import MixtureRun
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +110,9 @@ def score_mixture(
     )
 
 
-def _score_group(group: RowGroup | VectorGroup, model: MixtureModel) -> tuple[FloatArray, IntArray]:
+def _score_group(
+    group: RowGroup | VectorGroup, model: MixturePosterior
+) -> tuple[FloatArray, IntArray]:
     """Return the log density and the most probable component of each item."""
     values = group.read().values
     return model.log_densities(values), model.responsibilities(values).argmax(axis=1)

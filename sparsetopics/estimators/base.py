@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
@@ -25,13 +24,12 @@ from sparsetopics.options.registry import LEARNERS
 from sparsetopics.options.resolve import from_arguments, resolve
 from sparsetopics.options.table import LearnerName, LikelihoodName, ModelName, StartName
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.callbacks import OnLap
+from sparsetopics.runs.callbacks import LapEntry, OnLap
 
 if TYPE_CHECKING:
-    from sparsetopics.estimators.learning import Learned, TraceEntry
+    from sparsetopics.estimators.learning import Learned
     from sparsetopics.inference.training import Model
-
-Facts = Mapping[str, Any]  # JSON: what a run folder records about its training data
+    from sparsetopics.runs.run_files import CorpusFacts, Provenance
 
 
 class NotYetFittedError(UnfittedError, NotFittedError):
@@ -73,7 +71,7 @@ class Estimator(BaseEstimator):
         another, and ShapeError for any other X. The estimator then stays as it was.
         """
         from sparsetopics.estimators.learning import learn
-        from sparsetopics.runs.stored_models import facts_of
+        from sparsetopics.runs.data import facts_of
 
         options = self.training_options()
         rows = self._reader.first_rows(X)
@@ -103,7 +101,7 @@ class Estimator(BaseEstimator):
         but not the statistics that learning continues from.
         """
         from sparsetopics.estimators.learning import learn_more, taking_more
-        from sparsetopics.runs.stored_models import facts_of
+        from sparsetopics.runs.data import added_facts, facts_of
 
         options = self.training_options()
         take_more = taking_more(options)
@@ -118,12 +116,13 @@ class Estimator(BaseEstimator):
         self._learned, facts = learned, facts_of(rows.corpus)
         if is_first:
             self._remember_columns(rows)
-            self._set_model(model, [{"lap": 0} | entry], facts, rows.vocabulary)
+            self._set_model(model, [{"lap": 0, **entry}], facts, rows.vocabulary)
         else:
-            trace = [*self.trace_, {"lap": self.n_iter_} | entry]
+            entry["lap"] = self.n_iter_
             # Words keep the frequencies that they first came with.
             words = getattr(self, "vocabulary_", None)
-            self._set_model(model, trace, _added_facts(self._facts, facts), words)
+            facts = added_facts(self._facts, facts)
+            self._set_model(model, [*self.trace_, entry], facts, words)
         return self
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
@@ -134,18 +133,18 @@ class Estimator(BaseEstimator):
         """
         from sparsetopics.base.outputs import output_folder, written
         from sparsetopics.base.own_folders import RUN
-        from sparsetopics.runs.stored_models import save_any_run
+        from sparsetopics.runs.run import save_run
         from sparsetopics.runs.train import option_record
 
         self._check_fitted()
-        settings = {
-            "corpus": dict(self._facts),
-            "options": option_record(self.training_options()) | {"batches": self.n_batches},
+        provenance: Provenance = {
+            "corpus": self._facts,
+            "options": {**option_record(self.training_options()), "batches": self.n_batches},
             "seed": self.random_state,
         }
         vocabulary = getattr(self, "vocabulary_", None)  # mixtures of vectors have none
         with written(output_folder(path, RUN, overwrite=overwrite)) as folder:
-            save_any_run(folder, self.model_, vocabulary, settings, self.trace_)
+            save_run(folder, self.model_, vocabulary, provenance, self.trace_)
 
     def training_options(self) -> TrainingOptions:
         """The options that ``sparsetopics train`` would have; raises OptionError."""
@@ -174,15 +173,15 @@ class Estimator(BaseEstimator):
         return tags
 
     def _set_model(
-        self, model: Model, trace: list[TraceEntry], facts: Facts, vocabulary: Vocabulary | None
+        self, model: Model, trace: list[LapEntry], facts: CorpusFacts, vocabulary: Vocabulary | None
     ) -> None:
         """Set the fitted attributes; ``vocabulary`` is None if rows are vectors."""
         self.model_: Model = model
-        self.trace_: list[TraceEntry] = trace
+        self.trace_: list[LapEntry] = trace
         self.n_components_: int = model.n_topics
         # ``partial_fit`` adds entries to the trace, but makes no laps.
         self.n_iter_ = max((int(entry.get("lap") or 0) for entry in trace), default=0)
-        self._facts: Facts = facts
+        self._facts: CorpusFacts = facts
         if vocabulary is not None:
             self.vocabulary_: Vocabulary = vocabulary
         self._set_arrays()
@@ -227,11 +226,3 @@ class Estimator(BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if rows.names is not None:
             self.feature_names_in_: Names = rows.names
-
-
-def _added_facts(old: Facts, new: Facts) -> Facts:
-    """What a run folder records about all data seen; numbers of rows and tokens add up."""
-    return {
-        name: old.get(name, 0) + value if name.startswith("n_") else old.get(name, value)
-        for name, value in new.items()
-    }

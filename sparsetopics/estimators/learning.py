@@ -42,11 +42,10 @@ from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import DocumentLengths, Statistics, scaled
 from sparsetopics.options.registry import LEARNERS, imported
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.callbacks import OnLap
-from sparsetopics.runs.sources import source_of
+from sparsetopics.runs.callbacks import LapEntry, OnLap
+from sparsetopics.runs.data import source_of
 
 VISITS = 5  # of each new document, by the memoized learner
-TraceEntry = dict[str, float | None]
 
 
 class Learned(NamedTuple):
@@ -66,7 +65,7 @@ class Fit(NamedTuple):
     """What training on all data ends with."""
 
     model: Model
-    trace: list[TraceEntry]  # one entry per lap
+    trace: list[LapEntry]  # one entry per lap
     learned: Learned | None  # None if the learner leaves no statistics to continue from
 
 
@@ -80,7 +79,7 @@ def learn(
     on_lap: OnLap | None,
 ) -> Fit:
     """Train a model on all data at once; raises OptionError for too many batches or no jobs."""
-    trace: list[TraceEntry] = []
+    trace: list[LapEntry] = []
     ends: list[tuple[Statistics, Prior]] = []
 
     def keep(info: LapInfo, _: Callable[[], Model]) -> None:
@@ -132,7 +131,7 @@ def learn_more(
     *,
     n_jobs: int,
     seed: int | None,
-) -> tuple[Learned, Model, TraceEntry]:
+) -> tuple[Learned, Model, LapEntry]:
     """Learn from more data, the first ones if ``before`` is None; ``before`` stays as it is.
 
     Also returns the model of all data seen, and what the trace records about it.
@@ -145,7 +144,7 @@ def learn_more(
         learned = take_more(before, source, options, executor, Memo(scratch))
     current = learned.prior.with_components(learned.statistics.components)
     model, terms = make_model(current, options), learned.statistics.terms
-    entry: TraceEntry = {"n_topics": model.n_topics, "n_docs": round(terms.n_docs)}
+    entry: LapEntry = {"n_topics": model.n_topics, "n_docs": round(terms.n_docs)}
     if options.learner_kind.knows_all:  # the bound needs the statistics of all data seen
         entry["elbo_per_token"] = elbo(learned.statistics, current) / terms.n_tokens
     return learned, model, entry

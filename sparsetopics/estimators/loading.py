@@ -15,15 +15,12 @@ from sparsetopics.estimators.mixtures import (
     MultinomialMixture,
 )
 from sparsetopics.estimators.topics import HDP, LDA
-from sparsetopics.model.mixture_posterior import MixtureModel
-from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.inference.training import Model
 from sparsetopics.options.registry import LIKELIHOODS, MODELS, imported
 from sparsetopics.options.resolve import arguments_of
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.mixture_runs import MixtureRun
+from sparsetopics.runs.run import Run, load_run
 from sparsetopics.runs.run_files import DAMAGE, SETTINGS_FILE
-from sparsetopics.runs.stored_models import load_any_run
-from sparsetopics.runs.topic_runs import Run
 
 AnyEstimator = (
     LDA | HDP | GaussianMixture | DPGaussianMixture | MultinomialMixture | DPMultinomialMixture
@@ -44,33 +41,31 @@ def load(path: str | Path) -> AnyEstimator:
     Raises RunError if the folder is damaged or is not a run, or if there is no estimator for its
     model.
     """
-    run = load_any_run(Path(path))
+    run = load_run(Path(path))
     estimator = _class_of(run.model, run.path)()
     arguments, known = _arguments(run), estimator.get_params()
     estimator.set_params(**{name: arguments[name] for name in arguments if name in known})
-    model = run.model
-    estimator.n_features_in_ = model.n_words if isinstance(model, TopicModel) else model.n_columns
-    trace = [dict(entry) for entry in run.trace]
-    estimator._set_model(model, trace, run.settings["corpus"], run.vocabulary)
+    estimator.n_features_in_ = run.model.n_columns
+    estimator._set_model(run.model, list(run.trace), run.settings["corpus"], run.vocabulary)
     return estimator
 
 
-def _class_of(model: TopicModel | MixtureModel, path: Path) -> type[AnyEstimator]:
+def _class_of(model: Model, path: Path) -> type[AnyEstimator]:
     where = MODELS[model.name].estimator
-    if isinstance(model, MixtureModel):
+    if model.likelihood_name is not None:
         where = LIKELIHOODS[model.likelihood_name].estimators.get(model.name)
-        if where is None:
-            raise RunError(
-                str(path),
-                found=f"a {model.name} with {model.likelihood_name}, which has no estimator",
-                wanted="another likelihood",
-                hint="The commands read it.",
-            )
-    kind: type[AnyEstimator] = imported(str(where))
+    if where is None:
+        raise RunError(
+            str(path),
+            found=f"a {model.name} with {model.likelihood_name}, which has no estimator",
+            wanted="another likelihood",
+            hint="The commands read it.",
+        )
+    kind: type[AnyEstimator] = imported(where)
     return kind
 
 
-def _arguments(run: Run | MixtureRun) -> dict[str, object]:
+def _arguments(run: Run[Model]) -> dict[str, object]:
     """The arguments that a run records; some belong to other estimators.
 
     Raises RunError unless the recorded options are training options; some may be missing.
@@ -80,6 +75,6 @@ def _arguments(run: Run | MixtureRun) -> dict[str, object]:
     options = decoded(record, TrainingOptions, where, DAMAGE)
     batches = decoded(record, Batching, where, DAMAGE).batches
     arguments: dict[str, object] = {"n_batches": batches}
-    if isinstance(run.model, MixtureModel):
+    if run.model.likelihood_name is not None:
         arguments["likelihood"] = run.model.likelihood_name
     return arguments | arguments_of(options) | {"random_state": run.settings.get("seed")}

@@ -28,7 +28,7 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import OnLap
 
 if TYPE_CHECKING:
-    from sparsetopics.model.mixture_posterior import MixtureModel
+    from sparsetopics.model.mixture_posterior import MixturePosterior
 
 
 @dataclass(repr=False, eq=False)
@@ -38,7 +38,7 @@ class MixtureEstimator(DensityMixin, Estimator):
     _: KW_ONLY
     top_concentration: float = DEFAULT_TOP_CONCENTRATION
 
-    model_: MixtureModel = field(init=False)
+    model_: MixturePosterior = field(init=False)
 
     def predict(self, X: Data) -> IntArray:
         """The component that each item most probably belongs to, (n_items,).

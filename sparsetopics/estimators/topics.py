@@ -26,7 +26,7 @@ from sparsetopics.options.table import (
 )
 
 if TYPE_CHECKING:
-    from sparsetopics.model.topic_posterior import TopicModel
+    from sparsetopics.model.topic_posterior import TopicPosterior
 
 CONTAINERS = ("default", "pandas", "polars")
 
@@ -46,7 +46,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     minimum_mass: float | None = None
     cold_every: int | None = None
 
-    model_: TopicModel = field(init=False)
+    model_: TopicPosterior = field(init=False)
 
     def transform(self, X: Data) -> FloatArray:
         """Expected topic proportions E[π_d] of each document, (n_docs, n_components_).

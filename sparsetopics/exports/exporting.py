@@ -8,8 +8,7 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.base.outputs import output_file, written
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.exports import RUN_TARGETS, corpus_writer, run_writer
-from sparsetopics.runs.stored_models import load_any_run
-from sparsetopics.runs.topic_runs import refuse_run
+from sparsetopics.runs.run import load_run, refuse_run
 
 
 def export_run(
@@ -23,7 +22,7 @@ def export_run(
     inputs = [path] if documents is None else [path, documents]
     output = output_file(out, overwrite=overwrite, inputs=inputs)
     _check_documents(target, documents)
-    run = load_any_run(path)
+    run = load_run(path)
     if run.vocabulary is None:
         _check_vectors(path, target)
     corpora = []

@@ -13,16 +13,15 @@ from gensim.models import LdaModel
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.model.topic_posterior import TopicModel
-from sparsetopics.runs.mixture_runs import MixtureRun
-from sparsetopics.runs.topic_runs import Run
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.runs.run import AnyRun
 
 LOCAL_ITERATIONS = 100  # at gensim's default of 50, its inference has not yet converged
 SEED = 0
 
 
 def to_gensim(
-    model: TopicModel, vocabulary: Vocabulary, n_docs: int, n_passes: int = 1
+    model: TopicPosterior, vocabulary: Vocabulary, n_docs: int, n_passes: int = 1
 ) -> LdaModel:
     """Return a gensim model with the same posterior, in double precision.
 
@@ -64,20 +63,21 @@ def to_dictionary(vocabulary: Vocabulary, n_docs: int) -> Dictionary:
     return dictionary
 
 
-def write_topics(path: Path, run: Run | MixtureRun) -> None:
+def write_topics(path: Path, run: AnyRun) -> None:
     """Write a model for ``LdaModel.load(path)`` and ``Dictionary.load(f"{path}.dictionary")``.
 
     gensim's own format is pickle, in several files whose names begin with ``path``. Raises
     OptionError for a mixture of documents.
     """
-    if not isinstance(run, Run):
+    topics = run.of(TopicPosterior)
+    if topics is None:
         raise OptionError(
             "to",
             found=f"gensim for {run.path}, a mixture of documents",
             wanted="a run of topics",
             hint="Mixtures are exported as mallet, matrix-market, csv, parquet or pyldavis.",
         )
-    model = to_gensim(run.model, run.vocabulary, run.n_training_documents, run.n_laps)
+    model = to_gensim(topics.model, run.words, run.n_training_documents, run.n_laps)
     model.save(str(path))
     model.id2word.save(f"{path}.dictionary")
 

@@ -11,12 +11,11 @@ import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.inference.new_documents import topic_proportions
-from sparsetopics.runs.mixture_runs import MixtureRun
-from sparsetopics.runs.topic_runs import Run
+from sparsetopics.runs.proportions import shares_of
+from sparsetopics.runs.run import AnyRun
 
 
-def write_topics(path: Path, run: Run | MixtureRun, documents: Corpus) -> None:
+def write_topics(path: Path, run: AnyRun, documents: Corpus) -> None:
     """Write one object: topic_term_dists, doc_topic_dists, doc_lengths, vocab, term_frequency.
 
     The documents are those of ``documents``, in their order, with the proportions that
@@ -27,7 +26,8 @@ def write_topics(path: Path, run: Run | MixtureRun, documents: Corpus) -> None:
     tally = _Tally(len(run.words))
     # Documents are read once: the tally is complete when all proportions have been written.
     counted = (tally.add(batch) for batch in documents.batches())
-    shares = (row for batch in counted for row in _proportions(run, topic_word, batch))
+    shares_in = shares_of(run.model)
+    shares = (row for batch in counted for row in shares_in(batch))
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write('{"topic_term_dists": ')
         _write_rows(file, topic_word)
@@ -40,13 +40,6 @@ def write_topics(path: Path, run: Run | MixtureRun, documents: Corpus) -> None:
         }
         file.writelines(f',\n"{name}": {json.dumps(values)}' for name, values in rest.items())
         file.write("}\n")
-
-
-def _proportions(run: Run | MixtureRun, topic_word: FloatArray, batch: DocumentBatch) -> FloatArray:
-    """Return the share of each topic in each document, (n_docs, n_topics); rows sum to one."""
-    if isinstance(run, Run):
-        return topic_proportions(batch, topic_word, run.model.doc_concentration)
-    return run.model.responsibilities(batch)
 
 
 class _Tally:

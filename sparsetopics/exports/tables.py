@@ -11,9 +11,8 @@ from pyarrow.csv import CSVWriter
 from pyarrow.parquet import ParquetWriter
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.model.mixture_posterior import MixtureModel
-from sparsetopics.runs.mixture_runs import MixtureRun
-from sparsetopics.runs.topic_runs import Run
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.runs.run import AnyRun
 
 TOPICS = pa.schema([("topic", pa.int64()), ("word", pa.string()), ("probability", pa.float64())])
 NORMALS = pa.schema(
@@ -27,7 +26,7 @@ NORMALS = pa.schema(
 )
 
 
-def write_csv(path: Path, run: Run | MixtureRun) -> None:
+def write_csv(path: Path, run: AnyRun) -> None:
     """Write the table of ``_long_table``; each number is the shortest that reads back the same."""
     schema, rows = _long_table(run)
     with CSVWriter(path, schema) as writer:
@@ -35,7 +34,7 @@ def write_csv(path: Path, run: Run | MixtureRun) -> None:
             writer.write_table(table)
 
 
-def write_parquet(path: Path, run: Run | MixtureRun) -> None:
+def write_parquet(path: Path, run: AnyRun) -> None:
     """Write the table of ``_long_table`` with numbers as float64."""
     schema, rows = _long_table(run)
     with ParquetWriter(path, schema, compression="zstd") as writer:
@@ -43,14 +42,15 @@ def write_parquet(path: Path, run: Run | MixtureRun) -> None:
             writer.write_table(table)
 
 
-def _long_table(run: Run | MixtureRun) -> tuple[pa.Schema, Iterator[pa.Table]]:
+def _long_table(run: AnyRun) -> tuple[pa.Schema, Iterator[pa.Table]]:
     """Schema and rows: ``TOPICS`` for a run over words, ``NORMALS`` for a mixture of vectors."""
-    if isinstance(run, MixtureRun) and run.vocabulary is None:
+    if run.vocabulary is None:
+        assert isinstance(run.model, MixturePosterior), "topics have words"
         return NORMALS, _normal_rows(run.model)
     return TOPICS, _topic_rows(run)
 
 
-def _topic_rows(run: Run | MixtureRun) -> Iterator[pa.Table]:
+def _topic_rows(run: AnyRun) -> Iterator[pa.Table]:
     """Yield all words of each topic, the most probable first, ties by word id."""
     words = pa.array(run.words.words, pa.string())
     for topic, probabilities in enumerate(run.model.topic_word_mean):
@@ -59,7 +59,7 @@ def _topic_rows(run: Run | MixtureRun) -> Iterator[pa.Table]:
         yield pa.table(columns, schema=TOPICS)
 
 
-def _normal_rows(model: MixtureModel) -> Iterator[pa.Table]:
+def _normal_rows(model: MixturePosterior) -> Iterator[pa.Table]:
     """Yield the weight, mean and covariance of each component.
 
     A component with uncorrelated columns has variances in place of a covariance.

@@ -16,8 +16,7 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OutputError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.evaluation.scores.top_words import top_words
-from sparsetopics.runs.mixture_runs import MixtureRun
-from sparsetopics.runs.topic_runs import Run
+from sparsetopics.runs.run import AnyRun
 
 VOCABULARY_SUFFIX = ".vocab"  # as gensim names it
 KEYS_SUFFIX = ".keys"
@@ -28,7 +27,7 @@ BANNER = "%%MatrixMarket matrix coordinate real general"
 ENTRIES = WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
 
 
-def write_mallet(path: Path, run: Run | MixtureRun) -> None:
+def write_mallet(path: Path, run: AnyRun) -> None:
     """Write what MALLET's ``--topic-word-weights-file`` and ``--output-topic-keys`` write.
 
     ``path`` gets a line ``topic TAB word TAB weight`` for every topic and word. Weights are
@@ -43,14 +42,14 @@ def write_mallet(path: Path, run: Run | MixtureRun) -> None:
             rows = zip(words, weights.tolist(), strict=True)
             # repr is the shortest text that reads back as the same float64.
             file.writelines(f"{topic}\t{word}\t{weight!r}\n" for word, weight in rows)
-    shares = run.model.doc_concentration if isinstance(run, Run) else run.model.weights
+    shares = run.model.mixing_weights
     best_words = top_words(run.model.topic_word_posterior, KEY_WORDS)
     with Path(f"{path}{KEYS_SUFFIX}").open("w", encoding="utf-8", newline="") as file:
         for topic, (share, best) in enumerate(zip(shares, best_words, strict=True)):
             file.write(f"{topic}\t{float(share)!r}\t{' '.join(words[word] for word in best)}\n")
 
 
-def write_topic_matrix(path: Path, run: Run | MixtureRun) -> None:
+def write_topic_matrix(path: Path, run: AnyRun) -> None:
     """Write word probabilities (topics by words) as Matrix Market, and the words to ``path.vocab``.
 
     The matrix is dense but is written by coordinates, the only layout that some readers know.

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, ItemSource
+from sparsetopics.base.batches import IntArray, ItemSource, Rows
 from sparsetopics.base.errors import OptionError
 from sparsetopics.inference.item_starts import components_of, sample_items
 from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.model.allocations.mixture import ItemAllocation
-from sparsetopics.model.allocations.mixture_weights import (
-    DPMixture,
-    DPModes,
-    FiniteMixture,
-    MixtureWeights,
-)
 from sparsetopics.model.allocations.nested import NestedAllocation
-from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
-from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.model.mixture_posterior import AnyItemLikelihood, MixturePosterior, sharing_of
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.registry import LIKELIHOODS, imported
-from sparsetopics.options.table import ModelName
 from sparsetopics.options.training import TrainingOptions
 
 PRIOR_ITEMS = 100_000  # at most, that the prior is made from
@@ -66,25 +57,16 @@ def begin_mixture(
     return Statistics(components, allocation.zero_terms()), Prior(allocation, likelihood)
 
 
-def sharing_of(
-    model: ModelName, *, at_modes: bool
-) -> Callable[[FloatArray, float], MixtureWeights]:
-    """How the components of a kind of mixture share items."""
-    if model == "mixture":
-        return FiniteMixture
-    return DPModes if at_modes else DPMixture
-
-
-def make_mixture_model(current: Globals, options: TrainingOptions) -> MixtureModel:
+def make_mixture_model(current: Globals, options: TrainingOptions) -> MixturePosterior:
     """The posterior as a model, components in falling order of weight."""
-    likelihood = cast("ItemLikelihood[Any, Any, Any]", current.likelihood)
+    likelihood = cast(AnyItemLikelihood, current.likelihood)
     allocation, components = current.allocation, current.components
     if isinstance(allocation, NestedAllocation):
         components = components.take(np.arange(allocation.n_topics))
         allocation = allocation.without_tail()
     assert isinstance(allocation, ItemAllocation), "a mixture"
     order = np.argsort(-allocation.mixture.counts, kind="stable")
-    return MixtureModel(
+    return MixturePosterior(
         options.model,
         options.likelihood_name,
         likelihood,
@@ -93,12 +75,10 @@ def make_mixture_model(current: Globals, options: TrainingOptions) -> MixtureMod
     )
 
 
-def _likelihood_of(
-    sample: Any, source: ItemSource, options: TrainingOptions
-) -> ItemLikelihood[Any, Any, Any]:
+def _likelihood_of(sample: Rows, source: ItemSource, options: TrainingOptions) -> AnyItemLikelihood:
     """The prior; ShapeError for vectors that it cannot be made from."""
     kind = imported(LIKELIHOODS[options.likelihood_name].where)
-    prior: ItemLikelihood[Any, Any, Any] = kind.for_training(sample, source, options)
+    prior: AnyItemLikelihood = kind.for_training(sample, source, options)
     return prior
 
 

@@ -19,7 +19,6 @@ from sparsetopics.inference.growth.grower import GrowerRecord
 from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.learners.accelerated import GrownState
 from sparsetopics.inference.learners.learner import Learner
-from sparsetopics.inference.mixtures import sharing_of
 from sparsetopics.inference.moves.birth import MOST_BORN
 from sparsetopics.inference.moves.mover import MoverRecord
 from sparsetopics.model.allocations.hdp import HDPAllocation
@@ -27,6 +26,7 @@ from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.mixture import ItemAllocation
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.mixture_posterior import sharing_of
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.registry import LIKELIHOODS, imported
 from sparsetopics.options.training import TrainingOptions

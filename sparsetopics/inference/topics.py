@@ -18,7 +18,7 @@ from sparsetopics.model.likelihoods.document_seeds import (
 )
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import Statistics
-from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.training import TrainingOptions
 
@@ -27,7 +27,7 @@ def begin_topics(
     source: BatchSource,
     options: TrainingOptions,
     rng: np.random.Generator,
-    start: TopicModel | None,
+    start: TopicPosterior | None,
 ) -> tuple[Statistics, Prior]:
     """Topics made from seed documents, or those of a model; weights that no data speak for yet."""
     likelihood = Words(source.n_words, options.prior.word_concentration)
@@ -55,7 +55,7 @@ def _allocation(source: BatchSource, options: TrainingOptions) -> Allocation:
     return HDPAllocation.even(options.n_topics, source.n_docs, options.prior.gamma, alpha)
 
 
-def make_topic_model(current: Globals, options: TrainingOptions) -> TopicModel:
+def make_topic_model(current: Globals, options: TrainingOptions) -> TopicPosterior:
     """The posterior as a model, topics in falling order of weight (ties in their own order)."""
     likelihood = current.likelihood
     assert isinstance(likelihood, Words), "topics have words"
@@ -64,7 +64,7 @@ def make_topic_model(current: Globals, options: TrainingOptions) -> TopicModel:
     allocation = current.allocation.reordered(order)
     assert isinstance(allocation, DocumentAllocation), "topics are shared by documents"
     sticks = allocation.sticks if isinstance(allocation, HDPAllocation) else None
-    return TopicModel(
+    return TopicPosterior(
         options.model,
         posterior,
         allocation.doc_concentration,

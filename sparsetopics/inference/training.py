@@ -25,9 +25,9 @@ from sparsetopics.inference.moves.mover import Moved, Mover
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.memo import Memo
-from sparsetopics.model.mixture_posterior import MixtureModel
+from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import Statistics
-from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import LEARNERS, MODELS, MOVES, imported
 from sparsetopics.options.training import TrainingOptions
 
@@ -59,8 +59,8 @@ class LapInfo(NamedTuple):
     top_concentration: float | None  # γ, of the HDP
 
 
-Model = TopicModel | MixtureModel
-Start = TopicModel | None  # to go on from
+Model = TopicPosterior | MixturePosterior
+Start = TopicPosterior | None  # to go on from
 Begin = Callable[[Any, TrainingOptions, np.random.Generator, Start], tuple[Statistics, Prior]]
 Finish = Callable[[Globals, TrainingOptions], Model]
 AfterLap = Callable[[LapInfo, Callable[[], Model]], None]

@@ -1,29 +1,42 @@
-"""What the arrays of a run folder hold, as those say whose arrays they are."""
+"""How a posterior lies in a run folder: in ``model.safetensors`` and ``model.json``.
+
+Each posterior says what it stores (``Stored``) and makes itself from what a ``StoredReader`` finds.
+A digest does not stop somebody who edits a file, so the reader checks every shape and number.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import NamedTuple, NotRequired, TypedDict
 
 import numpy as np
+
+from sparsetopics.base.array_files import read_tensors
+from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.sealed_files import Json, PositiveSize, Refusal
 
 N_WORDS = "n_words"
 COMPONENTS, COLUMNS = ("n_topics",), ("n_columns",)
 VECTORS, MATRIX = ("n_topics", "n_columns"), ("n_columns", "n_columns")
 MATRICES = ("n_topics", "n_columns", "n_columns")
+# Products of larger numbers, and quotients by smaller ones, leave the range of floats.
+LARGEST_NUMBER = 1e100
 _FLOAT32 = float(np.finfo(np.float32).max)
 
 
 class ArrayFormat(NamedTuple):
-    """What one array holds: float64 numbers between ``lower`` and ``upper``, ends excluded."""
+    """What one array holds: float64 numbers between ``lower`` and ``upper``, both excluded."""
 
-    axes: tuple[str, ...]  # entries of model.json that say how long each is
+    axes: tuple[str, ...]  # the sizes in model.json that say how long each axis is
     upper: float = inf
     lower: float = 0.0
 
     @property
     def values(self) -> str:
+        """The numbers that are allowed, for messages."""
         if self.lower <= -1.0:
             return "finite numbers"
         if self.lower < 0.0:
@@ -38,9 +51,76 @@ MEAN = ArrayFormat(COLUMNS, _FLOAT32, -_FLOAT32)
 class StoredAs(NamedTuple):
     """How the components of one likelihood, and their prior, lie in a run folder.
 
-    Fields of the posterior have their own names, those of the prior ``prior_`` before theirs.
+    Fields of the posterior keep their names. Fields of the prior have ``prior_`` before theirs.
     """
 
-    posterior: type[Any]
+    posterior: type[NamedTuple]
     arrays: Mapping[str, ArrayFormat]  # of model.safetensors
     numbers: tuple[str, ...]  # of model.json, all positive
+
+
+class Stored(NamedTuple):
+    """What a posterior puts into a run folder."""
+
+    settings: Mapping[str, str | float | bool]  # entries of model.json
+    arrays: Mapping[str, FloatArray]
+
+
+class ModelSettings(TypedDict):
+    """What ``model.json`` says about a model, beside positive numbers."""
+
+    model: str
+    n_topics: PositiveSize
+    n_words: NotRequired[PositiveSize]  # where data are words
+    n_columns: NotRequired[PositiveSize]  # mixtures
+    likelihood: NotRequired[str]  # mixtures
+    at_modes: NotRequired[bool]  # mixtures whose parameters are points
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredReader:
+    """What a run folder holds of a posterior; every method refuses what training never writes."""
+
+    settings_file: Path
+    content: Mapping[str, Json]  # of the settings file
+    settings: ModelSettings  # the part of it that is typed
+    arrays_file: Path
+    refusal: Refusal
+
+    def refuse(self, name: str, *, found: Json, wanted: str) -> Exception:
+        """The error for an entry of model.json."""
+        return self.refusal.of(f"{self.settings_file}, {name}", found=repr(found), wanted=wanted)
+
+    def numbers(self, names: Sequence[str]) -> dict[str, float]:
+        """Entries of model.json that are positive numbers."""
+        found: dict[str, float] = {}
+        for name in names:
+            number = self.content.get(name)
+            if not (isinstance(number, float) and 1 / LARGEST_NUMBER < number < LARGEST_NUMBER):
+                raise self.refuse(name, found=number, wanted="a positive number")
+            found[name] = number
+        return found
+
+    def arrays(self, formats: Mapping[str, ArrayFormat]) -> dict[str, FloatArray]:
+        """The arrays of ``formats``."""
+        arrays = read_tensors(self.arrays_file, tuple(formats), self.refusal).arrays
+        for name, wanted in formats.items():
+            self._check_array(f"{self.arrays_file}, {name}", arrays[name], wanted)
+        return arrays
+
+    def _check_array(self, where: str, array: FloatArray, wanted: ArrayFormat) -> None:
+        shape = tuple(map(self.size, wanted.axes))
+        if array.shape != shape:
+            raise self.refusal.of(where, found=f"shape {array.shape}", wanted=f"shape {shape}")
+        lower, upper = max(wanted.lower, -LARGEST_NUMBER), min(wanted.upper, LARGEST_NUMBER)
+        bad = ~((array > (lower or 1 / LARGEST_NUMBER)) & (array < upper))  # NaN is bad, too
+        if bad.any():
+            found = f"{array[bad][0]} among {int(bad.sum()):,} bad values"
+            raise self.refusal.of(where, found=found, wanted=wanted.values)
+
+    def size(self, name: str) -> int:
+        """The length of an axis, which ``ModelSettings`` may or may not say."""
+        found = self.content.get(name)
+        if not isinstance(found, int):
+            raise self.refuse(name, found=found, wanted="a whole number")
+        return found

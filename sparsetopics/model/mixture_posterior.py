@@ -2,74 +2,109 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, Vectors
-from sparsetopics.model.allocations.mixture_weights import MixtureWeights
+from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
+from sparsetopics.base.errors import OptionError, RunError
+from sparsetopics.model.allocations.mixture_weights import (
+    DPMixture,
+    DPModes,
+    FiniteMixture,
+    MixtureWeights,
+)
+from sparsetopics.model.array_formats import (
+    COMPONENTS,
+    N_WORDS,
+    ArrayFormat,
+    Stored,
+    StoredAs,
+    StoredReader,
+)
 from sparsetopics.model.item_assignment import BLOCK_ITEMS
 from sparsetopics.model.likelihoods.likelihood import Estimates, ItemLikelihood
-from sparsetopics.model.likelihoods.multinomial import Categoricals
+from sparsetopics.model.likelihoods.multinomial import Categoricals, DirichletPosterior
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
 from sparsetopics.model.likelihoods.scorers import Scorer, steady
+from sparsetopics.options.registry import LIKELIHOODS, things_of
 from sparsetopics.options.table import LikelihoodName, ModelName
+
+# Components and their sums for a batch are of the likelihood's own types.
+AnyItemLikelihood = ItemLikelihood[Rows, Any, Any]  # a run folder names it: not known before
+AT_MODES = "at_modes"  # stored if parameters are points, left out otherwise
+PRIOR = "prior_"  # before the names of the prior's own arrays and numbers
+# Components without items are sound: only numbers below zero are refused.
+_COUNTS = ArrayFormat(COMPONENTS, lower=-np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
-class MixtureModel:
+class MixturePosterior:
     """Components of a mixture, in falling order of weight."""
 
     name: ModelName
     likelihood_name: LikelihoodName
-    likelihood: ItemLikelihood[Any, Any, Any]  # the prior
+    likelihood: AnyItemLikelihood  # the prior
     mixture: MixtureWeights
-    posterior: Any  # of the likelihood, e.g. WishartPosterior
+    posterior: tuple[FloatArray, ...]  # the NamedTuple of the likelihood: WishartPosterior, ...
 
     @property
     def n_topics(self) -> int:
-        """Components."""
+        """Number of components."""
         return self.mixture.n_topics
 
     @property
     def n_columns(self) -> int:
         return self.likelihood.n_columns
 
+    @property
+    def n_words(self) -> int | None:
+        """Number of words; None for a mixture of vectors."""
+        return None if self.likelihood.word_concentration is None else self.n_columns
+
     @cached_property
     def weights(self) -> FloatArray:
-        """E[w_k], (n_topics,), made to add up to one."""
+        """E[w_k], (n_topics,), scaled to sum to one."""
         weights = self.mixture.mean_weights
         shares: FloatArray = weights / weights.sum()
         return shares
 
+    @property
+    def mixing_weights(self) -> FloatArray:
+        """What the probabilities of components for a new item are proportional to."""
+        return self.weights
+
     @cached_property
-    def estimates(self) -> Estimates[Any]:
+    def estimates(self) -> Estimates[Rows]:
         """Each component at its posterior mean."""
         return self.likelihood.point_estimates(self.posterior)
 
     @property
     def normals(self) -> Normals:
-        """Posterior means of each component's mean and covariance."""
-        assert isinstance(self.estimates, Normals), "of a mixture of vectors"
+        """Posterior means of each component's mean and covariance; only for vectors."""
+        assert isinstance(self.estimates, Normals), "a mixture of vectors"
         return self.estimates
 
     @property
     def topic_word_posterior(self) -> FloatArray:
-        """λ, (n_topics, n_words), of a mixture of documents."""
-        posterior: FloatArray = self.posterior.topic_word_posterior
-        return posterior
+        """λ, (n_topics, n_words); only for documents."""
+        assert isinstance(self.posterior, DirichletPosterior), "a mixture of documents"
+        return self.posterior.topic_word_posterior
 
     @property
     def topic_word_mean(self) -> FloatArray:
-        """Posterior mean probability of each word in each component, (n_topics, n_words)."""
-        assert isinstance(self.estimates, Categoricals), "of a mixture of documents"
+        """Posterior mean probability of each word, (n_topics, n_words); only for documents."""
+        assert isinstance(self.estimates, Categoricals), "a mixture of documents"
         return self.estimates.probabilities
 
-    def responsibilities(self, values: Any) -> FloatArray:
-        """Of each component for each item, dense (n_items, n_topics); a row depends on its own
-        item alone."""
+    def responsibilities(self, values: Rows) -> FloatArray:
+        """Probability of each component for each item, dense (n_items, n_topics).
+
+        A row depends on its own item alone.
+        """
         shares = np.empty((len(values), self.n_topics))
         for low in range(0, len(values), BLOCK_ITEMS):
             block = slice(low, low + BLOCK_ITEMS)
@@ -79,20 +114,97 @@ class MixtureModel:
         shares /= shares.sum(axis=1, keepdims=True)
         return shares
 
-    def log_densities(self, values: Any) -> FloatArray:
-        """log Σ_k w_k p(x | component k) of each item, (n_items,), parameters plugged in."""
+    def log_densities(self, values: Rows) -> FloatArray:
+        """log Σ_k w_k p(x | component k) of each item at posterior means, (n_items,), in nats."""
         return mixture_log_densities(self._plugged_in, self.weights, values)
 
     @cached_property
-    def _expected(self) -> Scorer[Any]:
-        """E[log p(x | component)], made ready once for all batches."""
+    def _expected(self) -> Scorer[Rows]:
+        """E[log p(x | component)], prepared once for all batches."""
         return steady(self.likelihood.prepare(self.likelihood.components_of(self.posterior)))
 
     @cached_property
-    def _plugged_in(self) -> Scorer[Any]:
-        """log p(x | component) at the posterior means, likewise."""
+    def _plugged_in(self) -> Scorer[Rows]:
+        """log p(x | component) at the posterior means, prepared once for all batches."""
         return self.estimates.scorer()
 
     def sample(self, n_items: int, rng: np.random.Generator) -> tuple[Vectors, IntArray]:
-        """Items (n_items, n_columns) and their components (n_items,)."""
+        """Draw items (n_items, n_columns) and the component of each (n_items,)."""
         return self.normals.sample(self.weights, n_items, rng)
+
+    def stored(self) -> Stored:
+        """What a run folder keeps."""
+        form = self.likelihood.stored
+        settings: dict[str, str | float | bool] = {
+            "model": self.name,
+            "likelihood": self.likelihood_name,
+            "n_topics": self.n_topics,
+            "n_columns": self.n_columns,
+            "top_concentration": float(self.mixture.concentration),
+        }
+        for name in form.numbers:
+            settings[name] = float(getattr(self.likelihood, name.removeprefix(PRIOR)))
+        if self.n_words is not None:
+            settings[N_WORDS] = self.n_words
+        if isinstance(self.mixture, DPModes):
+            settings[AT_MODES] = True
+        own = zip(form.posterior._fields, self.posterior, strict=True)
+        arrays = {"component_counts": self.mixture.counts, **dict(own)}
+        for name in form.arrays:
+            if name not in arrays:
+                arrays[name] = getattr(self.likelihood, name.removeprefix(PRIOR))
+        return Stored(settings, arrays)
+
+    @classmethod
+    def from_stored(cls, name: ModelName, reader: StoredReader) -> MixturePosterior:
+        """The posterior that ``stored`` described; the reader's error for anything else.
+
+        Raises RunError if the arrays do not make distributions with a density.
+        """
+        likelihood = reader.settings.get("likelihood")
+        if likelihood is None or likelihood not in LIKELIHOODS:
+            wanted = f"one of {', '.join(LIKELIHOODS)}"
+            raise reader.refuse("likelihood", found=likelihood, wanted=wanted)
+        kind = things_of(LIKELIHOODS)[likelihood]
+        form: StoredAs = kind.stored
+        numbers = reader.numbers(("top_concentration", *form.numbers))
+        arrays = reader.arrays({"component_counts": _COUNTS, **form.arrays})
+        at_modes = reader.settings.get("at_modes", False)
+        n_words = reader.settings.get("n_words")
+        found = {**numbers, **arrays, PRIOR + N_WORDS: n_words, PRIOR + AT_MODES: at_modes}
+        weights = sharing_of(name, at_modes=at_modes)
+        try:
+            posterior = cls(
+                name,
+                likelihood,
+                kind(**{field.name: found[PRIOR + field.name] for field in fields(kind)}),
+                weights(arrays["component_counts"], numbers["top_concentration"]),
+                form.posterior._make(arrays[field] for field in form.posterior._fields),
+            )
+            posterior._check_densities(str(reader.arrays_file))
+        except OptionError as error:
+            where = str(reader.arrays_file)
+            raise RunError(where, found=str(error), wanted="a sound model") from error
+        return posterior
+
+    def _check_densities(self, where: str) -> None:
+        """RunError or OptionError if a component has no density."""
+        counts = self.likelihood.components_of(self.posterior).counts
+        if (counts < 0.0).any():  # there is no expected covariance then
+            found = f"a posterior of {counts.min():g} items"
+            raise RunError(where, found=found, wanted="0 items or more")
+        try:
+            with np.errstate(over="raise"):
+                self.estimates.scorer()  # factors the matrices
+        except FloatingPointError as error:
+            found = "components too narrow for float32"
+            raise RunError(where, found=found, wanted="a sound model") from error
+
+
+def sharing_of(
+    model: ModelName, *, at_modes: bool
+) -> Callable[[FloatArray, float], MixtureWeights]:
+    """The class of the weights of a kind of mixture."""
+    if model == "mixture":
+        return FiniteMixture
+    return DPModes if at_modes else DPMixture

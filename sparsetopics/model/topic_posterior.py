@@ -8,7 +8,19 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray
+from sparsetopics.model.array_formats import ArrayFormat, Stored, StoredReader
 from sparsetopics.options.table import ModelName
+
+_TOPICS, _TOPICS_BY_WORDS = ("n_topics",), ("n_topics", "n_words")
+_LDA_ARRAYS = {
+    "topic_word_posterior": ArrayFormat(_TOPICS_BY_WORDS),
+    "doc_concentration": ArrayFormat(_TOPICS),
+}
+_HDP_ARRAYS = {
+    "topic_word_posterior": ArrayFormat(_TOPICS_BY_WORDS),
+    "stick_means": ArrayFormat(_TOPICS, upper=1.0),
+    "stick_concentrations": ArrayFormat(_TOPICS),
+}
 
 
 class Sticks(NamedTuple):
@@ -21,21 +33,29 @@ class Sticks(NamedTuple):
 
     @property
     def global_topic_weights(self) -> FloatArray:
-        """E[β_k] = ρ_k Π_{l<k} (1 − ρ_l), (n_topics,); what is missing to one is the tail's."""
+        """E[β_k] = ρ_k Π_{l<k} (1 − ρ_l), (n_topics,); the tail has the rest of the sum of one."""
         before = np.concatenate(([1.0], np.cumprod(1.0 - self.means[:-1])))
         weights: FloatArray = self.means * before
         return weights
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TopicModel:
+class TopicPosterior:
     """Topics and how documents mix them, in falling order of weight."""
 
     name: ModelName
     topic_word_posterior: FloatArray  # (n_topics, n_words)  λ
-    doc_concentration: FloatArray  # (n_topics,)  α_k; of an HDP αE[β_k]
+    doc_concentration: FloatArray  # (n_topics,)  α_k; for an HDP αE[β_k]
     word_concentration: float  # η
     sticks: Sticks | None = None  # of an HDP
+
+    @classmethod
+    def of_hdp(
+        cls, topic_word_posterior: FloatArray, word_concentration: float, sticks: Sticks
+    ) -> TopicPosterior:
+        """An HDP, whose document concentrations αE[β_k] follow from its sticks."""
+        doc_concentration = sticks.doc_concentration * sticks.global_topic_weights
+        return cls("hdp", topic_word_posterior, doc_concentration, word_concentration, sticks)
 
     @property
     def n_topics(self) -> int:
@@ -44,6 +64,16 @@ class TopicModel:
     @property
     def n_words(self) -> int:
         return int(self.topic_word_posterior.shape[1])
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of the data, which are words."""
+        return self.n_words
+
+    @property
+    def likelihood_name(self) -> None:
+        """Topics have no choice of likelihood."""
+        return None
 
     @property
     def topic_word_mean(self) -> FloatArray:
@@ -58,3 +88,47 @@ class TopicModel:
         counts = self.topic_word_posterior.sum(axis=1) - self.n_words * self.word_concentration
         weights: FloatArray = counts / counts.sum()
         return weights
+
+    @property
+    def mixing_weights(self) -> FloatArray:
+        """What the mean proportions of topics in a new document are proportional to: α_k."""
+        return self.doc_concentration
+
+    def stored(self) -> Stored:
+        """What a run folder keeps; TypeError for an HDP without sticks."""
+        settings: dict[str, str | float | bool] = {
+            "model": self.name,
+            "n_topics": self.n_topics,
+            "n_words": self.n_words,
+            "word_concentration": float(self.word_concentration),
+        }
+        arrays = {"topic_word_posterior": self.topic_word_posterior}
+        if self.name == "lda":
+            settings["doc_concentration"] = float(self.doc_concentration.sum())
+            arrays["doc_concentration"] = self.doc_concentration
+            return Stored(settings, arrays)
+        if self.sticks is None:
+            raise TypeError("an HDP without sticks cannot be saved")
+        settings["doc_concentration"] = float(self.sticks.doc_concentration)
+        settings["top_concentration"] = float(self.sticks.top_concentration)
+        arrays["stick_means"] = self.sticks.means
+        arrays["stick_concentrations"] = self.sticks.concentrations
+        return Stored(settings, arrays)
+
+    @classmethod
+    def from_stored(cls, name: ModelName, reader: StoredReader) -> TopicPosterior:
+        """The posterior that ``stored`` described; the reader's error for anything else."""
+        numbers = reader.numbers(("doc_concentration", "word_concentration"))
+        if name == "lda":
+            arrays = reader.arrays(_LDA_ARRAYS)
+            posterior, concentration = arrays["topic_word_posterior"], arrays["doc_concentration"]
+            return cls(name, posterior, concentration, numbers["word_concentration"])
+        numbers |= reader.numbers(("top_concentration",))
+        arrays = reader.arrays(_HDP_ARRAYS)
+        sticks = Sticks(
+            arrays["stick_means"],
+            arrays["stick_concentrations"],
+            numbers["top_concentration"],
+            numbers["doc_concentration"],
+        )
+        return cls.of_hdp(arrays["topic_word_posterior"], numbers["word_concentration"], sticks)

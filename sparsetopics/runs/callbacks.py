@@ -1,19 +1,50 @@
-"""Whom training tells how it goes."""
+"""Callbacks of training: what they are given after each lap, and one that logs laps to MLflow."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
+
+from sparsetopics.base.errors import OptionError
+
+# An entry of ``trace_`` and ``trace.jsonl``. It holds ``lap`` (from 1), ``seconds`` since training
+# began, ``elbo_per_token`` (nats; per item for a mixture of vectors), ``n_topics``, the moves
+# ``…_proposed`` and ``…_accepted``, and more. A number that does not apply is None or missing.
+LapEntry = dict[str, float | None]
 
 
 class OnLap(Protocol):
-    """Called after every lap, in its order, by the thread that trains, which waits.
+    """A callable that training calls after every lap, in order, and waits for.
 
-    ``entry`` is the lap's entry of ``trace_`` and ``trace.jsonl``: ``lap`` (from 1), ``seconds``
-    since training began, ``elbo_per_token`` (nats; per item of a mixture of vectors),
-    ``n_topics``, moves ``…_proposed`` and ``…_accepted``, and more; None where a number does not
-    apply. It is to be read only. What is raised ends the training: ``fit`` raises it, and leaves an
+    It must not change ``entry``. An exception ends the training: ``fit`` raises it, and leaves the
     estimator as it was.
     """
 
-    def __call__(self, entry: Mapping[str, Any], /) -> object: ...
+    def __call__(self, entry: Mapping[str, float | None], /) -> object: ...
+
+
+class MLflowLaps:
+    """An ``OnLap`` that logs the numbers of each lap to MLflow; the lap is MLflow's step.
+
+    Metrics have the names of ``LapEntry``. They go to the MLflow run ``run_id``. Without
+    one they go to the active run, which MLflow starts if there is none. Needs the extra
+    ``[mlflow]``: raises OptionError if mlflow is not installed.
+    """
+
+    def __init__(self, run_id: str | None = None) -> None:
+        try:
+            import mlflow  # takes a second or two
+        except ImportError as error:
+            raise OptionError(
+                "MLflowLaps",
+                found="no mlflow",
+                wanted="it installed",
+                hint='pip install "sparsetopics[mlflow]".',
+            ) from error
+        self._run_id = run_id
+        self._log_metrics = mlflow.log_metrics
+
+    def __call__(self, entry: Mapping[str, float | None], /) -> None:
+        known = {name: float(n) for name, n in entry.items() if n is not None}
+        lap = int(known.pop("lap"))
+        self._log_metrics(known, step=lap, run_id=self._run_id)

@@ -1,9 +1,9 @@
 """Local steps by the workers of a Dask cluster, on the same batches and with the same bits.
 
-The parameters of a round go into a folder of the run, whose name no other version ever has; a
+The parameters of a round go into a folder of the run, whose name no other version ever has. A
 worker maps its arrays into memory. It reads the corpus itself, divides it as the driver does, and
-keeps that for the run. What it makes of a batch goes back to the driver, who puts batches in and
-takes them out in their order, keeps what is memoized, and commits laps, as without Dask.
+keeps that for the run. Its results go back to the driver, which adds and removes batches in their
+order, keeps what is memoized and commits laps, as it does without Dask.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import uuid4
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray, Source
 from sparsetopics.base.errors import RunError
@@ -32,29 +33,29 @@ from sparsetopics.inference.local_step import Fitted, Globals, LocalResult
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.runs.checkpoints import FORMAT_VERSION, Arrays, decode, encode
+from sparsetopics.runs.checkpoint_format import FORMAT_VERSION, Decoder, Encoder
+from sparsetopics.runs.data import divided
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run_files import STATE_DAMAGE
-from sparsetopics.runs.sources import divided
 
 TREE = "tree.json"
-MAPPED_BYTES = 1 << 20  # arrays at least so large are mapped, not read
+MAPPED_BYTES = 1 << 20  # larger arrays are mapped instead of read
 
 
-Task = tuple[int, DocumentTopics | None]  # a batch, and what its documents begin with
+Task = tuple[int, DocumentTopics | None]  # a batch, and the topics that its documents begin with
 
 
-class Job(NamedTuple):
-    """What a worker has to know of a run."""
+class WorkerRun(NamedTuple):
+    """What a worker has to know about a run."""
 
-    name: str  # of this process' part of it, which no other has
+    name: str  # of this process' part of the run; no other process has it
     plan: RunPlan
     fingerprint: str  # of the corpus
-    with_responsibilities: bool  # whether anybody asks for them
+    with_responsibilities: bool  # whether the driver needs them
     with_doc_topics: bool
 
     @classmethod
-    def of(cls, plan: RunPlan) -> Job:
+    def of(cls, plan: RunPlan) -> WorkerRun:
         plan = replace(plan, base=plan.base.absolute())
         fingerprint = file_sha256(plan.at(plan.corpus) / MANIFEST)
         options = plan.options
@@ -64,15 +65,15 @@ class Job(NamedTuple):
 
 @contextmanager
 def open_dask_steps(plan: RunPlan, folder: Path) -> Iterator[Callable[[Source], DaskSteps]]:
-    """Makes steps of a source on the cluster of ``plan``.
+    """Yield a function that makes steps of a source on the cluster of ``plan``.
 
-    ``folder``, which workers must see, is gone afterwards.
+    Workers must see ``folder``, which is removed afterwards.
     """
     shutil.rmtree(folder, ignore_errors=True)
     with open_cluster(plan.workplace) as cluster:
         folder.mkdir()
         try:
-            yield partial(DaskSteps, cluster, Job.of(plan), folder.absolute())
+            yield partial(DaskSteps, cluster, WorkerRun.of(plan), folder.absolute())
         finally:
             shutil.rmtree(folder, ignore_errors=True)
             cluster.run_everywhere(forget)
@@ -83,7 +84,7 @@ class DaskSteps:
     """``LocalSteps`` whose tasks are batches."""
 
     cluster: Cluster
-    job: Job
+    run: WorkerRun
     folder: Path
     source: Source
     n_rounds: int = 0
@@ -92,9 +93,9 @@ class DaskSteps:
         self, batch_ids: IntArray, current: Globals, former: Iterable[DocumentTopics | None]
     ) -> Iterator[Fitted]:
         self.n_rounds += 1
-        version = self.folder / f"{self.job.name}-{self.n_rounds:08d}"
+        version = self.folder / f"{self.run.name}-{self.n_rounds:08d}"
         write_globals(version, current)
-        fit = partial(fit_batch, job=self.job, version=version)
+        fit = partial(fit_batch, run=self.run, version=version)
         ids = batch_ids.tolist()
         tasks = list(zip(ids, former, strict=True))
         for batch_id, found in zip(ids, self.cluster.map(fit, tasks), strict=True):
@@ -102,23 +103,23 @@ class DaskSteps:
         shutil.rmtree(version, ignore_errors=True)
 
 
-def fit_batch(task: Task, job: Job, version: Path) -> LocalResult:
+def fit_batch(task: Task, run: WorkerRun, version: Path) -> LocalResult:
     """In a worker: the local step of a batch."""
     batch_id, former = task
     if former is not None:
         former = former.writable()
     with _lock:  # threads of a worker share what it keeps
-        source, current = _kept_source(job), _kept_globals(version)
-    local = job.plan.options.local_step
+        source, current = _kept_source(run), _kept_globals(version)
+    local = run.plan.options.local_step
     batch = source.read(batch_id)
     found = batch_steps.fit_batch(batch, current, local, SerialExecutor(), former)
-    if not job.with_responsibilities:
+    if not run.with_responsibilities:
         found = found._replace(responsibilities=Responsibilities.joined([]))
-    return found if job.with_doc_topics else found._replace(doc_topics=None)
+    return found if run.with_doc_topics else found._replace(doc_topics=None)
 
 
 def forget() -> None:
-    """In a worker: keep nothing any longer."""
+    """In a worker: drop what is kept between tasks."""
     with _lock:
         _kept_source.cache_clear()
         _kept_globals.cache_clear()
@@ -128,18 +129,18 @@ _lock = Lock()
 
 
 @lru_cache(maxsize=1)
-def _kept_source(job: Job) -> Source:
-    manifest = job.plan.at(job.plan.corpus) / MANIFEST
+def _kept_source(run: WorkerRun) -> Source:
+    manifest = run.plan.at(run.plan.corpus) / MANIFEST
     found = file_sha256(manifest) if manifest.exists() else None
-    if found != job.fingerprint:
+    if found != run.fingerprint:
         lagging = FileNotFoundError(manifest) if found is None else None  # or there is none
         raise RunError(
             str(manifest.parent),
             found="no corpus" if found is None else "another corpus",
-            wanted="in every worker that of training, under the same path",
+            wanted="the training corpus, under the same path in every worker",
             hint="Keep corpus and run on a disk that all machines share.",
         ) from lagging
-    return divided(job.plan, np.random.default_rng(job.plan.seed))
+    return divided(run.plan, np.random.default_rng(run.plan.seed))
 
 
 @lru_cache(maxsize=1)
@@ -148,12 +149,12 @@ def _kept_globals(version: Path) -> Globals:
 
 
 def write_globals(folder: Path, current: Globals) -> None:
-    """Make ``folder``, as a whole; what a crash of the machine loses of it is made again."""
+    """Make ``folder`` in one step, unsynced: a crash of the machine ends the round anyway."""
     scratch = folder.with_suffix(".part")
     scratch.mkdir()
-    arrays: Arrays = {}
-    tree = encode(current, arrays)
-    for name, array in arrays.items():
+    encoder = Encoder()
+    tree = encoder.tree(current)
+    for name, array in encoder.arrays.items():
         np.save(scratch / f"{name}.npy", array, allow_pickle=False)
     write_sealed(scratch / TREE, {VERSION_KEY: FORMAT_VERSION, "value": tree})
     os.replace(scratch, folder)
@@ -169,11 +170,10 @@ def read_globals(folder: Path) -> Globals:
         ) from FileNotFoundError(folder.parent)
     tree = read_sealed(folder / TREE, FORMAT_VERSION, STATE_DAMAGE)["value"]
     arrays = {path.stem: _loaded(path) for path in folder.glob("*.npy")}
-    current: Globals = decode(tree, arrays, Memo(folder))
-    return current
+    return Decoder(arrays, Memo(folder)).value(tree, Globals)
 
 
-def _loaded(path: Path) -> Any:
-    """Writable like any array, so that kernels are not compiled anew; the file stays as it is."""
+def _loaded(path: Path) -> NDArray[np.generic]:
+    """Writable like any other array, or kernels would compile again; the file does not change."""
     is_mapped = path.stat().st_size >= MAPPED_BYTES
     return np.asarray(np.load(path, mmap_mode="c" if is_mapped else None, allow_pickle=False))

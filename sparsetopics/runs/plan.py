@@ -13,15 +13,15 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import msgspec
 
 from sparsetopics.base.errors import RunError
-from sparsetopics.base.sealed_files import decoded, file_sha256
+from sparsetopics.base.sealed_files import decoded, file_sha256, read_sealed, write_sealed
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.options.option import NO_NAMES, Given, Value, refuse
 from sparsetopics.options.resolve import fields_of, resolve, values_of
@@ -122,66 +122,74 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
     )
 
 
-class Fingerprints(msgspec.Struct):
+class Fingerprints(msgspec.Struct, omit_defaults=True):
     """SHA-256 of one file in each folder that a run reads."""
 
     corpus: str
     heldout: str | None = None
     start_run: str | None = None
 
+    @classmethod
+    def of(cls, plan: RunPlan) -> Fingerprints:
+        """Those of the data as they are now."""
+        heldout, start = plan.heldout, plan.start_run
+        return cls(
+            file_sha256(plan.at(plan.corpus) / MANIFEST),
+            None if heldout is None else file_sha256(plan.at(heldout) / MANIFEST),
+            None if start is None else file_sha256(plan.at(start) / ARRAYS_FILE),
+        )
+
 
 class PlanRecord(msgspec.Struct):
-    """The content of ``plan.json``."""
+    """What ``plan.json`` holds."""
 
     finished: bool
     plan: RunPlan
     fingerprints: Fingerprints
 
+    @classmethod
+    def of(cls, plan: RunPlan, *, finished: bool = False) -> PlanRecord:
+        """The record of a plan with the data as they are now."""
+        return cls(finished, plan, Fingerprints.of(plan))
 
-# The contents of JSON, read and to be written, are typed by ``PlanRecord`` alone.
-def plan_record(plan: RunPlan, *, finished: bool = False) -> dict[str, Any]:
-    """The plan as JSON, with fingerprints of all that it reads.
+    def check_data(self, plan: RunPlan) -> None:
+        """RunError if the data that ``plan`` reads are others than when training began."""
+        for name in ("corpus", "heldout", "start_run"):
+            found = getattr(Fingerprints.of(plan), name)
+            if found not in (None, getattr(self.fingerprints, name)):
+                where = str(plan.at(getattr(plan, name)))
+                wanted = "what the run was trained on so far"
+                raise RunError(where, found="other data", wanted=wanted, hint="Train again.")
+
+
+def write_plan(path: Path, record: PlanRecord) -> None:
+    """Write ``plan.json``.
 
     The scheduler is left out, so that a plan cannot lead its reader to a stranger's scheduler.
     """
-    given = msgspec.to_builtins(replace(plan, base=plan.base.absolute()), enc_hook=str)
-    return {
+    plan = replace(record.plan, base=record.plan.base.absolute())
+    given = msgspec.to_builtins(plan, enc_hook=str)
+    content = {
         "format_version": PLAN_VERSION,
-        "finished": finished,
+        "finished": record.finished,
         "plan": {name: given[name] for name in STORED},
-        "fingerprints": _fingerprints(plan),
+        "fingerprints": msgspec.to_builtins(record.fingerprints),
     }
+    write_sealed(path, content, indent=2)
 
 
-def plan_of(record: Mapping[str, Any], path: Path) -> RunPlan:
-    """The plan that ``plan_record`` wrote; raises RunError for a damaged one."""
-    names = record.get("plan")
+def read_plan(path: Path) -> PlanRecord:
+    """Read ``plan.json``; RunError if it is damaged or has other entries than ``write_plan``."""
+    content = read_sealed(path, PLAN_VERSION, STATE_DAMAGE)
+    names = content.get("plan")
     strangers = sorted(set(names) ^ STORED) if isinstance(names, dict) else []
     if strangers:
         where = f"{path}, plan.{strangers[0]}"
         raise STATE_DAMAGE.of(where, found="an entry too many or none", wanted="a whole plan")
-    return decoded(record, PlanRecord, str(path), STATE_DAMAGE).plan
-
-
-def check_data(plan: RunPlan, before: Mapping[str, str]) -> None:
-    """Raise RunError if the data are not those of ``before``, the fingerprints of a plan."""
-    for name, fingerprint in _fingerprints(plan).items():
-        if before.get(name) != fingerprint:
-            path = plan.at(getattr(plan, name))
-            wanted = "what the run was trained on so far"
-            raise RunError(str(path), found="other data", wanted=wanted, hint="Train anew.")
+    return decoded(content, PlanRecord, str(path), STATE_DAMAGE)
 
 
 STORED = {each.name for each in fields(RunPlan)} - {"scheduler"}
-
-
-def _fingerprints(plan: RunPlan) -> dict[str, str]:
-    files = {
-        "corpus": plan.at(plan.corpus) / MANIFEST,
-        "heldout": None if plan.heldout is None else plan.at(plan.heldout) / MANIFEST,
-        "start_run": None if plan.start_run is None else plan.at(plan.start_run) / ARRAYS_FILE,
-    }
-    return {name: file_sha256(path) for name, path in files.items() if path is not None}
 
 
 def write_config(path: Path, plan: RunPlan) -> None:

@@ -2,53 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.batches import DocumentBatch, FloatArray, VectorBatch
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.corpora.corpus import Corpus, RowGroup
 from sparsetopics.corpora.sources.arrow_numbers import arrow_numbers, arrow_strings
 from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.inference.new_documents import topic_proportions
-from sparsetopics.model.mixture_posterior import MixtureModel
-from sparsetopics.model.topic_posterior import TopicModel
+from sparsetopics.inference.training import Model
+from sparsetopics.model.mixture_posterior import MixturePosterior
+
+Rows = DocumentBatch | VectorBatch
+Shares = Callable[[Rows], FloatArray]  # (n_rows, n_topics); rows sum to one
 
 
-class Topics(NamedTuple):
-    """What is inferred with."""
+def shares_of(model: Model, *, workers: int = 1) -> Shares:
+    """A function that says how much each document or item of a batch is of each topic.
 
-    words: FloatArray  # (n_topics, n_words)
-    doc_concentration: FloatArray  # (n_topics,)
-    workers: int
+    For topics these are the proportions E[π_d], with topics at their posterior mean. A document
+    without known words has those of the prior. For mixtures they are responsibilities. The function
+    can be pickled.
+    """
+    if isinstance(model, MixturePosterior):
+        return partial(_responsibilities, model)
+    return partial(_proportions, model.topic_word_mean, model.doc_concentration, workers)
 
 
 def write_shares(
     output: Output,
-    model: TopicModel | MixtureModel,
+    model: Model,
     corpus: Corpus | VectorCorpus,
     *,
     workers: int = 1,
     broadcast: BroadcastMap = broadcast_map_here,
 ) -> int:
-    """How much each document or item is of each topic or component; return how many there are.
+    """Write how much each document or item is of each topic or component; return the row count.
 
-    Streams, in the order of the corpus, which is like that of the training: ``doc_id`` or
-    ``item_id``, and ``n_topics`` numbers that sum to one. Of topics these are ``proportions``,
-    E[π_d] with topics at their posterior mean, of a document without known words the prior's; of
-    mixtures ``responsibilities``. Raises OutputError.
+    Rows are in the order of ``corpus``, which must be like the training data. Columns are
+    ``doc_id``, or ``item_id`` for vectors, and ``proportions``, or ``responsibilities`` for
+    mixtures: ``n_topics`` numbers that sum to one. Raises OutputError.
     """
-    groups: Sequence[Any] = corpus.row_groups
-    if isinstance(model, TopicModel):
-        topics = Topics(model.topic_word_mean, model.doc_concentration, workers)
-        column, shares = "proportions", broadcast(_proportions, groups, topics)
-    else:
-        column, shares = "responsibilities", broadcast(_responsibilities, groups, model)
+    groups: Sequence[RowGroup | VectorGroup] = corpus.row_groups
+    shares = broadcast(_shares_in, groups, shares_of(model, workers=workers))
+    column = "responsibilities" if isinstance(model, MixturePosterior) else "proportions"
     if isinstance(corpus, Corpus):
         columns, names = ("doc_id", column), corpus.doc_ids()
     else:
@@ -56,13 +59,19 @@ def write_shares(
     return _write(output, columns, model.n_topics, names, shares)
 
 
-def _proportions(group: RowGroup, topics: Topics) -> FloatArray:
-    words, doc_concentration, workers = topics
-    return topic_proportions(group.read(), words, doc_concentration, workers=workers)
+def _shares_in(group: RowGroup | VectorGroup, shares: Shares) -> FloatArray:
+    return shares(group.read())
 
 
-def _responsibilities(group: RowGroup | VectorGroup, model: MixtureModel) -> FloatArray:
-    return model.responsibilities(group.read().values)
+def _responsibilities(model: MixturePosterior, batch: Rows) -> FloatArray:
+    return model.responsibilities(batch.values)
+
+
+def _proportions(
+    topic_word: FloatArray, doc_concentration: FloatArray, workers: int, batch: Rows
+) -> FloatArray:
+    assert isinstance(batch, DocumentBatch), "topics are over words"
+    return topic_proportions(batch, topic_word, doc_concentration, workers=workers)
 
 
 def _write(

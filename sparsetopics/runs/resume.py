@@ -1,4 +1,4 @@
-"""Going on with a training run that was interrupted, or finished with its state kept."""
+"""Continue training that was interrupted or kept its state; repair what a killed command left."""
 
 from __future__ import annotations
 
@@ -9,38 +9,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
-from sparsetopics.base.errors import RunError
-from sparsetopics.base.sealed_files import PositiveSize, decoded
-from sparsetopics.base.transactions import STATE_FOLDER
-from sparsetopics.options.registry import MODELS
+from sparsetopics.base.errors import OutputError, RunError
+from sparsetopics.base.staging import refusing
+from sparsetopics.base.transactions import APPEND_FOLDER, JOB, STATE_FOLDER, Workspace
 from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.training import TrainingOptions, Workplace
-from sparsetopics.runs.plan import RunPlan, check_data, plan_of, plan_record
-from sparsetopics.runs.run_files import (
-    DAMAGE,
-    PLAN_FILE,
-    SETTINGS_FILE,
-    TRACE_FILE,
-    load_settings,
-    load_trace,
-)
-from sparsetopics.runs.topic_runs import check_folder
-from sparsetopics.runs.train import RunHooks, RunResult, go_on, task_of
+from sparsetopics.runs.plan import PlanRecord, RunPlan
+from sparsetopics.runs.run import check_folder
+from sparsetopics.runs.run_files import DAMAGE, TRACE_FILE, load_trace, read_settings
+from sparsetopics.runs.train import RunHooks, RunResult, finish_training, task_of
 from sparsetopics.runs.training_folder import clear_finished, is_training, old_training
 
 _LOG = logging.getLogger(__name__)  # its warnings go to stderr
 
 Watch = Callable[[TrainingOptions], AbstractContextManager[RunHooks]]
-
-
-class FinishedLap(msgspec.Struct):
-    """The last line of a trace."""
-
-    lap: PositiveSize
-    elbo_per_token: float
-    seconds: float
 
 
 class Resumed(NamedTuple):
@@ -62,34 +44,35 @@ def resume_run(
     """Continue from the last lap that was kept, up to ``laps`` or the number in the plan.
 
     Apart from times, the run is what it would have been without the interruption. ``workers`` and
-    ``executor`` are unchanged unless they are given. ``scheduler`` is never taken from the
-    run, because the process that answers there can run code here. Without an address, given or in
+    ``executor`` are unchanged unless they are given. ``scheduler`` is never taken from the run,
+    because the process that answers there can run code here. Without an address, given or in
     DASK_SCHEDULER_ADDRESS, a run that Dask trained continues with processes of this machine, and a
-    warning says so. ``watch`` makes the hooks. Raises RunError if ``run`` is no run, if its state
-    is damaged, of another version or, with more ``laps``, gone, or if its data have changed;
-    OutputError if another process trains it.
+    warning says so. ``watch`` makes the hooks.
+
+    Raises RunError if ``run`` is no run, if its state is damaged or of another version, if more
+    ``laps`` are asked for than there is state for, or if its data have changed. Raises OutputError
+    if another process trains it.
     """
     if not is_training(run):
         clear_finished(run)
         return _finished(run, laps)
     with old_training(run) as (folder, record):
-        plan = plan_of(record, run / STATE_FOLDER / PLAN_FILE)
-        is_done = record["finished"] or folder.is_published
+        plan = record.plan
+        is_done = record.finished or folder.is_published
         if is_done and (laps is None or laps <= _result(run).laps):
-            if folder.is_published:  # and then the process was killed
-                folder.close(plan_record(plan, finished=True), keep=plan.keep_state)
+            if folder.is_published:  # the process was killed before it could close the folder
+                folder.close(plan)
             return Resumed(_result(run), None)
         plan = _changed(replace(plan, out=run), laps, workers)
         plan = replace(plan, executor=executor or plan.executor, scheduler=scheduler)
         _warn_of_local_cluster(plan.workplace, executor)  # before data are read
-        if folder.checkpoint.exists():
-            began_from = plan.start_run or plan.first_start  # that was for the beginning
-            plan = replace(plan, start_run=None, first_start=began_from)
+        if folder.checkpoint.exists():  # training has left the run that it started from
+            plan = replace(plan, start_run=None, first_start=plan.start_run or plan.first_start)
         plan, task = task_of(plan)
-        check_data(plan, record["fingerprints"])
-        folder.write_plan(plan_record(plan))
+        record.check_data(plan)
+        folder.write_plan(PlanRecord.of(plan))
         with watch(plan.options) as hooks:
-            return Resumed(go_on(plan, task, folder, hooks), plan.options)
+            return Resumed(finish_training(plan, task, folder, hooks), plan.options)
 
 
 def _warn_of_local_cluster(place: Workplace, executor: ExecutorName | None) -> None:
@@ -112,23 +95,65 @@ def _changed(plan: RunPlan, laps: int | None, workers: int | None) -> RunPlan:
 
 
 def _finished(run: Path, laps: int | None) -> Resumed:
-    """A run without state; RunError if that is missed, or if there is no run."""
+    """The result of a run without state; RunError if more laps need state, or for no run."""
     result = _result(run)
     if laps is not None and laps > result.laps:
         raise RunError(
             str(run),
             found=f"a run that was finished after {result.laps} laps, without its state",
             wanted="one trained with --keep-state",
-            hint="Train anew with more --laps, or go on from its topics with --start.",
+            hint="Train again with more --laps, or start from its topics with --start.",
         )
     return Resumed(result, None)
 
 
 def _result(run: Path) -> RunResult:
     check_folder(run)
-    settings = load_settings(run / SETTINGS_FILE, tuple(MODELS))
+    settings = read_settings(run)
     trace = load_trace(run, settings)
-    where = f"{run / TRACE_FILE}, last line"
-    last = decoded(trace[-1] if trace else None, FinishedLap, where, DAMAGE)
-    model, n_topics = settings["model"], settings["n_topics"]
-    return RunResult(model, n_topics, last.elbo_per_token, last.lap, last.seconds)
+    last = trace[-1] if trace else {}
+    lap, bound, seconds = (last.get(name) for name in ("lap", "elbo_per_token", "seconds"))
+    if not lap or bound is None or seconds is None:
+        where = f"{run / TRACE_FILE}, last line"
+        raise DAMAGE.of(where, found="no complete lap", wanted="lap, elbo_per_token and seconds")
+    return RunResult(settings["model"], settings["n_topics"], bound, int(lap), seconds)
+
+
+class Repaired(NamedTuple):
+    """What was done about an output."""
+
+    was_completed: bool  # it was committed and is now in place
+    was_cleared: bool  # an unfinished output was removed
+    continued_by: str  # the command that continues kept work, or ""
+
+
+def repair(path: Path) -> Repaired:
+    """Move committed output at ``path`` into place, and clear uncommitted output.
+
+    Interrupted training or ingest stays, since a command can continue it.
+    Raises OutputError if nothing is at ``path``, if another process works there, or if the disk
+    refuses.
+    """
+    beside, state = Workspace.beside(path), Workspace.inside(path, STATE_FOLDER)
+    append = Workspace.inside(path, APPEND_FOLDER)
+    with refusing(path):
+        left = [workspace for workspace in (beside, append, state) if workspace.is_left]
+        if not left and not path.exists():
+            wanted = "an output, or what a command left beside it"
+            raise OutputError(str(path), found="nothing", wanted=wanted)
+        was_pending = any(workspace.is_pending for workspace in left)
+        beside.settle()
+        append.settle()
+        state.finish()
+    if is_training(path):
+        with refusing(path), state.held("trains there"):
+            pass
+    else:
+        clear_finished(path)
+    continued_by = ""
+    if (beside.folder / JOB).exists():
+        continued_by = "the same `sparsetopics ingest`"
+    elif is_training(path):
+        continued_by = f"`sparsetopics resume {path}`"
+    was_cleared = any(not workspace.folder.exists() for workspace in left)
+    return Repaired(was_pending, was_cleared and not was_pending, continued_by)

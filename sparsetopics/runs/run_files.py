@@ -1,25 +1,27 @@
-"""The files of a run folder, whatever model it holds: written whole, read with suspicion."""
+"""The files of a run folder, which are the same for all models, and the schema of ``model.json``.
+
+Everything that is read is decoded to a type before it is used. Other programs read these files, so
+names of files, entries and arrays may be added, but never changed or removed.
+"""
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, NotRequired, TypedDict
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 from safetensors.numpy import save
 
-from sparsetopics.base.array_files import read_tensors
-from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import (
     FileEntry,
-    PositiveSize,
+    Json,
     Refusal,
     Size,
     decoded,
@@ -28,89 +30,94 @@ from sparsetopics.base.sealed_files import (
     read_text,
     write_sealed,
 )
-from sparsetopics.model.array_formats import ArrayFormat
+from sparsetopics.model.array_formats import LARGEST_NUMBER, ModelSettings, Stored
+from sparsetopics.runs.callbacks import LapEntry
 
-FORMAT_VERSION = 2  # version 1 held no digests
+FORMAT_VERSION = 3  # 1 held no digests; 2 had other readers for topics than for mixtures
 SETTINGS_FILE = "model.json"
 ARRAYS_FILE = "model.safetensors"
 TRACE_FILE = "trace.jsonl"
 CONFIG_FILE = "config.toml"
 LISTED_FILES = (ARRAYS_FILE, TRACE_FILE, "vocabulary.parquet")  # users may edit config.toml
 RUN_FILES = (SETTINGS_FILE, CONFIG_FILE, *LISTED_FILES)
-LARGEST_NUMBER = 1e100  # beyond which, and below its inverse, products leave what floats can hold
 PLAN_FILE = "plan.json"
 PLAN_VERSION = 2
 DAMAGE = Refusal(RunError, "Train again")
 STATE_DAMAGE = Refusal(RunError, "Train again with --overwrite")
-Told = str | int | float | bool | None | list[str]  # what an option may be
 LIBRARIES = ("sparsetopics", "numpy", "scipy", "numba", "pyarrow")
 
-
-class CorpusFacts(msgspec.Struct):
-    """What a run says of the data it was trained on, as far as it is known."""
-
-    path: str | None = None
-    fingerprint: str | None = None
-    n_documents: Size | None = None
-    n_tokens: Size | Annotated[float, Meta(ge=0.0, le=LARGEST_NUMBER)] | None = None
-    n_items: Size | None = None
-    columns_fingerprint: str | None = None
-    made: dict[str, Any] | None = None
+Plain = str | int | float | bool | None | list[str]
+Nested = dict[str, Plain | dict[str, Plain]]  # options of training, or how vectors were made
 
 
-class Versions(msgspec.Struct):
-    """The release that wrote a run; the versions of libraries are beside it."""
+class Versions(TypedDict):
+    """The release that wrote a run; the file also has the versions of ``LIBRARIES``."""
 
     sparsetopics: str
 
 
-class RunRecord(msgspec.Struct):
-    """What ``model.json`` holds, whatever the model."""
+class CorpusFacts(TypedDict, total=False):
+    """What a run says about its training data, as far as it is known."""
 
-    model: str
-    n_topics: PositiveSize
+    path: str
+    fingerprint: str
+    n_documents: Size
+    n_tokens: Size | Annotated[float, Meta(ge=0.0, le=LARGEST_NUMBER)]
+    n_items: Size
+    columns_fingerprint: str
+    made: Nested
+
+
+class LapNumbers(TypedDict, total=False):
+    """The entries of a lap that readers count with."""
+
+    lap: Size
+    n_topics: Size
+    births_accepted: Size
+    merges_accepted: Size
+    deletes_accepted: Size
+    regroups_accepted: Size
+
+
+class Provenance(TypedDict):
+    """How a model was trained, which its arrays do not tell."""
+
     corpus: CorpusFacts
+    options: NotRequired[Nested]
+    seed: NotRequired[Annotated[int, Meta(ge=0)] | None]
+
+
+class RunSettings(ModelSettings, Provenance):
+    """What ``model.json`` holds, except hyperparameters: the model has those."""
+
     versions: Versions
     files: tuple[FileEntry, ...]
-    options: dict[str, Told | dict[str, Told]] = {}
-    seed: Annotated[int, Meta(ge=0)] | None = None
-
-
-class LapRecord(msgspec.Struct):
-    """What ``trace.jsonl`` holds of a lap, as far as it is known; callers may add to it."""
-
-    lap: Size = 1
-    n_topics: Size = 0
-    births_accepted: Size = 0
-    merges_accepted: Size = 0
-    deletes_accepted: Size = 0
-    regroups_accepted: Size = 0
-    elbo_per_token: float | None = None
-    criterion_per_token: float | None = None
-    heldout_log_likelihood_per_token: float | None = None
+    vocabulary_fingerprint: NotRequired[str]  # where data are words
 
 
 def write_run(
-    folder: Path,
-    arrays: Mapping[str, FloatArray],
-    facts: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    trace: Sequence[Mapping[str, Any]],
+    folder: Path, stored: Stored, provenance: Provenance, trace: Sequence[LapEntry]
 ) -> None:
-    """Write a run into ``folder``, where its vocabulary is, if it has one; equal arrays give equal
-    bytes in ``model.safetensors``."""
-    doubles = {name: np.ascontiguousarray(array, np.float64) for name, array in arrays.items()}
-    (folder / ARRAYS_FILE).write_bytes(save(doubles))  # save_file would hide it from other users
-    lines = [json.dumps(dict(entry)) + "\n" for entry in trace]
+    """Write the files of a run beside its vocabulary, which the caller has written.
+
+    Equal arrays give equal bytes in ``model.safetensors``. Entries of ``stored`` win over those of
+    ``provenance``.
+    """
+    arrays = stored.arrays.items()
+    doubles = {name: np.ascontiguousarray(array, np.float64) for name, array in arrays}
+    # Not save_file, which makes files that other users cannot read.
+    (folder / ARRAYS_FILE).write_bytes(save(doubles))
+    lines = [json.dumps(entry) + "\n" for entry in trace]
     (folder / TRACE_FILE).write_text("".join(lines), encoding="utf-8")
     listed = [FileEntry.of(folder / name) for name in LISTED_FILES if (folder / name).exists()]
-    known = {
+    facts = {
         "format_version": FORMAT_VERSION,
-        **facts,
+        **stored.settings,
         "versions": _versions(),
         "files": [entry.to_json() for entry in listed],
     }
-    content = known | dict(settings) | known  # facts come first and win
+    # The facts decide both the order of entries and their values.
+    content = facts | msgspec.to_builtins(provenance) | facts
     write_sealed(folder / SETTINGS_FILE, content, indent=2)
 
 
@@ -119,82 +126,40 @@ def _versions() -> dict[str, str]:
     return {"python": platform.python_version()} | libraries
 
 
-def read_settings(path: Path, record: type[RunRecord] = RunRecord) -> dict[str, Any]:
-    """What ``model.json`` holds; RunError unless it is a sound ``record``."""
-    settings = read_sealed(path, FORMAT_VERSION, DAMAGE)
-    decoded(settings, record, str(path), DAMAGE)
-    return settings
+def read_content(folder: Path) -> dict[str, Json]:
+    """The JSON in ``model.json``; RunError if it is damaged or of another format version."""
+    return read_sealed(folder / SETTINGS_FILE, FORMAT_VERSION, DAMAGE)
 
 
-def load_settings(
-    path: Path, kinds: Sequence[str], record: type[RunRecord] = RunRecord
-) -> dict[str, Any]:
-    """``read_settings`` of a run of one of ``kinds`` of models; RunError otherwise."""
-    model = read_settings(path)["model"]
-    if model not in kinds:
-        wanted = f"one of {', '.join(kinds)}"
-        raise RunError(str(path), found=f"model {model!r}", wanted=wanted)
-    return read_settings(path, record)
+def read_settings(folder: Path) -> RunSettings:
+    """What ``model.json`` says; RunError if it is not as training writes it."""
+    return decoded(read_content(folder), RunSettings, str(folder / SETTINGS_FILE), DAMAGE)
 
 
-def file_entry(path: Path, settings: Mapping[str, Any], name: str) -> FileEntry:
-    """The entry in ``settings``, read from ``path``, for a file beside it.
-
-    Raises RunError if there is none.
-    """
-    for entry in decoded(settings["files"], list[FileEntry], f"{path}, files", DAMAGE):
-        if entry.file == name:
-            return entry
-    raise DAMAGE.of(f"{path}, files", found=f"no {name}", wanted="its digest")
-
-
-def check_file(folder: Path, settings: Mapping[str, Any], name: str) -> Path:
-    """The path of a file of a run; RunError unless it matches its entry in ``settings``."""
-    file_entry(folder / SETTINGS_FILE, settings, name).check(folder, DAMAGE)
+def check_file(folder: Path, settings: RunSettings, name: str) -> Path:
+    """The path of a file of a run; RunError unless the file is as ``settings`` lists it."""
+    file_entry(folder, settings, name).check(folder, DAMAGE)
     return folder / name
 
 
-def check_numbers(path: Path, settings: Mapping[str, Any], names: Sequence[str]) -> None:
-    """RunError for the first entry that is no positive number."""
-    for name in names:
-        number = settings.get(name)
-        if not (isinstance(number, float) and 1 / LARGEST_NUMBER < number < LARGEST_NUMBER):
-            raise DAMAGE.of(f"{path}, {name}", found=repr(number), wanted="a positive number")
+def file_entry(folder: Path, settings: RunSettings, name: str) -> FileEntry:
+    """The entry for a file of a run; RunError if ``settings`` has none."""
+    for entry in settings["files"]:
+        if entry.file == name:
+            return entry
+    raise DAMAGE.of(f"{folder / SETTINGS_FILE}, files", found=f"no {name}", wanted="its digest")
 
 
-def load_arrays(
-    folder: Path, formats: Mapping[str, ArrayFormat], settings: Mapping[str, Any]
-) -> Mapping[str, FloatArray]:
-    """The arrays of ``formats``, axes as long as ``settings`` say; RunError otherwise."""
-    path = check_file(folder, settings, ARRAYS_FILE)
-    arrays = read_tensors(path, tuple(formats), DAMAGE).arrays
-    for name, wanted in formats.items():
-        shape = tuple(settings[axis] for axis in wanted.axes)
-        _check_array(f"{path}, {name}", arrays[name], shape, wanted)
-    return arrays
-
-
-def _check_array(
-    where: str, array: FloatArray, shape: tuple[int, ...], wanted: ArrayFormat
-) -> None:
-    if array.shape != shape:
-        raise DAMAGE.of(where, found=f"shape {array.shape}", wanted=f"shape {shape}")
-    lower, upper = max(wanted.lower, -LARGEST_NUMBER), min(wanted.upper, LARGEST_NUMBER)
-    bad = ~((array > (lower or 1 / LARGEST_NUMBER)) & (array < upper))
-    if bad.any():
-        found = f"{array[bad][0]} among {int(bad.sum()):,} bad values"
-        raise DAMAGE.of(where, found=found, wanted=wanted.values)
-
-
-def load_trace(folder: Path, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """An entry for each lap; RunError if one is damaged."""
+def load_trace(folder: Path, settings: RunSettings) -> list[LapEntry]:
+    """The entries of all laps; RunError if one is damaged."""
     path = check_file(folder, settings, TRACE_FILE)
-    trace = []
-    for number, line in enumerate(read_text(path, DAMAGE).removesuffix("\n").split("\n"), start=1):
-        if number == 1 and not line:  # no laps at all
-            continue
-        where = f"{path}, line {number}"
-        entry = parsed(line, where, DAMAGE)
-        decoded(entry, LapRecord, where, DAMAGE)
-        trace.append(entry)
-    return trace
+    lines = read_text(path, DAMAGE).removesuffix("\n").split("\n")
+    if lines == [""]:  # no laps at all
+        return []
+    return [_lap(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1)]
+
+
+def _lap(line: str, where: str) -> LapEntry:
+    entry = parsed(line, where, DAMAGE)
+    decoded(entry, LapNumbers, where, DAMAGE)
+    return decoded(entry, dict[str, int | float | None], where, DAMAGE)

@@ -1,16 +1,16 @@
 """A run folder during training, with everything that a later process needs to resume.
 
     run/state/plan.json        the options of the run, and whether it is finished
-    run/state/checkpoint.npz   training after its last kept lap (``checkpoints``)
+    run/state/checkpoint.npz   training after the last lap that was kept (``checkpoints``)
     run/state/memo/            arrays of batches that the checkpoint names; never written twice
     run/state/globals/         parameters that workers of a cluster read, a folder for each round
-    run/state/trace.jsonl      the laps so far, for people to look at; nothing reads it back
+    run/state/trace.jsonl      the laps so far, for people to look at; no program reads it back
     run/state/new/, lock, ...  a workspace (``transactions``), from which the finished run is
                                moved into place
 
 Every file is written aside, synced and renamed. Whenever a process is killed, the last checkpoint
-is whole, and so are the files that it names. A new run folder appears with its plan, so that it can
-always be resumed.
+is whole, and so are the files that it names. A new run folder appears with its plan, so that
+training can always be resumed.
 """
 
 from __future__ import annotations
@@ -18,24 +18,22 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from sparsetopics.base.errors import ClusterError, OutputError, RunError
 from sparsetopics.base.outputs import output_folder, refuse_inputs, written
 from sparsetopics.base.own_folders import RUN, is_sparsetopics_json
-from sparsetopics.base.sealed_files import read_sealed, write_sealed
 from sparsetopics.base.staging import put_in_place, refused, refusing, stranger_in
 from sparsetopics.base.transactions import STATE_FOLDER, Workspace
+from sparsetopics.runs.callbacks import LapEntry
+from sparsetopics.runs.plan import PlanRecord, RunPlan, read_plan, write_plan
 from sparsetopics.runs.run_files import (
     CONFIG_FILE,
     PLAN_FILE,
-    PLAN_VERSION,
     RUN_FILES,
     SETTINGS_FILE,
-    STATE_DAMAGE,
     TRACE_FILE,
     read_settings,
 )
@@ -66,23 +64,26 @@ class TrainingFolder:
     def checkpoint(self) -> Path:
         return self._state / CHECKPOINT_FILE
 
-    def write_plan(self, plan: Mapping[str, Any]) -> None:
-        """``plan`` is JSON."""
-        self._replace(PLAN_FILE, lambda path: write_sealed(path, plan, indent=2))
+    def write_plan(self, record: PlanRecord) -> None:
+        """Replace the plan."""
+        self._replace(PLAN_FILE, lambda path: write_plan(path, record))
 
     def keep(self, lap: int, write: Callable[[Path], None]) -> None:
-        """Have ``write`` make the checkpoint of ``lap``; the former one goes."""
+        """Replace the checkpoint by that of ``lap``, which ``write`` makes."""
         self._replace(CHECKPOINT_FILE, write)
         self.lap = lap
 
-    def tell(self, trace: Sequence[Mapping[str, Any]]) -> None:
-        """Show the last lap of ``trace``; the first time all, as former laps may be made again."""
+    def tell(self, trace: Sequence[LapEntry]) -> None:
+        """Add the last lap of ``trace`` to the file; the first time write all laps anew.
+
+        Training that resumes may repeat laps that the file has already.
+        """
         new = trace[-1:] if self._has_told else trace
         with (self._state / TRACE_FILE).open("a" if self._has_told else "w", encoding="utf-8") as f:
-            f.writelines(json.dumps(dict(entry)) + "\n" for entry in new)
+            f.writelines(json.dumps(entry) + "\n" for entry in new)
         self._has_told = True
 
-    def _replace(self, name: str, write: Callable[[Path], object]) -> None:
+    def _replace(self, name: str, write: Callable[[Path], None]) -> None:
         scratch = self._state / f"{name}.part"
         write(scratch)
         put_in_place(scratch, self._state / name)
@@ -93,82 +94,79 @@ class TrainingFolder:
         return Workspace.inside(self.run, STATE_FOLDER)
 
     def publish(self, write: Callable[[Path], None]) -> None:
-        """Have ``write`` make the files of the finished run, then put them in their places."""
+        """Have ``write`` make the files of the finished run, then move them into place."""
         result = self.workspace.new
         shutil.rmtree(result, ignore_errors=True)
         result.mkdir()
         write(result)
+        # model.json comes last: it vouches for the others.
         names = sorted((file.name for file in result.iterdir()), key=lambda n: n == SETTINGS_FILE)
         self.workspace.commit(names)
         self.is_published = True
 
-    def close(self, plan: Mapping[str, Any], *, keep: bool) -> None:
-        """Remove the state of a published run, or keep what more training needs.
-
-        ``plan`` says that the run is finished.
-        """
-        entries = read_settings(self.run / SETTINGS_FILE)["files"]
-        own = {SETTINGS_FILE, CONFIG_FILE, *(entry["file"] for entry in entries)}
+    def close(self, plan: RunPlan) -> None:
+        """Remove the state of a published run, or keep what more training needs if asked to."""
+        entries = read_settings(self.run)["files"]
+        own = {SETTINGS_FILE, CONFIG_FILE, *(entry.file for entry in entries)}
         for name in set(RUN_FILES) - own:  # left by an earlier run of another kind
             (self.run / name).unlink(missing_ok=True)
-        if keep:
-            self.write_plan(plan)
+        if plan.keep_state:
+            self.write_plan(PlanRecord.of(plan, finished=True))
             self.workspace.clear(keep=(PLAN_FILE, CHECKPOINT_FILE, _MEMO))
         else:
             self.remove_state()
 
     def remove_state(self) -> None:
-        """Remove the state, the plan first, so that nobody resumes from the rest."""
+        """Remove the state, the plan first, so that no process resumes from the rest."""
         (self._state / PLAN_FILE).unlink(missing_ok=True)
         self.workspace.remove()
 
-    def begin(self, plan: Mapping[str, Any]) -> None:
-        """Clear earlier training, in an order that always leaves one that can be resumed."""
+    def begin(self, record: PlanRecord) -> None:
+        """Clear earlier training, in an order that always leaves training that can be resumed."""
         self.checkpoint.unlink(missing_ok=True)
-        self.write_plan(plan)
+        self.write_plan(record)
         self.workspace.clear(keep=(PLAN_FILE,))
         self.memo.mkdir()
 
 
 @contextmanager
-def new_training(
-    run: Path, plan: Mapping[str, Any], *, overwrite: bool
-) -> Iterator[TrainingFolder]:
-    """The folder of a training that begins; it vanishes if the block ends before a lap is kept.
+def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
+    """The folder of new training; it vanishes if the block ends before a lap is kept.
 
-    Raises OutputError if ``run`` exists and ``overwrite`` is false, if another process trains
+    Raises OutputError if ``plan.out`` exists and may not be overwritten, if another process trains
     there, or if the disk refuses.
     """
-    check_new_run(run, overwrite=overwrite)
+    run, record = plan.out, PlanRecord.of(plan)
+    check_new_run(run, overwrite=plan.overwrite)
     folder = TrainingFolder(run, lap=0)
     is_new = not run.exists()
     with _told(folder):
         if is_new:
-            _make(run, plan)
+            _make(run, record)
         with folder.workspace.held(_TRAINS):
             try:
-                folder.begin(plan)
+                folder.begin(record)
                 yield folder
             finally:
                 if folder.lap == 0 and not folder.is_published:
                     folder.remove_state()
                     if is_new:
-                        with suppress(OSError):  # somebody has put something there
+                        with suppress(OSError):  # another program has put something there
                             run.rmdir()
 
 
-def _make(run: Path, plan: Mapping[str, Any]) -> None:
+def _make(run: Path, record: PlanRecord) -> None:
     """Make the folder of a run that has only a plan; OutputError if another process was first."""
     with (
         written(output_folder(run, RUN, overwrite=False)) as scratch,
         Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS),
     ):
-        TrainingFolder(scratch, lap=0).write_plan(plan)
+        TrainingFolder(scratch, lap=0).write_plan(record)
 
 
 @contextmanager
-def old_training(run: Path) -> Iterator[tuple[TrainingFolder, dict[str, Any]]]:
-    """The folder of a training that stopped, and its plan.
+def old_training(run: Path) -> Iterator[tuple[TrainingFolder, PlanRecord]]:
+    """The folder of training that stopped, and its plan.
 
     Raises RunError if there is none, and OutputError if another process trains there, or if the
     disk refuses.
@@ -181,7 +179,7 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, dict[str, Any]]]:
             folder.is_published = folder.workspace.is_committed
             shutil.rmtree(folder.globals, ignore_errors=True)
             folder.memo.mkdir(exist_ok=True)  # missing if a kill came before it was made
-            yield folder, read_plan(run)
+            yield folder, read_plan(_plan_of(run))
 
 
 def clear_finished(run: Path) -> None:
@@ -199,14 +197,9 @@ def _plan_of(run: Path) -> Path:
     return run / STATE_FOLDER / PLAN_FILE
 
 
-def read_plan(run: Path) -> dict[str, Any]:
-    """The plan of the run, as JSON; RunError if there is no sound plan."""
-    return read_sealed(run / STATE_FOLDER / PLAN_FILE, PLAN_VERSION, STATE_DAMAGE)
-
-
 def is_training(run: Path) -> bool:
     """Whether there is training to resume."""
-    return os.path.lexists(run / STATE_FOLDER / PLAN_FILE)
+    return os.path.lexists(_plan_of(run))
 
 
 def check_plain(run: Path) -> None:
@@ -225,7 +218,7 @@ def check_plain(run: Path) -> None:
 
 
 def check_new_run(run: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
-    """Before any work, refuse a folder that is taken, or is, contains or lies in an input."""
+    """Before any work, refuse a folder that is taken, or that is, contains or lies in an input."""
     refuse_inputs(run, inputs)
     with refusing(run):
         _settle(run)
@@ -233,7 +226,7 @@ def check_new_run(run: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) ->
         if is_unfinished and not has_run and not overwrite:
             raise OutputError(
                 str(run),
-                found="a training that was interrupted",
+                found="training that was interrupted",
                 wanted="a new path",
                 hint=f"Continue it with `sparsetopics resume {run}`, or pass --overwrite.",
             )

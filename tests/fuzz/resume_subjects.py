@@ -37,9 +37,15 @@ from sparsetopics.options.training import (
     TopicPrior,
     TrainingOptions,
 )
-from sparsetopics.runs import keeper as run_keeper
-from sparsetopics.runs.checkpoints import read_checkpoint, write_checkpoint
-from sparsetopics.runs.keeper import RunKeeper
+from sparsetopics.runs.callbacks import LapEntry
+from sparsetopics.runs.checkpoint_format import Kept
+from sparsetopics.runs.checkpoints import (
+    HELDOUT_SCORE,
+    RunKeeper,
+    read_checkpoint,
+    with_documents,
+    write_checkpoint,
+)
 from sparsetopics.runs.training_folder import TrainingFolder
 
 TIE = "a"  # of all checkpoints to their plans
@@ -192,16 +198,16 @@ class Training:
         memo = Memo(folder / "state" / "memo")
         try:
             with np.errstate(all="ignore"):
-                kept = read_checkpoint(path, memo, TIE)
-                progress = self._with_sums(kept["progress"], memo)
-                trace = tuple(map(_entry, progress.course))
-                write_checkpoint(path, {"progress": progress, "trace": trace}, TIE)
+                kept = read_checkpoint(path, memo, TIE, Kept)
+                progress = self._with_sums(kept.progress, memo)
+                scores = (None,) * len(progress.course)
+                write_checkpoint(path, Kept(progress, scores), TIE)
         except Exception:  # there is nothing to add up, or it cannot be written
             return
 
     def _with_sums(self, progress: training.Progress, memo: Memo) -> training.Progress:
         read = self.source.read if self.source.is_resident else lambda batch_id: None
-        given = run_keeper._with_documents(progress, read)
+        given = with_documents(progress, read)
         prior, n_laps = given.prior, len(given.course)
         learner = training._learner(self.source, self.options, prior, memo, SerialExecutor())
         state = self._added_up(given.learner, prior, learner)
@@ -212,7 +218,7 @@ class Training:
         if rival is not None:
             rival = rival._replace(state=self._added_up(rival.state, rival.prior, learner))
             given = given._replace(mover=given.mover._replace(rival=rival))
-        return run_keeper._with_documents(given, lambda batch_id: None)
+        return with_documents(given, lambda batch_id: None)
 
     def _added_up(self, state: Any, prior: Prior, learner: Any) -> Any:
         if not isinstance(state, MemoizedState):
@@ -221,8 +227,8 @@ class Training:
         return state._replace(total=learner.added_up(state, state.total.zeros_like()))
 
 
-def _entry(info: training.LapInfo) -> dict[str, Any]:
-    return info._asdict() | {run_keeper.SCORE: None}
+def _entry(info: training.LapInfo) -> LapEntry:
+    return info._asdict() | {HELDOUT_SCORE: None}
 
 
 @contextmanager

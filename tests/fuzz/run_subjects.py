@@ -38,14 +38,14 @@ from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.model.memo import Memo
-from sparsetopics.model.topic_posterior import Sticks, TopicModel
+from sparsetopics.model.topic_posterior import Sticks, TopicPosterior
 from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.checkpoint_format import Kept
 from sparsetopics.runs.checkpoints import read_checkpoint
-from sparsetopics.runs.plan import RunPlan, plan_of
+from sparsetopics.runs.plan import RunPlan, read_plan
 from sparsetopics.runs.resume import resume_run
-from sparsetopics.runs.topic_runs import save_run
+from sparsetopics.runs.run import save_run
 from sparsetopics.runs.train import RunHooks, train_run
-from sparsetopics.runs.training_folder import read_plan
 
 RUN_CHANGES: Mapping[str, Change] = {
     "model.json": change_json,
@@ -77,9 +77,9 @@ def _run(folder: Path) -> Subject:
 
 def _topics(name: str, scratch: Path) -> Subject:
     sticks = Sticks(np.array([0.4, 0.6]), np.array([9.0, 7.0]), 5.0, 0.5)
-    of_lda = TopicModel("lda", TOPICS, np.array([0.2, 0.3]), 0.1)
+    of_lda = TopicPosterior("lda", TOPICS, np.array([0.2, 0.3]), 0.1)
     shares = sticks.doc_concentration * sticks.global_topic_weights
-    model = of_lda if name == "lda" else TopicModel("hdp", TOPICS, shares, 0.1, sticks)
+    model = of_lda if name == "lda" else TopicPosterior("hdp", TOPICS, shares, 0.1, sticks)
     settings = {"corpus": {"n_documents": 4, "n_tokens": 30}, "options": {"laps": 2}, "seed": 7}
     (scratch / "run").mkdir()
     save_run(scratch / "run", model, VOCABULARY, settings, TRACE)
@@ -135,8 +135,8 @@ def _begin(folder: Path) -> None:
 
 def _decode(folder: Path) -> None:
     """The checkpoint of the plan."""
-    plan = plan_of(read_plan(folder), folder / PLAN)
-    read_checkpoint(folder / CHECKPOINT, Memo(folder / "state" / "memo"), plan.tie)
+    plan = read_plan(folder / PLAN).plan
+    read_checkpoint(folder / CHECKPOINT, Memo(folder / "state" / "memo"), plan.tie, Kept)
 
 
 def _config(scratch: Path) -> Subject:

@@ -16,8 +16,11 @@ VALUES: tuple[Any, ...] = (
     *(0.5, -0.0, 1e308, -1e308, 1e-320, float("nan"), float("inf"), float("-inf")),
     *("", "a", "../x", "../../etc/passwd", "/etc/passwd", "C:\\x", "a\0b", "a\nb", "\ud800"),
     *("x" * 5000, "\u2028", "\x1b[31m", "</script><img src=x onerror=alert(1)>", "nan", "1e9"),
-    *([], {}, [1], [None], {"a": 1}, [[1, 2], [3]], [0] * 50, {"kind": "Popen", "fields": {}}),
-    *({"array": "value"}, {"file": "../x", "bytes": 3}, {"number": "O", "value": 1}),
+    *([], {}, [1], [None], {"a": 1}, [[1, 2], [3]], [0] * 50),
+    {"type": "record", "kind": "Popen", "fields": {}},
+    {"type": "array", "array": "value", "axes": []},
+    {"type": "file", "file": "../x", "bytes": 3, "digest": ""},
+    {"type": "number", "number": "O", "value": 1},
 )
 MEMBER_NAMES = (
     *("../a.txt", "/a.txt", "a/../../b.jsonl", "", ".", "a//b.jsonl", "C:/a.jsonl", "a\nb.jsonl"),

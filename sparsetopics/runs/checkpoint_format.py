@@ -1,0 +1,273 @@
+"""The state of training as JSON and arrays, for checkpoints and for the workers of a cluster.
+
+The state is made of NamedTuples and frozen dataclasses, which hold arrays, numbers, names and more
+of the same. They come back bit by bit: numbers with their types, and arrays with the order of their
+axes in memory, because the rounding of sums depends on it.
+
+The decoder makes objects only of the classes in ``stored_classes``. Files hold stored names, not
+names of classes, so that renaming a class does not change the format.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetopics.base.sealed_files import Json
+from sparsetopics.base.soundness import check_fields
+from sparsetopics.inference.growth.grower import GrowerRecord
+from sparsetopics.inference.laps import Prior
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.moves.ledger import Failure, Ledger
+from sparsetopics.inference.moves.mover import MoverRecord
+from sparsetopics.inference.moves.rival import Course, Rival
+from sparsetopics.inference.training import LapInfo, Progress
+from sparsetopics.model.allocations.hdp import HDPAllocation
+from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
+from sparsetopics.model.allocations.mixture_weights import DPMixture, DPModes, FiniteMixture
+from sparsetopics.model.allocations.nested import NestedAllocation
+from sparsetopics.model.assignments import Patch, TopicChange
+from sparsetopics.model.document_counts import DocumentCounts
+from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.memo import InMemory, Memo, OnDisk
+from sparsetopics.model.node_batches import NodeRecord
+from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.statistics import DocumentLengths, DocumentTerms, Statistics
+from sparsetopics.model.topic_posterior import Sticks
+from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, things_of
+from sparsetopics.options.training import (
+    GradientOptions,
+    LocalOptions,
+    MoveOptions,
+    StepSizes,
+    TopicPrior,
+    TrainingOptions,
+)
+
+FORMAT_VERSION = 3  # version 2 held the names that classes had in the code
+
+Arrays = Mapping[str, NDArray[np.generic]]
+K = TypeVar("K")
+T = TypeVar("T")
+
+
+class Kept(NamedTuple):
+    """What the checkpoint of a run holds."""
+
+    progress: Progress
+    scores: tuple[float | None, ...]  # held-out scores of all laps, nats per token or item
+
+
+# To add a class, give it a new name. A name never changes and is never used for another class.
+CLASSES: Mapping[str, type] = {
+    **{"kept": Kept, "progress": Progress, "lap": LapInfo, "prior": Prior, "globals": Globals},
+    **{"mover": MoverRecord, "rival": Rival, "course": Course, "ledger": Ledger},
+    **{"failure": Failure, "topic-change": TopicChange, "patch": Patch},
+    **{"grower": GrowerRecord, "nodes": NodeRecord},
+    **{"responsibilities": Responsibilities, "statistics": Statistics, "words": Words},
+    **{"word-counts": WordCounts, "moments": Moments},
+    **{"document-counts": DocumentCounts, "document-terms": DocumentTerms},
+    **{"document-lengths": DocumentLengths, "item-terms": ItemTerms},
+    **{"lda": LDAAllocation, "hdp": HDPAllocation, "sticks": Sticks, "items": ItemAllocation},
+    **{"nested": NestedAllocation, "dp-mixture": DPMixture, "dp-modes": DPModes},
+    **{"finite-mixture": FiniteMixture, "topic-prior": TopicPrior, "step-sizes": StepSizes},
+    **{"training-options": TrainingOptions, "local-options": LocalOptions},
+    **{"move-options": MoveOptions, "gradient-options": GradientOptions},
+}
+
+
+def stored_classes() -> dict[str, type]:
+    """All classes that may be stored, by their stored names.
+
+    Registered likelihoods and the states of registered learners come with ``CLASSES``. A state is
+    named by its position in ``STATES`` of the learner's module, which is part of the format.
+    """
+    likelihoods = {f"likelihood {name}": kind for name, kind in things_of(LIKELIHOODS).items()}
+    states = {
+        f"state {name} {position}": state
+        for name, learner in LEARNERS.items()
+        for position, state in enumerate(importlib.import_module(learner.where).STATES)
+    }
+    return {**states, **likelihoods, **CLASSES}
+
+
+class _Node(msgspec.Struct, frozen=True, tag_field="type"):
+    """A value that JSON cannot hold as it is; ``type`` says what it is."""
+
+
+class ArrayNode(_Node, frozen=True, tag="array"):
+    """An array that is stored beside the tree under a name."""
+
+    array: str
+    axes: tuple[int, ...]  # from the slowest to the fastest in memory
+
+
+class NumberNode(_Node, frozen=True, tag="number"):
+    """A numpy number."""
+
+    number: str  # its dtype
+    value: bool | int | float
+
+
+class FileNode(_Node, frozen=True, tag="file", rename={"n_bytes": "bytes"}):
+    """Arrays that the memo keeps in a file, with its size and digest."""
+
+    file: str
+    n_bytes: int
+    digest: str
+
+
+class KeptNode(_Node, frozen=True, tag="kept"):
+    """Arrays that the memo keeps in memory."""
+
+    kept: dict[str, ArrayNode]
+
+
+class MappingNode(_Node, frozen=True, tag="mapping"):
+    """A dictionary, whose keys need not be strings."""
+
+    pairs: tuple[tuple[Node, Node], ...]
+
+
+class TupleNode(_Node, frozen=True, tag="tuple"):
+    """A tuple without names."""
+
+    items: tuple[Node, ...]
+
+
+class RecordNode(_Node, frozen=True, tag="record"):
+    """A NamedTuple or dataclass."""
+
+    kind: str  # its stored name
+    fields: dict[str, Node]
+
+
+_Plain = None | bool | int | float | str
+Node = _Plain | ArrayNode | NumberNode | FileNode | KeptNode | MappingNode | TupleNode | RecordNode
+
+
+class Encoder:
+    """Turns values into trees of JSON; ``arrays`` collects their arrays by name.
+
+    An array is named by its place in the value.
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, NDArray[np.generic]] = {}
+        # If two learners share a module, its states have the name of the first.
+        self._names = {kind: name for name, kind in reversed(stored_classes().items())}
+
+    def tree(self, value: T) -> Json:
+        """Encode ``value``; TypeError if it holds anything that cannot be stored."""
+        tree: Json = msgspec.to_builtins(self._node(value, "value"))
+        return tree
+
+    def _node(self, value: T, name: str) -> Node:
+        if value is None or (
+            # np.float64 is a float, too, but must keep its type.
+            isinstance(value, bool | int | float | str) and not isinstance(value, np.generic)
+        ):
+            return value
+        if isinstance(value, np.ndarray):
+            return self._array(value, name)
+        if isinstance(value, np.generic):
+            return NumberNode(value.dtype.str, value.item())
+        if isinstance(value, OnDisk):
+            stamp = {"type": "file", "file": value.path.name, **value.stamp()}
+            return msgspec.convert(stamp, FileNode)
+        if isinstance(value, InMemory):
+            kept = {key: self._array(each, f"{name}.{key}") for key, each in value.arrays.items()}
+            return KeptNode(kept)
+        if isinstance(value, Mapping):
+            return MappingNode(tuple(self._pair(key, value[key], name) for key in value))
+        if isinstance(value, tuple) and type(value) is tuple:
+            return TupleNode(tuple(self._node(each, f"{name}.{i}") for i, each in enumerate(value)))
+        return self._record(value, name)
+
+    def _array(self, array: NDArray[np.generic], name: str) -> ArrayNode:
+        # Stored in the order of its memory: npy knows no other orders than C and Fortran.
+        axes = np.argsort([-stride for stride in array.strides], kind="stable")
+        self.arrays[name] = np.asarray(array.transpose(axes), order="C")
+        return ArrayNode(name, tuple(axes.tolist()))
+
+    def _pair(self, key: K, value: T, name: str) -> tuple[Node, Node]:
+        plain = "-".join(map(str, key)) if isinstance(key, tuple) else str(key)
+        return self._node(key, name), self._node(value, f"{name}.{plain}")
+
+    def _record(self, value: T, name: str) -> RecordNode:
+        kind = type(value)
+        if kind not in self._names:
+            raise TypeError(f"{name}: cannot write a {kind.__name__}")
+        parts = {
+            field: self._node(getattr(value, field), f"{name}.{field}")
+            for field in _field_names(kind)
+        }
+        return RecordNode(self._names[kind], parts)
+
+
+class Decoder:
+    """The inverse of ``Encoder``; the ``memo`` takes over what another memo kept.
+
+    Trees and arrays that no encoder made raise built-in errors of many kinds.
+    """
+
+    def __init__(self, arrays: Arrays, memo: Memo) -> None:
+        self._arrays, self._memo = arrays, memo
+        self._classes = stored_classes()
+
+    def value(self, tree: Json, kind: type[T]) -> T:
+        """Decode ``tree``; TypeError unless it holds a ``kind``."""
+        found = self._value(msgspec.convert(tree, Node))
+        if not isinstance(found, kind):
+            raise TypeError(f"no {kind.__name__}")
+        return found
+
+    def _value(self, node: Node) -> Any:  # ``check_fields`` compares it with what is declared
+        match node:
+            case ArrayNode():
+                return self._array(node)
+            case NumberNode(dtype, value):
+                return _number(np.dtype(dtype), value)
+            case FileNode(file, n_bytes, digest):
+                return self._memo.adopt(file, n_bytes, digest)
+            case KeptNode(kept):
+                return self._memo.keep({name: self._array(each) for name, each in kept.items()})
+            case MappingNode(pairs):
+                return {self._value(key): self._value(each) for key, each in pairs}
+            case TupleNode(items):
+                return tuple(map(self._value, items))
+            case RecordNode():
+                return self._record(node)
+        return node
+
+    def _array(self, node: ArrayNode) -> NDArray[np.generic]:
+        return self._arrays[node.array].transpose(np.argsort(node.axes))
+
+    def _record(self, node: RecordNode) -> Any:  # of any class in the table
+        kind = self._classes[node.kind]
+        if list(node.fields) != _field_names(kind):
+            raise TypeError(f"{node.kind} has other fields")
+        values = {name: self._value(each) for name, each in node.fields.items()}
+        check_fields(kind, values)  # before any code of the class sees the values
+        return kind(**values)
+
+
+def _number(dtype: np.dtype[np.generic], value: float) -> np.generic:
+    if dtype.kind not in "biuf":  # other types would allocate as many bytes as the number says
+        raise TypeError(f"numbers of type {dtype}")
+    return dtype.type(value)
+
+
+def _field_names(kind: type) -> list[str]:
+    if is_dataclass(kind):
+        return [field.name for field in fields(kind)]
+    return list(getattr(kind, "_fields", ()))

@@ -1,0 +1,122 @@
+"""The data of a run: the corpus, its batches, what the run folder says about it, held-out data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from sparsetopics.base.batches import Source
+from sparsetopics.corpora.batching import plan_batches
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.opening import check_alike, open_corpus
+from sparsetopics.corpora.vector_batching import plan_vector_batches
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.evaluation.scores.completion import document_completion, unigram_probabilities
+from sparsetopics.inference.training import Model
+from sparsetopics.model.document_items import DocumentItemSource
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.options.table import RESIDENT_PAIRS
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.run import refuse_run
+from sparsetopics.runs.run_files import CorpusFacts
+
+Score = Callable[[Model], float]  # nats per token; per vector for vectors
+
+
+def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
+    """The training data; CorpusFormatError if the model needs data of the other kind."""
+    path = plan.at(plan.corpus)
+    return Corpus.open(path) if plan.options.counts_words else VectorCorpus.open(path)
+
+
+def divided(plan: RunPlan, rng: np.random.Generator) -> Source:
+    """The training data in batches.
+
+    They are the same in every process that gives a new ``rng`` with the seed of the plan.
+    """
+    return source_of(
+        corpus_of(plan), plan.options, plan.n_batches, rng, resident_pairs=plan.resident_pairs
+    )
+
+
+def source_of(
+    corpus: Corpus | VectorCorpus,
+    options: TrainingOptions,
+    n_batches: int | None,
+    rng: np.random.Generator,
+    *,
+    resident_pairs: int = RESIDENT_PAIRS,
+) -> Source:
+    """The corpus in batches as the model reads them; OptionError for too many batches."""
+    if isinstance(corpus, VectorCorpus):
+        return plan_vector_batches(corpus, n_batches, rng)
+    source = plan_batches(corpus, n_batches, rng, resident_pairs=resident_pairs)
+    return DocumentItemSource(source) if options.is_mixture else source
+
+
+def facts_of(corpus: Corpus | VectorCorpus) -> CorpusFacts:
+    """What a run folder says about a corpus, except where it is."""
+    if isinstance(corpus, Corpus):
+        return {"n_documents": corpus.n_docs, "n_tokens": corpus.n_tokens}
+    return {
+        "n_items": corpus.n_items,
+        "columns_fingerprint": corpus.fingerprint,
+        "made": dict(corpus.made),
+    }
+
+
+_SIZES: tuple[Literal["n_documents", "n_tokens", "n_items"], ...]
+_SIZES = ("n_documents", "n_tokens", "n_items")
+
+
+def added_facts(old: CorpusFacts, new: CorpusFacts) -> CorpusFacts:
+    """What a run folder says about the data of both; numbers of rows and tokens add up."""
+    facts: CorpusFacts = {**new, **old}
+    for name in _SIZES:
+        if name in new:
+            facts[name] = old.get(name, 0) + new[name]
+    return facts
+
+
+def heldout_score(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Score | None:
+    """How to score a model on the held-out data of ``plan``; None if there are none.
+
+    Topics are scored by document completion, mixtures by the mean log density of a vector or log
+    probability of a token. Raises RunError, CorpusFormatError, VocabularyError or ShapeError for
+    data that cannot be read or are not like ``corpus``.
+    """
+    if plan.heldout is None:
+        return None
+    refuse_run(plan.at(plan.heldout))
+    heldout = open_corpus(plan.at(plan.heldout))
+    check_alike(corpus, heldout, plan.corpus, str(plan.heldout))
+    if plan.options.is_mixture:
+        return _density_score(heldout)
+    assert isinstance(corpus, Corpus), "topics are over words"
+    assert isinstance(heldout, Corpus), "check_alike has seen to that"
+    return _completion_score(heldout, corpus, plan.workers)
+
+
+def _density_score(heldout: Corpus | VectorCorpus) -> Score:
+    n_data = heldout.n_tokens if isinstance(heldout, Corpus) else heldout.n_items
+
+    def score(model: Model) -> float:
+        assert isinstance(model, MixturePosterior), "only mixtures have densities of items"
+        sums = [model.log_densities(batch.values).sum() for batch in heldout.batches()]
+        return float(np.sum(sums)) / n_data
+
+    return score
+
+
+def _completion_score(heldout: Corpus, corpus: Corpus, workers: int) -> Score:
+    unigram = unigram_probabilities(corpus.vocabulary.term_frequency)
+
+    def score(model: Model) -> float:
+        return document_completion(
+            heldout, model.topic_word_mean, model.mixing_weights, unigram, workers=workers
+        ).log_likelihood_per_token
+
+    return score

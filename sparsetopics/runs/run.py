@@ -1,0 +1,216 @@
+"""A trained run: its model, its words, how it was trained and how training went."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar, overload
+
+from sparsetopics.base.errors import CorpusFormatError, RunError, ShapeError, VocabularyError
+from sparsetopics.base.sealed_files import absence, decoded
+from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.inference.training import Model
+from sparsetopics.model.array_formats import StoredReader
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.table import ModelName
+from sparsetopics.runs.callbacks import LapEntry
+from sparsetopics.runs.run_files import (
+    ARRAYS_FILE,
+    DAMAGE,
+    PLAN_FILE,
+    SETTINGS_FILE,
+    Provenance,
+    RunSettings,
+    check_file,
+    load_trace,
+    read_content,
+    write_run,
+)
+
+P_co = TypeVar("P_co", bound=Model, covariant=True)
+P = TypeVar("P", bound=Model)
+
+# The class that says how each model is stored. All else in a run folder is the same for all models.
+POSTERIORS: Mapping[ModelName, type[Model]] = {
+    "lda": TopicPosterior,
+    "hdp": TopicPosterior,
+    "dp-mixture": MixturePosterior,
+    "mixture": MixturePosterior,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run(Generic[P_co]):
+    """A run folder after reading; ``model`` says what kind of run it is."""
+
+    path: Path
+    model: P_co
+    vocabulary: Vocabulary | None  # None for a mixture of vectors
+    settings: RunSettings
+    trace: Sequence[LapEntry]  # one entry per lap
+
+    @property
+    def words(self) -> Vocabulary:
+        """The vocabulary; RunError for a mixture of vectors, which has none."""
+        if self.vocabulary is None:
+            raise RunError(
+                str(self.path),
+                found=f"a mixture of vectors ({self.model.likelihood_name})",
+                wanted="a run that was trained with documents",
+            )
+        return self.vocabulary
+
+    @property
+    def n_training_documents(self) -> int:
+        return self.settings["corpus"]["n_documents"]
+
+    @property
+    def n_laps(self) -> int:
+        """Completed passes over the training data, at least one."""
+        return max([1, *(int(entry.get("lap") or 1) for entry in self.trace)])
+
+    def of(self, kind: type[P]) -> Run[P] | None:
+        """Return this run if its model is of ``kind``, otherwise None."""
+        if not isinstance(self.model, kind):
+            return None
+        return Run(self.path, self.model, self.vocabulary, self.settings, self.trace)
+
+    def check_corpus(self, corpus: Corpus | VectorCorpus, where: str) -> None:
+        """Refuse a corpus at ``where`` that the model cannot be applied to.
+
+        Raises VocabularyError for other words than those of the training, ShapeError for other
+        columns or for vectors where documents are needed, RunError for documents where vectors are.
+        """
+        if isinstance(corpus, Corpus):
+            self.check_vocabulary(corpus.vocabulary, where)
+        else:
+            self.check_columns(corpus.n_columns, corpus.fingerprint, where)
+
+    def check_vocabulary(self, found: Vocabulary, where: str) -> None:
+        """Raise VocabularyError unless word ids mean the same words as in the training."""
+        if found.fingerprint != self.words.fingerprint:
+            raise VocabularyError(
+                where,
+                found=f"another vocabulary ({len(found):,} words) than that of {self.path}",
+                wanted=f"the {len(self.words):,} words the run was trained with",
+                hint="Ingest the documents again with --vocabulary and the training corpus.",
+            )
+
+    def check_columns(self, n_columns: int, fingerprint: str, where: str) -> None:
+        """Raise ShapeError unless columns mean the same as in the training."""
+        if self.vocabulary is not None:
+            wanted = f"documents, which {self.path} was trained with"
+            raise ShapeError(where, found="vectors", wanted=wanted)
+        if n_columns != self.model.n_columns:
+            raise ShapeError(
+                where,
+                found=f"{n_columns:,} columns",
+                wanted=f"the {self.model.n_columns:,} columns that {self.path} was trained with",
+            )
+        if fingerprint != self.settings["corpus"].get("columns_fingerprint"):
+            raise ShapeError(
+                where,
+                found=f"columns of other names or another projection than those of {self.path}",
+                wanted="vectors made like those of the training",
+                hint="Ingest them again with --projection and the training corpus.",
+            )
+
+
+AnyRun = Run[Model]
+TopicRun = Run[TopicPosterior]
+MixtureRun = Run[MixturePosterior]
+
+
+def save_run(
+    folder: Path,
+    model: Model,
+    vocabulary: Vocabulary | None,
+    provenance: Provenance,
+    trace: Sequence[LapEntry],
+) -> None:
+    """Write a run into ``folder``, which exists and is staged by the caller.
+
+    ``vocabulary`` is that of the documents, None for vectors. Sizes, hyperparameters, the
+    fingerprint of the words and versions are added to ``provenance``. Equal models give equal bytes
+    in ``model.safetensors``.
+    """
+    stored = model.stored()
+    if vocabulary is not None:
+        vocabulary.save(folder)
+        fingerprint = {"vocabulary_fingerprint": vocabulary.fingerprint}
+        stored = stored._replace(settings={**stored.settings, **fingerprint})
+    write_run(folder, stored, provenance, trace)
+
+
+@overload
+def load_run(path: Path) -> AnyRun: ...
+@overload
+def load_run(path: Path, kind: type[P]) -> Run[P]: ...
+def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
+    """Read a run folder; a ``kind`` of model refuses all others.
+
+    RunError names the first thing that is missing, damaged or refused.
+    """
+    check_folder(path)
+    file, content = path / SETTINGS_FILE, read_content(path)
+    settings = decoded(content, RunSettings, str(file), DAMAGE)
+    known = [name for name, own in POSTERIORS.items() if kind in (None, own)]
+    name = next((each for each in known if each == settings["model"]), None)
+    if name is None:
+        found, wanted = f"model {settings['model']!r}", f"one of {', '.join(known)}"
+        raise RunError(str(file), found=found, wanted=wanted)
+    arrays = check_file(path, settings, ARRAYS_FILE)
+    reader = StoredReader(file, content, settings, arrays, DAMAGE)
+    model = POSTERIORS[name].from_stored(name, reader)
+    vocabulary = None if model.n_words is None else load_words(path, settings)
+    return Run(path, model, vocabulary, settings, load_trace(path, settings))
+
+
+def load_words(folder: Path, settings: RunSettings) -> Vocabulary:
+    """Read the vocabulary of a run; RunError unless it is that of the training."""
+    path = check_file(folder, settings, VOCABULARY_FILE)
+    if "n_documents" not in settings["corpus"]:
+        where = f"{folder / SETTINGS_FILE}, corpus"
+        raise DAMAGE.of(where, found="no n_documents", wanted="a whole number")
+    try:
+        vocabulary = Vocabulary.read(folder)
+    except CorpusFormatError as error:
+        raise RunError(str(folder), found=f"no vocabulary ({error})", wanted="a run") from error
+    known = settings.get("n_words"), settings.get("vocabulary_fingerprint")
+    if (len(vocabulary), vocabulary.fingerprint) != known:
+        raise DAMAGE.of(
+            path,
+            found=f"{len(vocabulary):,} words that are not those of the training",
+            wanted=f"the words whose fingerprint is in {SETTINGS_FILE}",
+        )
+    return vocabulary
+
+
+def refuse_run(path: Path) -> None:
+    """Refuse a run folder where a corpus is wanted; the corpus reader refuses anything else."""
+    if os.path.lexists(path / SETTINGS_FILE):
+        swapped = "Are the run and the corpus swapped? The run comes first."
+        raise RunError(str(path), found="a run folder", wanted="a corpus folder", hint=swapped)
+
+
+def check_folder(path: Path) -> None:
+    """RunError unless ``path`` looks like a run folder."""
+    wanted, hint = "a run folder", "Train one with `sparsetopics train`."
+    refuse_pending(path, (STATE_FOLDER,))
+    absent = absence(path / SETTINGS_FILE)
+    if not absent:
+        return
+    if os.path.lexists(path / STATE_FOLDER / PLAN_FILE):
+        hint = f"Continue it with `sparsetopics resume {path}`."
+        raise RunError(str(path), found="training that is not finished", wanted=wanted, hint=hint)
+    if os.path.lexists(path / "manifest.json"):
+        swapped = "Are the run and the corpus swapped? The run comes first."
+        raise RunError(str(path), found="a corpus folder", wanted=wanted, hint=swapped)
+    raise RunError(str(path), found=absent, wanted=wanted, hint=hint)
