@@ -1,4 +1,4 @@
-"""How training of mixtures begins, and the model that it ends with."""
+"""The components that training of mixtures starts from, and the posterior that it ends with."""
 
 from __future__ import annotations
 
@@ -18,17 +18,21 @@ from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.registry import LIKELIHOODS, imported
 from sparsetopics.options.training import TrainingOptions
 
-PRIOR_ITEMS = 100_000  # at most, that the prior is made from
-SEED_ITEMS = 2_000  # that seeds are chosen among, or
-ITEMS_PER_SEED = 10  # if that is more
-KMEANS_ROUNDS = 10  # of points: under spheres at modes, sharing out to seeds is k-means
+PRIOR_ITEMS = 100_000  # the prior is made from a sample of at most so many items
+# Seeds are chosen among so many items, or so many times the number of seeds if that is more.
+SEED_ITEMS = 2_000
+ITEMS_PER_SEED = 10
+KMEANS_ROUNDS = 10  # rounds of k-means, which assignment is for spheres at modes
 
 
 def begin_mixture(
     source: ItemSource, options: TrainingOptions, rng: np.random.Generator, start: None = None
 ) -> tuple[Statistics, Prior]:
-    """The prior, and components made from seeds in a sample of the items."""
-    assert start is None, "a mixture does not go on from a model"
+    """Make the prior, and components from seeds in a sample of the items.
+
+    Raises OptionError for more components than items, ShapeError for vectors without a prior.
+    """
+    assert start is None, "mixtures do not start from a model"
     sample = sample_items(source, PRIOR_ITEMS, rng)
     likelihood = _likelihood_of(sample, source, options)
     if options.n_topics > len(sample):
@@ -58,7 +62,7 @@ def begin_mixture(
 
 
 def make_mixture_model(current: Globals, options: TrainingOptions) -> MixturePosterior:
-    """The posterior as a model, components in falling order of weight."""
+    """Return the posterior, with components in falling order of weight."""
     likelihood = cast(AnyItemLikelihood, current.likelihood)
     allocation, components = current.allocation, current.components
     if isinstance(allocation, NestedAllocation):
@@ -76,13 +80,13 @@ def make_mixture_model(current: Globals, options: TrainingOptions) -> MixturePos
 
 
 def _likelihood_of(sample: Rows, source: ItemSource, options: TrainingOptions) -> AnyItemLikelihood:
-    """The prior; ShapeError for vectors that it cannot be made from."""
+    """Make the prior; ShapeError for vectors that it cannot be made from."""
     kind = imported(LIKELIHOODS[options.likelihood_name].where)
     prior: AnyItemLikelihood = kind.for_training(sample, source, options)
     return prior
 
 
 def _filled_up(seeds: IntArray, n_seeds: int, n_items: int) -> IntArray:
-    """As many seeds as wanted, though fewer items differ: the rest start with items like others."""
+    """Add further items to seeds if fewer than ``n_seeds`` items are distinct."""
     spare = np.setdiff1d(np.arange(n_items), seeds)
     return np.concatenate([seeds, spare[: n_seeds - len(seeds)]])

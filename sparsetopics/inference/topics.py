@@ -1,4 +1,4 @@
-"""How training of LDA and HDP begins, and the model that it ends with."""
+"""The topics that training of LDA and HDP starts from, and the posterior that it ends with."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def begin_topics(
     rng: np.random.Generator,
     start: TopicPosterior | None,
 ) -> tuple[Statistics, Prior]:
-    """Topics made from seed documents, or those of a model; weights that no data speak for yet."""
+    """Make topics from seed documents, or take those of ``start``; weights are those of the prior.
+
+    Raises OptionError if ``start`` has another number of topics or words.
+    """
     likelihood = Words(source.n_words, options.prior.word_concentration)
     prior = Prior(_allocation(source, options), likelihood)
     if start is None:
@@ -56,7 +59,7 @@ def _allocation(source: BatchSource, options: TrainingOptions) -> Allocation:
 
 
 def make_topic_model(current: Globals, options: TrainingOptions) -> TopicPosterior:
-    """The posterior as a model, topics in falling order of weight (ties in their own order)."""
+    """Return the posterior, with topics in falling order of weight; ties keep their order."""
     likelihood = current.likelihood
     assert isinstance(likelihood, Words), "topics have words"
     order = np.argsort(-current.components.sizes, kind="stable")

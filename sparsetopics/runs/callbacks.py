@@ -7,17 +7,17 @@ from typing import Protocol
 
 from sparsetopics.base.errors import OptionError
 
-# An entry of ``trace_`` and ``trace.jsonl``. It holds ``lap`` (from 1), ``seconds`` since training
-# began, ``elbo_per_token`` (nats; per item for a mixture of vectors), ``n_topics``, the moves
-# ``…_proposed`` and ``…_accepted``, and more. A number that does not apply is None or missing.
-LapEntry = dict[str, float | None]
+LapEntry = dict[str, float | None]  # as ``OnLap`` gets it
 
 
 class OnLap(Protocol):
     """A callable that training calls after every lap, in order, and waits for.
 
-    It must not change ``entry``. An exception ends the training: ``fit`` raises it, and leaves the
-    estimator as it was.
+    ``entry`` is the lap in ``trace_`` and ``trace.jsonl``, and must not be changed. It holds
+    ``lap`` (from 1), ``seconds`` since training began, ``elbo_per_token`` (nats; per item for a
+    mixture of vectors), ``n_topics``, the moves ``…_proposed`` and ``…_accepted``, and more. A
+    number that does not apply is None. An exception ends the training: ``fit`` raises it, and
+    leaves the estimator as it was.
     """
 
     def __call__(self, entry: Mapping[str, float | None], /) -> object: ...

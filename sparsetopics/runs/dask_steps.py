@@ -1,9 +1,9 @@
 """Local steps by the workers of a Dask cluster, on the same batches and with the same bits.
 
-The parameters of a round go into a folder of the run, whose name no other version ever has. A
-worker maps its arrays into memory. It reads the corpus itself, divides it as the driver does, and
-keeps that for the run. Its results go back to the driver, which adds and removes batches in their
-order, keeps what is memoized and commits laps, as it does without Dask.
+The driver writes the parameters of a round to a folder in the run folder, whose name is never used
+again. A worker maps the arrays in it into memory. It reads the corpus itself, divides it into the
+same batches as the driver, and keeps them for the run. Its results go back to the driver, which
+adds and removes batches in their order, memoizes them and commits laps, as it does without Dask.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def fit_batch(task: Task, run: WorkerRun, version: Path) -> LocalResult:
     batch_id, former = task
     if former is not None:
         former = former.writable()
-    with _lock:  # threads of a worker share what it keeps
+    with _lock:  # threads of a worker share both caches
         source, current = _kept_source(run), _kept_globals(version)
     local = run.plan.options.local_step
     batch = source.read(batch_id)
@@ -133,7 +133,8 @@ def _kept_source(run: WorkerRun) -> Source:
     manifest = run.plan.at(run.plan.corpus) / MANIFEST
     found = file_sha256(manifest) if manifest.exists() else None
     if found != run.fingerprint:
-        lagging = FileNotFoundError(manifest) if found is None else None  # or there is none
+        # A file that is missing may still appear: the cluster tries such tasks again.
+        lagging = FileNotFoundError(manifest) if found is None else None
         raise RunError(
             str(manifest.parent),
             found="no corpus" if found is None else "another corpus",

@@ -1,4 +1,4 @@
-"""The data of a run: the corpus, its batches, what the run folder says about it, held-out data."""
+"""The data of a run: its corpus, batches and held-out data, and what its folder says of them."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
 
 
 def divided(plan: RunPlan, rng: np.random.Generator) -> Source:
-    """The training data in batches.
+    """The training data in batches, the same in every process.
 
-    They are the same in every process that gives a new ``rng`` with the seed of the plan.
+    ``rng`` must be new, with the seed of the plan.
     """
     return source_of(
         corpus_of(plan), plan.options, plan.n_batches, rng, resident_pairs=plan.resident_pairs

@@ -26,7 +26,7 @@ Watch = Callable[[TrainingOptions], AbstractContextManager[RunHooks]]
 
 
 class Resumed(NamedTuple):
-    """How a run stands now."""
+    """The run after resuming."""
 
     result: RunResult
     options: TrainingOptions | None  # None: nothing was left to do
@@ -76,7 +76,7 @@ def resume_run(
 
 
 def _warn_of_local_cluster(place: Workplace, executor: ExecutorName | None) -> None:
-    """Say where a run continues if its cluster was not named again."""
+    """Warn if a run on a cluster continues on this machine."""
     if executor is not None or place.executor != "dask":
         return
     from sparsetopics.execution.dask_cluster import chosen_scheduler
@@ -95,7 +95,7 @@ def _changed(plan: RunPlan, laps: int | None, workers: int | None) -> RunPlan:
 
 
 def _finished(run: Path, laps: int | None) -> Resumed:
-    """The result of a run without state; RunError if more laps need state, or for no run."""
+    """The result of a run without state; RunError if it should continue or if there is none."""
     result = _result(run)
     if laps is not None and laps > result.laps:
         raise RunError(

@@ -47,7 +47,7 @@ class TrainingFolder:
 
     def __init__(self, run: Path, lap: int) -> None:
         self.run = run
-        self.lap = lap  # the last that is kept
+        self.lap = lap  # the last one that was kept
         self.is_published = False
         self._state = run / STATE_FOLDER
         self._has_told = False
@@ -140,7 +140,7 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
     check_new_run(run, overwrite=plan.overwrite)
     folder = TrainingFolder(run, lap=0)
     is_new = not run.exists()
-    with _told(folder):
+    with _advising(folder):
         if is_new:
             _make(run, record)
         with folder.workspace.held(_TRAINS):
@@ -148,6 +148,7 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
                 folder.begin(record)
                 yield folder
             finally:
+                # Without a lap there is nothing to resume.
                 if folder.lap == 0 and not folder.is_published:
                     folder.remove_state()
                     if is_new:
@@ -172,7 +173,7 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, PlanRecord]]:
     disk refuses.
     """
     folder = TrainingFolder(run, lap=0)
-    with _told(folder):
+    with _advising(folder):
         check_plain(run)
         folder.workspace.finish()
         with folder.workspace.held(_TRAINS):
@@ -183,9 +184,9 @@ def old_training(run: Path) -> Iterator[tuple[TrainingFolder, PlanRecord]]:
 
 
 def clear_finished(run: Path) -> None:
-    """Remove the state left by a process that was killed after its run was finished."""
+    """Remove the state that a process left when it was killed after its run was finished."""
     state = Workspace.inside(run, STATE_FOLDER)
-    with _told(TrainingFolder(run, lap=0)):
+    with _advising(TrainingFolder(run, lap=0)):
         if state.is_left:
             check_plain(run)
             state.finish()
@@ -205,7 +206,7 @@ def is_training(run: Path) -> bool:
 def check_plain(run: Path) -> None:
     """RunError if a run folder holds a symbolic link, a pipe or a device.
 
-    In a run from somebody else, links may redirect writing or removal to places outside the folder.
+    Links in a run from a stranger may redirect writing or removal to places outside the folder.
     """
     stranger = stranger_in(run)
     if stranger:
@@ -239,7 +240,7 @@ def check_new_run(run: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) ->
 
 
 def _settle(run: Path) -> None:
-    """Complete what a killed process has committed; OutputError if another process trains there."""
+    """Complete what a killed process committed; OutputError if another process trains there."""
     Workspace.beside(run).settle()
     state = Workspace.inside(run, STATE_FOLDER)
     if state.is_left:
@@ -251,7 +252,7 @@ def _settle(run: Path) -> None:
 
 
 def _is_free(run: Path) -> bool:
-    """Whether the folder is empty, except for what a process killed while clearing leaves."""
+    """Whether the folder is empty, or was left by a process that was killed while clearing it."""
     if not run.is_dir():
         return False
     names = {path.name for path in run.iterdir()}
@@ -262,21 +263,21 @@ _TRAINS = "trains there"
 
 
 @contextmanager
-def _told(folder: TrainingFolder) -> Iterator[None]:
+def _advising(folder: TrainingFolder) -> Iterator[None]:
     """Say how to continue when the disk refuses, workers are lost or the process is stopped."""
     try:
         yield
     except OSError as error:
-        raise refused(folder.run, error, _way_on(folder)) from error
+        raise refused(folder.run, error, _advice(folder)) from error
     except ClusterError as error:
-        error.args = (f"{error} {_way_on(folder)}",)
+        error.args = (f"{error} {_advice(folder)}",)
         raise
     except KeyboardInterrupt as stop:
-        stop.args = (f"interrupted. {_way_on(folder)}",)
+        stop.args = (f"interrupted. {_advice(folder)}",)
         raise
 
 
-def _way_on(folder: TrainingFolder) -> str:
+def _advice(folder: TrainingFolder) -> str:
     if folder.lap:
         return f"Lap {folder.lap} is kept; continue with `sparsetopics resume {folder.run}`."
     if folder.checkpoint.exists():
