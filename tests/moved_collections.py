@@ -14,7 +14,7 @@ from sparsetopics.inference.moves.standing import Standing, Tools, refreshed
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms, Statistics, added
-from sparsetopics.model.variances import Spread
+from sparsetopics.model.variances import CountVariances
 from sparsetopics.options.training import LocalOptions
 from word_models import globals_of, start_of, zero_statistics
 
@@ -129,7 +129,7 @@ def assert_terms(standing):
 
 def assert_spread(standing):
     """What the criterion adds is that of the assignments."""
-    fresh = Spread.zeros(*table_of(standing).shape)
+    fresh = CountVariances.zeros(*table_of(standing).shape)
     for _, assignments in standing.assignments():
         fresh.add(assignments, standing.reference)
     expected = fresh.word_corrections(table_of(standing), ETA)

@@ -13,7 +13,7 @@ from sparse_worlds import make_world, worlds
 from sparsetopics.kernels.variances import correction, trigamma
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.variances import Spread
+from sparsetopics.model.variances import CountVariances
 
 
 def test_trigamma_equals_mpmath():
@@ -91,7 +91,7 @@ def assignments_in(world):
 
 @given(world=worlds)
 def test_sums_equal_dense_numpy(world):
-    spread = Spread.zeros(world.n_words, world.n_topics)
+    spread = CountVariances.zeros(world.n_words, world.n_topics)
 
     spread.add(assignments_in(world), world.prior)
 
@@ -102,7 +102,7 @@ def test_sums_equal_dense_numpy(world):
 
 @given(world=worlds)
 def test_corrections_are_those_of_words_and_documents(world):
-    spread = Spread.zeros(world.n_words, world.n_topics)
+    spread = CountVariances.zeros(world.n_words, world.n_topics)
     spread.add(assignments_in(world), world.prior)
     counts = np.zeros((world.n_words, world.n_topics))
     np.add.at(counts, world.batch.word_ids, world.counts[:, None] * world.dense)
@@ -119,12 +119,12 @@ def test_corrections_are_those_of_words_and_documents(world):
 @given(world=worlds, seed=st.integers(0, 1_000))
 def test_changes_are_what_corrections_differ_by(world, seed):
     rng = np.random.default_rng(seed)
-    spread = Spread.zeros(world.n_words, world.n_topics)
+    spread = CountVariances.zeros(world.n_words, world.n_topics)
     spread.add(assignments_in(world), world.prior)
     counts = np.zeros((world.n_words, world.n_topics))
     np.add.at(counts, world.batch.word_ids, world.counts[:, None] * world.dense)
     differs = rng.random(counts.shape) < 0.4
-    after = Spread(
+    after = CountVariances(
         *(np.where(differs, rng.random() * part, part) for part in spread[:2]), spread[2]
     )
     counts_after = np.where(differs, rng.uniform(0.5, 3.0) * counts, counts)
@@ -138,7 +138,7 @@ def test_changes_are_what_corrections_differ_by(world, seed):
 
 @given(world=worlds)
 def test_documents_taken_out_leave_nothing(world):
-    spread = Spread.zeros(world.n_words, world.n_topics)
+    spread = CountVariances.zeros(world.n_words, world.n_topics)
 
     spread.add(assignments_in(world), world.prior)
     spread.add(assignments_in(world), world.prior, -1.0)
@@ -149,7 +149,7 @@ def test_documents_taken_out_leave_nothing(world):
 
 def test_topics_are_taken_and_put_into_their_places():
     world = make_world(1)
-    spread = Spread.zeros(world.n_words, world.n_topics)
+    spread = CountVariances.zeros(world.n_words, world.n_topics)
     spread.add(assignments_in(world), world.prior)
     before, places = spread.copy(), np.array([3, 0])
 
@@ -166,7 +166,7 @@ def test_tiny_shares_are_no_harm(share):
     world = make_world(0, lengths=(2,), n_topics=2)
     starts, topics = np.array([0, 2, 3]), np.array([0, 1, 0], np.uint32)
     shares = np.array([1.0, share, 1.0], np.float32)
-    spread = Spread.zeros(world.n_words, 2)
+    spread = CountVariances.zeros(world.n_words, 2)
 
     spread.add(Assignments(world.batch, Responsibilities(starts, topics, shares)), world.prior)
 

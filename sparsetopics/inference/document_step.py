@@ -18,8 +18,7 @@ from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
 from sparsetopics.kernels import documents as document_kernels
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels import words as word_kernels
-from sparsetopics.kernels.types import Float32Array, Schedule, TopicIds
-from sparsetopics.kernels.words import Rows
+from sparsetopics.kernels.types import Float32Array, Rows, Schedule, TopicIds
 from sparsetopics.model.allocations.allocation import Allocation, DocumentAllocation
 from sparsetopics.model.allocations.documents import sum_terms
 from sparsetopics.model.document_topics import DocumentTopics

@@ -1,8 +1,9 @@
 """Numba kernels of mixture items: log densities, L-sparse responsibilities, gathering by topic.
 
-Topic and component are one word here. Letters: n item, d column, k topic, i entry. An item's shares
-are rounded to multiples of 2⁻²⁴, the largest taking what is left to one. Float32 holds such numbers
-exactly, and so do sums of them: no mass is lost in counts, in merges or in taking batches out.
+A topic is a component here. Letters: n item, d column, k topic, i entry. An item's shares are
+rounded to multiples of 2⁻²⁴, and the largest is what the others leave of one. Float32 holds such
+numbers exactly, and float64 their sums: no mass is lost in counts, in merges or when batches are
+taken out.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray, IntArray, WordCounts, WordIds
 from sparsetopics.kernels.types import Float32Array, TopicIds, inner
 
-GRID = 2.0**24  # shares are multiples of one part in so many
+GRID = 2.0**24  # shares are multiples of 1 / GRID
 ROWS_AT_ONCE = 4  # items multiplied at once, so that each factor is fetched once for all of them
-FEW_SLOTS = 16  # up to here the largest weights are kept sorted; more are selected
+FEW_SLOTS = 16  # up to so many slots, a sorted list of the largest weights is faster
 
 Weights = FloatArray | Float32Array
 
@@ -99,7 +100,7 @@ def add_word_logs(
 
 @inner
 def _largest_of_few(weights: Weights, n_slots: int, scratch: Weights) -> float:
-    """The ``n_slots``-th largest weight; the larger ones are kept sorted in ``scratch``."""
+    """The ``n_slots``-th largest weight, by insertion into a sorted list in ``scratch``."""
     for k in range(weights.shape[0]):
         weight = weights[k]
         if k >= n_slots and weight <= scratch[n_slots - 1]:
@@ -142,7 +143,7 @@ def _largest_of_many(weights: Weights, n_slots: int, scratch: Weights) -> float:
 
 @inner
 def _choose(weights: Weights, scratch: Weights, topics: TopicIds) -> None:
-    """Fill ``topics`` with those of the largest weights, rising; ties go to the lower topic."""
+    """Fill ``topics`` with the topics of the largest weights, rising; ties go to the lower one."""
     n_topics, n_slots = weights.shape[0], topics.shape[0]
     if n_slots == n_topics:
         for k in range(n_topics):
@@ -198,9 +199,10 @@ def share_items(
 ) -> None:
     """The responsibilities that maximise Σ_k r_k (W_k − log r_k) in ``n_slots`` topics.
 
-    They are the softmax of the largest weights (SPARSE16, Alg. 1), rounded as said above; at most
-    4,096 slots, so that the largest share can bear the others' rounding. ``log_totals`` are
-    log Σ exp W_k over the slots, ``entropies`` −Σ_n r_nk log r_nk of the rounded shares.
+    They are the softmax of the largest weights (SPARSE16, Alg. 1), rounded as described above.
+    With at most 4,096 slots, the largest share can absorb the rounding of the others.
+    ``log_totals`` are log Σ exp W_k over the slots. ``entropies`` are −Σ_n r_nk log r_nk of the
+    rounded shares.
     """
     scratch = np.empty(log_weights.shape[1], log_weights.dtype)
     for n in range(log_weights.shape[0]):
@@ -242,7 +244,7 @@ def group_entries(
     shares: Float32Array,  # (n_entries,)
     n_topics: int,
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Entries with a share, topic after topic: where topics start, the items, √share."""
+    """Entries with a share, topic after topic: where topics start, the items, and √share."""
     topic_starts = np.zeros(n_topics + 1, np.int64)
     for i in range(topics.shape[0]):
         topic_starts[topics[i] + 1] += 1 if shares[i] > 0.0 else 0

@@ -1,4 +1,4 @@
-"""Numba kernels for moves: evidence of topics, and what merging any two of them would change."""
+"""Numba kernels for moves: evidence of topics, and what merging any two topics would change."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def word_gamma_sums(
     nothing = log_gamma(word_concentration)
     for v in range(n_words):
         for k in range(n_topics):
-            if counts[v, k] != 0.0:
+            if counts[v, k] != 0.0:  # most are zero, and add exactly zero
                 sums[k] += log_gamma(counts[v, k] + word_concentration) - nothing
     return sums
 
@@ -34,7 +34,7 @@ def word_gamma_changes(
     counts_after: FloatArray,  # (n_words, n_topics)
     word_concentration: float,
 ) -> FloatArray:
-    """``word_gamma_sums`` after minus before, (n_topics,), at the cost of what differs."""
+    """``word_gamma_sums`` after minus before, (n_topics,); only entries that differ cost time."""
     n_words, n_topics = counts.shape
     changes = np.zeros(n_topics)
     for v in range(n_words):
@@ -54,13 +54,13 @@ def word_pair_gains(
 ) -> FloatArray:
     """log M(S_a + S_b) − log M(S_a) − log M(S_b) of each pair, (n_pairs,).
 
-    A word changes something only where both topics have it.
+    Only words that both topics have contribute, so each pair costs the words of its smaller topic.
     """
     n_topics, n_words = topic_counts.shape
     gains = np.zeros(pairs.shape[0])
     alone = np.zeros((n_topics, n_words))
     totals = np.zeros(n_topics)
-    present = np.empty((n_topics, n_words), np.int32)  # a topic's words first
+    present = np.empty((n_topics, n_words), np.int32)  # the first entries are the topic's words
     n_present = np.zeros(n_topics, np.int64)
     nothing = log_gamma(word_concentration)
     for k in range(n_topics):
@@ -95,10 +95,11 @@ def add_assignment_pair_gains(
     shares: Float32Array,
     gains: FloatArray,  # (n_topics, n_topics)  added to, above the diagonal
 ) -> None:
-    """What merging a and b changes in −Σ x r log r: only tokens that use both count."""
+    """What merging a and b changes in −Σ x r log r; only tokens that use both contribute."""
     for u in range(starts.shape[0] - 1):
         for i in range(starts[u], starts[u + 1]):
             left = np.float64(shares[i])
+            # A row with one entry needs no logarithm, and most rows have one.
             log_left = math.log(left) if starts[u + 1] - starts[u] > 1 else 0.0
             for j in range(i + 1, starts[u + 1]):
                 right = np.float64(shares[j])
@@ -115,11 +116,11 @@ def add_document_pair_gains(
     masses: FloatArray,  # N_dk
     prior: FloatArray,  # (n_topics,)  α_k
     gains: FloatArray,  # (n_topics, n_topics)  added to, above the diagonal
-    shared: FloatArray,  # (n_topics, n_topics)  likewise: documents that use both
+    shared: FloatArray,  # (n_topics, n_topics)  likewise: the number of documents that use both
 ) -> None:
     """lnΓ(θ_a + θ_b) − lnΓ(θ_a) − lnΓ(θ_b) − α_b ψ(θ_a) − α_a ψ(θ_b) of documents that use both.
 
-    The last two take back what ``moves.merge`` counts for all documents that use one of them.
+    The last two terms take back what ``pair_gains`` counts for all documents that use one topic.
     """
     longest = 0
     for d in range(doc_starts.shape[0] - 1):
@@ -148,7 +149,7 @@ def add_shared_shares(
     shares: Float32Array,
     shared: FloatArray,  # (n_topics, n_topics)  added to, above the diagonal
 ) -> None:
-    """Σ √(r_a r_b) of rows that use both."""
+    """shared_ab += Σ √(r_a r_b) over the rows that use both."""
     for u in range(starts.shape[0] - 1):
         for i in range(starts[u], starts[u + 1]):
             for j in range(i + 1, starts[u + 1]):

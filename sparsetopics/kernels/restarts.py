@@ -1,4 +1,4 @@
-"""Restarts of one document: a small topic is emptied, for good if that raises the bound (HDP15)."""
+"""Restarts of one document: empty a small topic, and keep it empty if the bound rises (HDP15)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sparsetopics.kernels.types import (
     SAVED_ACTIVE,
     SAVED_MASS,
     WEIGHT,
+    Document,
     Schedule,
-    TopicIds,
     Workspace,
     inner,
 )
@@ -24,10 +24,10 @@ from sparsetopics.kernels.types import (
 
 @inner
 def _document_score(counts: FloatArray, n_active: int, work: Workspace) -> float:
-    """The document's ELBO right after a mean-field sweep, up to terms no proposal changes.
+    """The document's ELBO right after a mean-field sweep, up to terms that no restart changes.
 
     With r = w P / Z, Σ_u x Σ_k r (log w − log r) = Σ_u x log Z_u − Σ_k N_k log P_k, and at
-    θ = N + α the Dirichlet part is Σ_k lnΓ(N_k + α_k) (MATH: restart proposals, HDP15).
+    θ = N + α the Dirichlet part is Σ_k lnΓ(N_k + α_k) (HDP15, restart proposals).
     """
     score = 0.0
     for u in range(counts.shape[0]):
@@ -71,22 +71,22 @@ def _copy_masses(
 
 @inner
 def try_restarts(
-    counts: FloatArray,
+    document: Document,
     schedule: Schedule,
     minimum_mass: float,
     n_columns: int,
     n_active: int,
     n_used: int,
-    topics: TopicIds,
-    shares: FloatArray,
     tallies: IntArray,  # (3,)  proposed, accepted, iterations: added to
     work: Workspace,
 ) -> tuple[int, int]:
-    """Empty one small topic after another; keep what raises the document's score (HDP15).
+    """Empty one small topic after another; keep what raises the document's score.
 
-    A mean-field step follows from N_k alone, so only N_k is kept for the way back; the step from
-    there that ends a row of refusals cannot lower the score.
+    A mean-field step follows from N_k alone, so only N_k is saved. After a refusal N_k is restored,
+    and one more step makes the responsibilities from it; that step cannot lower the score. Returns
+    the active columns and the slots in use.
     """
+    counts = document.counts
     score = _document_score(counts, n_active, work)
     threshold, refused = 0.0, False
     for _ in range(schedule.restarts):
@@ -99,8 +99,8 @@ def try_restarts(
         n_trial = n_active
         for i in range(schedule.restart_iterations):
             n_trial, n_used, _ = iterate(
-                counts, schedule.collapsed, i == 0, minimum_mass, n_columns,
-                n_trial, n_used, topics, shares, work,
+                document, schedule.collapsed, i == 0, minimum_mass, n_columns,
+                n_trial, n_used, work,
             )  # fmt: skip
         proposed = _document_score(counts, n_trial, work)
         refused = proposed <= score
@@ -112,7 +112,6 @@ def try_restarts(
             tallies[1] += 1
     if refused:
         n_active, n_used, _ = iterate(
-            counts, schedule.collapsed, refused, 0.0, n_columns,
-            n_active, n_used, topics, shares, work,
-        )  # fmt: skip
+            document, schedule.collapsed, True, 0.0, n_columns, n_active, n_used, work
+        )
     return n_active, n_used

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numba
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.kernels.special import SERIES_FROM, digamma, log_gamma, trigamma
-
-
-@numba.njit(cache=True, nogil=True)
-def own_terms(x: float) -> float:
-    """lnΓ(x) − x ψ(x) + x, by its series where the three would cancel.
-
-    lnB(a, b) − a E[log u] − b E[log(1 − u)] is the value at a, plus that at b, minus that at a + b.
-    """
-    if x <= SERIES_FROM:
-        return log_gamma(x) - x * digamma(x) + x
-    y = 1.0 / (x * x)
-    series = 1 / 6 - y * (1 / 90 - y * (1 / 210 - y / 210))
-    return 0.5 + 0.5 * math.log(2.0 * math.pi / x) + series / x
+from sparsetopics.kernels.special import digamma, log_gamma, own_terms, trigamma
 
 
 @numba.njit(cache=True, nogil=True)
@@ -62,7 +47,7 @@ def add_weight_terms(
 ) -> float:
     """Σ_k [c_k Σ_active ψ(θ_dk) + (D − D_k) lnΓ(c_k)] with the tail, c = αE[β]."""
     n_topics = means.shape[0]
-    pulls = np.zeros(n_topics + 1)
+    pulls = np.zeros(n_topics + 1)  # c_k times the derivative of the terms by c_k
     value, left = 0.0, doc_concentration
     for k in range(n_topics + 1):
         tail = k == n_topics
@@ -72,7 +57,8 @@ def add_weight_terms(
         value += c * linear + inactive * log_gamma(c)
         pulls[k] = c * (linear + inactive * digamma(c))
         left -= 0.0 if tail else c
-        left = max(left, 1e-300)
+        left = max(left, 1e-300)  # rounding must not make the rest of the stick zero
+    # ∂c_l/∂ρ_k is c_k/ρ_k for l = k and −c_l/(1 − ρ_k) for l > k: one sum from the end serves all.
     after = 0.0
     for k in range(n_topics, 0, -1):
         after += pulls[k]

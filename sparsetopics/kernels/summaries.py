@@ -1,6 +1,6 @@
 """Numba kernels that sum responsibilities: by topic, by document and topic, by word and topic.
 
-Responsibilities come as compressed sparse rows, one row for each document-word pair. Letters: d
+Responsibilities are compressed sparse rows, one row for each document-word pair. Letters: d
 document, u pair, v row of a batch's words, k topic, i entry.
 """
 
@@ -21,7 +21,10 @@ def compact(
     topics: TopicIds,  # (n_pairs, n_slots)
     shares: FloatArray,  # (n_pairs, n_slots)
 ) -> tuple[IntArray, TopicIds, Float32Array]:
-    """Slots in use as sparse rows, shares rounded to float32 once, here: all sums see the same."""
+    """The slots in use as sparse rows.
+
+    Shares are rounded to float32 here and nowhere else, so that all sums use the same numbers.
+    """
     n_pairs, n_slots = topics.shape
     starts = np.zeros(n_pairs + 1, np.int64)
     for u in range(n_pairs):
@@ -43,71 +46,18 @@ def compact(
 
 
 @numba.njit(cache=True, nogil=True)
-def take_rows(
-    starts: IntArray,  # (n_pairs + 1,)
-    topics: TopicIds,
-    shares: Float32Array,
-    pairs: IntArray,  # (n_taken,)
-) -> tuple[IntArray, TopicIds, Float32Array]:
-    """The rows of ``pairs``, in that order."""
-    new_starts = np.zeros(len(pairs) + 1, np.int64)
-    for place in range(len(pairs)):
-        u = pairs[place]
-        new_starts[place + 1] = new_starts[place] + starts[u + 1] - starts[u]
-    row_topics = np.empty(new_starts[-1], np.uint32)
-    values = np.empty(new_starts[-1], np.float32)
-    for place in range(len(pairs)):
-        shift = new_starts[place] - starts[pairs[place]]
-        for i in range(starts[pairs[place]], starts[pairs[place] + 1]):
-            row_topics[i + shift] = topics[i]
-            values[i + shift] = shares[i]
-    return new_starts, row_topics, values
-
-
-@numba.njit(cache=True, nogil=True)
-def overlay_rows(
-    starts: IntArray,  # (n_pairs + 1,)
-    topics: TopicIds,
-    shares: Float32Array,
-    other_starts: IntArray,  # (n_new + 1,)
-    other_topics: TopicIds,
-    other_shares: Float32Array,
-    source: IntArray,  # (n_pairs,)  the row of the others in a pair's place, -1: its own
-) -> tuple[IntArray, TopicIds, Float32Array]:
-    """Rows of which some are replaced by others."""
-    n_pairs = len(source)
-    new_starts = np.zeros(n_pairs + 1, np.int64)
-    for u in range(n_pairs):
-        row = source[u]
-        length = starts[u + 1] - starts[u] if row < 0 else other_starts[row + 1] - other_starts[row]
-        new_starts[u + 1] = new_starts[u] + length
-    row_topics = np.empty(new_starts[-1], np.uint32)
-    values = np.empty(new_starts[-1], np.float32)
-    for u in range(n_pairs):
-        row, lo = source[u], new_starts[u]
-        for i in range(new_starts[u + 1] - lo):
-            if row < 0:
-                row_topics[lo + i] = topics[starts[u] + i]
-                values[lo + i] = shares[starts[u] + i]
-            else:
-                row_topics[lo + i] = other_topics[other_starts[row] + i]
-                values[lo + i] = other_shares[other_starts[row] + i]
-    return new_starts, row_topics, values
-
-
-@numba.njit(cache=True, nogil=True)
 def renumber(
     starts: IntArray,  # (n_pairs + 1,)
     topics: TopicIds,
     shares: Float32Array,
     new_topics: IntArray,  # (n_topics,)  the new number of each topic, -1 to leave it out
 ) -> tuple[IntArray, TopicIds, Float32Array]:
-    """Responsibilities under new numbers; topics that get the same number become one."""
+    """Responsibilities under new topic numbers; topics with the same new number become one."""
     n_pairs = starts.shape[0] - 1
     new_starts = np.zeros(n_pairs + 1, np.int64)
     row_topics = np.empty(topics.shape[0], np.uint32)
     values = np.empty(topics.shape[0], np.float32)
-    sums = np.zeros(topics.shape[0])  # of the row's entries: rounded once, when complete
+    sums = np.zeros(topics.shape[0])  # in float64, to be rounded once, when a row is complete
     filled = 0
     for u in range(n_pairs):
         first = filled
@@ -115,6 +65,7 @@ def renumber(
             k = new_topics[topics[i]]
             if k < 0:
                 continue
+            # Rows have few entries: a linear search needs no table of all topics.
             place = first
             while place < filled and row_topics[place] != k:
                 place += 1
@@ -143,8 +94,8 @@ def add_topic_terms(
 ) -> None:
     """The sums of ``DocumentTerms``, in its order, at θ_dk = N_dk + α_k.
 
-    Rows of ``terms``: −Σ x r log r; the number of documents in which k is active; and over those
-    Σ ψ(θ_dk), Σ lnΓ(θ_dk) and Σ (N_dk − θ_dk) ψ(θ_dk).
+    Rows of ``terms``: −Σ x r log r; the number of documents in which k is active; and, over those
+    documents, Σ ψ(θ_dk), Σ lnΓ(θ_dk) and Σ (N_dk − θ_dk) ψ(θ_dk).
     """
     n_topics = prior.shape[0]
     mass = np.zeros(n_topics)
@@ -192,8 +143,8 @@ def sum_by_word(
 ) -> tuple[IntArray, TopicIds, Float32Array]:
     """Expected counts S_vk = Σ x r as sparse rows: row starts, topics rising, values.
 
-    Pairs are added in the order given, so the sums do not depend on how documents were spread
-    over workers. Values are rounded to float32 once, here: what is stored is what is summed.
+    Pairs are added in the given order, so the sums do not depend on which worker had which
+    documents. Values are rounded to float32 here, so that what is stored is what is summed.
     """
     n_rows = pair_starts.shape[0] - 1
     row_starts = np.zeros(n_rows + 1, np.int64)
@@ -205,7 +156,7 @@ def sum_by_word(
         capacity += min(n_topics, entries)
     row_topics = np.empty(capacity, np.uint32)
     values = np.empty(capacity, np.float32)
-    row = np.zeros(n_topics)
+    row = np.zeros(n_topics)  # one dense row, reset after use, gives topics in rising order
     filled = 0
     for v in range(n_rows):
         for p in range(pair_starts[v], pair_starts[v + 1]):
@@ -236,7 +187,7 @@ def doc_topic_counts(
     doc_starts = np.zeros(n_docs + 1, np.int64)
     row_topics = np.empty(topics.shape[0], np.uint32)
     values = np.empty(topics.shape[0])
-    place = np.full(n_topics, -1)
+    place = np.full(n_topics, -1)  # of a topic's entry; below ``first`` it is another document's
     filled = 0
     for d in range(n_docs):
         first = filled

@@ -1,6 +1,6 @@
-"""The iterations of one document: columns chosen, topics weighed, every word swept once.
+"""The iterations of one document: prune and weigh topics, choose slots, sweep over the words.
 
-The two local updates differ in one line each (``_kernels``).
+``documents`` explains the letters and the two local updates.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from sparsetopics.kernels.types import (
     PRIOR,
     TOPIC_OF,
     WEIGHT,
+    Document,
     Float32Array,
-    Rows,
     TopicIds,
     Workspace,
     inner,
@@ -32,15 +32,13 @@ from sparsetopics.kernels.types import (
 
 @inner
 def first_step(
-    words: Rows,  # (n_unique,)  rows of the weights
-    counts: FloatArray,  # (n_unique,)
+    document: Document,
     weights: Float32Array,  # (n_rows, n_topics)
     first_topics: TopicIds,  # (n_rows, n_slots)
-    topics: TopicIds,  # (n_unique, n_slots)  overwritten
-    shares: FloatArray,  # (n_unique, n_slots)  overwritten
     work: Workspace,
 ) -> None:
-    """Responsibilities under uniform π_d, and their N_k by topic in row NEW_MASS."""
+    """Fill in responsibilities under uniform π_d; put their N_k, by topic, in row NEW_MASS."""
+    words, counts, topics, shares = document
     n_unique, n_slots = topics.shape
     columns, kept = work.columns, work.kept
     for k in range(columns.shape[1]):
@@ -62,10 +60,10 @@ def first_step(
 def recall(
     former_topics: TopicIds,  # (n_former,)
     former_counts: Float32Array,  # (n_former,)
-    topics: TopicIds,  # (n_unique, n_slots)  overwritten: no slot is in use yet
+    topics: TopicIds,  # (n_unique, n_slots)  overwritten with 0, as no slot is in use yet
     work: Workspace,
 ) -> None:
-    """The N_k of an earlier visit, by topic, in row NEW_MASS."""
+    """Put the N_k of an earlier visit, by topic, in row NEW_MASS."""
     columns = work.columns
     for k in range(columns.shape[1]):
         columns[NEW_MASS, k] = 0.0
@@ -78,14 +76,17 @@ def recall(
 
 @inner
 def gather_columns(
-    words: Rows,
-    weights: Float32Array,
+    document: Document,
+    weights: Float32Array,  # (n_rows, n_topics)
     prior: FloatArray,  # (n_topics,)
     minimum_mass: float,
-    topics: TopicIds,  # overwritten with columns
     work: Workspace,
 ) -> int:
-    """Keep the topics that row NEW_MASS leaves in the document; return how many."""
+    """Make columns of the topics that row NEW_MASS leaves in the document; return how many.
+
+    Slots then name columns instead of topics.
+    """
+    words, topics = document.words, document.topics
     columns, ids, local = work.columns, work.ids, work.local
     n_topics = prior.shape[0]
     heaviest = 0
@@ -114,7 +115,7 @@ def gather_columns(
 
 @inner
 def _prune(n_active: int, minimum_mass: float, work: Workspace) -> int:
-    """Drop the columns that left, order the rest by falling N_k + α_k; return how many."""
+    """Prune light columns, order the rest by falling N_k + α_k, and return how many are left."""
     columns, ids = work.columns, work.ids
     heaviest = ids[ACTIVE, 0]
     for i in range(n_active):
@@ -129,7 +130,8 @@ def _prune(n_active: int, minimum_mass: float, work: Workspace) -> int:
             columns[CHOICE_WEIGHT, j] = 0.0
             continue
         value = columns[MASS, j] + columns[PRIOR, j]
-        place = n_left  # insertion: from one selection to the next the order hardly changes
+        # Insertion sort: from one selection to the next, the order hardly changes.
+        place = n_left
         while place > 0:
             before = ids[ACTIVE, place - 1]
             if columns[MASS, before] + columns[PRIOR, before] >= value:
@@ -143,7 +145,7 @@ def _prune(n_active: int, minimum_mass: float, work: Workspace) -> int:
 
 @inner
 def _weigh_topics(n_active: int, collapsed: bool, work: Workspace) -> None:
-    """Set the topic weights from N_k, and the sums of a mean-field sweep to zero."""
+    """Set the topic weights from N_k, and set the sums of a mean-field sweep to zero."""
     columns = work.columns
     for i in range(n_active):
         j = work.ids[ACTIVE, i]
@@ -156,7 +158,7 @@ def _weigh_topics(n_active: int, collapsed: bool, work: Workspace) -> None:
 
 @inner
 def _mask_of(n_columns: int) -> int:
-    """As many low bits as a column's number takes."""
+    """A mask of the low bits that hold a column's number."""
     mask = 1
     while mask < n_columns:
         mask <<= 1
@@ -165,13 +167,15 @@ def _mask_of(n_columns: int) -> int:
 
 @inner
 def _keep_largest(n_candidates: int, n_slots: int, columns_mask: int, work: Workspace) -> None:
-    """Put the candidates of the largest products first, ties to the lower column.
+    """Put the candidates of the largest products first; ties go to the lower column.
 
-    Floats that are not negative are ordered as their bits are as integers. The last bits make room
-    for the column, so that the largest key tells both, without a branch that depends on the data;
-    products closer than those bits tell (2⁻⁴² of their size with a thousand topics) are ties too.
+    Non-negative floats are ordered like their bits read as integers. The lowest bits are replaced
+    by the column, so that one maximum gives both product and column, without a branch that depends
+    on the data. With a thousand topics, products that differ by less than 2⁻⁴² of their size become
+    ties, too.
     """
     ids, keys = work.ids, work.keys
+    # The complement of the column makes the lower column the larger key.
     for i in range(n_candidates):
         keys[i] = (keys[i] & ~columns_mask) | (columns_mask - np.int64(ids[CANDIDATE, i]))
     last = np.int64(np.iinfo(np.int64).max)
@@ -185,20 +189,20 @@ def _keep_largest(n_candidates: int, n_slots: int, columns_mask: int, work: Work
 
 @inner
 def _choose(
-    counts: FloatArray,
+    document: Document,
     collapsed: bool,
     n_columns: int,  # of the document
     n_active: int,
     n_used: int,  # slots in use
-    topics: TopicIds,
-    shares: FloatArray,
     work: Workspace,
 ) -> int:
-    """Choose each word's top L columns anew, its shares going along; return the slots in use.
+    """Choose each word's top L columns anew, and return the slots in use.
 
-    The best are sought by the weights at the start of the sweep. The slots there are bound the
-    products of the best from below, which mostly leaves hardly more than L candidates.
+    Columns that stay chosen keep their shares. Products use the weights at the start of the sweep.
+    The L-th best product is at least the smallest product of the present slots; that bound mostly
+    leaves hardly more than L candidates.
     """
+    _, counts, topics, shares = document
     columns, ids, local, kept = work.columns, work.ids, work.local, work.kept
     products, n_slots = work.products, topics.shape[1]
     n_next: int = min(n_slots, n_active)
@@ -210,7 +214,8 @@ def _choose(
             j = topics[u, slot]
             floor = min(floor, kept[u, slot] * columns[CHOICE_WEIGHT, j])
             columns[OWN, j] = shares[u, slot]
-        if n_slots < n_active:  # as many other products bound the best from below as well
+        # The products of the L heaviest columns are another lower bound.
+        if n_slots < n_active:
             heaviest = np.inf
             for i in range(n_slots):
                 j = ids[ACTIVE, i]
@@ -219,6 +224,7 @@ def _choose(
         n_candidates = 0
         for i in range(n_active):
             j = ids[ACTIVE, i]
+            # Weights fall, and kept[u, n_slots] is the row's largest: no later column qualifies.
             if kept[u, n_slots] * columns[CHOICE_WEIGHT, j] < floor:
                 break
             product = local[own + j] * columns[CHOICE_WEIGHT, j]
@@ -234,7 +240,8 @@ def _choose(
             columns[OWN, j] = 0.0
         for slot in range(n_used):
             j = topics[u, slot]
-            if collapsed:  # what is not taken along leaves N_k
+            # OWN still holds the shares of columns that are not chosen any more: they leave N_k.
+            if collapsed:
                 columns[WEIGHT, j] -= counts[u] * columns[OWN, j]
             columns[OWN, j] = 0.0
         for slot in range(n_next):
@@ -243,19 +250,13 @@ def _choose(
 
 
 @inner
-def _sweep(
-    counts: FloatArray,
-    collapsed: bool,
-    n_used: int,
-    topics: TopicIds,
-    shares: FloatArray,
-    work: Workspace,
-) -> None:
-    """Re-weigh the slots of every word once.
+def _sweep(document: Document, collapsed: bool, n_used: int, work: Workspace) -> None:
+    """Compute the responsibilities of every word once.
 
     Mean-field responsibilities all follow the same weights and add up to the new N_k. Collapsed
-    ones leave one token's own share out, and move N_k + α_k word by word.
+    ones leave one token's own share out, and change N_k + α_k word by word.
     """
+    _, counts, topics, shares = document
     columns, kept, products = work.columns, work.kept, work.products
     sums = WEIGHT if collapsed else NEW_MASS
     left_out = 1.0 if collapsed else 0.0
@@ -267,7 +268,8 @@ def _sweep(
             products[slot] = product
             total += product
         work.normalizers[u] = total
-        if total <= 0.0:  # every product underflowed: the word goes to its first slot
+        # If every product underflowed, the word goes to its first slot.
+        if total <= 0.0:
             products[0] = total = 1.0
         scale = 1.0 / total
         for slot in range(n_used):
@@ -278,35 +280,32 @@ def _sweep(
 
 @inner
 def warm_step(
-    words: Rows,
-    counts: FloatArray,
-    weights: Float32Array,
-    first_topics: TopicIds,
+    document: Document,
+    weights: Float32Array,  # (n_rows, n_topics)
+    first_topics: TopicIds,  # (n_rows, 1 or more)
     collapsed: bool,
     minimum_mass: float,
     n_columns: int,
-    topics: TopicIds,  # overwritten
-    shares: FloatArray,  # overwritten
     work: Workspace,
 ) -> tuple[int, int]:
-    """Responsibilities of all words under the N_k recalled; return columns and slots in use.
+    """Fill in responsibilities under the recalled N_k; return active columns and slots in use.
 
-    Nothing is known of a token's own share then, so that the collapsed update leaves none out yet.
+    No word has shares yet, so even the collapsed update leaves none out.
     """
-    n_slots = topics.shape[1]
-    for u in range(topics.shape[0]):
+    words, n_slots = document.words, document.topics.shape[1]
+    for u in range(words.shape[0]):
         work.kept[u, n_slots] = weights[words[u], first_topics[words[u], 0]]
     n_active = _prune(n_columns, minimum_mass, work)
     _weigh_topics(n_active, collapsed, work)
-    n_used = _choose(counts, False, n_columns, n_active, 0, topics, shares, work)
-    _sweep(counts, False, n_used, topics, shares, work)
+    n_used = _choose(document, False, n_columns, n_active, 0, work)
+    _sweep(document, False, n_used, work)
     _settle_mass(n_active, False, work)
     return n_active, n_used
 
 
 @inner
 def _settle_mass(n_active: int, collapsed: bool, work: Workspace) -> float:
-    """Make the N_k of the sweep current; return the largest change."""
+    """Replace N_k by those of the sweep; return the largest change."""
     change = 0.0
     for i in range(n_active):
         j = work.ids[ACTIVE, i]
@@ -322,37 +321,29 @@ def _settle_mass(n_active: int, collapsed: bool, work: Workspace) -> float:
 
 @inner
 def iterate(
-    counts: FloatArray,
+    document: Document,
     collapsed: bool,
     reselect: bool,
     minimum_mass: float,
     n_columns: int,
     n_active: int,
     n_used: int,
-    topics: TopicIds,
-    shares: FloatArray,
     work: Workspace,
 ) -> tuple[int, int, float]:
-    """One iteration; return the active columns, the slots in use and the largest change."""
+    """One iteration; return active columns, slots in use and the largest change of an N_k."""
     if reselect:
         n_active = _prune(n_active, minimum_mass, work)
     _weigh_topics(n_active, collapsed, work)
     if reselect:
-        n_used = _choose(counts, collapsed, n_columns, n_active, n_used, topics, shares, work)
-    _sweep(counts, collapsed, n_used, topics, shares, work)
+        n_used = _choose(document, collapsed, n_columns, n_active, n_used, work)
+    _sweep(document, collapsed, n_used, work)
     return n_active, n_used, _settle_mass(n_active, collapsed, work)
 
 
 @inner
-def finish(
-    counts: FloatArray,
-    n_active: int,
-    n_used: int,
-    topics: TopicIds,
-    shares: FloatArray,
-    work: Workspace,
-) -> None:
-    """Sum N_k once more from the shares, free of rounding drift; write topics for columns."""
+def finish(document: Document, n_active: int, n_used: int, work: Workspace) -> None:
+    """Sum N_k anew from the shares, free of rounding drift; replace columns by topics."""
+    _, counts, topics, shares = document
     for i in range(n_active):
         work.columns[MASS, work.ids[ACTIVE, i]] = 0.0
     for u in range(counts.shape[0]):

@@ -1,6 +1,6 @@
 """Numba kernels of the kd-tree: dividing items, and sums over the items of a node.
 
-Letters: n item, d and e columns. Products x_d x_e stand packed, d ≤ e, row by row.
+Letters: n item, d and e columns. Products x_d x_e are packed for d ≤ e, row by row.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ def divide(
     first: int,
     last: int,
 ) -> int:
-    """Put the items below the mean of the widest column first; where the others begin.
+    """Put the items below the mean of the widest column first; return where the others begin.
 
-    The widest column is that of the largest variance. Returns ``first`` if all items are alike.
+    The widest column is the one of largest variance. Returns ``first`` if all items are alike.
     """
     n_columns = values.shape[1]
     sums, squares = np.zeros(n_columns), np.zeros(n_columns)
     for n in range(first, last):
         for d in range(n_columns):
+            # Measured from the first item, large values do not cancel in the variance.
             difference = np.float64(values[n, d]) - np.float64(values[first, d])
             sums[d] += difference
             squares[d] += difference * difference
@@ -50,9 +51,9 @@ def build(
     values: Float32Array,  # (n_items, n_columns)  rows change places
     few: int,
     bounds: IntArray,  # (2 n_items, 2)  overwritten
-    children: IntArray,  # (2 n_items,)  overwritten: the left one, the right one follows it; or -1
+    children: IntArray,  # (2 n_items,)  overwritten: the left child, before the right one; or -1
 ) -> int:
-    """Divide until nodes hold ``few`` items at most; the number of nodes, parents first."""
+    """Divide until nodes hold at most ``few`` items; return the number of nodes, parents first."""
     bounds[0, 0], bounds[0, 1] = 0, values.shape[0]
     n_nodes, node = 1, 0
     while node < n_nodes:
@@ -78,7 +79,7 @@ def add_sums(
     sums: FloatArray,  # (n_columns,)  added to: Σ x − o
     products: FloatArray,  # (n_columns (n_columns + 1) / 2,) of pairs, or (n_columns,); added to
 ) -> None:
-    """Sums over the items ``first`` to ``last``, and over products of their columns."""
+    """Add the items from ``first`` up to ``last``, and the products of their columns."""
     n_columns = values.shape[1]
     row = np.empty(n_columns)
     in_pairs = products.shape[0] > n_columns
@@ -107,7 +108,8 @@ def sum_nodes(
     sums: FloatArray,  # (n_nodes, n_columns)  zeros, added to
     products: FloatArray,  # (n_nodes, n_products)  zeros, added to
 ) -> None:
-    """Leaves from their items, all others from their children."""
+    """Sum leaves over their items, and all other nodes over their children."""
+    # Children have higher numbers than their parents, so they are summed first.
     for node in range(bounds.shape[0] - 1, -1, -1):
         left = children[node]
         if left < 0:
@@ -131,7 +133,7 @@ def share_out(
     topic_sums: FloatArray,  # (n_topics, n_columns)
     topic_products: FloatArray,  # (n_topics, n_products)
 ) -> None:
-    """Give topics their shares of what the items of nodes add up to."""
+    """Add each node's sums to those of the topics, by its responsibilities."""
     for node in range(starts.shape[0] - 1):
         for entry in range(starts[node], starts[node + 1]):
             k, share = topics[entry], np.float64(shares[entry])

@@ -1,4 +1,4 @@
-"""Numba kernels of the collapsed criterion: how uncertain counts are, and what that adds."""
+"""Numba kernels of the collapsed criterion: variances of counts, and what they add to the ELBO."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparsetopics.base.batches import FloatArray, IntArray, WordIds
 from sparsetopics.kernels.special import log_gamma, trigamma
 from sparsetopics.kernels.types import Float32Array, TopicIds
 
-LARGEST_SHARE = 1.0 - 1e-12  # of a token that is surely in a topic: log(1 − r) stays finite
+LARGEST_SHARE = 1.0 - 1e-12  # stands for a share of one, so that log(1 − r) stays finite
 
 
 @numba.njit(cache=True, nogil=True)
@@ -20,9 +20,9 @@ def correction(
 ) -> float:
     """E[lnΓ(a + n)] − lnΓ(a + E[n]) to second order for a sum n of independent Bernoulli variables.
 
-    The expectation is taken given n > 0, whose probability is P = 1 − exp(``log_absent``), because
-    lnΓ(a + n) bends sharply at n = 0 when a is small (Teh, Newman & Welling 2006). ``nothing`` is
-    lnΓ(a), which many values share.
+    The expansion is around the mean given n > 0, because lnΓ(a + n) bends sharply at n = 0 when a
+    is small (Teh, Newman & Welling 2006). P(n > 0) = 1 − exp(``log_absent``). ``nothing`` is
+    lnΓ(a), computed once for many values.
     """
     if mean <= 0.0:
         return 0.0
@@ -35,7 +35,7 @@ def correction(
 
 
 @numba.njit(cache=True, nogil=True)
-def add_spread(
+def add_variances(
     indptr: IntArray,  # (n_docs + 1,)
     word_ids: WordIds,  # (n_pairs,)
     counts: FloatArray,  # (n_pairs,)
@@ -43,12 +43,12 @@ def add_spread(
     topics: TopicIds,
     shares: Float32Array,
     prior: FloatArray,  # (n_topics,)  α_k
-    scale: float,  # 1 to put documents in, -1 to take them out
+    scale: float,  # 1 to add documents, -1 to take them out
     variances: FloatArray,  # (n_words, n_topics)  added to: Σ x r (1 − r)
     log_absent: FloatArray,  # (n_words, n_topics)  added to: Σ x log(1 − r)
     doc_corrections: FloatArray,  # (n_topics,)  added to
 ) -> None:
-    """Add what documents say about the spread of word counts and of their own topic counts."""
+    """Add the variances of documents' word counts, and the corrections for their topic counts."""
     n_topics = prior.shape[0]
     means, spreads, absences = np.zeros(n_topics), np.zeros(n_topics), np.zeros(n_topics)
     used = np.zeros(n_topics, np.uint32)
@@ -61,7 +61,8 @@ def add_spread(
         for u in range(indptr[d], indptr[d + 1]):
             for i in range(starts[u], starts[u + 1]):
                 k, share = topics[i], np.float64(shares[i])
-                certain = share >= 1.0  # above, by rounding, where shares were added up
+                # Shares that were added up may exceed one by rounding.
+                certain = share >= 1.0
                 variance = 0.0 if certain else counts[u] * share * (1.0 - share)
                 absent = counts[u] * (surely if certain else math.log1p(-share))
                 variances[word_ids[u], k] += scale * variance
@@ -84,7 +85,7 @@ def add_spread(
 def word_correction(
     concentration: float, nothing: float, count: float, variance: float, log_absent: float
 ) -> float:
-    """``correction`` for the count of a word in a topic; nothing where no token is uncertain."""
+    """``correction`` for the count of a word in a topic; 0 if all assignments are certain."""
     if count <= 0.0 or log_absent >= 0.0:
         return 0.0
     return correction(concentration, nothing, count, max(variance, 0.0), log_absent)
@@ -97,7 +98,7 @@ def word_corrections(
     log_absent: FloatArray,  # (n_words, n_topics)
     word_concentration: float,
 ) -> FloatArray:
-    """Σ_v of ``correction`` for the word counts of each topic, (n_topics,)."""
+    """Σ_v ``word_correction`` of each topic, (n_topics,)."""
     n_words, n_topics = counts.shape
     found = np.zeros(n_topics)
     nothing = log_gamma(word_concentration)
@@ -119,7 +120,7 @@ def word_correction_changes(
     log_absent_after: FloatArray,
     word_concentration: float,
 ) -> FloatArray:
-    """``word_corrections`` after minus before, (n_topics,), at the cost of what differs."""
+    """``word_corrections`` after minus before, (n_topics,); only entries that differ cost time."""
     n_words, n_topics = counts.shape
     changes = np.zeros(n_topics)
     nothing = log_gamma(word_concentration)

@@ -1,16 +1,12 @@
-"""Numba kernels around the document step: what a batch needs per word before and after it."""
+"""Numba kernels over words: their weights before the local step, and their counts after it."""
 
 from __future__ import annotations
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsetopics.base.batches import FloatArray, IntArray
-
-Float32Array = NDArray[np.float32]
-TopicIds = NDArray[np.uint32]
-Rows = NDArray[np.uint32]
+from sparsetopics.kernels.types import Float32Array, Rows, TopicIds
 
 
 @numba.njit(cache=True, nogil=True)
@@ -32,10 +28,10 @@ def top_topics(
     weights: Float32Array,  # (n_rows, n_topics)
     topics: TopicIds,  # (n_rows, n_slots)  overwritten
 ) -> None:
-    """The largest ``n_slots`` weights of each row, falling, ties to the lower topic index.
+    """The topics of each row's ``n_slots`` largest weights, falling; ties go to the lower topic.
 
-    This is the first step of every document: under uniform π_d the best topics of a word depend
-    on the word type alone, so they are found once per global update.
+    This is the first step of every document. Under uniform π_d the best topics of a word depend
+    on the word type only, so they are found once per batch instead of once per document.
     """
     n_rows, n_topics = weights.shape
     n_slots = topics.shape[1]
@@ -43,6 +39,7 @@ def top_topics(
     for v in range(n_rows):
         for k in range(n_topics):
             weight = weights[v, k]
+            # Insertion into a short sorted list: most weights fail this one comparison.
             if k >= n_slots and weight <= best[n_slots - 1]:
                 continue
             place = min(k, n_slots - 1)
@@ -75,10 +72,10 @@ def take_sparse_rows(
     starts: IntArray,  # (n_rows + 1,)
     topics: TopicIds,
     values: Float32Array | FloatArray,
-    out: FloatArray,  # (n_words, n_topics)  taken from, never below zero
-    taken: FloatArray,  # (n_topics,)  added to: what was taken
+    out: FloatArray,  # (n_words, n_topics)  subtracted from
+    taken: FloatArray,  # (n_topics,)  added to: what was subtracted
 ) -> None:
-    """out[rows[i], topics] −= values, row by row; rounding leaves zero at least."""
+    """out[rows[i], topics] −= values, row by row; rounding never leaves less than zero."""
     for i in range(rows.shape[0]):
         for j in range(starts[i], starts[i + 1]):
             before = out[rows[i], topics[j]]

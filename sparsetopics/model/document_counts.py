@@ -17,7 +17,7 @@ from sparsetopics.base.batches import Arrays, DocumentBatch, FloatArray, IntArra
 from sparsetopics.base.soundness import check_like, check_own_fields, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import words as word_kernels
-from sparsetopics.kernels.words import Rows, TopicIds
+from sparsetopics.kernels.types import Rows, TopicIds
 from sparsetopics.model.document_items import DocumentItems
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.word_counts import check_sparse

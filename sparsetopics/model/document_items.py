@@ -1,4 +1,4 @@
-"""Documents as items of a mixture: each is one, however many words it has."""
+"""Documents as items of a mixture: each document is one item, however many words it has."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PREFIX = "item_"  # before the names of the documents' arrays
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DocumentItems:
-    """A batch of documents that have a row of responsibilities each, not one for each word."""
+    """A batch of documents with one row of responsibilities each, instead of one for each word."""
 
     values: DocumentBatch
 
@@ -60,32 +60,14 @@ class DocumentItems:
         return cls(DocumentBatch.joined([part.values for part in parts]))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class DocumentItemSource:
-    """The batches of a source of documents, as items; what is told per token stays so."""
+    """The batches of a source of documents, as items; ``n_tokens`` still counts tokens."""
 
-    documents: BatchSource
-
-    @property
-    def n_batches(self) -> int:
-        return self.documents.n_batches
-
-    @property
-    def n_docs(self) -> int:
-        return self.documents.n_docs
-
-    @property
-    def n_tokens(self) -> float:
-        return self.documents.n_tokens
-
-    @property
-    def n_columns(self) -> int:
-        """Words."""
-        return self.documents.n_words
-
-    @property
-    def is_resident(self) -> bool:
-        return self.documents.is_resident
+    def __init__(self, documents: BatchSource) -> None:
+        self.documents = documents
+        self.n_batches, self.is_resident = documents.n_batches, documents.is_resident
+        self.n_docs, self.n_tokens = documents.n_docs, documents.n_tokens
+        self.n_columns = documents.n_words
 
     def read(self, batch_id: int) -> DocumentItems:
         return DocumentItems(self.documents.read(batch_id))

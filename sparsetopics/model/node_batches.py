@@ -1,6 +1,7 @@
-"""Outer nodes of a kd-tree as a batch: each stands for all its items, with one responsibility.
+"""Outer nodes of a kd-tree as a batch: all items of a node have the same responsibilities.
 
-To the engine a node is an item that weighs as much as its items do (VDP06, section 6).
+Training treats a node as an item that weighs as much as the node's items together (VDP06,
+section 6).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class NodeRows:
 
 @dataclass(frozen=True, eq=False)
 class NodeBatch:
-    """Some nodes, none above another."""
+    """Some nodes, none of which contains another."""
 
     sums: NodeSums
 
@@ -60,45 +61,29 @@ class NodeBatch:
 
 
 class NodeRecord(NamedTuple):
-    """What makes a tree of the same items the same again."""
+    """What restores the nodes of a source in a new tree of the same items."""
 
     outer: IntArray  # (n_outer,)
-    divided: IntArray  # (n_divided,)  all nodes with children, in the order of those
+    divided: IntArray  # (n_divided,)  all nodes with children, in the order of their division
 
 
 class NodeSource:
-    """All items of a tree in one batch, by its outer nodes; they may be refined between laps."""
+    """All items of a tree in one batch of its outer nodes, which may be refined between laps."""
+
+    n_batches = 1
+    is_refinable = True
+    is_resident = True
 
     def __init__(self, tree: KdTree, n_nodes: int) -> None:
-        """Begin with ``n_nodes`` outer nodes, if the tree has as many."""
+        """Begin with ``n_nodes`` outer nodes, or fewer if the tree has fewer."""
         self.tree = tree
+        self.n_docs, self.n_tokens = tree.n_items, float(tree.n_items)  # items
         self.outer = np.array([0])
         while len(self.outer) < n_nodes:
             before = len(self.outer)
             self.refine(self.outer)
             if len(self.outer) == before:
                 break
-
-    @property
-    def n_batches(self) -> int:
-        return 1
-
-    @property
-    def n_docs(self) -> int:
-        """Items."""
-        return self.tree.n_items
-
-    @property
-    def n_tokens(self) -> float:
-        return float(self.tree.n_items)
-
-    @property
-    def is_refinable(self) -> bool:
-        return True
-
-    @property
-    def is_resident(self) -> bool:
-        return True
 
     @cached_property
     def _batch(self) -> NodeBatch:
@@ -108,15 +93,15 @@ class NodeSource:
         return self._batch
 
     def children(self, positions: IntArray) -> tuple[NodeBatch, IntArray]:
-        """The nodes one level below some outer ones, or those themselves that have none below.
+        """The nodes one level below some outer nodes, and where their parents are.
 
-        With them the position of each one's parent among ``positions``, rising.
+        A node without children stands for itself. Parents are positions in ``positions``, rising.
         """
         nodes, parents = self._below(self.outer[positions])
         return NodeBatch(self.tree.sums(nodes)), parents
 
     def refine(self, nodes: IntArray, n_levels: int = 1) -> None:
-        """Put what is ``n_levels`` below in the place of those of ``nodes`` that are outer ones."""
+        """Replace those of ``nodes`` that are outer ones by the nodes ``n_levels`` below them."""
         chosen = np.isin(self.outer, nodes)
         below, parents = self._below(self.outer[chosen])
         for _ in range(n_levels - 1):
@@ -131,9 +116,9 @@ class NodeSource:
         return NodeRecord(self.outer, self.tree.divided)
 
     def restore(self, record: NodeRecord) -> None:
-        """Restore the nodes that another source of the same items had, from a new tree.
+        """Take over the nodes of another source of the same items.
 
-        Raises RunError if the tree of these items cannot have such nodes.
+        Raises RunError if a tree of these items cannot have such nodes.
         """
         try:
             self.tree.divide_again(record.divided)
@@ -153,31 +138,16 @@ class NodeSource:
 
 
 class LeafSource:
-    """All items in one batch, each for itself: a tree that is refined as far as it goes."""
+    """All items in one batch, like a tree whose outer nodes have one item each."""
+
+    n_batches = 1
+    is_refinable = False
+    is_resident = True
 
     def __init__(self, values: Vectors) -> None:
         self._batch = VectorBatch(values)
         self.outer = np.arange(len(values))
-
-    @property
-    def n_batches(self) -> int:
-        return 1
-
-    @property
-    def n_docs(self) -> int:
-        return self._batch.n_docs
-
-    @property
-    def n_tokens(self) -> float:
-        return float(self._batch.n_docs)
-
-    @property
-    def is_refinable(self) -> bool:
-        return False
-
-    @property
-    def is_resident(self) -> bool:
-        return True
+        self.n_docs, self.n_tokens = len(values), float(len(values))
 
     def read(self, batch_id: int) -> VectorBatch:
         return self._batch
@@ -186,10 +156,10 @@ class LeafSource:
         return self._batch.take(positions), np.arange(len(positions))
 
     def refine(self, nodes: IntArray, n_levels: int = 1) -> None:
-        """There is nothing below."""
+        """Do nothing, as there is nothing below an item."""
 
     def record(self) -> None:
-        """Items stay what they are."""
+        """Nothing, as the items always stay the outer nodes."""
 
     def restore(self, record: NodeRecord) -> None:
-        """There is nothing to take up."""
+        """Do nothing, as there is nothing to restore."""

@@ -1,4 +1,4 @@
-"""L-sparse responsibilities r_uk of a batch, and the summary that follows from them."""
+"""L-sparse responsibilities r_uk of a batch, as compressed sparse rows."""
 
 from __future__ import annotations
 
@@ -32,26 +32,29 @@ class Responsibilities(NamedTuple):
 
     @classmethod
     def joined(cls, parts: list[Responsibilities]) -> Responsibilities:
-        """One after the other."""
+        """The rows of all ``parts``, one part after the other."""
         return cls(*joined_rows(parts))
 
     def take(self, pairs: IntArray) -> Responsibilities:
         """The rows of ``pairs``, in that order."""
-        return Responsibilities(*summary_kernels.take_rows(*self, pairs))
+        entries = pairs_of(self.starts, pairs)
+        starts = np.append(0, np.cumsum(np.diff(self.starts)[pairs]))
+        return Responsibilities(starts, self.topics[entries], self.shares[entries])
 
     def overlaid(self, pairs: IntArray, other: Responsibilities) -> Responsibilities:
-        """With the rows of ``other`` in the place of those of ``pairs``."""
-        source = np.full(len(self.starts) - 1, -1)
-        source[pairs] = np.arange(len(pairs))
-        return Responsibilities(*summary_kernels.overlay_rows(*self, *other, source))
+        """These responsibilities with the rows of ``other`` in place of those of ``pairs``."""
+        n_rows = len(self.starts) - 1
+        rows = np.arange(n_rows)
+        rows[pairs] = n_rows + np.arange(len(pairs))
+        return Responsibilities.joined([self, other]).take(rows)
 
     def renumbered(self, new_topics: IntArray) -> Responsibilities:
-        """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers add up."""
+        """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers merge."""
         return Responsibilities(*summary_kernels.renumber(*self, new_topics))
 
 
 def joined_rows(parts: Sequence[SparseRows]) -> SparseRows:
-    """Rows one after the other: their starts, the topics and values of their entries."""
+    """The rows of all ``parts``: their starts, and the topics and values of their entries."""
     if not parts:
         return np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.float32)
     if len(parts) == 1:
@@ -66,7 +69,7 @@ def joined_rows(parts: Sequence[SparseRows]) -> SparseRows:
 
 
 def pairs_of(indptr: IntArray, documents: NDArray[np.int64]) -> IntArray:
-    """Positions of the pairs of the chosen documents, in their order."""
+    """Positions of the pairs of the chosen documents, document after document."""
     lengths = np.diff(indptr)[documents]
     ends = np.cumsum(lengths)
     pairs: IntArray = np.arange(ends[-1] if len(ends) else 0) + np.repeat(

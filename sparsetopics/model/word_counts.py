@@ -18,7 +18,7 @@ from sparsetopics.base.soundness import (
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels import words as word_kernels
-from sparsetopics.kernels.words import Float32Array, Rows, TopicIds
+from sparsetopics.kernels.types import Float32Array, Rows, TopicIds
 from sparsetopics.model.responsibilities import Responsibilities
 
 BLOCK_ROWS = 2_048  # words of a batch that one worker takes at a time

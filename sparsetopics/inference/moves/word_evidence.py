@@ -19,7 +19,7 @@ from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods import words
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.variances import Spread
+from sparsetopics.model.variances import CountVariances
 from sparsetopics.model.word_counts import WordCounts
 
 SAMPLING = Sampling(n_documents=300, fewest_tokens=5.0)
@@ -29,13 +29,13 @@ class WordGathering(NamedTuple):
     """Counts that are known, and a spread that follows from assignments if it is wanted."""
 
     table: FloatArray  # (n_words, n_topics)
-    spread: Spread | None
+    spread: CountVariances | None
     likelihood: Words
 
     @classmethod
     def begin(cls, components: WordCounts, likelihood: Words, with_spread: bool) -> WordGathering:
         table = components.table
-        return cls(table, Spread.zeros(*table.shape) if with_spread else None, likelihood)
+        return cls(table, CountVariances.zeros(*table.shape) if with_spread else None, likelihood)
 
     def add(self, assignments: Assignments, reference: FloatArray) -> None:
         if self.spread is not None:
@@ -49,12 +49,14 @@ class WordEvidence(NamedTuple):
     """Of all words."""
 
     table: FloatArray  # S, (n_words, n_topics)
-    spread: Spread | None
+    spread: CountVariances | None
     scores: WordScores
     likelihood: Words
 
     @classmethod
-    def of(cls, table: FloatArray, spread: Spread | None, likelihood: Words) -> WordEvidence:
+    def of(
+        cls, table: FloatArray, spread: CountVariances | None, likelihood: Words
+    ) -> WordEvidence:
         scores = WordScores.of(table, spread, likelihood.word_concentration)
         return cls(table, spread, scores, likelihood)
 
@@ -139,9 +141,9 @@ class WordFocus(NamedTuple):
     rows: IntArray  # (n_rows,)  the words
     batch: DocumentBatch  # its words numbered by row
     counts_before: FloatArray  # (n_rows, n_kept)
-    spread_before: Spread | None  # of words alone
+    spread_before: CountVariances | None  # of words alone
     counts_rest: FloatArray  # (n_rows, n_kept)  without the documents
-    spread_rest: Spread | None  # likewise; of documents, that of all others
+    spread_rest: CountVariances | None  # likewise; of documents, that of all others
     elsewhere: FloatArray  # (n_kept,)  tokens of all other words
 
     @property
@@ -173,7 +175,7 @@ class WordRefit(NamedTuple):
 
     focus: WordFocus
     table: FloatArray  # (n_rows, n_kept)
-    spread: Spread | None  # likewise
+    spread: CountVariances | None  # likewise
     scores: WordScores  # of all words
 
     @property
@@ -191,6 +193,6 @@ class WordRefit(NamedTuple):
         return after._replace(spread=spread, scores=self.scores)
 
 
-def _worth(scores: WordScores, spread: Spread | None, likelihood: Words) -> FloatArray:
+def _worth(scores: WordScores, spread: CountVariances | None, likelihood: Words) -> FloatArray:
     of_words = scores.by_topic(likelihood.n_words, likelihood.word_concentration)
     return of_words if spread is None else of_words + spread.doc_corrections

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.model.likelihoods import words
-from sparsetopics.model.variances import Spread
+from sparsetopics.model.variances import CountVariances
 
 
 class WordScores(NamedTuple):
@@ -19,7 +19,9 @@ class WordScores(NamedTuple):
     corrections: FloatArray  # of the collapsed criterion, else nothing
 
     @classmethod
-    def of(cls, counts: FloatArray, spread: Spread | None, word_concentration: float) -> WordScores:
+    def of(
+        cls, counts: FloatArray, spread: CountVariances | None, word_concentration: float
+    ) -> WordScores:
         """For ``counts`` (n_rows, n_topics) of some or all words, and their spread."""
         none = np.zeros(counts.shape[1])
         return cls(
@@ -30,8 +32,8 @@ class WordScores(NamedTuple):
 
     def exchanged(
         self,
-        before: tuple[FloatArray, Spread | None],
-        after: tuple[FloatArray, Spread | None],
+        before: tuple[FloatArray, CountVariances | None],
+        after: tuple[FloatArray, CountVariances | None],
         word_concentration: float,
     ) -> WordScores:
         """With some words' counts and spread ``after`` in the place of those ``before``."""

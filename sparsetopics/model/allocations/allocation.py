@@ -1,4 +1,4 @@
-"""What the engine asks of the rule by which data share topics or components."""
+"""What training asks of the rule by which data share topics or components."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from sparsetopics.model.statistics import B, DocumentLengths, DocumentTerms, T
 
 
 class Allocation(Protocol[T]):
-    """Global parameters of weights; every method leaves the object as it is."""
+    """Global parameters of topic weights. No method changes the object."""
 
     def zero_terms(self) -> T:
-        """The ``Terms`` of no data, for as many topics."""
+        """The ``Terms`` of no data, for this number of topics."""
 
     def elbo(self, terms: T) -> float:
-        """All of the ELBO but the data's part, in nats."""
+        """The ELBO without the data's part, in nats."""
 
     def updated(self, terms: T) -> Self:
         """The global step: the weights at their optimum for ``terms``."""
 
     def learned(self, terms: T, lengths: DocumentLengths) -> Self:
-        """The prior's own concentrations at their optimum for ``terms``."""
+        """The same rule with the prior's concentrations at their optimum for ``terms``."""
 
     def reordered(self, order: IntArray) -> Self:
         """Topic ``order[k]`` becomes topic k."""
 
     def check(self) -> None:
-        """ValueError for finite numbers that training never produces, but a file may hold."""
+        """Raise ValueError for finite numbers that a file may hold, but training never produces."""
 
     @property
     def n_topics(self) -> int: ...
 
     @property
     def total_concentration(self) -> float | None:
-        """α, in total, where documents have proportions of their own."""
+        """The total α if each document has its own proportions, else None."""
 
     @property
     def top_concentration(self) -> float | None:
-        """γ, where there are sticks."""
+        """γ if there are sticks, else None."""
 
 
 @runtime_checkable
 class MovableAllocation(Allocation[T], Protocol[B, T]):
-    """One whose number of topics moves may change."""
+    """A rule for which moves may change the number of topics."""
 
     @property
     def weights(self) -> FloatArray:
@@ -56,12 +56,12 @@ class MovableAllocation(Allocation[T], Protocol[B, T]):
 
     @property
     def reference(self) -> FloatArray:
-        """What terms that are summed now depend on, (n_topics,)."""
+        """The parameters on which terms depend that are summed now, (n_topics,)."""
 
     def sum_terms(
         self, assignments: Assignments[B], reference: FloatArray, executor: Executor
     ) -> T:
-        """``Terms`` of documents, for a ``reference`` that may be an older one."""
+        """The ``Terms`` of documents for a ``reference``, which may be an older one."""
 
     def pair_gains(
         self, batches: Iterable[Assignments[B]], terms: T, reference: FloatArray
@@ -69,18 +69,18 @@ class MovableAllocation(Allocation[T], Protocol[B, T]):
         """What merging any two topics would add to ``elbo``, to first order."""
 
     def merged(self, kept: int, absorbed: int) -> Self:
-        """Topic ``kept`` takes the weight of ``absorbed``, which goes."""
+        """Topic ``kept`` takes the weight of ``absorbed``, which is removed."""
 
     def restricted(self, kept: IntArray) -> Self:
-        """Some topics only, ``kept`` rising; the weight of the others falls to them."""
+        """Only the topics ``kept``, in rising order; they share the weight of the others."""
 
     def branched(self, parents: IntArray) -> Self:
-        """Children share the weight of their parent, ``parents`` (n_children,) rising."""
+        """Children share their parent's weight equally; ``parents`` (n_children,) rise."""
 
 
 @runtime_checkable
 class DocumentAllocation(Allocation[DocumentTerms], Protocol):
-    """A rule by which every document has its own proportions of topics."""
+    """A rule by which each document has its own proportions of topics."""
 
     @property
     def doc_concentration(self) -> FloatArray:
@@ -88,15 +88,15 @@ class DocumentAllocation(Allocation[DocumentTerms], Protocol):
 
     @property
     def tail(self) -> float:
-        """What is left of the total concentration for topics that no document uses."""
+        """The part of the total concentration that belongs to topics no document uses."""
 
     def complete(self, terms: DocumentTerms) -> DocumentTerms:
-        """``terms`` with what a learner has to keep of these parameters."""
+        """``terms`` with everything that a learner must keep of these parameters."""
 
 
 @runtime_checkable
 class ItemRule(Allocation[ItemTerms], Protocol):
-    """A rule by which every item has one component."""
+    """A rule by which each item has one component."""
 
     @property
     def expected_log_weights(self) -> FloatArray:

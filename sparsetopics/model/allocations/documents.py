@@ -1,20 +1,20 @@
-"""The part of the ELBO that documents' topic proportions make, the same for LDA and HDP.
+"""The part of the ELBO that comes from documents' topic proportions, the same for LDA and HDP.
 
-For a document with π_d ~ Dir(c_1, …, c_K) and q(π_d) = Dir(θ_d) the part that is not the prior's
-normaliser is
+For a document with π_d ~ Dir(c_1, …, c_K) and q(π_d) = Dir(θ_d), the part without the prior's
+normalizer is
 
     lnB(θ_d) + Σ_k (N_dk + c_k − θ_dk) E[log π_dk].
 
-It is a bound for every θ_d, and the best one is θ_dk = N_dk + c_k, where it is
-Σ_k lnΓ(N_dk + c_k) − lnΓ(N_d + c). Memoized sums keep the θ_d of the time of the visit while c
-moves on; written out per topic, E[log π_dk] = ψ(θ_dk) − ψ(θ_d), θ_d = Σ_k θ_dk, each contributes
+It is a bound for every θ_d. The best is θ_dk = N_dk + c_k, which gives
+Σ_k lnΓ(N_dk + c_k) − lnΓ(N_d + c). Memoized sums keep the θ_d of the visit while c changes. With
+E[log π_dk] = ψ(θ_dk) − ψ(θ_d) and θ_d = Σ_k θ_dk, each topic contributes
 
     lnΓ(θ_dk) + (N_dk − θ_dk) ψ(θ_dk)   (frozen)   +   c_k ψ(θ_dk)   (live)
 
-and the total the same with the sign turned. Where a topic is not active in a document, θ_dk = c_k
-needs no memory: it can follow c, and contributes lnΓ(c_k). Frozen and followed θ_dk need not add up
-to N_d + c for this to be a bound: lnΓ is convex, so each topic's tangent lies below it, and the
-total is exact as long as c, in total, stays as it was.
+and the total contributes the same with the opposite sign. Where a topic is not active in a
+document, θ_dk = c_k need not be stored: it follows c and contributes lnΓ(c_k). Frozen and following
+θ_dk need not add up to N_d + c for this to be a bound: lnΓ is convex, so each topic's tangent lies
+below it, and the total is exact as long as the total of c does not change.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ def bound_by_topic(terms: DocumentTerms, concentration: FloatArray) -> FloatArra
 
 
 def bound_of_totals(terms: DocumentTerms, total_concentration: float) -> float:
-    """−Σ_d [lnΓ(θ_d) + (N_d + c − θ_d) ψ(θ_d)], what the documents' totals take away."""
+    """−Σ_d [lnΓ(θ_d) + (N_d + c − θ_d) ψ(θ_d)], the contribution of the documents' totals."""
     digammas, log_gammas, slack = terms.totals.tolist()
     return -float(log_gammas + slack + total_concentration * digammas)
 
 
 def frozen_everywhere(terms: DocumentTerms, concentration: FloatArray) -> DocumentTerms:
-    """The same documents with all θ_dk written down, those of inactive topics too.
+    """The same documents with every θ_dk frozen, those of inactive topics included.
 
-    So the bound stays one when the total concentration changes, on which all documents depend.
+    So the sum stays a bound when the total concentration changes, on which all documents depend.
     """
     inactive = terms.n_docs - terms.active_documents
     digammas = inactive * psi(concentration)
@@ -70,9 +70,10 @@ def sum_terms(
     tail: float,
     executor: Executor,
 ) -> DocumentTerms:
-    """Sums over the documents with θ_dk = N_dk + α_k; ``tail`` is α of topics none uses."""
+    """Sums over documents with θ_dk = N_dk + α_k; ``tail`` is the α of topics that none uses."""
     counts = batch.word_counts.astype(np.float64)
-    doc_concentration = np.require(doc_concentration, requirements="W")  # one numba signature
+    # numba compiles anew for read-only arrays.
+    doc_concentration = np.require(doc_concentration, requirements="W")
 
     def add(block: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
         first, last = block

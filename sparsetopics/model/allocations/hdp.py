@@ -1,7 +1,7 @@
 """The hierarchical Dirichlet process by direct assignment: as many topics as documents need.
 
-β_k = u_k Π_{l<k} (1 − u_l) with u_k ~ Beta(1, γ); π_d ~ Dir(αβ_1, …, αβ_K, αβ_{>K}); words use the
-first K topics only, so that bounds of different K compare (HDP15; Bryant & Sudderth 2012).
+β_k = u_k Π_{l<k} (1 − u_l) with u_k ~ Beta(1, γ); π_d ~ Dir(αβ_1, …, αβ_K, αβ_{>K}). Words use only
+the first K topics, so that bounds of different K compare (HDP15; Bryant & Sudderth 2012).
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class HDPAllocation:
     """Topic weights shared by all documents."""
 
     sticks: Sticks
-    # Only where α is learned: Σ_d lnΓ(N_d + α) then follows α, while ``DocumentTerms`` keeps it for
-    # the α of the visit. In all documents' terms the sum is the same for any responsibilities.
+    # Set only if α is learned. Σ_d lnΓ(N_d + α), which no responsibility changes, must then follow
+    # α, while ``DocumentTerms`` keep it for the α of the visit.
     lengths: DocumentLengths | None = None
 
     @classmethod
     def even(cls, n_topics: int, n_docs: float, gamma: float, alpha: float) -> HDPAllocation:
-        """All topics, and the tail, of the same weight."""
+        """All topics and the tail with the same weight."""
         empty = Sticks(np.zeros(0), np.zeros(0), gamma, alpha)
         weights = np.full(n_topics, 1.0 / (n_topics + 1))
         return cls(sticks.from_weights(weights, empty, n_docs))
@@ -79,7 +79,7 @@ class HDPAllocation:
         return self.sticks.top_concentration
 
     def complete(self, terms: DocumentTerms) -> DocumentTerms:
-        """Active topics are enough: elsewhere θ_dk = αE[β_k] follows the weights."""
+        """``terms`` themselves: where a topic is not active, θ_dk = αE[β_k] follows the weights."""
         return terms
 
     @property
@@ -90,7 +90,7 @@ class HDPAllocation:
     def sum_terms(
         self, assignments: Assignments[DocumentBatch], reference: FloatArray, executor: Executor
     ) -> DocumentTerms:
-        """With θ_dk = N_dk + the α_k of ``reference``."""
+        """Terms with θ_dk = N_dk + α_k, where α_k is ``reference``."""
         tail = float(self.sticks.doc_concentration - reference.sum())
         return documents.sum_terms(*assignments, reference, tail, executor)
 
@@ -103,7 +103,7 @@ class HDPAllocation:
         return document_pair_gains(batches, terms.n_docs, reference)
 
     def elbo(self, terms: DocumentTerms) -> float:
-        """Σ_k H_k + the documents' Dirichlet part + that of the sticks (``sticks``), in nats.
+        """Σ_k H_k, the documents' Dirichlet part and the sticks' part (``sticks``), in nats.
 
         The tail is not active in any document.
         """
@@ -121,23 +121,23 @@ class HDPAllocation:
         return -self.lengths.log_gamma_sum(alpha)
 
     def updated(self, terms: DocumentTerms) -> HDPAllocation:
-        """The global step: (ρ, ω) at their optimum, warm from where they are."""
+        """The global step: (ρ, ω) at their optimum, searched from their present values."""
         return HDPAllocation(sticks.optimized(self.sticks, weight_terms(terms)), self.lengths)
 
     def merged(self, kept: int, absorbed: int) -> HDPAllocation:
-        """Topic ``kept`` takes the weight of ``absorbed``, which goes."""
+        """Topic ``kept`` takes the weight of ``absorbed``, which is removed."""
         weights = self.weights
         weights[kept] += weights[absorbed]
         return self._of(np.delete(weights, absorbed), np.delete(self._concentrations, absorbed))
 
     def restricted(self, kept: IntArray) -> HDPAllocation:
-        """Some topics only, ``kept`` rising; the weight of the others falls to them."""
+        """Only the topics ``kept``, in rising order; they share the weight of the others."""
         weights = self.weights[kept]
         weights *= self.weights.sum() / weights.sum()
         return self._of(weights, self._concentrations[kept])
 
     def branched(self, parents: IntArray) -> HDPAllocation:
-        """Children share the weight of their parent, ``parents`` (n_children,) in rising order."""
+        """Children share their parent's weight equally; ``parents`` (n_children,) rise."""
         n_siblings = np.bincount(parents)[parents]
         return self._of(self.weights[parents] / n_siblings, self._concentrations[parents])
 
@@ -150,8 +150,8 @@ class HDPAllocation:
         return self.sticks.concentrations
 
     def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> HDPAllocation:
-        """With γ = K / −Σ_k E[log(1 − u_k)] and α at their optimum, one after the other."""
-        from scipy.optimize import minimize_scalar  # what never optimises need not wait for it
+        """The same weights with γ = K / −Σ_k E[log(1 − u_k)] and then α at their optimum."""
+        from scipy.optimize import minimize_scalar  # slow to import, and seldom needed
 
         left = sticks.expected_logs_left(self.sticks)
         gamma = float(np.clip(-len(left) / left.sum(), *CONCENTRATION_RANGE))

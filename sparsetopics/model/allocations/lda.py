@@ -52,7 +52,7 @@ class LDAAllocation:
         return None
 
     def complete(self, terms: DocumentTerms) -> DocumentTerms:
-        """Write down what documents owe to this α, which may be learned later."""
+        """Freeze all that depends on this α, which may be learned later."""
         return documents.frozen_everywhere(terms, self.doc_concentration)
 
     def elbo(self, terms: DocumentTerms) -> float:
@@ -68,11 +68,11 @@ class LDAAllocation:
         )
 
     def updated(self, terms: DocumentTerms) -> LDAAllocation:
-        """LDA shares no weights between documents: nothing follows from the statistics."""
+        """This rule itself: in LDA documents share no weights."""
         return self
 
     def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> LDAAllocation:
-        """With α at its optimum for ``terms``."""
+        """The rule with α at its optimum for ``terms``."""
         return LDAAllocation(learn_doc_concentration(self.doc_concentration, terms))
 
     @property
@@ -93,7 +93,7 @@ class LDAAllocation:
     def sum_terms(
         self, assignments: Assignments[DocumentBatch], reference: FloatArray, executor: Executor
     ) -> DocumentTerms:
-        """With θ_dk = N_dk + the α_k of ``reference``."""
+        """Terms with θ_dk = N_dk + α_k, where α_k is ``reference``."""
         terms = documents.sum_terms(*assignments, reference, self.tail, executor)
         return documents.frozen_everywhere(terms, reference)
 
@@ -106,15 +106,15 @@ class LDAAllocation:
         return document_pair_gains(batches, terms.n_docs, reference)
 
     def merged(self, kept: int, absorbed: int) -> LDAAllocation:
-        """One topic less; all have equal parts of the same total, until α is learned again."""
+        """One topic less, with equal parts of the same total until α is learned again."""
         return self._even(self.n_topics - 1)
 
     def restricted(self, kept: IntArray) -> LDAAllocation:
-        """Topics of equal parts, as after a merge."""
+        """Topics with equal parts of the same total."""
         return self._even(len(kept))
 
     def branched(self, parents: IntArray) -> LDAAllocation:
-        """Topics of equal parts, as after a merge."""
+        """Topics with equal parts of the same total."""
         return self._even(len(parents))
 
     def _even(self, n_topics: int) -> LDAAllocation:

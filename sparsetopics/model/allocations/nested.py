@@ -1,14 +1,15 @@
-"""The Dirichlet process with an infinite variational family: beyond T all is as before the data.
+"""The Dirichlet process with an infinite variational family: beyond T, posteriors are the priors.
 
-VDP06, section 4: q(v_i) and q(φ_i) are the priors for i > T, and items may belong to any of those.
-So families are nested: what T components reach, T + 1 reach too. All components beyond T are alike,
+VDP06, section 4: for i > T, q(v_i) and q(φ_i) are the priors, and items may belong to any of those
+components. So families are nested: T + 1 components reach every bound that T reach. All components
+beyond T are alike,
 
     E[log w_{T+j}] = Σ_{l≤T} E[log(1 − v_l)] + E_p[log v] + (j − 1) E_p[log(1 − v)],
 
-so an item's responsibilities for them are a geometric series, and they act as a single component,
-the tail, of weight Σ_{l≤T} E[log(1 − v_l)] + E_p[log v] − log(1 − exp E_p[log(1 − v)]): log Σ_j exp
-of the above, in which the entropy within the tail is contained. The tail is the last of the
-components here; its posterior is the prior, whatever items it is given.
+so an item's responsibilities for them are a geometric series. They act as a single component, the
+tail, whose log weight is Σ_{l≤T} E[log(1 − v_l)] + E_p[log v] − log(1 − exp E_p[log(1 − v)]): this
+is log Σ_j exp of the above and includes the entropy within the tail. The tail is the last component
+here. Its posterior is the prior, whatever items it has.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ from sparsetopics.model.statistics import DocumentLengths
 class NestedAllocation:
     """w_k = v_k Π_{l<k} (1 − v_l), v_k ~ Beta(1, γ); v_k for k ≤ T is learned."""
 
-    counts: FloatArray  # (T + 1,)  N_k that q(v) follows from, the tail's last
+    counts: FloatArray  # (T + 1,)  N_k from which q(v) follows, the tail's last
     concentration: float  # γ
 
     @property
     def n_topics(self) -> int:
-        """T; the tail is not counted."""
+        """T, without the tail."""
         return len(self.counts) - 1
 
     def without_tail(self) -> ItemAllocation:
-        """The T components alone; what items the tail has is left out."""
+        """Only the T components, without the items of the tail."""
         return ItemAllocation(DPMixture(self.counts[:-1], self.concentration))
 
     @property
@@ -83,7 +84,7 @@ class NestedAllocation:
         return replace(self, counts=terms.counts)
 
     def learned(self, terms: ItemTerms, lengths: DocumentLengths) -> NestedAllocation:
-        """As it is: γ is not learned."""
+        """This rule itself: γ is not learned."""
         return self
 
     def reordered(self, order: IntArray) -> NestedAllocation:

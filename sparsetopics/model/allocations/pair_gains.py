@@ -1,7 +1,7 @@
-"""What merging two topics would do to the allocation's part of the ELBO, to first order.
+"""How merging two topics would change the allocation's part of the ELBO, to first order.
 
-Exact in the entropies of assignments; the weights are those of before. Moves use it to choose the
-pairs whose exact gain they compute.
+The change in the entropy of assignments is exact; the topic weights are those before the merge.
+Moves use these gains to choose the pairs whose exact gain they compute.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from sparsetopics.model.statistics import B
 
 
 class PairGains(NamedTuple):
-    """Above the diagonal, (n_topics, n_topics) each."""
+    """Matrices (n_topics, n_topics) whose entries above the diagonal are used."""
 
     gains: FloatArray  # in nats
-    together: FloatArray  # how often two topics are used by the same document, as a cosine
+    together: FloatArray  # cosine of two topics' use by documents: how often they occur together
 
 
 def document_pair_gains(
     batches: Iterable[Assignments[B]], n_docs: float, reference: FloatArray
 ) -> PairGains:
-    """Of topics that documents mix; θ_dk = N_dk + the α_k of ``reference`` (n_topics,)."""
+    """Gains for topics of documents with θ_dk = N_dk + α_k; ``reference`` (n_topics,) is α_k."""
     n_topics = len(reference)
     gains, shared = np.zeros((n_topics, n_topics)), np.zeros((n_topics, n_topics))
     used = _Used(n_docs, np.zeros(n_topics), np.zeros(n_topics))
@@ -46,11 +46,11 @@ def document_pair_gains(
 
 
 def item_pair_gains(batches: Iterable[Assignments[B]], counts: FloatArray) -> PairGains:
-    """Of components of a mixture that have ``counts`` (n_topics,) items.
+    """Gains for components of a mixture with ``counts`` (n_topics,) items.
 
-    The weights integrated out, a merge of two components adds lnΓ(N_a + N_b) − lnΓ(N_a) − lnΓ(N_b),
-    but for what the prior of one component less is worth; each N_k is taken as one more, so that
-    empty components have a gain too.
+    With the weights integrated out, merging two components adds lnΓ(N_a + N_b) − lnΓ(N_a) −
+    lnΓ(N_b), apart from what the prior of one component less is worth. Each N_k is increased by
+    one, so that empty components have a gain too.
     """
     n_topics = len(counts)
     gains, shared = np.zeros((n_topics, n_topics)), np.zeros((n_topics, n_topics))
@@ -70,14 +70,14 @@ def _cosine(shared: FloatArray, sizes: FloatArray) -> FloatArray:
 
 
 class _Used(NamedTuple):
-    """What the documents that use a topic are to it."""
+    """Sums over the documents that use a topic."""
 
     n_docs: float  # of all
     n_users: FloatArray  # (n_topics,)
     summed_digamma: FloatArray  # (n_topics,)  Σ_d ψ(θ_dk) over those
 
     def plus(self, topics: TopicIds, counts: FloatArray, prior: FloatArray) -> _Used:
-        """With entries of more documents."""
+        """The sums with the entries of more documents added."""
         digammas = psi(counts + prior[topics])
         n_topics = len(prior)
         return self._replace(
@@ -87,10 +87,11 @@ class _Used(NamedTuple):
 
 
 def _prior_gains(used: _Used, prior: FloatArray, shared: FloatArray) -> FloatArray:
-    """The part that the priors of documents decide, (n_topics, n_topics).
+    """The part of the gains that depends on documents' priors, (n_topics, n_topics).
 
-    A document that uses a only owes lnΓ(N_a + α_a + α_b) − lnΓ(N_a + α_a) − lnΓ(α_b), one that uses
-    neither lnΓ(α_a + α_b) − lnΓ(α_a) − lnΓ(α_b), and the sticks log(α_a + α_b) − log α_a − log α_b.
+    A document that uses only a contributes lnΓ(N_a + α_a + α_b) − lnΓ(N_a + α_a) − lnΓ(α_b), to
+    first order. A document that uses neither contributes lnΓ(α_a + α_b) − lnΓ(α_a) − lnΓ(α_b). The
+    sticks contribute log(α_a + α_b) − log α_a − log α_b for each document.
     """
     active, summed = used.n_users, used.summed_digamma
     both = prior[:, None] + prior[None, :]

@@ -5,10 +5,10 @@ With c_k = αE[β_k] and c_{K+1} = αE[β_{>K}], the terms of the ELBO that cont
     Σ_k { lnB(a_k, b_k) + (1 + D − a_k) E[log u_k] + (γ + D (K + 1 − k) − b_k) E[log(1 − u_k)] }
     + Σ_{k≤K} [ c_k Σ_{d: k active} ψ(θ_dk) + (D − D_k) lnΓ(c_k) ] + D lnΓ(c_{K+1}),
 
-a_k = ρ_k ω_k, b_k = (1 − ρ_k) ω_k (HDP15, with θ_dk = c_k followed exactly where k is not active:
-see ``documents``; the paper freezes it there, which ties β to its former value). The gradient is
-O(K): ∂c_l/∂ρ_k is c_k/ρ_k for l = k and −c_l/(1 − ρ_k) for l > k, so one reversed cumulative sum
-serves all k.
+a_k = ρ_k ω_k, b_k = (1 − ρ_k) ω_k (HDP15). Where k is not active, θ_dk = c_k follows c (see
+``documents``); the paper freezes it there, which ties β to its former value. The gradient takes
+O(K) time: ∂c_l/∂ρ_k is c_k/ρ_k for l = k and −c_l/(1 − ρ_k) for l > k, so one reversed cumulative
+sum serves all k.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sparsetopics.kernels import sticks as stick_kernels
 from sparsetopics.model.topic_posterior import Sticks
 
 SMALLEST = 1e-8  # distance of a stick mean from 0 and 1
-LOG_CONCENTRATION_RANGE = (-20.0, 60.0)  # a line search may ask for anything
+LOG_CONCENTRATION_RANGE = (-20.0, 60.0)  # a line search may try any number
 ITERATIONS = 200
 
 
@@ -38,7 +38,7 @@ class WeightTerms(NamedTuple):
 def from_weights(weights: FloatArray, like: Sticks, n_docs: float) -> Sticks:
     """Sticks with E[β] = ``weights`` (n_topics,), which add up to less than one.
 
-    Concentrations are those the optimum would have without the documents' linear terms.
+    Concentrations are at the optimum that they would have without the documents' linear terms.
     """
     after = np.arange(len(weights), 0.0, -1.0)
     concentrations: FloatArray = 1.0 + like.top_concentration + n_docs * (1.0 + after)
@@ -46,7 +46,7 @@ def from_weights(weights: FloatArray, like: Sticks, n_docs: float) -> Sticks:
 
 
 def reweighted(weights: FloatArray, concentrations: FloatArray, like: Sticks) -> Sticks:
-    """Sticks with E[β] = ``weights`` and given ω, (n_topics,) each; the weights leave a tail."""
+    """Sticks with E[β] = ``weights`` and the given ω, (n_topics,) each; the tail has the rest."""
     left = 1.0 - np.concatenate(([0.0], np.cumsum(weights[:-1])))
     means = np.clip(weights / np.maximum(left, SMALLEST), SMALLEST, 1.0 - SMALLEST)
     return like._replace(means=means, concentrations=concentrations)
@@ -60,7 +60,7 @@ def expected_logs_left(sticks: Sticks) -> FloatArray:
 
 
 def elbo_sticks(sticks: Sticks, n_docs: float) -> float:
-    """E[log p(u)] − E[log q(u)] + D (K log α + Σ_{k≤K+1} E[log β_k]).
+    """E[log p(u)] − E[log q(u)] + D (K log α + Σ_{k≤K+1} E[log β_k]), in nats.
 
     The last part bounds Σ_d [lnΓ(α) − Σ_k lnΓ(αβ_k)] from below for every α > 0: lnΓ(x) =
     lnΓ(1 + x) − log x, and lnΓ(1 + x), convex and zero at 0, is superadditive.
@@ -94,8 +94,8 @@ def objective(sticks: Sticks, terms: WeightTerms) -> tuple[float, FloatArray, Fl
 
 
 def optimized(start: Sticks, terms: WeightTerms) -> Sticks:
-    """(ρ, ω) at a maximum of ``objective`` by L-BFGS from ``start``; never worse than it."""
-    from scipy.optimize import minimize  # what never optimises need not wait for it
+    """(ρ, ω) at a maximum of ``objective``, by L-BFGS from ``start``, and never worse than that."""
+    from scipy.optimize import minimize  # slow to import, and seldom needed
 
     n_topics = len(start.means)
     scale = 1.0 / max(terms.n_docs, 1.0)

@@ -14,7 +14,7 @@ from scipy.special import gammaln, psi
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import words as word_kernels
-from sparsetopics.kernels.words import Float32Array
+from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.hyperparameters import learn_word_concentration
 from sparsetopics.model.word_counts import SparseCounts, WordCounts
 from sparsetopics.options.table import LocalUpdate
