@@ -1,7 +1,7 @@
-"""Which topics the words of a batch's documents go to, and how moves change that later.
+"""A batch with its responsibilities, and how moves change them later.
 
-A batch keeps its assignments as they were at its last visit. Moves do not touch them: each phase of
-moves leaves a ``TopicChange``, and a batch takes those it has missed when it is next asked for.
+A batch keeps its assignments from its last visit. Moves do not touch them. Each phase of moves
+records a ``TopicChange``, and a batch applies the changes it has missed when it is next loaded.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Assignments(NamedTuple, Generic[B]):
 
     @classmethod
     def from_arrays(cls, arrays: Arrays, documents: B | None = None) -> Assignments[B]:
-        """``documents`` are given if they are not among the arrays."""
+        """The inverse of ``to_arrays``; pass ``documents`` if they are not among the arrays."""
         if documents is None:
             documents = cast("B", _documents_in(arrays))  # of the kind that was stored
         fields = (arrays[name] for name in Responsibilities._fields)
         return Assignments(documents, Responsibilities(*fields))
 
     def check(self, n_topics: int, pending: Sequence[TopicChange], batch_id: int) -> None:
-        """ValueError unless they fit ``n_topics``, and their patches the ``pending`` changes."""
+        """Raise ValueError unless these and the batch's patches in ``pending`` fit ``n_topics``."""
         indptr = self.documents.indptr
         self.responsibilities.check(int(indptr[-1]), n_topics)
         for change in pending:
@@ -57,15 +57,15 @@ class Assignments(NamedTuple, Generic[B]):
 
     @classmethod
     def joined(cls, parts: Sequence[Assignments[B]]) -> Assignments[B]:
-        """At least one, one after the other."""
+        """The documents of at least one part, one part after the other."""
         batches = [part.documents for part in parts]
         found = Responsibilities.joined([part.responsibilities for part in parts])
         return Assignments(type(batches[0]).joined(batches), found)
 
     def changed(self, changes: Sequence[TopicChange], batch_id: int) -> Assignments[B]:
-        """As they are after ``changes``, in their order.
+        """The assignments after ``changes``, in their order.
 
-        One after the other, because shares that are added are rounded each time.
+        They are applied one by one, because shares that are added are rounded each time.
         """
         if not changes:
             return self
@@ -80,7 +80,7 @@ class Assignments(NamedTuple, Generic[B]):
 
 
 def check_documents(arrays: Arrays, n_columns: int) -> None:
-    """ValueError or KeyError unless a file's arrays hold documents as ingest makes them."""
+    """Raise ValueError or KeyError unless a file's arrays are documents as ingest makes them."""
     _documents_in(arrays).check(n_columns)
 
 
@@ -97,21 +97,24 @@ class Patch(NamedTuple):
     responsibilities: Responsibilities  # of their pairs, document after document
 
     def check(self, indptr: IntArray, n_topics: int) -> None:
-        """ValueError unless it fits the documents of ``indptr`` and ``n_topics``."""
+        """Raise ValueError unless it fits the documents of ``indptr`` and ``n_topics``."""
         check_ids(self.documents, len(indptr) - 1, "documents of a patch")
         require(len(np.unique(self.documents)) == len(self.documents), "a patch repeats a document")
         self.responsibilities.check(len(pairs_of(indptr, self.documents)), n_topics)
 
 
 class TopicChange(NamedTuple):
-    """What a move did: first the new numbers, then the patches, which use them."""
+    """The result of a move: new topic numbers, and then patches, which use the new numbers."""
 
-    new_topics: IntArray  # (n_old,)  -1 for topics that are gone
+    new_topics: IntArray  # (n_old,)  -1 for topics that were removed
     patches: Mapping[int, Patch]  # by batch
     n_topics: int  # afterwards
 
     def check(self, n_before: int, n_batches: int) -> None:
-        """ValueError unless it fits these sizes; patches need their documents to be checked."""
+        """Raise ValueError unless it fits these sizes.
+
+        Patches are checked with their documents, in ``Assignments.check``.
+        """
         require(self.n_topics > 0, f"{self.n_topics} topics after a move")
         check_ids(self.new_topics, self.n_topics, "new numbers of topics", lowest=-1)
         require(len(self.new_topics) == n_before, f"new numbers of {len(self.new_topics)} topics")

@@ -1,7 +1,7 @@
-"""What components of a mixture have been given of documents: how many, and their words.
+"""Statistics of a mixture of documents: each component's number of documents, and their words.
 
-Responsibilities of items are multiples of 2⁻²⁴ (``_item_kernels``), so that of whole word counts
-float64 holds all sums exactly: what goes out of a component leaves nothing behind.
+Responsibilities of items are multiples of 2⁻²⁴ (``kernels.items``). So with whole word counts,
+float64 holds all sums exactly, and a batch that is taken out leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sparsetopics.model.word_counts import check_sparse
 
 
 class SparseDocumentCounts(NamedTuple):
-    """Of a batch: sparse rows for the batch's words."""
+    """The counts of a batch, as sparse rows for the batch's words."""
 
     counts: FloatArray  # (n_topics,)  documents, Σ r
     words: Rows  # (n_rows,)  rising word ids
@@ -33,7 +33,7 @@ class SparseDocumentCounts(NamedTuple):
     values: FloatArray  # (n_entries,)
 
     def check(self, like: DocumentCounts) -> None:
-        """ValueError unless kernels can safely use a file's arrays with these words and topics."""
+        """Raise ValueError unless kernels can safely use a file's arrays with counts ``like``."""
         check_own_fields(self)
         check_like(self.counts, like.counts, "documents of topics")
         require(self.counts.min(initial=0.0) >= 0.0, "documents of topics below zero")
@@ -46,7 +46,7 @@ class SparseDocumentCounts(NamedTuple):
 
 
 class DocumentCounts(NamedTuple):
-    """Of a collection, topic by topic. Those of disjoint sets of documents add."""
+    """The counts of a collection. Counts of disjoint sets of documents add."""
 
     counts: FloatArray  # (n_topics,)  N_k = Σ r
     table: FloatArray  # (n_words, n_topics)  S_vk = Σ r x
@@ -75,7 +75,7 @@ class DocumentCounts(NamedTuple):
 
     @property
     def features(self) -> FloatArray:
-        """What likeness of topics is told by, (n_topics, n_words): roots of word counts."""
+        """Features by which topics are compared: roots of word counts, (n_topics, n_words)."""
         roots: FloatArray = np.sqrt(self.table.T.astype(np.float32))
         return roots
 
@@ -96,12 +96,12 @@ class DocumentCounts(NamedTuple):
         return DocumentCounts(factor * self.counts, factor * self.table)
 
     def take(self, topics: IntArray) -> DocumentCounts:
-        """Those of ``topics``, in that order."""
+        """The counts of ``topics``, in that order."""
         return DocumentCounts(self.counts[topics], self.table.take(topics, axis=1))
 
     @classmethod
     def joined(cls, parts: Sequence[DocumentCounts]) -> DocumentCounts:
-        """At least one; the topics of one after those of the other."""
+        """The topics of at least one part, one part after the other."""
         counts, tables = zip(*parts, strict=True)
         return cls(np.concatenate(counts), np.hstack(tables))
 
@@ -115,14 +115,14 @@ class DocumentCounts(NamedTuple):
         return moved
 
     def add(self, batch: SparseDocumentCounts, scale: float = 1.0) -> None:
-        """Put a batch in, ``scale`` times, in place."""
+        """Add a batch in place, ``scale`` times."""
         np.add(self.counts, scale * batch.counts, out=self.counts)
         word_kernels.add_sparse_rows(
             batch.words, batch.starts, batch.topics, batch.values, scale, self.table
         )
 
     def take_out(self, batch: SparseDocumentCounts) -> None:
-        """In place; of counts that are not whole rounding leaves none below zero."""
+        """Take a batch out in place; if counts are not whole, rounding leaves none below zero."""
         self.add(batch, -1.0)
         for values in self:
             np.maximum(values, 0.0, out=values)
@@ -130,7 +130,7 @@ class DocumentCounts(NamedTuple):
     def sum_batch(
         self, batch: DocumentItems, found: Responsibilities, executor: Executor
     ) -> SparseDocumentCounts:
-        """Those of a batch, for as many words and topics."""
+        """The counts of a batch, for the same words and topics."""
         documents, (n_words, n_topics) = batch.values, self.table.shape
         rows = sparse.csr_array(
             (documents.word_counts.astype(np.float64), documents.word_ids, documents.indptr),
@@ -153,7 +153,7 @@ class DocumentCounts(NamedTuple):
     def sum_items(
         self, values: DocumentBatch, found: Responsibilities, executor: Executor
     ) -> DocumentCounts:
-        """Those of ``values`` with a row of ``found`` for each document."""
+        """The counts of ``values``, with a row of ``found`` for each document."""
         counts = self.zeros_like()
         counts.add(self.sum_batch(DocumentItems(values), found, executor))
         return counts

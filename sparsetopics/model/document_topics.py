@@ -1,4 +1,4 @@
-"""How much of each topic documents had at their last visit, where a later visit may begin."""
+"""Topic counts of documents at their last visit, from which a later visit may start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sparsetopics.model.responsibilities import Responsibilities, joined_rows
 
 
 class DocumentTopics(NamedTuple):
-    """N_dk as sparse rows, in tokens; of a document without entries nothing is known."""
+    """N_dk in tokens, as sparse rows. Documents without entries start cold."""
 
     starts: IntArray  # (n_docs + 1,)
     topics: TopicIds  # (n_entries,)  each at most once in a document
@@ -31,7 +31,7 @@ class DocumentTopics(NamedTuple):
 
     @classmethod
     def unknown(cls, n_docs: int) -> DocumentTopics:
-        """Of documents that start cold."""
+        """No entries for any document, so that all of them start cold."""
         starts = np.zeros(n_docs + 1, np.int64)
         return cls(starts, np.zeros(0, np.uint32), np.zeros(0, np.float32))
 
@@ -39,7 +39,7 @@ class DocumentTopics(NamedTuple):
     def of(
         cls, indptr: IntArray, word_counts: FloatArray, found: Responsibilities, n_topics: int
     ) -> DocumentTopics:
-        """What responsibilities of documents' pairs add up to."""
+        """The topic counts that the responsibilities ``found`` add up to."""
         starts, topics, counts = summary_kernels.doc_topic_counts(
             indptr, word_counts, *found, n_topics
         )
@@ -47,11 +47,11 @@ class DocumentTopics(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[DocumentTopics]) -> DocumentTopics:
-        """One after the other."""
+        """The documents of all parts, one part after the other."""
         return cls(*joined_rows(parts))
 
     def writable(self) -> DocumentTopics:
-        """Like any arrays, so that kernels are not compiled anew for what came over a wire."""
+        """Writable arrays; for read-only ones, as Dask sends, numba would compile kernels anew."""
         starts, topics, counts = self
         return DocumentTopics(
             np.require(starts, requirements="W"),

@@ -1,6 +1,6 @@
 """Learning Dirichlet concentrations by fixed point (Minka 2000, "Estimating a Dirichlet").
 
-Every iteration raises the ELBO given all else, so the bound stays monotone.
+Every iteration raises the ELBO with all else fixed, so the bound never falls.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from sparsetopics.model.statistics import DocumentTerms
 
 ITERATIONS = 20
 SMALLEST, LARGEST = 1e-6, 1e4  # of a concentration
-HIGHEST_DIGAMMA = 100.0  # of a number far above any concentration; an edited file may say more
+HIGHEST_DIGAMMA = 100.0  # far above ψ(LARGEST); an edited file may hold more, and exp overflow
 
 
 def learn_doc_concentration(
     doc_concentration: FloatArray,  # (n_topics,)
     terms: DocumentTerms,
 ) -> FloatArray:
-    """α that maximises Σ_k α_k T_k − D lnB(α) with T_k = Σ_d E[log π_dk], one number per topic.
+    """α that maximizes Σ_k α_k T_k − D lnB(α) with T_k = Σ_d E[log π_dk], one number per topic.
 
     Fixed point ψ(α_k) = ψ(Σ_j α_j) + T_k / D.
     """
@@ -35,7 +35,7 @@ def learn_word_concentration(
     word_concentration: float,
     word_topic_counts: FloatArray,  # (n_words, n_topics)
 ) -> float:
-    """η that maximises Σ_k [lnB(S_k + η) − lnB(η1)].
+    """η that maximizes Σ_k [lnB(S_k + η) − lnB(η1)].
 
     Fixed point η ← η Σ_kv [ψ(S_kv + η) − ψ(η)] / (V Σ_k [ψ(N_k + Vη) − ψ(Vη)]).
     """

@@ -18,12 +18,12 @@ from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import C, P
 
-BLOCK_ITEMS = 1024
+BLOCK_ITEMS = 1024  # items that one worker takes at a time
 LARGEST_SLOTS = 4096  # see ``item_kernels.share_items``
 
 
 class Assigned(NamedTuple):
-    """Items and their topics."""
+    """Items with their responsibilities."""
 
     responsibilities: Responsibilities  # min(L, K) slots for each item, rising topics
     entropies: FloatArray  # (n_topics,)  −Σ_n r log r
@@ -37,9 +37,10 @@ def assign(
     sparsity: int,
     executor: Executor,
 ) -> Assigned:
-    """The best responsibilities in ``sparsity`` topics: 1 is hard, K dense (SPARSE16, Alg. 1).
+    """The best responsibilities in ``sparsity`` topics: 1 is hard, K is dense (SPARSE16, Alg. 1).
 
-    Never more than a block of the dense weights W_nk = E[log w_k] + E[log p(x_n|φ_k)] is held.
+    The dense weights W_nk = E[log w_k] + E[log p(x_n|φ_k)] exist only for a block of items at once.
+    Raises OptionError if ``sparsity`` is above 4,096.
     """
     n_items, n_topics = len(values), len(expected_log_weights)
     n_slots = min(sparsity, n_topics)

@@ -1,7 +1,7 @@
-"""A kd-tree of items whose nodes know the sums that their items contribute (Moore 1999, VDP06).
+"""A kd-tree of items whose nodes hold the sums over their items (Moore 1999, VDP06).
 
-A node is divided at the mean of its widest column. The tree is built down to nodes of a few dozen
-items, with their sums; below that, down to single items, nodes are divided when they are asked for.
+A node is divided at the mean of its widest column. The tree is built with sums down to nodes of a
+few dozen items. Below that, down to single items, nodes are divided when their children are needed.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from sparsetopics.base.batches import FloatArray, IntArray, Vectors
 from sparsetopics.base.soundness import check_ids, require
 from sparsetopics.kernels import trees as tree_kernels
 
-FEWEST_ITEMS = 16  # of a node that is divided when the tree is built,
-ITEMS_PER_COLUMN = 2  # or so many: sums of nodes then take no more memory than items
-ROOM = 1.1  # times the nodes that there are, so that sums are seldom copied
+# Nodes with more items than the larger of these are divided when the tree is built.
+FEWEST_ITEMS = 16
+ITEMS_PER_COLUMN = 2  # so that the sums of nodes take no more memory than the items
+ROOM = 1.1  # memory for sums, relative to the present nodes, so that sums are seldom copied
 
 
 class NodeSums(NamedTuple):
-    """What the items of some nodes add up to, measured from an origin."""
+    """Sums over the items of some nodes, measured from an origin."""
 
     counts: FloatArray  # (n_nodes,)
     sums: FloatArray  # (n_nodes, n_columns)
@@ -30,7 +31,7 @@ class NodeSums(NamedTuple):
         return NodeSums(*(values[nodes] for values in self))
 
     def with_room(self, n_nodes: int) -> NodeSums:
-        """For so many nodes, those that are there first."""
+        """A copy with room for ``n_nodes`` nodes, the present ones first."""
         roomy = NodeSums(*(np.empty((n_nodes, *values.shape[1:])) for values in self))
         for mine, theirs in zip(self, roomy, strict=True):
             theirs[: len(mine)] = mine
@@ -38,10 +39,10 @@ class NodeSums(NamedTuple):
 
 
 class KdTree:
-    """Nodes have numbers; the root is 0, and children come after their parents.
+    """Nodes are numbers; the root is 0, and children come after their parents.
 
-    ``values`` (n_items, n_columns) is taken over: its rows change places. ``origin`` (n_columns,)
-    holds float32 numbers. With ``in_pairs`` nodes sum products of all pairs of columns.
+    The tree reorders the rows of ``values`` (n_items, n_columns) in place. ``origin`` (n_columns,)
+    holds float32 numbers. With ``in_pairs``, nodes sum the products of all pairs of columns.
     """
 
     def __init__(self, values: Vectors, origin: FloatArray, *, in_pairs: bool) -> None:
@@ -60,7 +61,7 @@ class KdTree:
 
     @property
     def n_nodes(self) -> int:
-        """Nodes so far."""
+        """The number of nodes so far."""
         return len(self._children)
 
     def sums(self, nodes: IntArray) -> NodeSums:
@@ -72,7 +73,10 @@ class KdTree:
         return self._values[first:last]
 
     def children(self, nodes: IntArray) -> IntArray:
-        """Left children of ``nodes``, the right ones are next; -1 where all items are alike."""
+        """The left children of ``nodes``, each just before the right one.
+
+        -1 where all items of a node are alike.
+        """
         undivided = nodes[(self._children[nodes] < 0) & (self._sums.counts[nodes] > 1.0)]
         if len(undivided):
             self._divide(undivided)
@@ -81,21 +85,23 @@ class KdTree:
 
     @property
     def divided(self) -> IntArray:
-        """The nodes that have children, in the order in which they got them."""
+        """The nodes that have children, in the order in which they were divided."""
         nodes = np.flatnonzero(self._children >= 0)
         return nodes[np.argsort(self._children[nodes], kind="stable")]
 
     def divide_again(self, nodes: IntArray) -> None:
-        """Divide the nodes that another tree of the same items ``divided``, in the same order.
+        """Divide the nodes that another tree of the same items has divided, in the same order.
 
-        The nodes then have the same numbers. Raises ValueError if ``nodes`` are not such a list.
+        Nodes then have the same numbers in both trees. Raises ValueError for a list of nodes that
+        no tree of these items can have divided.
         """
         n_built = (self.n_nodes - 1) // 2
         check_ids(nodes, 2 * self.n_items, "divided nodes")
         require(np.array_equal(nodes[:n_built], self.divided), "another tree was divided")
         left = nodes[n_built:]
         while len(left):
-            there = int(np.argmax(np.append(left >= self.n_nodes, True)))  # children may be next
+            # Divide only nodes that exist so far; the others are children of these.
+            there = int(np.argmax(np.append(left >= self.n_nodes, True)))
             chosen, n_before = left[:there], self.n_nodes
             is_whole = there > 0 and (self._children[chosen] < 0).all()
             require(is_whole and len(np.unique(chosen)) == there, "a node was divided twice")
@@ -104,9 +110,10 @@ class KdTree:
             left = left[there:]
 
     def check_outer(self, nodes: IntArray) -> None:
-        """ValueError unless every item is in one of ``nodes``."""
+        """Raise ValueError unless every item is in exactly one of ``nodes``."""
         check_ids(nodes, self.n_nodes, "outer nodes")
         first, last = self._bounds[nodes].T
+        # The number of nodes that contain each item, as the running sum of starts minus ends.
         n_above = np.zeros(self.n_items + 1, np.int64)
         np.add.at(n_above, first, 1)
         np.add.at(n_above, last, -1)
@@ -128,7 +135,7 @@ class KdTree:
         self._children = np.concatenate([self._children, alone])
 
     def _sum(self, bounds: IntArray, children: IntArray, room: int) -> NodeSums:
-        """Of as many nodes as there are bounds, with room for ``room`` in all."""
+        """The sums of the nodes with these bounds, with room for ``room`` nodes in all."""
         n_nodes = len(bounds)
         counts, sums = np.zeros(room), np.zeros((room, self._values.shape[1]))
         products = np.zeros((room, self._n_products))

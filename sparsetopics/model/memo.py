@@ -18,9 +18,9 @@ from sparsetopics.base.array_files import ArchivedArrays
 from sparsetopics.base.batches import Arrays
 from sparsetopics.base.errors import RunError
 
-MEMORY_BUDGET = 256 * 2**20  # bytes
+MEMORY_BUDGET = 256 * 2**20  # in bytes
 PATTERN = "memo-*.npz"
-_DIRECTORY_BYTES = 4096  # more than the directory of a file of a few arrays takes
+_DIRECTORY_BYTES = 4096  # the directory of a zip file of a few arrays is shorter
 _NAME = re.compile(r"memo-(\d{8,18})\.npz")
 
 Check = Callable[[Arrays], None]  # raises ValueError, KeyError or TypeError if unsound
@@ -30,15 +30,15 @@ class StoredArrays(Protocol):
     """Arrays of a batch, kept until they are replaced."""
 
     def load(self, check: Check) -> Arrays:
-        """The arrays; RunError if a file holds what ``check`` refuses."""
+        """The arrays; raises RunError if a file holds what ``check`` refuses."""
 
     def discard(self) -> None: ...
 
 
 class Memo:
-    """Keeps arrays; ``folder`` holds those for which ``budget`` bytes of memory are too few.
+    """Keeps arrays in ``budget`` bytes of memory, and those that do not fit in ``folder``.
 
-    A file is never written again. With ``versioned``, discarded ones stay until ``sweep``: the
+    A file is never rewritten. With ``versioned``, discarded files stay until ``sweep``, because the
     last checkpoint may name them.
     """
 
@@ -67,10 +67,13 @@ class Memo:
         return OnDisk(path, self, is_own=True)
 
     def adopt(self, name: str, size: int, digest: str) -> StoredArrays:
-        """Arrays that an earlier process kept in a file; RunError unless it has ``size`` bytes and
-        its directory the ``digest``."""
+        """Arrays that an earlier process kept in a file.
+
+        Raises RunError unless the file has ``size`` bytes and its directory the ``digest``.
+        """
         path = self._folder / str(name)
-        if not _NAME.fullmatch(path.name) or path.parent != self._folder:  # or it is removed later
+        # An edited checkpoint could name any file, and files of the memo are removed later.
+        if not _NAME.fullmatch(path.name) or path.parent != self._folder:
             raise RunError(str(path), found=f"{name!r}", wanted="a file that the memo has written")
         found = path.stat().st_size if path.is_file() else None
         if found != size:
@@ -86,7 +89,7 @@ class Memo:
         return kept
 
     def drop_strangers(self) -> None:
-        """Remove files that were neither adopted nor written here: of a lap that was not kept."""
+        """Remove files of an interrupted lap, which this process neither adopted nor wrote."""
         for path in set(self._folder.glob(PATTERN)) - self._adopted - self._unsynced:
             path.unlink()
 
@@ -95,21 +98,21 @@ class Memo:
         self._left += size
 
     def remove(self, path: Path) -> None:
-        """A file that is not needed any more, but by the last checkpoint."""
+        """Remove a file that only the last checkpoint may still need."""
         if self._versioned:
             self._discarded.add(path)
         else:
             path.unlink(missing_ok=True)
 
     def sync(self) -> None:
-        """Have the disk hold what a checkpoint is about to name."""
+        """Flush to disk the files that a checkpoint is about to name."""
         for path in self._unsynced - self._discarded:
             with path.open("rb") as file:
                 os.fsync(file.fileno())
         self._unsynced.clear()
 
     def sweep(self) -> None:
-        """Remove what was discarded: there is a new checkpoint."""
+        """Remove discarded files after a new checkpoint was written."""
         for path in self._discarded:
             path.unlink(missing_ok=True)
         self._discarded.clear()
@@ -122,14 +125,14 @@ def _number(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class InMemory:
-    """Arrays as they are."""
+    """Arrays in memory."""
 
     arrays: Arrays
     size: int
     memo: Memo
 
     def load(self, check: Check) -> Arrays:
-        """The arrays, which this process made, or checked when it resumed training."""
+        """The arrays, unchecked: this process made them, or checked them when it resumed."""
         return self.arrays
 
     def discard(self) -> None:
@@ -159,7 +162,7 @@ class OnDisk:
         return arrays
 
     def stamp(self) -> dict[str, int | str]:
-        """Size of the file, and SHA-256 of its end, which has the checksums of all its arrays."""
+        """The file's size, and the SHA-256 of its end, which holds the checksums of all arrays."""
         with self.path.open("rb") as file:
             n_bytes = file.seek(0, os.SEEK_END)
             file.seek(max(0, n_bytes - _DIRECTORY_BYTES))

@@ -1,6 +1,6 @@
-"""Additive summaries: what documents say about the global parameters.
+"""Additive summaries of documents or items, from which the global parameters follow.
 
-Everything here adds over disjoint sets of documents, so that a learner may put batches in and take
+Everything here adds over disjoint sets of documents, so that a learner can add batches and take
 them out again.
 """
 
@@ -18,20 +18,20 @@ from sparsetopics.base.soundness import check_close, check_like, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.model.responsibilities import Responsibilities
 
-# A model is generic in four kinds of values, the same in all its parts:
+# All parts of a model share four type parameters:
 B = TypeVar("B", bound=StoredBatch)  # a batch
 C = TypeVar("C", bound="Components[Any, Any]")  # components, of any batches: those of B and P
 P = TypeVar("P")  # what one batch gives components, often a sparse form of them
 T = TypeVar("T", bound="Terms")
 B_contra = TypeVar("B_contra", contravariant=True)
-ROUNDING = 1e-3  # documents left over by rounding when batches are added and removed
+ROUNDING = 1e-3  # documents that rounding may leave over after batches were added and taken out
 
 
 class Components(Protocol[B_contra, P]):
-    """What each topic of a collection, or each component of a mixture, has been given.
+    """Expected sufficient statistics of a likelihood, for each topic or component.
 
-    Expected sufficient statistics of a likelihood. What they say of a batch may have another form,
-    a sparse one, which only they themselves read. ``add`` and ``take_out`` change them in place.
+    The statistics of one batch may have another, sparse form P, which these methods understand.
+    ``add`` and ``take_out`` change the object in place.
     """
 
     @property
@@ -55,24 +55,24 @@ class Components(Protocol[B_contra, P]):
     def plus(self, other: Self) -> Self: ...
 
     def with_rest(self, start: Self, share: float) -> Self:
-        """These and ``share`` of a start, to fit a batch with; they may share memory with these."""
+        """These statistics plus ``share`` of a start, for local steps; they may share memory."""
 
     def add(self, batch: P, scale: float = 1.0) -> None: ...
 
     def take_out(self, batch: P) -> None:
-        """What was put in; rounding leaves no size below zero."""
+        """Take out a batch that was added; rounding leaves no size below zero."""
 
     def sum_batch(self, batch: B_contra, found: Responsibilities, executor: Executor) -> P:
-        """What a batch's responsibilities give to as many topics."""
+        """The statistics of a batch with the responsibilities ``found``."""
 
     def restored(self, arrays: Arrays) -> P:
-        """What ``sum_batch`` gave, from its arrays by name."""
+        """A result of ``sum_batch``, from its arrays by name."""
 
     def check(self, nothing: Self) -> None:
-        """ValueError for values that no data can give, or a kind that differs from ``nothing``."""
+        """Raise ValueError for values that no data can give, or shapes other than ``nothing``'s."""
 
     def check_batch(self, arrays: Arrays) -> None:
-        """ValueError unless a file's arrays are valid for ``restored``."""
+        """Raise ValueError unless a file's arrays are valid for ``restored``."""
 
 
 class Terms(Protocol):
@@ -103,25 +103,25 @@ class Terms(Protocol):
     def __iter__(self) -> Iterator[float | FloatArray]: ...
 
     def check(self) -> None:
-        """ValueError for finite values that no data can give."""
+        """Raise ValueError for finite values that no data can give."""
 
 
 class DocumentTerms(NamedTuple):
     """Sums over documents that the allocation's part of the ELBO needs (``allocations.documents``).
 
-    θ_dk = N_dk + α_k holds with the α of the time the document was visited; the slack term keeps
-    what that α contributed, so that the sums stay exact when α moves on. The sums of a topic run
-    over the documents in which it is active.
+    θ_dk = N_dk + α_k holds for the α of the document's last visit. The slack term keeps the
+    contribution of that α, so that the sums stay exact when α changes. The sums of a topic run over
+    the documents in which it is active.
     """
 
     n_docs: float
     n_tokens: float
     assignment_entropy: FloatArray  # (n_topics,)  −Σ_d Σ_u x r log r
-    active_documents: FloatArray  # (n_topics,)  how many there are
+    active_documents: FloatArray  # (n_topics,)  D_k
     summed_digamma: FloatArray  # (n_topics,)  Σ_d ψ(θ_dk)
     summed_log_gamma: FloatArray  # (n_topics,)  Σ_d lnΓ(θ_dk)
     frozen_slack: FloatArray  # (n_topics,)  Σ_d (N_dk − θ_dk) ψ(θ_dk)
-    totals: FloatArray  # (3,)  the last three of θ_d = Σ_k θ_dk, over all documents
+    totals: FloatArray  # (3,)  the last three sums with θ_d = Σ_k θ_dk, over all documents
 
     @classmethod
     def zeros(cls, n_topics: int) -> DocumentTerms:
@@ -138,12 +138,12 @@ class DocumentTerms(NamedTuple):
 
     @property
     def summed_expected_log_doc_topic(self) -> FloatArray:
-        """Σ_d E[log π_dk], (n_topics,), for topics that count as active in every document."""
+        """Σ_d E[log π_dk], (n_topics,), for topics that are active in every document."""
         summed: FloatArray = self.summed_digamma - self.totals[0]
         return summed
 
     def with_tail(self) -> DocumentTerms:
-        """One topic more, which no document uses."""
+        """The same documents with one topic more, which no document uses."""
         return self.renumbered(np.arange(self.n_topics), self.n_topics + 1)
 
     @property
@@ -174,13 +174,13 @@ TERMS_BY_TOPIC = (
 
 
 class DocumentLengths(NamedTuple):
-    """How many documents have how many tokens."""
+    """The number of documents of each length."""
 
     tokens: FloatArray  # (n_lengths,)  rising
     n_docs: FloatArray  # (n_lengths,)
 
     def check(self) -> None:
-        """ValueError unless they are lengths of documents."""
+        """Raise ValueError unless these numbers can be lengths of documents."""
         require(self.tokens.ndim == 1, "lengths of documents have axes")
         require(self.tokens.shape == self.n_docs.shape, "lengths of no documents")
         lowest = min(self.tokens.min(initial=0.0), self.n_docs.min(initial=0.0))
@@ -200,7 +200,7 @@ class DocumentLengths(NamedTuple):
         return cls(tokens, n_docs.astype(np.float64))
 
     def plus(self, other: DocumentLengths) -> DocumentLengths:
-        """Those of two disjoint sets of documents."""
+        """The lengths of two disjoint sets of documents together."""
         both = np.concatenate((self.tokens, other.tokens))
         tokens, place = np.unique(both, return_inverse=True)
         n_docs = np.bincount(place, np.concatenate((self.n_docs, other.n_docs)))
@@ -225,14 +225,17 @@ class Statistics(NamedTuple, Generic[C, T]):
     terms: T
 
     def check(self, nothing: Self, n_docs: float) -> None:
-        """ValueError unless these are sums over so many documents, and ``nothing`` over none."""
+        """Raise ValueError unless these are sums over ``n_docs`` documents.
+
+        ``nothing`` has the statistics of no documents.
+        """
         self.components.check(nothing.components)
         check_terms(self.terms, nothing.terms)
         check_close(self.terms.n_docs, float(n_docs), "number of documents")
 
     @classmethod
     def sum(cls, summaries: Iterable[Summary[P, T]], zero: Statistics[C, T]) -> Statistics[C, T]:
-        """The sum of ``summaries``, in their order, on top of ``zero``."""
+        """``zero`` plus ``summaries``, added in their order."""
         components, terms = zero.components.accumulator(), zero.terms
         for summary in summaries:
             components.add(summary.components)
@@ -268,7 +271,7 @@ def renumbered_columns(by_topic: FloatArray, new_topics: IntArray, n_topics: int
 
 
 def check_terms(terms: T | None, nothing: T) -> None:
-    """ValueError unless they have the kind of ``nothing`` and values that data can give."""
+    """Raise ValueError unless terms are like ``nothing`` and have values that data can give."""
     require(terms is not None, "no terms")
     assert terms is not None
     check_like(terms, nothing, "terms")

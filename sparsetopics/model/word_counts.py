@@ -1,4 +1,4 @@
-"""Expected word-topic counts S_vk: sparse of a batch, dense of a collection."""
+"""Expected word-topic counts S_vk: sparse for a batch, dense for a collection."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BLOCK_ROWS = 2_048  # words of a batch that one worker takes at a time
 
 
 class SparseCounts(NamedTuple):
-    """Of a batch: sparse rows for the batch's words."""
+    """The counts of a batch, as sparse rows for the batch's words."""
 
     words: Rows  # (n_rows,)  rising word ids
     starts: IntArray  # (n_rows + 1,)
@@ -33,13 +33,13 @@ class SparseCounts(NamedTuple):
     values: Float32Array  # (n_entries,)
 
     def check(self, n_words: int, n_topics: int) -> None:
-        """ValueError unless kernels can safely use a file's arrays with these sizes."""
+        """Raise ValueError unless kernels can safely use a file's arrays with these sizes."""
         check_own_fields(self)
         check_sparse(self.words, self.starts, self.topics, self.values, (n_words, n_topics))
 
     @property
     def sizes(self) -> FloatArray:
-        """Tokens of each topic up to the last that has any, (n_topics at most,)."""
+        """Tokens of each topic up to the last one with tokens, (at most n_topics,)."""
         return np.bincount(self.topics, self.values).astype(np.float64, copy=False)
 
     @property
@@ -48,7 +48,7 @@ class SparseCounts(NamedTuple):
 
 
 class WordCounts(NamedTuple):
-    """Of a collection, word-major, because a batch touches rows of words.
+    """The counts of a collection, word-major because a batch touches rows of words.
 
     ``start`` stands for data not seen so far. Rows are added up when a batch asks for its own: with
     many words, adding up both tables as a whole would take longer than the batch.
@@ -137,7 +137,7 @@ class WordCounts(NamedTuple):
     def sum_batch(
         self, batch: DocumentBatch, found: Responsibilities, executor: Executor
     ) -> SparseCounts:
-        """The counts of a batch for as many words and topics."""
+        """The counts of a batch, for the same words and topics."""
         return sum_words(batch, found, (self.n_words, self.n_topics), executor)
 
     def restored(self, arrays: Arrays) -> SparseCounts:
@@ -155,7 +155,7 @@ def check_sparse(
     values: Float32Array | FloatArray,
     shape: tuple[int, int],
 ) -> None:
-    """ValueError unless sparse counts, with words in rising order, fit a table of ``shape``."""
+    """Raise ValueError unless sparse counts with rising words fit a table of ``shape``."""
     check_ids(words, shape[0], "words")
     require((words[1:] > words[:-1]).all(), "words do not rise")
     check_rows(starts, topics, values, shape[1], "word counts")

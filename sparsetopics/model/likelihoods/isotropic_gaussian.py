@@ -1,9 +1,9 @@
-"""Spheres of one known width: x ~ N(μ_k, σ²I), μ_k ~ N(m, σ²/λ I), as Lim (2020) has them.
+"""Spheres of one known width: x ~ N(μ_k, σ²I), μ_k ~ N(m, σ²/λ I), as in Lim (2020).
 
-q(μ_k) = N(m_k, σ²/κ_k I) with κ_k = λ + N_k and, from the prior's mean m, m_k = Σ r x / κ_k. The
-same means serve as points, ``at_modes``: then they are the most probable ones, their own variance
-does not count, and bounds become log joint densities, the prior's measured from its peak so that an
-empty component adds exactly zero.
+q(μ_k) = N(m_k, σ²/κ_k I) with κ_k = λ + N_k and, measured from the prior's mean m,
+m_k = Σ r x / κ_k. With ``at_modes``, means are points instead: the same m_k are the most probable
+means, their own variance does not count, and bounds become log joint densities. The prior's density
+is then measured from its peak, so that an empty component adds exactly zero.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sparsetopics.model.likelihoods.vector_likelihood import (
 )
 from sparsetopics.options.training import TrainingOptions
 
-SPREAD_ITEMS = 2_000  # about as many tell the default variance
+SPREAD_ITEMS = 2_000  # about so many items determine the default variance of points
 
 
 class NormalPosterior(NamedTuple):
@@ -56,7 +56,7 @@ class IsotropicGaussian(VectorLikelihood):
         if not 0.0 < self.variance < np.inf:
             raise OptionError(
                 "variance", found=f"{self.variance:g}", wanted="a positive number",
-                hint="If it was made from the data, they are all alike, or too large.",
+                hint="Items that are all alike, or very large, have no usable variance.",
             )  # fmt: skip
         check_mean(self.mean, self.mean_precision, self.n_columns)
 
@@ -70,7 +70,7 @@ class IsotropicGaussian(VectorLikelihood):
     ) -> Self:
         """m is the sample's mean; λ = 1e-4 leaves means free.
 
-        σ² is the mean variance of columns by default; of points the ``effective_variance``.
+        By default, σ² is the mean variance of columns, or the ``effective_variance`` for points.
         """
         mean = values.mean(axis=0, dtype=np.float64)
         if variance is None and at_modes:
@@ -83,7 +83,7 @@ class IsotropicGaussian(VectorLikelihood):
     def for_training(
         cls, sample: Vectors, source: ItemSource[Batch], options: TrainingOptions
     ) -> Self:
-        """That of ``from_data``; few items and constant columns will do."""
+        """``from_data``, which works with few items and with constant columns, too."""
         return cls.from_data(sample, options.variance, at_modes=options.at_modes)
 
     @property
@@ -103,7 +103,7 @@ class IsotropicGaussian(VectorLikelihood):
         return NormalPosterior(moments.sums / mean_precisions[:, None], mean_precisions)
 
     def components_of(self, posterior: Posterior) -> Moments:
-        """Squares are left out: the posterior does not depend on them, and cannot tell them."""
+        """Moments without squares, on which the posterior does not depend."""
         means, mean_precisions = posterior
         origin = origin_of(self.mean)
         sums = mean_precisions[:, None] * (means - origin)
@@ -112,7 +112,7 @@ class IsotropicGaussian(VectorLikelihood):
     def log_evidence(self, moments: Moments) -> FloatArray:
         """log M(s_k), (n_topics,): −N D/2 log 2πσ² + D/2 log(λ/κ_k) − (Σ r x² − κ_k m_k²)/2σ².
 
-        ``at_modes`` without the second term: the log joint density of items and mean.
+        With ``at_modes``, the second term is left out: the log joint density of items and mean.
         """
         means, mean_precisions = self._centred_posterior(moments)
         distances = moments.squares.sum(axis=1) - mean_precisions * (means**2).sum(axis=1)
@@ -145,7 +145,7 @@ class IsotropicGaussian(VectorLikelihood):
         return -0.5 * self.n_columns * (LOG_TWO_PI + float(np.log(self.variance)))
 
     def _constants(self, posterior: NormalPosterior) -> FloatArray:
-        """−D/2 (log 2πσ² + 1/κ_k), (n_topics,); of points without 1/κ_k."""
+        """−D/2 (log 2πσ² + 1/κ_k), (n_topics,); without 1/κ_k for points."""
         if self.at_modes:
             return np.full(len(posterior.means), self._normaliser)
         constants: FloatArray = self._normaliser - 0.5 * self.n_columns / posterior.mean_precisions
@@ -160,14 +160,15 @@ class IsotropicGaussian(VectorLikelihood):
 def effective_variance(values: Vectors, mean: FloatArray) -> float:
     """tr C² / tr C of a sample's covariance C: the variance of a direction, weighted by itself.
 
-    It is the mean variance of D columns times D / D', where D' = (tr C)² / tr C² is how many
-    independent columns would vary as much. To spheres columns are independent; correlated ones say
-    the same again, and with the plain variance an item's D columns would outweigh by far how many
-    other items are of its kind, which is all that empties points. (The evidence of posteriors takes
-    a component's D means into account, so that to them columns weigh on both sides.)
+    It is the mean variance of D columns times D / D', where D' = (tr C)² / tr C² is the number of
+    independent columns that would vary as much. Spheres treat columns as independent, so correlated
+    columns count the same evidence several times. With the plain variance, an item's D columns
+    would far outweigh the sizes of components, which alone can empty points. (With posteriors, the
+    evidence also counts the D means of a component, so that columns weigh on both sides.)
     """
     rows = values[:: max(1, len(values) // SPREAD_ITEMS)].astype(np.float64) - mean
     wide = len(rows) < rows.shape[1]
-    products = rows @ rows.T if wide else rows.T @ rows  # of the same eigenvalues but zeros
+    # Both products have the same eigenvalues apart from zeros; the smaller one is cheaper.
+    products = rows @ rows.T if wide else rows.T @ rows
     trace = float(np.trace(products))
     return float((products**2).sum()) / trace / len(rows) if trace > 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""What the engine asks of the distribution of data given their topic or component."""
+"""What training asks of the distribution of data given their topic or component."""
 
 from __future__ import annotations
 
@@ -17,70 +17,70 @@ P_contra = TypeVar("P_contra", contravariant=True)
 
 
 class Likelihood(Protocol[C, P_contra]):
-    """The prior of a component's parameters; every method leaves the object as it is.
+    """The prior of a component's parameters. No method changes the object.
 
-    The posterior is always the conjugate one that follows from the prior and ``Components``, so
-    those stand for it everywhere.
+    The posterior is always the conjugate one, which follows from the prior and ``Components``. So
+    components are passed wherever a posterior is meant.
     """
 
     @property
     def word_concentration(self) -> float | None:
-        """η, where data are words."""
+        """η if data are words, else None."""
 
     @property
     def n_columns(self) -> int:
         """Numbers of a vector, or words of the vocabulary."""
 
     def zeros(self, n_topics: int) -> C:
-        """Components that have been given nothing."""
+        """Components of no data."""
 
     def log_evidence(self, components: C) -> FloatArray:
-        """log M(s_k), (n_topics,): what was given to each, its parameters integrated out, nats."""
+        """log M(s_k) in nats, (n_topics,): the evidence of each topic's data."""
 
     def elbo(self, components: C, posterior: C) -> float:
-        """The data's part of the ELBO in nats, for ``components`` under another ``posterior``."""
+        """The data's part of the ELBO in nats, for ``components`` under the given posterior."""
 
     def expected_log_evidence(self, batch: P_contra, posterior: C) -> float:
-        """Σ_k E[log p(s_k | φ_k)] of a batch's share of the components, in nats."""
+        """Σ_k E[log p(s_k | φ_k)] of a batch's statistics, in nats."""
 
     def learned(self, components: C) -> Self:
-        """With the prior's own concentrations at their optimum, where there are such."""
+        """The likelihood with the prior's concentrations at their optimum, if it has any."""
 
 
 class Estimates(Protocol[V_contra]):
-    """Components with plain parameters."""
+    """Components with point estimates as parameters."""
 
     def scorer(self) -> Scorer[V_contra]:
         """log p(x | component)."""
 
 
 class ItemLikelihood(Likelihood[C, P_contra], Protocol[V_contra, C, P_contra]):
-    """One of items: vectors, or documents that are of one component each."""
+    """A likelihood of items: vectors, or documents that have one component each."""
 
     @property
     def stored(self) -> StoredAs:
-        """The same for all of the class."""
+        """How run folders store the posterior; the same for all objects of the class."""
 
     @classmethod
     def for_training(
         cls, sample: V_contra, source: ItemSource[Batch], options: TrainingOptions
     ) -> Self:
-        """The prior that training begins with; ``sample`` has items of the source."""
+        """The prior for training on ``source``, made from a sample of its items."""
 
     def prepare(self, components: C) -> Scorer[V_contra]:
-        """E[log p(x|φ_k)] of items under the posterior of ``components``."""
+        """What computes E[log p(x|φ_k)] of items under the posterior of ``components``."""
 
     def merge_gains(self, components: C, pairs: IntArray) -> FloatArray:
         """log M(s_a + s_b) − log M(s_a) − log M(s_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
 
     def distant_seeds(self, values: V_contra, n_seeds: int, rng: np.random.Generator) -> IntArray:
-        """Positions of items far from each other, each once, ``n_seeds`` at most."""
+        """Positions of at most ``n_seeds`` items that are far from each other, each once."""
 
     def alone(self, values: V_contra, seeds: IntArray) -> C:
         """Components to start with, each made from one of the items."""
 
     def posterior(self, components: C) -> Posterior:
-        """What a run folder stores."""
+        """The posterior's parameters, as a run folder stores them."""
 
     def components_of(self, posterior: Posterior) -> C:
         """The inverse of ``posterior``."""

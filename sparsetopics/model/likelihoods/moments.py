@@ -1,7 +1,8 @@
 """Moments of items: the additive statistics of all Gaussian likelihoods.
 
-Items are float32, sums float64: float32 products would lose the covariance of a cluster whose mean
-is large against its width, and at L slots of K topics a float64 sum costs a few percent of a step.
+Items are float32 and sums are float64. Float32 products would lose the covariance of a cluster
+whose mean is large compared with its width, and with L of K topics for each item, float64 sums take
+only a few percent of a step.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from sparsetopics.model.likelihoods.scorers import unpacked
 from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
 
-BLOCK_ITEMS = 1024  # gathered at once
+BLOCK_ITEMS = 1024  # items gathered for one matrix product
 ROUNDING = 1e-9  # of squared sums, relative to the largest of all components
-BLOCK_TOPICS = 32  # that one worker takes at a time
+BLOCK_TOPICS = 32  # topics that one worker takes at a time
 
 
 class Moments(NamedTuple):
-    """Σ_n r_nk t(x_n − origin) of some items, topic by topic. Those of disjoint sets add."""
+    """Σ_n r_nk t(x_n − origin), topic by topic. Moments of disjoint sets of items add."""
 
     counts: FloatArray  # (n_topics,)  N_k = Σ r
     sums: FloatArray  # (n_topics, n_columns)  Σ r x; (n_topics, 0) where means are known
     squares: FloatArray  # (n_topics, n_columns, n_columns)  Σ r x xᵀ; or (.., n_columns)  Σ r x²
-    origin: FloatArray  # (n_columns,)  float32 numbers, the same in all that are combined
+    origin: FloatArray  # (n_columns,)  float32 numbers; moments that are combined share it
 
     @classmethod
     def zeros_full(cls, n_topics: int, origin: FloatArray, with_sums: bool) -> Moments:
@@ -78,7 +79,7 @@ class Moments(NamedTuple):
 
     @property
     def features(self) -> FloatArray:
-        """What likeness of topics is told by: mean second moments, and means; (n_topics, ..)."""
+        """Features by which topics are compared: mean second moments and means, (n_topics, ..)."""
         sizes = np.maximum(self.counts, 1e-30)[:, None]
         squares = self.squares.reshape(len(sizes), -1) / sizes
         return np.hstack([squares, self.sums / sizes])
@@ -103,12 +104,12 @@ class Moments(NamedTuple):
         return self._with(factor * values for values in self[:3])
 
     def take(self, topics: IntArray) -> Moments:
-        """Those of ``topics``, in that order."""
+        """The moments of ``topics``, in that order."""
         return self._with(values[topics] for values in self[:3])
 
     @classmethod
     def joined(cls, parts: Sequence[Moments]) -> Moments:
-        """At least one; the topics of one after those of the other."""
+        """The topics of at least one part, one part after the other."""
         arrays = zip(*(part[:3] for part in parts), strict=True)
         return parts[0]._with(map(np.concatenate, arrays))
 
@@ -117,25 +118,28 @@ class Moments(NamedTuple):
         return self._with(_renumbered(values, new_topics, n_topics) for values in self[:3])
 
     def add(self, batch: Moments, scale: float = 1.0) -> None:
-        """Put a batch in, ``scale`` times, in place."""
+        """Add a batch in place, ``scale`` times."""
         for values, more in zip(self[:3], batch[:3], strict=True):
             values += scale * more
 
     def take_out(self, batch: Moments) -> None:
-        """In place, no count below zero. Of ``item_kernels.share_items`` counts are exact."""
+        """Take a batch out in place; no count falls below zero.
+
+        Counts of ``item_kernels.share_items`` are exact, so nothing is left of a batch.
+        """
         self.add(batch, -1.0)
         np.maximum(self.counts, 0.0, out=self.counts)
 
     def sum_batch(
         self, batch: VectorBatch | NodeBatch, found: Responsibilities, executor: Executor
     ) -> Moments:
-        """Those of a batch, for as many topics and from the same origin."""
+        """The moments of a batch, for the same topics and origin."""
         if isinstance(batch, NodeBatch):
             return self._sum_nodes(batch, found)
         return self.sum_items(batch.values, found, executor)
 
     def _sum_nodes(self, batch: NodeBatch, found: Responsibilities) -> Moments:
-        """Each node's sums are shared out as they are: its counts are among them."""
+        """Share out the sums of nodes, which include their counts."""
         shared = NodeSums(*(np.zeros((self.n_topics, *each.shape[1:])) for each in batch.sums))
         tree_kernels.share_out(*found, *batch.sums, *shared)
         counts, sums, products = shared
@@ -143,7 +147,7 @@ class Moments(NamedTuple):
         return self._with((counts, sums[:, : self.sums.shape[1]], squares))
 
     def sum_items(self, values: Vectors, found: Responsibilities, executor: Executor) -> Moments:
-        """Those of ``values`` (n_items, n_columns) with a row of ``found`` for each item."""
+        """The moments of ``values`` (n_items, n_columns), with a row of ``found`` for each item."""
         moments = self.zeros_like()
         np.copyto(moments.counts, np.bincount(found.topics, found.shares, minlength=self.n_topics))
         centred = values - self.origin.astype(np.float32)
@@ -164,7 +168,7 @@ class Moments(NamedTuple):
     def _add_topic(
         self, k: int, values: Vectors, items: IntArray, roots: FloatArray, buffer: FloatArray
     ) -> None:
-        """Items of one topic, scaled by √r, block by block: one product of a matrix with itself."""
+        """Add one topic's items in place: per block, one product of √r-scaled items with itself."""
         for low in range(0, len(items), BLOCK_ITEMS):
             scales = roots[low : low + BLOCK_ITEMS]
             rows = buffer[: len(scales)]

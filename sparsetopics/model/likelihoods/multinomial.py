@@ -28,8 +28,8 @@ from sparsetopics.model.likelihoods.document_seeds import (
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.options.training import TrainingOptions
 
-# Of a component's start that its document makes. Log densities of whole documents lie far apart:
-# the larger the share, the more documents go to the few components whose seeds have many words.
+# Share of a component's start that comes from its seed document. Log densities of whole documents
+# lie far apart: the larger this share, the more documents go to the few seeds with many words.
 SEED_SHARE = 0.01
 
 
@@ -45,7 +45,7 @@ class WordScorer(NamedTuple):
     log_weights: Float32Array  # (n_words, n_topics)
 
     def log_densities(self, values: DocumentBatch) -> FloatArray:
-        """(n_docs, n_topics); summed in float64, as documents may have any number of words."""
+        """(n_docs, n_topics), summed in float64 because documents may have any number of words."""
         out = np.zeros((len(values), self.log_weights.shape[1]))
         item_kernels.add_word_logs(
             values.indptr, values.word_ids, values.word_counts, self.log_weights, out
@@ -80,7 +80,7 @@ class Multinomial:
     def for_training(
         cls, sample: DocumentBatch, source: ItemSource[Batch], options: TrainingOptions
     ) -> Self:
-        """As the options say, whatever the documents."""
+        """The prior that the options give; it does not depend on the documents."""
         return cls(source.n_columns, options.prior.word_concentration)
 
     @property
@@ -103,7 +103,7 @@ class Multinomial:
         return float(np.dot(batch.values, expected))
 
     def learned(self, components: DocumentCounts) -> Self:
-        """The prior as it is: it is not learned."""
+        """The prior itself: its concentration is not learned."""
         return self
 
     def merge_gains(self, components: DocumentCounts, pairs: IntArray) -> FloatArray:
@@ -131,7 +131,7 @@ class Multinomial:
         return found[np.sort(first)]
 
     def alone(self, values: DocumentBatch, seeds: IntArray) -> DocumentCounts:
-        """A document each and the background, as large as if all ``values`` were shared out."""
+        """One document each, mixed with the background; sizes as if ``values`` were shared out."""
         rows = rows_of(values, self.n_words)
         table = mixed_counts(rows[seeds], background_of(rows), SEED_SHARE, values.n_tokens)
         return DocumentCounts(np.full(len(seeds), len(values) / len(seeds)), table)
@@ -141,7 +141,7 @@ class Multinomial:
         return DirichletPosterior(by_topic + self.word_concentration)
 
     def components_of(self, posterior: Posterior) -> DocumentCounts:
-        """Of no documents: how many there were the posterior does not tell."""
+        """Counts of words without counts of documents, which the posterior does not contain."""
         (by_topic,) = posterior
         table = np.ascontiguousarray(by_topic.T) - self.word_concentration
         return DocumentCounts(np.zeros(len(by_topic)), table)

@@ -55,7 +55,7 @@ def mixture_log_densities(
     weights: FloatArray,  # (n_topics,)  w_k
     values: V,  # rows of numbers (n_items, n_columns), or documents
 ) -> FloatArray:
-    """log Σ_k w_k p(x_n|k), (n_items,): of point estimates the held-out score of items."""
+    """log Σ_k w_k p(x_n|k), (n_items,): with point estimates, the held-out score of items."""
     totals = np.empty(len(values))
     for low in range(0, len(values), BLOCK_ITEMS):
         block = slice(low, low + BLOCK_ITEMS)

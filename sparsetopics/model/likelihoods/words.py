@@ -1,7 +1,7 @@
 """Words of a topic: multinomial with a Dirichlet prior (MATH: φ_k ~ Dir(η), q(φ_k) = Dir(λ_k)).
 
-Counts stand word-major, (n_words, n_topics), because a batch touches rows of words. The posterior
-is λ = S + η throughout: after every global update it is at its optimum for the counts S.
+Counts are stored word-major, (n_words, n_topics), because a batch touches rows of words. The
+posterior is always λ = S + η, its optimum for the counts S after every global update.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Words:
         )
 
     def learned(self, components: WordCounts) -> Words:
-        """With η at its optimum."""
+        """The likelihood with η at its optimum."""
         learned = learn_word_concentration(self.word_concentration, components.table)
         return Words(self.n_words, learned)
 
