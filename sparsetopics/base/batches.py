@@ -1,4 +1,4 @@
-"""What the engine reads: batches of documents as three arrays, batches of vectors as one."""
+"""What training reads: batches of documents as three arrays, batches of vectors as one array."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ IntArray = NDArray[np.int64]
 WordIds = NDArray[np.int32]
 Vectors = NDArray[np.float32]
 WordCounts = NDArray[np.uint32] | NDArray[np.float32]
-AnyArray = NDArray[Any]  # of a file, whose numbers are checked before use; or an index of any kind
+# Any because a file may hold numbers of any type, which are checked before they are used.
+AnyArray = NDArray[Any]
 Arrays = Mapping[str, AnyArray]
 BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
 
@@ -25,8 +26,8 @@ BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
 class DocumentBatch:
     """Documents as compressed sparse rows of word counts.
 
-    Word ids are sorted and unique within a document and counts are positive: promised by
-    ingest, not checked again.
+    Within a document, word ids are sorted and unique, and counts are positive. Ingest ensures this;
+    nothing checks it again.
     """
 
     indptr: IntArray  # (n_docs + 1,) starts at 0
@@ -52,14 +53,14 @@ class DocumentBatch:
 
     @property
     def values(self) -> DocumentBatch:
-        """As items of a mixture its rows are documents, as those of vectors are rows of numbers."""
+        """The batch itself: as items of a mixture, its rows are the documents."""
         return self
 
     def __len__(self) -> int:
         return self.n_docs
 
     def __getitem__(self, documents: slice | AnyArray) -> DocumentBatch:
-        """As of an array; consecutive documents are not copied."""
+        """Some documents, indexed like an array's rows; consecutive ones are not copied."""
         if isinstance(documents, slice) and documents.step in (None, 1):
             first, last, _ = documents.indices(self.n_docs)
             indptr = self.indptr[first : max(first, last) + 1]
@@ -74,11 +75,11 @@ class DocumentBatch:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> DocumentBatch:
-        """The inverse; other arrays may be among them."""
+        """The inverse of ``to_arrays``; other arrays are ignored."""
         return cls(arrays["indptr"], arrays["word_ids"], arrays["word_counts"])
 
     def check(self, n_words: int) -> None:
-        """ValueError unless a file's arrays are what ingest writes, with ``n_words`` words."""
+        """Raise ValueError unless the arrays, from a file, are as ingest writes them."""
         check_fields(DocumentBatch, self.to_arrays())
         check_ids(self.word_ids, n_words, "word ids")
         require(self.indptr.ndim == 1 and len(self.indptr) > 0, "starts of documents are missing")
@@ -100,7 +101,7 @@ class DocumentBatch:
 
     @classmethod
     def joined(cls, parts: Sequence[DocumentBatch]) -> DocumentBatch:
-        """At least one, one after the other."""
+        """The rows of at least one batch, one batch after the other."""
         lengths = np.concatenate([np.diff(part.indptr) for part in parts])
         return cls(
             np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
@@ -152,7 +153,7 @@ class StoredBatch(Batch, Protocol):
         """The documents of at least one batch, one batch after the other."""
 
     def check(self, n_columns: int, /) -> None:
-        """ValueError unless a file's arrays are what ingest writes, with ``n_columns`` columns."""
+        """Raise ValueError unless the arrays, from a file, are as ingest writes them."""
 
 
 class ItemBatch(Batch, Protocol[V_co]):
@@ -164,7 +165,7 @@ class ItemBatch(Batch, Protocol[V_co]):
 
 
 class Source(Protocol[B_co]):
-    """A fixed division of a collection into batches, read in any order."""
+    """A collection in fixed batches, which can be read in any order."""
 
     @property
     def n_batches(self) -> int: ...
@@ -177,10 +178,10 @@ class Source(Protocol[B_co]):
 
     @property
     def is_resident(self) -> bool:
-        """Whether all batches are in memory anyway."""
+        """Whether all batches stay in memory anyway."""
 
     def read(self, batch_id: int) -> B_co:
-        """A batch, the same each time."""
+        """A batch; the same one each time."""
 
 
 class BatchSource(Source[DocumentBatch], Protocol):
@@ -192,9 +193,9 @@ class BatchSource(Source[DocumentBatch], Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorBatch:
-    """Items as rows of numbers, all finite: promised by ingest, not checked again.
+    """Items as rows of finite numbers. Ingest ensures this; nothing checks it again.
 
-    To the engine an item is a document of one token.
+    Training treats an item as a document of one token.
     """
 
     values: Vectors  # (n_items, n_columns)
@@ -220,11 +221,11 @@ class VectorBatch:
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> VectorBatch:
-        """The inverse; other arrays may be among them."""
+        """The inverse of ``to_arrays``; other arrays are ignored."""
         return cls(arrays["values"])
 
     def check(self, n_columns: int) -> None:
-        """ValueError unless a file's array is what ingest writes, with ``n_columns`` columns."""
+        """Raise ValueError unless the array, from a file, is as ingest writes it."""
         check_fields(VectorBatch, self.to_arrays())
         is_table = self.values.ndim == 2 and self.values.shape[1] == n_columns
         require(is_table, f"vectors have shape {self.values.shape}")
@@ -236,7 +237,7 @@ class VectorBatch:
 
     @classmethod
     def joined(cls, parts: Sequence[VectorBatch]) -> VectorBatch:
-        """At least one, one after the other."""
+        """The rows of at least one batch, one batch after the other."""
         values = [part.values for part in parts]
         return cls(values[0] if len(values) == 1 else np.concatenate(values))
 
@@ -253,7 +254,7 @@ VectorSource = ItemSource[VectorBatch]
 
 
 def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:
-    """Consecutive document ranges of about ``pairs_per_block`` pairs, never empty."""
+    """Consecutive ranges of documents with about ``pairs_per_block`` pairs each, never empty."""
     n_docs = len(indptr) - 1
     blocks = []
     first = 0
@@ -266,5 +267,5 @@ def cut_blocks(indptr: IntArray, pairs_per_block: int) -> list[tuple[int, int]]:
 
 
 def worker_blocks(indptr: IntArray) -> list[tuple[int, int]]:
-    """The document ranges that workers take one at a time."""
+    """The ranges of documents that workers take one at a time."""
     return cut_blocks(indptr, BLOCK_PAIRS)
