@@ -1,5 +1,6 @@
 """What is asked of values that come from files: types, finite numbers, indices in range."""
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +29,27 @@ TABLE = np.ones((4, 3))
 class Nested(NamedTuple):
     numbers: tuple[float, ...]
     whole: Statistics
+
+
+class Shape(ABC):
+    @abstractmethod
+    def area(self): ...
+
+
+class Square(Shape):
+    def area(self):
+        return 1.0
+
+
+class Tile(NamedTuple):
+    shape: Shape
+
+
+def test_a_subclass_is_taken_for_an_abstract_class():
+    check_fields(Tile, {"shape": Square()})
+
+    with pytest.raises(ValueError, match=r"Tile\.shape holds"):
+        check_fields(Tile, {"shape": TABLE})
 
 
 def test_fields_of_the_declared_types_are_taken():

@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
+from inspect import isabstract
 from types import NoneType, UnionType
 from typing import Any, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -34,8 +35,8 @@ def require(is_sound: bool | np.bool_, what: str) -> None:
 def check_fields(kind: type, values: Mapping[str, Value]) -> None:
     """Check that the fields of a NamedTuple or dataclass have their declared types.
 
-    Protocols, type variables and ``Any`` allow everything; the reader of the file must check such
-    fields.
+    An abstract class allows its subclasses. Protocols, type variables and ``Any`` allow everything;
+    the reader of the file must check such fields.
     """
     for name, hint in _hints(kind).items():
         require(
@@ -94,7 +95,9 @@ def _is_plain(value: Value, kind: type) -> bool:
         return _is_plain(value, int) or (isinstance(value, float) and not math.isnan(value))
     if kind is int:
         return isinstance(value, int) and _is_int64(value)
-    return value is None if kind is NoneType else type(value) is kind
+    if kind is NoneType:
+        return value is None
+    return isinstance(value, kind) if isabstract(kind) else type(value) is kind
 
 
 def _is_int64(value: int) -> bool:
