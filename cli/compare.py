@@ -8,8 +8,12 @@ from pathlib import Path
 
 import click
 
-from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.shared_options import held_out_share_option, table_option, threads_option
+from sparsetopics.cli.shared_options import (
+    NAMED_PATH,
+    held_out_share_option,
+    table_option,
+    threads_option,
+)
 from sparsetopics.options.option import Value
 
 

@@ -11,7 +11,7 @@ import click
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.safe_reading import open_regular
-from sparsetopics.cli.named_path import NAMED_PATH
+from sparsetopics.cli.shared_options import NAMED_PATH
 
 LARGEST_CONFIG = 1 << 20  # bytes
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from sparsetopics.base.errors import CorpusFormatError
-from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.shared_options import held_out_share_option
+from sparsetopics.cli.shared_options import NAMED_PATH, held_out_share_option
 from sparsetopics.exports import CORPUS_TARGETS
 
 _CORPUS = click.argument("corpus", type=NAMED_PATH)

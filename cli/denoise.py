@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.shared_options import threads_option
+from sparsetopics.cli.shared_options import NAMED_PATH, threads_option
 
 if TYPE_CHECKING:
     from sparsetopics.evaluation.denoising.restoration import Restored

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sparsetopics.cli.named_path import NAMED_PATH
+from sparsetopics.cli.shared_options import NAMED_PATH
 from sparsetopics.exports import RUN_TARGETS
 
 

@@ -22,8 +22,7 @@ from sparsetopics.cli.ingest_options import (
     document_options,
     vector_options,
 )
-from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.shared_options import command_with, given_options
+from sparsetopics.cli.shared_options import NAMED_PATH, command_with, given_options
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.ingest import IngestOptions, IngestSummary, Progress

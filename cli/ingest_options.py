@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.shared_options import EXECUTOR_OPTIONS, option_group, table_option
+from sparsetopics.cli.shared_options import EXECUTOR_OPTIONS, NAMED_PATH, option_group, table_option
 from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.training import Workplace
 

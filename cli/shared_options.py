@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import wraps
@@ -10,13 +11,34 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from sparsetopics.cli.named_path import NAMED_PATH
+from sparsetopics.base.errors import OptionError
 from sparsetopics.options.option import NATURAL, NO_NAMES, Interval, OneOf, Option, SomeOf, Value
 from sparsetopics.options.table import HELP, OPTION
 from sparsetopics.options.training import Workplace
 
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
+
+
+class NamedPath(click.Path):
+    """A path to read. Raises OptionError for "", which pathlib takes for the current folder."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        if value == "":
+            where = "path" if param is None else param.human_readable_name
+            raise OptionError(where, found="an empty name", wanted="a file or folder")
+        return super().convert(value, param, ctx)
+
+
+NAMED_PATH = NamedPath()
 
 
 def table_option(name: str, text: str = "") -> Decorator:

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsetopics.cli.config_file import config_option
-from sparsetopics.cli.named_path import NAMED_PATH
-from sparsetopics.cli.shared_options import add_options, command_with, is_given, table_option
+from sparsetopics.cli.shared_options import (
+    NAMED_PATH,
+    add_options,
+    command_with,
+    is_given,
+    table_option,
+)
 from sparsetopics.options.option import Value
 from sparsetopics.options.table import HELP, OPTION, OPTIONS
 

@@ -36,7 +36,7 @@ def test_files_are_short():
 
 
 def test_few_files_are_fragments():
-    assert len(short_files(PATHS)) <= 62, short_files(PATHS)  # wanted: 25
+    assert len(short_files(PATHS)) <= 41, short_files(PATHS)  # wanted: 25
 
 
 def test_function_bodies_are_short():
@@ -52,15 +52,15 @@ def test_the_package_has_few_entries():
 
 
 def test_there_is_not_more_code_than_needed():
-    assert sum(map(code_lines, TEXTS)) <= 24_713  # wanted: 22,700
+    assert sum(map(code_lines, TEXTS)) <= 24_362  # wanted: 22,700
 
 
 def test_little_escapes_the_type_checker():
     found = escapes(TEXTS)
 
-    assert found.n_any <= 340  # wanted: 60
-    assert found.n_unexplained <= 244  # wanted: 0
-    assert found.n_casts <= 25  # wanted: 24
+    assert found.n_any <= 294  # wanted: 60
+    assert found.n_unexplained <= 205  # wanted: 0
+    assert found.n_casts <= 24
     assert found.n_objects <= 26
     assert found.n_ignores <= 9
 
