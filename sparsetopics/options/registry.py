@@ -26,7 +26,7 @@ class LikelihoodKind(NamedTuple):
     """One of items."""
 
     where: str  # module:class with the methods of ``likelihoods.likelihood.ItemLikelihood``
-    grows: bool = False  # it has ``vectors.VectorLikelihood``'s means over nodes of a tree
+    grows: bool = False  # it has ``natural_parameters``, which score nodes of a tree
     at_modes: bool = False  # its parameters may be points, and its variance given
     has_means: bool = True  # its components are densest at their means, which tell them apart
     estimators: Mapping[str, str] = {}  # of each model, module:class that a run is loaded as
