@@ -25,7 +25,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from sparsetopics.base.batches import FloatArray, Vectors
-from sparsetopics.corpora.patch_basis import patch_basis, patch_projection
+from sparsetopics.corpora.projection import patch_basis, patch_projection
 from sparsetopics.corpora.readers.images import read_grey
 from sparsetopics.estimators.mixtures import GaussianMixture
 from sparsetopics.evaluation.denoising.denoising import add_noise, denoise, psnr

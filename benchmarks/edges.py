@@ -19,8 +19,8 @@ from typing import NamedTuple
 import click
 import numpy as np
 
-from sparsetopics.corpora.vector_batching import plan_vector_batches
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.batching import plan_vector_batches
+from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.training import Hooks, LapInfo, train
 from sparsetopics.model.mixture_posterior import MixturePosterior

@@ -23,8 +23,8 @@ import click
 import numpy as np
 
 from sparsetopics.base.batches import IntArray, ItemSource, Vectors
-from sparsetopics.corpora.vector_batching import plan_vector_batches
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.batching import plan_vector_batches
+from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.evaluation.scores.clustering import score_clustering
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.mixtures import begin_mixture

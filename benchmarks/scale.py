@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.store.document_manifest import write_manifest
-from sparsetopics.corpora.store.shards import DocumentRows, ShardWriter
+from sparsetopics.corpora.store.document_rows import DocumentKind, write_manifest
+from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference import laps as lap_module
@@ -54,7 +54,7 @@ class Speed(NamedTuple):
     elbo: float  # nats per token
 
 
-def draw_documents(rng: np.random.Generator, first: int, n_docs: int) -> DocumentRows:
+def draw_documents(rng: np.random.Generator, first: int, n_docs: int) -> Rows[DocumentBatch]:
     """Documents of two topics each, a topic's words in an order of its own, by Zipf's law."""
     lengths = 1 + rng.poisson(MEAN_TOKENS - 1.0, n_docs)
     documents = np.repeat(np.arange(n_docs), lengths)
@@ -67,7 +67,7 @@ def draw_documents(rng: np.random.Generator, first: int, n_docs: int) -> Documen
     indptr = np.searchsorted(keys, np.arange(n_docs + 1) * N_WORDS).astype(np.int64)
     batch = DocumentBatch(indptr, (keys % N_WORDS).astype(np.int32), counts.astype(np.uint32))
     names = pa.array([f"{first + d:09d}" for d in range(n_docs)], pa.string())
-    return DocumentRows(names, pa.nulls(n_docs, pa.string()), batch)
+    return Rows(names, pa.nulls(n_docs, pa.string()), batch)
 
 
 def _zipf_ranks(rng: np.random.Generator, n: int) -> NDArray[np.int64]:
@@ -79,7 +79,7 @@ def _zipf_ranks(rng: np.random.Generator, n: int) -> NDArray[np.int64]:
 def write_corpus(folder: Path, n_docs: int) -> None:
     """A corpus folder of drawn documents."""
     rng = np.random.default_rng(n_docs)
-    with ShardWriter(folder) as writer:
+    with ShardWriter(folder, DocumentKind(N_WORDS)) as writer:
         for first in range(0, n_docs, DOCS_AT_ONCE):
             writer.append(draw_documents(rng, first, min(DOCS_AT_ONCE, n_docs - first)))
         shards = writer.finish()

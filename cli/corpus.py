@@ -37,7 +37,7 @@ def info(corpus: Path, as_json: bool) -> None:
     Example:
         sparsetopics corpus info news
     """
-    from sparsetopics.corpora.opening import load_any_manifest
+    from sparsetopics.corpora.corpus import load_any_manifest
 
     totals = load_any_manifest(corpus).totals
     if as_json:
@@ -60,7 +60,7 @@ def validate(corpus: Path, as_json: bool) -> None:
     Example:
         sparsetopics corpus validate news
     """
-    from sparsetopics.corpora.store.validate import validate as find_problems
+    from sparsetopics.corpora.validate import validate as find_problems
 
     problems = find_problems(corpus)
     if as_json:

@@ -35,8 +35,7 @@ def command(
         sparsetopics infer run corpus --out proportions.parquet
     """
     from sparsetopics.base.outputs import output_file
-    from sparsetopics.corpora.corpus import Corpus
-    from sparsetopics.corpora.opening import open_corpus
+    from sparsetopics.corpora.corpus import Corpus, open_corpus
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.proportions import write_shares
     from sparsetopics.runs.run import load_run, refuse_run

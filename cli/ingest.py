@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,10 +25,13 @@ from sparsetopics.cli.ingest_options import (
 from sparsetopics.cli.shared_options import NAMED_PATH, command_with, given_options
 
 if TYPE_CHECKING:
-    from sparsetopics.corpora.ingest import IngestOptions, IngestSummary, Progress
-    from sparsetopics.corpora.ingest_vectors import VectorOptions, VectorProgress
-
-    OnProgress = Callable[[Progress | VectorProgress], None]
+    from sparsetopics.corpora.ingest import (
+        IngestOptions,
+        IngestProgress,
+        IngestSummary,
+        OnProgress,
+    )
+    from sparsetopics.corpora.ingest_vectors import VectorOptions
 
 Sources = tuple[str, ...]
 Result = tuple[dict[str, int], list[str]]  # numbers by the names of --json, and sentences
@@ -107,7 +110,7 @@ def _checked_kind(
     ctx: click.Context, sources: Sources, common: CommonChoices, kind: str | None
 ) -> str:
     """The kind of corpus to make; raises OptionError if an option is for the other kind."""
-    from sparsetopics.corpora.readers.vector_formats import kind_of_sources
+    from sparsetopics.corpora.readers.formats import kind_of_sources
 
     if kind is None:
         kind = kind_of_sources(
@@ -196,7 +199,7 @@ def _spinner() -> Iterator[OnProgress]:
 def _occasional_lines() -> OnProgress:
     last = time.monotonic()
 
-    def on_progress(progress: Progress | VectorProgress) -> None:
+    def on_progress(progress: IngestProgress) -> None:
         nonlocal last
         if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
             last = time.monotonic()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsetopics.base.errors import OptionError
+from sparsetopics.base.sealed_files import absence
 from sparsetopics.cli.shared_options import EXECUTOR_OPTIONS, NAMED_PATH, option_group, table_option
 from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.training import Workplace
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sparsetopics.corpora.text.phrases import PhraseOptions
     from sparsetopics.corpora.text.pruning import PruningOptions
     from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+    from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 HELP_SECTIONS = {
     "Words": (
@@ -84,7 +86,7 @@ class DocumentChoices:
     def resolved(self, common: CommonChoices) -> IngestOptions:
         """The options of the library; raises OptionError if they do not fit together."""
         from sparsetopics.corpora.ingest import IngestOptions
-        from sparsetopics.corpora.sources.sources import ReadOptions
+        from sparsetopics.corpora.readers.options import ReadOptions
 
         place = common.place
         return IngestOptions(
@@ -99,7 +101,7 @@ class DocumentChoices:
             tokenizer=self._tokenizer_options(),
             phrases=self._phrase_options(),
             pruning=self._pruning_options(),
-            vocabulary=self.vocabulary,
+            vocabulary=_vocabulary(self.vocabulary),
             workers=place.workers,
             overwrite=common.overwrite,
             executor=place.executor,
@@ -134,8 +136,11 @@ class DocumentChoices:
         return PhraseOptions(self.phrase_threshold)
 
     def _pruning_options(self) -> PruningOptions:
-        from sparsetopics.corpora.text.pruning import PruningOptions
-        from sparsetopics.corpora.text.stop_words import english_stop_words, read_stop_words
+        from sparsetopics.corpora.text.pruning import (
+            PruningOptions,
+            english_stop_words,
+            read_stop_words,
+        )
 
         words: set[str] = set()
         for choice in self.stop_words:
@@ -163,7 +168,7 @@ class VectorChoices:
     def resolved(self, common: CommonChoices) -> VectorOptions:
         """The options of the library; raises OptionError if they do not fit together."""
         from sparsetopics.corpora.ingest_vectors import VectorOptions
-        from sparsetopics.corpora.readers.vector_blocks import VectorReadOptions
+        from sparsetopics.corpora.readers.options import VectorReadOptions
 
         place = common.place
         return VectorOptions(
@@ -388,3 +393,12 @@ vector_options = option_group(
         ),
     ],
 )
+
+
+def _vocabulary(folder: Path | None) -> Path | Vocabulary | None:
+    """A corpus folder as it is, or the vocabulary of a run, because ingest knows corpora only."""
+    from sparsetopics.runs.run_files import SETTINGS_FILE, vocabulary_of
+
+    if folder is None or absence(folder / SETTINGS_FILE):
+        return folder
+    return vocabulary_of(folder)

@@ -1,13 +1,14 @@
-"""More documents for a corpus folder: new shards, and at last a new manifest that lists them."""
+"""Adding documents to a corpus folder: new shards, and last a new manifest that lists them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.base.outputs import refuse_inputs
@@ -27,9 +28,15 @@ from sparsetopics.corpora.ingest import (
 )
 from sparsetopics.corpora.readers.formats import find_collection
 from sparsetopics.corpora.sources.remote import is_url
-from sparsetopics.corpora.sources.sources import names_of
-from sparsetopics.corpora.store.document_manifest import Manifest, Sizes, settings_hash, total
+from sparsetopics.corpora.sources.source_files import names_of
+from sparsetopics.corpora.store.document_rows import (
+    DocumentKind,
+    DocumentManifest,
+    DocumentShard,
+    settings_hash,
+)
 from sparsetopics.corpora.store.manifest import FILE_NAME, ShardEntry
+from sparsetopics.corpora.store.shards import shard_name
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.execution.executors import open_map_here, open_ordered_map
@@ -51,10 +58,10 @@ def append(
 ) -> AppendSummary:
     """Add the documents of files, folders and patterns to a corpus, under its vocabulary.
 
-    Words, their frequencies and the tokeniser stay what they are; a tokeniser in ``options`` has
-    to be that of the corpus. Whatever goes wrong, the corpus stays as it was. If a process was
-    killed after the documents had been committed, the same call completes that append and adds
-    nothing. ``say`` reports this, and skipped links. Raises SourceError for input that cannot be
+    Words, their frequencies and the tokeniser do not change; a tokeniser in ``options`` must be
+    that of the corpus. If anything fails, the corpus stays as it was. If a process was killed after
+    it had committed the documents, the same call completes that append and adds nothing. ``say``
+    gets a sentence about this, and about skipped links. Raises SourceError for input that cannot be
     read, and OutputError if the folder cannot be written or another process changes it meanwhile.
     """
     options = options or IngestOptions()
@@ -72,36 +79,38 @@ def append(
     ):
         if job is not None and workspace.committed_job == job.text:
             say(f"{folder}: an append of the same documents was interrupted; it is complete now.")
-            return AppendSummary(0, IngestSummary.of(Manifest.load(folder)))
+            return AppendSummary(0, IngestSummary.of(DocumentManifest.load(folder)))
         workspace.clear()
         workspace.new.mkdir()
         reading = Reading(collection, options, ordered_map, map_here, on_progress)
-        before = Manifest.load(folder)
+        before = DocumentManifest.load(folder)
         longer, n_added = _write(workspace.new, reading, folder, before)
         _refuse_changed(folder, before)
-        added = [shard.file.file for shard in longer.shards[len(before.shards) :]]
+        added = [shard.file for shard in longer.shards[len(before.shards) :]]
         _refuse_taken(folder, added)
         workspace.commit([*added, FILE_NAME], job="" if job is None else job.text)
     return AppendSummary(n_added, IngestSummary.of(longer))
 
 
-def _write(new: Path, reading: Reading, folder: Path, before: Manifest) -> tuple[Manifest, int]:
+def _write(
+    new: Path, reading: Reading, folder: Path, before: DocumentManifest
+) -> tuple[DocumentManifest, int]:
     """Write the new shards and the longer manifest; return it and the number of new documents."""
     vocabulary = Corpus.open(folder).vocabulary
     tokenizer = settle_tokenizer(reading, vocabulary)
     _check_tokenizer(tokenizer, before, names_of(reading.collection.files))
     first_number = before.sizes.n_docs + before.n_skipped
     blocks = encoded_blocks(reading, tokenizer, vocabulary, first_number=first_number)
-    written = write_shards(new, blocks, reading.on_progress)
+    written = write_shards(new, blocks, len(vocabulary), reading)
     shards = _as_next(new, written.shards, len(before.shards))
-    longer = replace(
+    longer = msgspec.structs.replace(
         before,
         shards=before.shards + shards,
         n_skipped=before.n_skipped + written.n_skipped,
         n_unknown_tokens=before.n_unknown_tokens + written.n_unknown_tokens,
     )
     longer.save(new)
-    return longer, total(sizes for shard in shards for sizes in shard.row_groups).n_docs
+    return longer, longer.sizes.n_docs - before.sizes.n_docs
 
 
 def _check_options(options: IngestOptions) -> None:
@@ -117,8 +126,10 @@ def _check_options(options: IngestOptions) -> None:
             )
 
 
-def _check_tokenizer(tokenizer: TokenizerOptions | None, manifest: Manifest, where: str) -> None:
-    if tokenizer is None:  # counts go by their words
+def _check_tokenizer(
+    tokenizer: TokenizerOptions | None, manifest: DocumentManifest, where: str
+) -> None:
+    if tokenizer is None:  # counts, which bring their words
         return
     if manifest.tokenizer is None:
         raise OptionError(
@@ -128,7 +139,7 @@ def _check_tokenizer(tokenizer: TokenizerOptions | None, manifest: Manifest, whe
         raise OptionError(
             "append",
             found="another tokeniser",
-            wanted="that of the corpus, which is taken if none is given",
+            wanted="that of the corpus, which is used if none is given",
         )
 
 
@@ -136,12 +147,12 @@ def _check_tokenizer(tokenizer: TokenizerOptions | None, manifest: Manifest, whe
 def _workspace_in(folder: Path) -> Iterator[Workspace]:
     """The workspace of the corpus, in which no other process appends.
 
-    First completes the append that a killed process had committed.
+    First completes an append that a killed process had committed.
     """
     workspace = Workspace.inside(folder, APPEND_FOLDER)
     try:
         workspace.finish()
-        Manifest.load(folder)  # first, since the folder may not be a corpus
+        DocumentManifest.load(folder)  # first, since the folder may not be a corpus
         with workspace.held("appends to it"):
             try:
                 yield workspace
@@ -151,16 +162,14 @@ def _workspace_in(folder: Path) -> Iterator[Workspace]:
         raise refused(folder, error, "The corpus is as it was.") from error
 
 
-def _as_next(
-    new: Path, shards: Sequence[ShardEntry[Sizes]], first: int
-) -> tuple[ShardEntry[Sizes], ...]:
+def _as_next(new: Path, shards: Sequence[ShardEntry], first: int) -> tuple[DocumentShard, ...]:
     """The shards under the names that come next in the corpus."""
     renamed = []
     for number, shard in reversed(list(enumerate(shards, start=first))):  # from the end: no clash
-        name = f"shard-{number:05d}.parquet"
-        os.rename(new / shard.file.file, new / name)
-        entry = FileEntry(name, shard.file.n_bytes, shard.file.sha256)
-        renamed.append(ShardEntry(entry, shard.row_groups))
+        name = shard_name(number)
+        os.rename(new / shard.file, new / name)
+        entry = FileEntry(name, shard.n_bytes, shard.sha256)
+        renamed.append(DocumentKind.entry_of(entry, shard.groups))
     return tuple(reversed(renamed))
 
 
@@ -175,8 +184,8 @@ def _refuse_taken(folder: Path, names: Sequence[str]) -> None:
             )
 
 
-def _refuse_changed(folder: Path, before: Manifest) -> None:
-    if Manifest.load(folder) != before:
+def _refuse_changed(folder: Path, before: DocumentManifest) -> None:
+    if DocumentManifest.load(folder) != before:
         raise OutputError(
             str(folder),
             found="a corpus that has changed meanwhile",

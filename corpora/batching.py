@@ -6,19 +6,27 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import BatchSource, DocumentBatch, IntArray
+from sparsetopics.base.batches import (
+    BatchSource,
+    DocumentBatch,
+    IntArray,
+    VectorBatch,
+    VectorSource,
+)
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, RowCorpus, VectorCorpus
+from sparsetopics.corpora.store.shards import RowBatch, RowGroup
 from sparsetopics.options.table import RESIDENT_PAIRS
 
 FEWEST_BATCHES = 10
 FEWEST_DOCS = 32  # in a batch of the default division
 MOST_DOCS = 8_192
 HELD_ROW_GROUPS = 2
+RESIDENT_BYTES = 512 << 20  # of values: a larger corpus is read from disk
 
 
 def plan_batches(
@@ -30,42 +38,105 @@ def plan_batches(
 ) -> BatchSource:
     """Divide the documents at random into batches of nearly equal size, none empty.
 
-    A corpus of at most ``resident_pairs`` pairs is read once and kept. Of a larger one, each row
-    group is divided into the same number of pieces, so that there are at least ``n_batches``,
-    and decoded when a piece of it is read. The division depends on the corpus, ``n_batches`` and
-    ``rng`` alone. Raises OptionError if ``n_batches`` is not between 1 and the number of documents.
+    A corpus of at most ``resident_pairs`` pairs is read once and kept. For a larger one, each row
+    group is divided into the same number of pieces, enough for at least ``n_batches``, and decoded
+    when a piece of it is read. The division depends only on the corpus, ``n_batches`` and ``rng``.
+    Raises OptionError if ``n_batches`` is not between 1 and the number of documents.
     """
-    n_batches = checked_n_batches(n_batches, corpus.n_docs, "documents")
-    if corpus.n_pairs <= resident_pairs:
-        return _resident(corpus, n_batches, rng)
-    return _streamed(corpus, n_batches, rng)
+    n_batches = _checked_n_batches(n_batches, corpus)
+    if corpus.n_pairs > resident_pairs:
+        return _streamed(corpus, _pieces(corpus, n_batches, rng))
+    whole = DocumentBatch.joined(list(corpus.batches()))
+    parts = _divided(whole.n_docs, n_batches, rng)
+    return _resident(corpus, [whole.take(rows) for rows in parts])
 
 
-def checked_n_batches(n_batches: int | None, n_rows: int, rows: str) -> int:
-    """The number asked for, or the default; OptionError unless every batch gets one of the rows."""
+def plan_vector_batches(
+    corpus: VectorCorpus,
+    n_batches: int | None,
+    rng: np.random.Generator,
+    *,
+    resident_bytes: int = RESIDENT_BYTES,
+) -> VectorSource:
+    """Divide the items at random into batches whose sizes differ by at most one.
+
+    A corpus of at most ``resident_bytes`` of values is read once and kept. For a larger one, the
+    row groups are put in random order, and the items of each one too, and the batches are cut from
+    that sequence: a batch holds items of few row groups, which are decoded when it is read. The
+    division depends only on the corpus, ``n_batches`` and ``rng``. Raises OptionError if
+    ``n_batches`` is not between 1 and the number of items.
+    """
+    n_batches = _checked_n_batches(n_batches, corpus)
+    n_bytes = corpus.n_items * corpus.n_columns * np.dtype(np.float32).itemsize
+    if n_bytes > resident_bytes:
+        return _streamed(corpus, _mixed_pieces(corpus, n_batches, rng))
+    parts = _divided(corpus.n_items, n_batches, rng)
+    # Each row group is scattered to its places in one array, so that nothing is held twice.
+    place = np.empty(corpus.n_items, np.int64)
+    place[np.concatenate(parts)] = np.arange(corpus.n_items)
+    values = np.empty((corpus.n_items, corpus.n_columns), np.float32)
+    start = 0
+    for batch in corpus.batches():
+        values[place[start : start + batch.n_items]] = batch.values
+        start += batch.n_items
+    ends = np.cumsum([len(part) for part in parts])
+    return _resident(corpus, [VectorBatch(part) for part in np.split(values, ends[:-1])])
+
+
+def _checked_n_batches(n_batches: int | None, corpus: RowCorpus[RowBatch]) -> int:
+    """The chosen number or the default; OptionError unless every batch gets a row."""
+    n_rows = corpus.sizes.n_docs
     if n_batches is None:
         return default_n_batches(n_rows)
     if not 1 <= n_batches <= n_rows:
-        wanted = f"1 to {n_rows}, the number of {rows}"
+        wanted = f"1 to {n_rows}, the number of {corpus.noun}"
         raise OptionError("batches", found=f"{n_batches}", wanted=wanted)
     return n_batches
 
 
 def default_n_batches(n_docs: int) -> int:
-    """At least 10, with at most 8,192 documents in each; fewer where a batch would have under 32
-    documents."""
+    """At least 10, with at most 8,192 documents in each; fewer where a batch would have fewer than
+    32 documents."""
     wanted = max(FEWEST_BATCHES, -(-n_docs // MOST_DOCS))
     return max(1, min(wanted, n_docs // FEWEST_DOCS))
 
 
-@dataclass(frozen=True, eq=False)
-class ResidentBatches:
-    """Batches in memory."""
+class Facts(NamedTuple):
+    """What the engine asks about the data as a whole."""
 
-    batches: Sequence[DocumentBatch]
     n_docs: int
     n_tokens: float
-    n_words: int
+    n_columns: int  # words of the vocabulary, or numbers of an item
+
+
+class _Batches:
+    """What resident and streamed batches share."""
+
+    facts: Facts
+
+    @property
+    def n_docs(self) -> int:
+        return self.facts.n_docs
+
+    @property
+    def n_tokens(self) -> float:
+        return self.facts.n_tokens
+
+    @property
+    def n_words(self) -> int:
+        return self.facts.n_columns
+
+    @property
+    def n_columns(self) -> int:
+        return self.facts.n_columns
+
+
+@dataclass(frozen=True, eq=False)
+class ResidentBatches(_Batches, Generic[RowBatch]):
+    """Batches in memory."""
+
+    facts: Facts
+    batches: Sequence[RowBatch]
 
     @property
     def is_resident(self) -> bool:
@@ -75,7 +146,7 @@ class ResidentBatches:
     def n_batches(self) -> int:
         return len(self.batches)
 
-    def read(self, batch_id: int) -> DocumentBatch:
+    def read(self, batch_id: int) -> RowBatch:
         return self.batches[batch_id]
 
 
@@ -86,28 +157,19 @@ class Piece(NamedTuple):
     rows: IntArray
 
 
-Batch = TypeVar("Batch", covariant=True)
-
-
-class Readable(Protocol[Batch]):
-    """A row group, of documents or of vectors."""
-
-    def read(self) -> Batch: ...
-
-
-class HeldRowGroups(Generic[Batch]):
+class HeldRowGroups(Generic[RowBatch]):
     """Row groups that are decoded on demand, the few used last kept; safe for many threads."""
 
-    def __init__(self, groups: Sequence[Readable[Batch]]) -> None:
-        self._groups = groups
-        self._held: OrderedDict[int, Batch] = OrderedDict()
+    def __init__(self, groups: Sequence[RowGroup[RowBatch]]) -> None:
+        self._groups: Sequence[RowGroup[RowBatch]] = groups
+        self._held: OrderedDict[int, RowBatch] = OrderedDict()
         self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def read(self, group: int) -> Batch:
-        """The row group, from those held if it is there."""
+    def read(self, group: int) -> RowBatch:
+        """The row group, decoded now unless it is held."""
         with self._lock:  # also keeps two threads from decoding the same row group
             if group not in self._held:
                 while len(self._held) >= HELD_ROW_GROUPS:
@@ -118,14 +180,12 @@ class HeldRowGroups(Generic[Batch]):
 
 
 @dataclass(frozen=True, eq=False)
-class StreamedBatches:
-    """Batches cut from row groups that are decoded on demand; safe to read from many threads."""
+class StreamedBatches(_Batches, Generic[RowBatch]):
+    """Batches put together from row groups decoded on demand; safe to read from many threads."""
 
-    _held: HeldRowGroups[DocumentBatch]
-    pieces: Sequence[Piece]
-    n_docs: int
-    n_tokens: float
-    n_words: int
+    facts: Facts
+    _held: HeldRowGroups[RowBatch]
+    parts: Sequence[Sequence[Piece]]  # of each batch
 
     @property
     def is_resident(self) -> bool:
@@ -133,42 +193,67 @@ class StreamedBatches:
 
     @property
     def n_batches(self) -> int:
-        return len(self.pieces)
+        return len(self.parts)
 
-    def read(self, batch_id: int) -> DocumentBatch:
-        piece = self.pieces[batch_id]
-        return self._held.read(piece.group).take(piece.rows)
-
-
-def _resident(corpus: Corpus, n_batches: int, rng: np.random.Generator) -> ResidentBatches:
-    whole = concatenated(list(corpus.batches()))
-    batches = [whole.take(rows) for rows in divided(whole.n_docs, n_batches, rng)]
-    return ResidentBatches(tuple(batches), corpus.n_docs, float(corpus.n_tokens), corpus.n_words)
+    def read(self, batch_id: int) -> RowBatch:
+        taken = [self._held.read(group).take(rows) for group, rows in self.parts[batch_id]]
+        return taken[0] if len(taken) == 1 else taken[0].joined(taken)
 
 
-def _streamed(corpus: Corpus, n_batches: int, rng: np.random.Generator) -> StreamedBatches:
-    groups = corpus.row_groups
-    n_pieces = -(-n_batches // len(groups))
-    pieces = [
-        Piece(index, rows)
-        for index, group in enumerate(groups)
-        for rows in divided(group.n_docs, min(n_pieces, group.n_docs), rng)
+def _resident(
+    corpus: RowCorpus[RowBatch], batches: Sequence[RowBatch]
+) -> ResidentBatches[RowBatch]:
+    return ResidentBatches(_facts_of(corpus), tuple(batches))
+
+
+def _streamed(
+    corpus: RowCorpus[RowBatch], parts: Sequence[Sequence[Piece]]
+) -> StreamedBatches[RowBatch]:
+    return StreamedBatches(_facts_of(corpus), HeldRowGroups(corpus.row_groups), parts)
+
+
+def _facts_of(corpus: RowCorpus[RowBatch]) -> Facts:
+    sizes = corpus.sizes
+    return Facts(sizes.n_docs, float(sizes.n_tokens), corpus.width)
+
+
+def _pieces(corpus: Corpus, n_batches: int, rng: np.random.Generator) -> list[list[Piece]]:
+    """Batches of documents: each a piece of one row group."""
+    n_pieces = -(-n_batches // len(corpus.row_groups))
+    return [
+        [Piece(index, rows)]
+        for index, group in enumerate(corpus.row_groups)
+        for rows in _divided(group.n_docs, min(n_pieces, group.n_docs), rng)
     ]
-    return StreamedBatches(
-        HeldRowGroups(groups), tuple(pieces), corpus.n_docs, float(corpus.n_tokens), corpus.n_words
-    )
 
 
-def divided(n_rows: int, n_parts: int, rng: np.random.Generator) -> list[IntArray]:
+def _mixed_pieces(
+    corpus: VectorCorpus, n_batches: int, rng: np.random.Generator
+) -> list[list[Piece]]:
+    """Batches of items: stretches of a random sequence of row groups and of items in each."""
+    sizes = [group.n_docs for group in corpus.row_groups]
+    pieces = ((int(group), rng.permutation(sizes[group])) for group in rng.permutation(len(sizes)))
+    share, rest = divmod(corpus.n_items, n_batches)
+    return _cut(list(pieces), [share + (batch < rest) for batch in range(n_batches)])
+
+
+def _cut(sequence: list[tuple[int, IntArray]], shares: Sequence[int]) -> list[list[Piece]]:
+    """The rows of all row groups, one after the other, in stretches of these lengths."""
+    remaining = iter(sequence)
+    group, rows = next(remaining)
+    parts: list[list[Piece]] = []
+    for share in shares:
+        part: list[Piece] = []
+        while share:
+            if not len(rows):
+                group, rows = next(remaining)
+            taken, rows = rows[:share], rows[share:]
+            part.append(Piece(group, np.sort(taken)))
+            share -= len(taken)
+        parts.append(part)
+    return parts
+
+
+def _divided(n_rows: int, n_parts: int, rng: np.random.Generator) -> list[IntArray]:
     """A random division into parts of nearly equal size, each ascending."""
     return [np.sort(part) for part in np.array_split(rng.permutation(n_rows), n_parts)]
-
-
-def concatenated(batches: Sequence[DocumentBatch]) -> DocumentBatch:
-    """The documents of several batches, in order, as one."""
-    lengths = [np.diff(batch.indptr) for batch in batches]
-    return DocumentBatch(
-        np.concatenate(([0], np.cumsum(np.concatenate(lengths)))).astype(np.int64),
-        np.concatenate([batch.word_ids for batch in batches]),
-        np.concatenate([batch.word_counts for batch in batches]),
-    )

@@ -1,58 +1,132 @@
-"""A corpus: vocabulary and documents, on disk or in memory."""
+"""Corpora of documents and of vectors, on disk or in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+import json
+import shutil
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic
 
-from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.corpora.sources.sources import ReadOptions
-from sparsetopics.corpora.store.document_manifest import Manifest, Sizes, total
-from sparsetopics.corpora.store.manifest import DAMAGE
-from sparsetopics.corpora.store.shard_files import StoredShard
-from sparsetopics.corpora.store.shards import StoredRowGroup
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparsetopics.base.batches import DocumentBatch, VectorBatch, Vectors
+from sparsetopics.base.errors import OptionError, ShapeError, VocabularyError
+from sparsetopics.corpora.projection import Projection
+from sparsetopics.corpora.readers.blocks import VECTORS, as_float32
+from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, write_manifest
+from sparsetopics.corpora.store.manifest import (
+    DAMAGE,
+    CorpusManifest,
+    ShardEntry,
+    Sizes,
+    kind_of,
+    total,
+)
+from sparsetopics.corpora.store.shards import (
+    MemoryRowGroup,
+    RowBatch,
+    RowGroup,
+    RowKind,
+    ShardWriter,
+    stored_groups,
+)
+from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest, rows_per_group
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
-# What makes corpora in memory is imported by the methods that do: commands open them on disk.
+# Methods import what makes corpora in memory, because commands only open corpora on disk.
 DEFAULT_PRUNING = PruningOptions()
 
 
-class RowGroup(Protocol):
-    """Consecutive documents that are read at once."""
+class RowCorpus(ABC, Generic[RowBatch]):
+    """What corpora of documents and of vectors share: rows in row groups, in a fixed order."""
+
+    row_groups: Sequence[RowGroup[RowBatch]]
+    noun: str  # what a row is called
 
     @property
-    def n_docs(self) -> int: ...
+    @abstractmethod
+    def kind(self) -> RowKind[RowBatch]: ...
 
     @property
-    def n_pairs(self) -> int: ...
+    @abstractmethod
+    def width(self) -> int:
+        """Words of the vocabulary, or numbers of an item."""
 
     @property
-    def n_tokens(self) -> int | float: ...
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """SHA-256 of what the columns mean. Two corpora can share a model only if it is equal."""
 
-    def read(self) -> DocumentBatch: ...
+    @abstractmethod
+    def _finish_part(self, whole: Path, part: Path, shards: Sequence[ShardEntry]) -> CorpusManifest:
+        """Turn the folder ``part`` with shards of rows of the corpus ``whole`` into a corpus."""
 
-    def read_doc_ids(self) -> list[str]: ...
+    def write_part(
+        self,
+        whole: Path,
+        chosen: NDArray[np.bool_],  # (n_rows,)
+        part: Path,
+    ) -> CorpusManifest:
+        """Write the chosen rows of this corpus, which is stored in ``whole``, as the corpus
+        ``part``; return its manifest."""
+        with ShardWriter(part, self.kind) as writer:
+            start = 0
+            for group in self.row_groups:
+                rows = np.flatnonzero(chosen[start : start + group.n_docs])
+                writer.append(group.read_rows().take(rows))
+                start += group.n_docs
+            shards = writer.finish()
+        return self._finish_part(whole, part, shards)
 
-    def read_labels(self) -> list[str | None]: ...
+    @cached_property
+    def sizes(self) -> Sizes:
+        """The sizes of all row groups, added up."""
+        return total(group.sizes for group in self.row_groups)
+
+    def batches(self) -> Iterator[RowBatch]:
+        """The rows, one batch per row group, in order.
+
+        A batch of documents has ``indptr`` (n_docs + 1,), and for each pair of a document and a
+        word ``word_ids`` (n_pairs,) int32, sorted within a document, and ``word_counts`` (n_pairs,)
+        uint32 or float32, all above zero. A batch of items has ``values`` (n_items, n_columns)
+        float32. Raises CorpusFormatError for a damaged shard.
+        """
+        return (group.read() for group in self.row_groups)
+
+    def ids(self) -> Iterator[list[str]]:
+        """Ids, aligned with ``batches()``; raises the same errors."""
+        return (group.read_ids() for group in self.row_groups)
+
+    def labels(self) -> Iterator[list[str | None]]:
+        """Labels, aligned with ``batches()``; None where a row has none. Raises the same errors."""
+        return (group.read_labels() for group in self.row_groups)
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus:
+class Corpus(RowCorpus[DocumentBatch]):
     """Documents as sparse word counts, in row groups, with their vocabulary.
 
-    ``vocabulary.words`` are the words by their number; ``n_skipped`` documents and
+    ``vocabulary.words`` are the words in the order of their numbers. ``n_skipped`` documents and
     ``n_unknown_tokens`` tokens were left out when the corpus was made.
     """
 
+    noun = "documents"
+
     vocabulary: Vocabulary
-    row_groups: Sequence[RowGroup]
+    row_groups: Sequence[RowGroup[DocumentBatch]]
     n_skipped: int = 0  # documents left out because they hold no word of the vocabulary
     n_unknown_tokens: int = 0  # tokens left out because a given vocabulary does not hold them
 
@@ -64,59 +138,47 @@ class Corpus:
     @property
     def n_docs(self) -> int:
         """Documents; each has a word of the vocabulary."""
-        return self._sizes.n_docs
+        return self.sizes.n_docs
 
     @property
     def n_pairs(self) -> int:
         """Number of different words in each document, added up."""
-        return self._sizes.n_pairs
+        return self.sizes.n_pairs
 
     @property
     def n_tokens(self) -> int | float:
-        """All counts added up; no whole number where counts are none."""
-        return self._sizes.n_tokens
-
-    @cached_property
-    def _sizes(self) -> Sizes:
-        return total((group.n_docs, group.n_pairs, group.n_tokens) for group in self.row_groups)
-
-    def batches(self) -> Iterator[DocumentBatch]:
-        """The documents, one batch per row group, in order.
-
-        A batch has ``indptr`` (n_docs + 1,), and for each pair of a document and a word
-        ``word_ids`` (n_pairs,) int32, sorted within a document, and ``word_counts`` (n_pairs,)
-        uint32 or float32, all above zero. Raises CorpusFormatError for a damaged shard.
-        """
-        return (group.read() for group in self.row_groups)
+        """All counts added up; a float if counts are not whole."""
+        return self.sizes.n_tokens
 
     def doc_ids(self) -> Iterator[list[str]]:
-        """Document ids, aligned with ``batches()``; raises what they raise."""
-        return (group.read_doc_ids() for group in self.row_groups)
+        """Document ids, aligned with ``batches()``; raises the same errors."""
+        return self.ids()
 
-    def labels(self) -> Iterator[list[str | None]]:
-        """Labels, aligned with ``batches()``; None where a document has none; raises likewise."""
-        return (group.read_labels() for group in self.row_groups)
+    @property
+    def width(self) -> int:
+        return self.n_words
+
+    @property
+    def kind(self) -> DocumentKind:
+        return DocumentKind(self.n_words)
+
+    @property
+    def fingerprint(self) -> str:
+        return self.vocabulary.fingerprint
 
     @classmethod
     def open(cls, path: str | Path) -> Corpus:
-        """Open a corpus folder; documents are read when asked for.
+        """Open a corpus folder; documents are read on demand.
 
         Raises CorpusFormatError if the manifest, the vocabulary or the size of a shard is not
-        what ingest wrote. ``validate`` looks at every byte.
+        what ingest wrote. ``validate`` checks every byte.
         """
         folder = Path(path)
-        manifest = Manifest.load(folder)
-        for entry in (manifest.vocabulary, *(shard.file for shard in manifest.shards)):
-            entry.check_size(folder, DAMAGE)
-        vocabulary = _vocabulary_of(folder, manifest)
-        groups: list[RowGroup] = []
-        for shard_entry in manifest.shards:
-            shard = StoredShard(folder, shard_entry.file)
-            groups += [
-                StoredRowGroup(shard, index, *sizes, manifest.n_words)
-                for index, sizes in enumerate(shard_entry.row_groups)
-            ]
-        return cls(vocabulary, tuple(groups), manifest.n_skipped, manifest.n_unknown_tokens)
+        manifest = DocumentManifest.load(folder)
+        manifest.vocabulary.check_size(folder, DAMAGE)
+        groups = stored_groups(folder, manifest.shards, DocumentKind(manifest.n_words))
+        vocabulary = manifest.read_vocabulary(folder)
+        return cls(vocabulary, groups, manifest.n_skipped, manifest.n_unknown_tokens)
 
     @classmethod
     def from_texts(
@@ -140,7 +202,7 @@ class Corpus:
     @classmethod
     def from_table(
         cls,
-        table: Any,
+        table: Any,  # the tables of six libraries share no type, only Arrow's protocol
         *,
         text_field: str = "text",
         id_field: str | None = None,
@@ -149,24 +211,24 @@ class Corpus:
         pruning: PruningOptions = DEFAULT_PRUNING,
         vocabulary: Vocabulary | None = None,
     ) -> Corpus:
-        """Make a corpus in memory of a table, one document a row.
+        """Make a corpus in memory from a table with one document a row.
 
-        A table is anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``: of pyarrow,
-        pandas, polars, DuckDB; or a Hugging Face dataset. Without ``id_field`` and
-        ``label_field``, columns called ``id`` and ``label`` are used where they exist; the rest is
-        as for ``from_texts``. Raises SourceError for something else, or a column that is not there
-        or holds no text, or if nothing is left.
+        A table is a Hugging Face dataset, or any object with ``__arrow_c_stream__`` or
+        ``__arrow_c_array__``, such as the tables of pyarrow, pandas, polars and DuckDB. Without
+        ``id_field`` and ``label_field``, columns called ``id`` and ``label`` are used where they
+        exist. The other parameters are those of ``from_texts``. Raises SourceError for another
+        object, for a column that is missing or holds no text, and if nothing is left.
         """
-        from sparsetopics.corpora.tables import documents_of_table
+        from sparsetopics.corpora.memory_corpus import documents_of_table
 
         read = ReadOptions(text_field, id_field, label_field)
         return cls(*documents_of_table(table, read, tokenizer, pruning, vocabulary))
 
     @classmethod
     def from_csr(
-        cls, counts: Any, words: Sequence[str], doc_ids: Sequence[str] | None = None
+        cls, counts: csr_array, words: Sequence[str], doc_ids: Sequence[str] | None = None
     ) -> Corpus:
-        """Make a corpus in memory of a sparse matrix, (n_docs, n_words), of any number type, its
+        """Make a corpus in memory from a sparse matrix, (n_docs, n_words), of any number type, its
         ``words`` (n_words,) and ``doc_ids`` (n_docs,).
 
         Rows without a count are left out. Whole counts are kept as uint32, others as float32.
@@ -180,24 +242,184 @@ class Corpus:
     def from_gensim(
         cls, bow: Iterable[Iterable[tuple[int, float]]], dictionary: Mapping[int, str]
     ) -> Corpus:
-        """Make a corpus in memory of gensim's bag of words, an ``MmCorpus`` for one, and its
-        ``Dictionary``; document ids are running numbers.
+        """Make a corpus in memory from gensim's bag of words (an ``MmCorpus``, for example) and
+        its ``Dictionary``; document ids are running numbers.
 
-        Documents without a count are left out. Raises SourceError for what is no bag of words,
+        Documents without a count are left out. Raises SourceError for anything but a bag of words,
         ShapeError for a word that is not in the dictionary or a count that is negative.
         """
-        from sparsetopics.corpora.gensim_corpus import documents_of_gensim
+        from sparsetopics.corpora.memory_corpus import documents_of_gensim
 
         return cls(*documents_of_gensim(bow, dictionary))
 
+    def _finish_part(
+        self, whole: Path, part: Path, shards: Sequence[ShardEntry]
+    ) -> DocumentManifest:
+        return write_manifest(part, self.vocabulary, shards, 0, 0)
 
-def _vocabulary_of(folder: Path, manifest: Manifest) -> Vocabulary:
-    manifest.vocabulary.check(folder, DAMAGE)
-    vocabulary = Vocabulary.read(folder)
-    if vocabulary.fingerprint != manifest.fingerprint or len(vocabulary) != manifest.n_words:
-        raise DAMAGE.of(
-            folder / manifest.vocabulary.file,
-            found=f"{len(vocabulary)} words with fingerprint {vocabulary.fingerprint[:12]}",
-            wanted=f"{manifest.n_words} with {manifest.fingerprint[:12]}",
+
+@dataclass(frozen=True, eq=False)
+class VectorCorpus(RowCorpus[VectorBatch]):
+    """Items as rows of float32, in row groups.
+
+    ``columns`` are the names of the columns, where they are known. ``projection`` is the map that
+    made the values from the columns of the sources, if there was one.
+    """
+
+    noun = "items"
+
+    n_columns: int
+    row_groups: Sequence[RowGroup[VectorBatch]]
+    columns: tuple[str, ...] | None = None  # names, where they are known
+    made: Made = field(default_factory=Made)  # format, and what was done to the values
+    projection: Projection | None = None  # that made the values
+    projection_hash: str | None = None  # SHA-256 of its file
+
+    @property
+    def n_items(self) -> int:
+        """Rows."""
+        return self.sizes.n_docs
+
+    def item_ids(self) -> Iterator[list[str]]:
+        """Item ids, aligned with ``batches()``; raises the same errors."""
+        return self.ids()
+
+    @property
+    def width(self) -> int:
+        return self.n_columns
+
+    @property
+    def kind(self) -> VectorKind:
+        return VectorKind(self.n_columns)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        what = [self.n_columns, self.columns, self.projection_hash]
+        return hashlib.sha256(json.dumps(what).encode()).hexdigest()
+
+    @classmethod
+    def open(cls, path: str | Path) -> VectorCorpus:
+        """Open a corpus folder; items are read on demand.
+
+        Raises CorpusFormatError if the manifest, the projection or the size of a shard is not
+        what ingest wrote, or if it is a corpus of documents. ``validate`` checks every byte.
+        """
+        folder = Path(path)
+        manifest = VectorManifest.load(folder)
+        groups = stored_groups(folder, manifest.shards, VectorKind(manifest.n_columns))
+        projection = projection_hash = None
+        if manifest.projection is not None:
+            manifest.projection.check(folder, DAMAGE)
+            projection = Projection.read(folder / manifest.projection.file)
+            projection_hash = manifest.projection.sha256
+        return cls(
+            manifest.n_columns, groups, manifest.columns, manifest.made, projection, projection_hash
         )
-    return vocabulary
+
+    @classmethod
+    def from_array(
+        cls,
+        values: ArrayLike,  # (n_items, n_columns)
+        labels: Iterable[Hashable] | None = None,
+        item_ids: Iterable[Hashable] | None = None,
+    ) -> VectorCorpus:
+        """Make a corpus in memory from ``values`` (n_items, n_columns). Without ``item_ids``
+        (n_items,), items have running numbers.
+
+        An array that is float32 already is not copied. Raises ShapeError if it is not of two
+        dimensions, has no items or columns, or holds anything but finite real numbers, or if the
+        number of names is not that of the items.
+        """
+        vectors = _checked(values)
+        n_items, n_columns = vectors.shape
+        names = [str(name) for name in (range(n_items) if item_ids is None else item_ids)]
+        texts = [None] * n_items if labels is None else list(labels)
+        own_labels = [None if label is None else str(label) for label in texts]
+        for what, found in (("item_ids", len(names)), ("labels", len(own_labels))):
+            if found != n_items:
+                raise ShapeError(what, found=f"{found}", wanted=f"{n_items}, one for each row")
+        step = rows_per_group(n_columns)
+        groups = []
+        for start in range(0, n_items, step):
+            s = slice(start, start + step)
+            batch = VectorBatch(vectors[s])
+            sizes = Sizes.of_items(batch.n_items)
+            groups.append(MemoryRowGroup(sizes, batch, names[s], own_labels[s]))
+        return cls(n_columns, tuple(groups), made={"format": "array"})
+
+    def _finish_part(self, whole: Path, part: Path, shards: Sequence[ShardEntry]) -> VectorManifest:
+        projection = VectorManifest.load(whole).projection
+        if projection is not None:
+            # Copied, not written anew: its digest is part of the fingerprint.
+            shutil.copyfile(whole / projection.file, part / projection.file)
+        manifest = VectorManifest(
+            n_columns=self.n_columns,
+            columns=self.columns,
+            made=self.made,
+            projection=projection,
+            shards=tuple(VectorKind.entry_of(shard, shard.groups) for shard in shards),
+        )
+        manifest.save(part)
+        return manifest
+
+
+def _checked(values: ArrayLike) -> Vectors:
+    array = np.asarray(values)
+    if array.ndim != 2 or not array.size or array.dtype.kind not in "fiub":
+        raise ShapeError(
+            "values",
+            found=f"{array.dtype} of shape {array.shape}",
+            wanted="real numbers of shape (n_items, n_columns), at least one of each",
+        )
+    vectors, odd = as_float32(array)
+    if odd is not None:
+        raise ShapeError(
+            f"values, item {odd[0]}, column {odd[1]}",
+            found=f"{array[odd]}",
+            wanted="a finite number within float32",
+        )
+    return vectors
+
+
+def open_corpus(path: str | Path) -> Corpus | VectorCorpus:
+    """Open a corpus of documents or of vectors, as its manifest says.
+
+    Raises CorpusFormatError if the folder is no sound corpus of either kind.
+    """
+    folder = Path(path)
+    return VectorCorpus.open(folder) if kind_of(folder) == VECTORS else Corpus.open(folder)
+
+
+def load_any_manifest(folder: Path) -> DocumentManifest | VectorManifest:
+    """The manifest of a corpus of either kind; CorpusFormatError if there is no sound one."""
+    kind = VectorManifest if kind_of(folder) == VECTORS else DocumentManifest
+    return kind.load(folder)
+
+
+def check_alike(
+    training: Corpus | VectorCorpus, heldout: Corpus | VectorCorpus, path: Path, where: str
+) -> None:
+    """Refuse held-out data, found at ``where``, that differ from the training data at ``path``.
+
+    Raises OptionError if one holds documents and the other vectors, VocabularyError for other
+    words, and ShapeError for other columns or another projection.
+    """
+    if isinstance(training, Corpus) and isinstance(heldout, Corpus):
+        if heldout.fingerprint != training.fingerprint:
+            raise VocabularyError(
+                where,
+                found=f"another vocabulary ({heldout.n_words:,} words) than that of {path}",
+                wanted=f"the {training.n_words:,} words of the training corpus",
+                hint=f"Ingest the held-out documents with --vocabulary {path}.",
+            )
+    elif isinstance(training, Corpus):
+        raise OptionError("heldout", found=f"vectors in {where}", wanted="documents")
+    elif isinstance(heldout, Corpus):
+        raise OptionError("heldout", found=f"documents in {where}", wanted="vectors")
+    elif heldout.fingerprint != training.fingerprint:
+        raise ShapeError(
+            where,
+            found=f"columns ({heldout.n_columns:,}) or a projection other than of {path}",
+            wanted=f"the {training.n_columns:,} columns of the training corpus",
+            hint=f"Ingest the held-out vectors with --projection {path}.",
+        )

@@ -1,4 +1,4 @@
-"""From files to a corpus folder, in bounded memory, each document tokenised once."""
+"""From files to a corpus of documents, in bounded memory; each document is tokenised once."""
 
 from __future__ import annotations
 
@@ -13,16 +13,23 @@ import pyarrow as pa
 
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
-from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock, with_running_numbers
-from sparsetopics.corpora.readers.formats import Collection, find_collection
-from sparsetopics.corpora.sources.sources import ReadOptions, names_of
-from sparsetopics.corpora.store.document_manifest import Manifest, Sizes, write_manifest
-from sparsetopics.corpora.store.encoding import EncodedBlock, encode
+from sparsetopics.corpora.readers.blocks import CountedBlock, Named, PendingBlock, numbered
+from sparsetopics.corpora.readers.formats import TextCollection, find_collection
+from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.sources.source_files import names_of
+from sparsetopics.corpora.store.document_rows import (
+    DocumentKind,
+    DocumentManifest,
+    EncodedBlock,
+    encode,
+    vocabulary_of_corpus,
+    write_manifest,
+)
 from sparsetopics.corpora.store.manifest import ShardEntry
 from sparsetopics.corpora.store.shards import ShardWriter
-from sparsetopics.corpora.store.spool import Spool
 from sparsetopics.corpora.store.unfinished import (
     Job,
+    Spool,
     WorkFolder,
     corpus_output,
     job_of,
@@ -30,7 +37,7 @@ from sparsetopics.corpora.store.unfinished import (
     work_folder,
 )
 from sparsetopics.corpora.text.phrases import PhraseOptions, learn_phrases
-from sparsetopics.corpora.text.pruning import PruningOptions, prune
+from sparsetopics.corpora.text.pruning import PruningOptions, WordTally, prune
 from sparsetopics.corpora.text.tokenizer import (
     TokenizerOptions,
     count_texts,
@@ -40,41 +47,47 @@ from sparsetopics.corpora.text.tokenizer import (
 from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.corpora.text.word_tally import WordTally
 from sparsetopics.execution.executors import OrderedMap, open_map_here, open_ordered_map
 from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.training import Workplace
 
 
-@dataclass(frozen=True, slots=True)
-class IngestOptions:
-    """How to make a corpus of files.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkOptions:
+    """Options of every ingest. The result does not depend on ``workers``, ``executor`` and
+    ``scheduler``."""
 
-    ``vocabulary`` names a corpus or run folder whose words are used as they are; then nothing is
-    pruned, and tokeniser settings are taken from there unless given. ``phrases`` are learned in a
-    pass of its own over the sources and become tokeniser settings; stop words do too where tokens
-    are joined. The result does not depend on ``workers``, ``executor`` and ``scheduler``.
-    """
-
-    format: str | None = None  # by extension if None
-    read: ReadOptions = field(default_factory=ReadOptions)
-    tokenizer: TokenizerOptions | None = None
-    phrases: PhraseOptions | None = None
-    pruning: PruningOptions = field(default_factory=PruningOptions)
-    vocabulary: Path | None = None
+    format: str | None = None  # None: the extension tells it
     workers: int = 1
     overwrite: bool = False
     executor: ExecutorName = "threads"
     scheduler: str | None = None  # of a Dask cluster
-    follow_links: bool = False  # in folders, out of them and to other folders
+    follow_links: bool = False  # in folders, to files outside and to other folders
 
     @property
     def workplace(self) -> Workplace:
-        """Where the documents are counted."""
+        """Where blocks are decoded and counted; OptionError for options that do not fit."""
         return Workplace(self.executor, self.workers, self.scheduler)
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestOptions(WorkOptions):
+    """How to make a corpus of documents from files.
+
+    ``vocabulary`` is a vocabulary, or the folder of a corpus that has one. Its words are used as
+    they are; then nothing is pruned, and its tokeniser settings are used unless others are given.
+    ``phrases`` are learned in a first pass over the sources and become tokeniser settings, as do
+    stop words where tokens are joined.
+    """
+
+    read: ReadOptions = field(default_factory=ReadOptions)
+    tokenizer: TokenizerOptions | None = None
+    phrases: PhraseOptions | None = None
+    pruning: PruningOptions = field(default_factory=PruningOptions)
+    vocabulary: Path | Vocabulary | None = None
+
     def __post_init__(self) -> None:
-        _ = self.workplace  # which refuses what cannot be
+        _ = self.workplace  # which checks its options
         if self.vocabulary is not None and self.pruning != PruningOptions():
             raise OptionError(
                 "vocabulary",
@@ -90,6 +103,13 @@ class IngestOptions:
         if self.phrases is not None and self.tokenizer is not None and self.tokenizer.ngrams > 1:
             raise OptionError("ngrams", found="n-grams and phrases", wanted="one or the other")
 
+    @property
+    def given(self) -> Vocabulary | None:
+        """The given vocabulary; CorpusFormatError if its corpus is damaged."""
+        if isinstance(self.vocabulary, Path):
+            return vocabulary_of_corpus(self.vocabulary)
+        return self.vocabulary
+
 
 class IngestSummary(NamedTuple):
     """What an ingest made."""
@@ -103,41 +123,48 @@ class IngestSummary(NamedTuple):
     n_unknown_tokens: int  # tokens outside a given vocabulary
 
     @classmethod
-    def of(cls, manifest: Manifest) -> IngestSummary:
+    def of(cls, manifest: DocumentManifest) -> IngestSummary:
         """What the corpus of this manifest holds."""
-        sizes = manifest.sizes
-        return cls(
-            sizes.n_docs,
-            int(sizes.n_tokens),
-            sizes.n_pairs,
-            manifest.n_words,
-            len(manifest.shards),
-            manifest.n_skipped,
-            manifest.n_unknown_tokens,
-        )
+        totals = {**manifest.totals, "n_tokens": int(manifest.sizes.n_tokens)}
+        return cls(*(int(totals[name]) for name in cls._fields))
 
 
-class Progress(NamedTuple):
+class IngestProgress(NamedTuple):
     """How far an ingest is."""
 
-    stage: str  # "finding phrases", "reading" or "writing"
-    n_documents: int
+    stage: str  # "finding phrases", "fitting", "reading" or "writing"
+    n_rows: int
+    noun: str  # "documents" or "items"
 
     def __str__(self) -> str:
-        return f"{self.stage}: {self.n_documents:,} documents"
+        return f"{self.stage}: {self.n_rows:,} {self.noun}"
 
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[IngestProgress], None]
+
+
+def reported(
+    blocks: Iterable[Named], stage: str, noun: str, on_progress: OnProgress
+) -> Iterator[Named]:
+    """The blocks, with a call of ``on_progress`` as each goes by."""
+    n_rows = 0
+    for block in blocks:
+        n_rows += len(block.ids)
+        on_progress(IngestProgress(stage, n_rows, noun))
+        yield block
 
 
 class Reading(NamedTuple):
     """What a pass over the documents of all files needs."""
 
-    collection: Collection
+    collection: TextCollection
     options: IngestOptions
-    ordered_map: OrderedMap  # of where they are cut and counted
+    ordered_map: OrderedMap  # over the workers that decode and count
     map_here: OrderedMap  # within this process, for encoding
     on_progress: OnProgress
+
+    def report(self, stage: str, n_documents: int) -> None:
+        self.on_progress(IngestProgress(stage, n_documents, "documents"))
 
 
 def ingest(
@@ -147,67 +174,68 @@ def ingest(
     on_progress: OnProgress = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> IngestSummary:
-    """Make the corpus folder ``out`` of files, folders and glob patterns.
+    """Make the corpus folder ``out`` from files, folders and glob patterns.
 
-    Documents without a word of the vocabulary are left out and counted as skipped. Text that has
-    been read when the process is stopped is kept beside ``out``, and the same call goes on from
-    there, to the same bytes; counts, files behind URLs and text under a given vocabulary start
-    anew. ``say`` is told of either. Raises SourceError for input that cannot be read, OutputError
-    if ``out`` cannot be written, or if an ingest of something else was stopped there; after these
-    nothing is left behind. A cluster that is lost raises ClusterError and counts as a stop.
+    Documents without a word of the vocabulary are left out and counted as skipped. If the process
+    is interrupted, text that it has read is kept beside ``out``; the same call continues from there
+    and writes the same bytes. Counts, files behind URLs and text under a given vocabulary start
+    over. ``say`` gets a sentence about either. Raises SourceError for input that cannot be read,
+    and OutputError if ``out`` cannot be written or if a different ingest was interrupted there;
+    after these nothing is left behind. If a cluster is lost, ClusterError is raised and what was
+    read is kept.
     """
     options = options or IngestOptions()
     sources = list(sources)
-    output = corpus_output(out, sources, options.vocabulary, overwrite=options.overwrite)
+    other = options.vocabulary if isinstance(options.vocabulary, Path) else None
+    output = corpus_output(out, sources, other, overwrite=options.overwrite)
     collection = find_collection(
         sources, options.format, follow_links=options.follow_links, say=say
     )
     refuse_inputs(output.path, paths_of(collection.files))
-    job = None if _starts_anew(collection, options) else job_for(sources, collection, options)
+    # Counts are parsed while blocks are cut, and nothing is spooled if the vocabulary is given.
+    starts_over = collection.format.counted or options.vocabulary is not None
+    job = None if starts_over else job_for(sources, collection, options)
     with (
         open_ordered_map(options.workplace) as ordered_map,
         open_map_here(options.workplace) as map_here,
         work_folder(output, job, say=say) as place,
     ):
         reading = Reading(collection, options, ordered_map, map_here, on_progress)
-        given = None if options.vocabulary is None else Vocabulary.load(options.vocabulary)
+        given = options.given
         tokenizer = _settled_once(place, reading, given)
         if given is None:
             spool = Spool(place.spool)
             counted = _spooled_blocks(spool, reading, tokenizer)
+            counted = reported(counted, "reading", "documents", on_progress)
             vocabulary = _learn_vocabulary(counted, collection, options.pruning)
             encoded = _encoded(spool.blocks(), vocabulary, map_here)
-            encoded = (block._replace(n_unknown_tokens=0) for block in encoded)  # but pruned
+            # Tokens that were pruned are not unknown.
+            encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
         else:
             vocabulary = given
             encoded = encoded_blocks(reading, tokenizer, vocabulary)
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
-        written = write_shards(place.corpus, encoded, on_progress)
+        written = write_shards(place.corpus, encoded, len(vocabulary), reading)
         return IngestSummary.of(write_manifest(place.corpus, vocabulary, *written))
 
 
-def _starts_anew(collection: Collection, options: IngestOptions) -> bool:
-    """Whether an interrupted ingest must start over: counts are parsed while blocks are cut, and
-    nothing is spooled if the vocabulary is given."""
-    return collection.format.counted or options.vocabulary is not None
-
-
 def job_for(
-    sources: Sequence[str | Path], collection: Collection, options: IngestOptions
+    sources: Sequence[str | Path], collection: TextCollection, options: IngestOptions
 ) -> Job | None:
     """What identifies a repeated command; None if changes of the files cannot be detected."""
     if options.tokenizer is not None and options.tokenizer.function is not None:
         load_tokenizer(options.tokenizer.function)
-    neither = {"workers", "executor", "scheduler", "overwrite"}  # does the corpus depend on
-    said = {name: value for name, value in asdict(options).items() if name not in neither}
-    return job_of(sources, said, collection.files)
+    ignored = {"workers", "executor", "scheduler", "overwrite"}  # they leave the corpus the same
+    said = {name: value for name, value in asdict(options).items() if name not in ignored}
+    function = None if options.tokenizer is None else options.tokenizer.function
+    return job_of(sources, said, function, collection.files)
 
 
 def _settled_once(
     place: WorkFolder, reading: Reading, given: Vocabulary | None
 ) -> TokenizerOptions | None:
-    """The settings; phrases are learned only if a former process has not done it."""
+    """The settings; phrases are learned only if an earlier process has not learned them."""
     if reading.options.phrases is None:
         return settle_tokenizer(reading, given)
     tokenizer = place.kept_tokenizer()
@@ -228,19 +256,20 @@ def encoded_blocks(
     """The documents of all files under the words of a vocabulary; those without an id are numbered
     from ``first_number``."""
     counted = _counted_blocks(reading, tokenizer, first_number)
+    counted = reported(counted, "reading", "documents", reading.on_progress)
     return _encoded(counted, vocabulary, reading.map_here)
 
 
 def _encoded(
     blocks: Iterable[CountedBlock], vocabulary: Vocabulary, map_here: OrderedMap
 ) -> Iterator[EncodedBlock]:
-    """In this process: it takes no longer than to send a block."""
+    """Encode in this process: it takes no longer than to send a block to another."""
     words = pa.array(vocabulary.words, pa.string())
     return map_here(partial(encode, words=words), blocks)
 
 
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:
-    """The settings, with the phrases learned if they are wanted; None for counts."""
+    """The settings, with the learned phrases if these are wanted; None for counts."""
     collection, options = reading.collection, reading.options
     if collection.format.counted:
         if options.phrases is not None or options.tokenizer is not None:
@@ -252,7 +281,7 @@ def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOpt
         return None
     tokenizer = options_for(given, options.tokenizer)
     if tokenizer.function is not None:
-        load_tokenizer(tokenizer.function)  # so that what is wrong with it is told at once
+        load_tokenizer(tokenizer.function)  # so that a function that cannot be used fails at once
     if given is None and (options.phrases is not None or tokenizer.ngrams > 1):
         tokenizer = tokenizer.before_joining(options.pruning.stop_words)
     if options.phrases is not None:
@@ -265,51 +294,37 @@ def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:
     """The tokens of all files in order."""
     cut = where_function_is_same(partial(_cut, tokenizer=tokenizer), tokenizer.function)
     n_documents = 0
-    for tokens in reading.ordered_map(cut, _pending(reading)):
+    for tokens in reading.ordered_map(cut, reading.collection.read(reading.options.read)):
         n_documents += len(tokens.indptr) - 1
-        reading.on_progress(Progress("finding phrases", n_documents))
+        reading.report("finding phrases", n_documents)
         yield tokens
-
-
-def _pending(reading: Reading) -> Iterator[PendingBlock]:
-    collection = reading.collection
-    return collection.format.read(collection.files, reading.options.read)
 
 
 def _cut(pending: PendingBlock, tokenizer: TokenizerOptions) -> Tokens:
     block = pending()
-    assert not isinstance(block, CountedBlock)  # readers of text are not of a counted format
+    assert not isinstance(block, CountedBlock)  # readers of text make text
     return tokens_of(block, tokenizer)
 
 
 def _spooled_blocks(
     spool: Spool, reading: Reading, tokenizer: TokenizerOptions | None
 ) -> Iterator[CountedBlock]:
-    """All documents, those first that a former process has put by; the others are put by now."""
-    on_progress = reading.on_progress
+    """All documents: first those that an earlier process spooled, then the others, which are
+    spooled now."""
     n_documents = 0
     for block in spool.recovered():
-        n_documents += len(block.doc_ids)
-        on_progress(Progress("reading", n_documents))
+        n_documents += len(block.ids)
         yield block
-    rest = reading._replace(
-        on_progress=lambda told: on_progress(
-            told._replace(n_documents=n_documents + told.n_documents)
-        )
-    )
-    for block in _counted_blocks(rest, tokenizer, n_documents, n_blocks_done=spool.n_blocks):
+    for block in _counted_blocks(reading, tokenizer, n_documents, n_blocks_done=spool.n_blocks):
         spool.append(block)
         yield block
 
 
 def _learn_vocabulary(
-    blocks: Iterable[CountedBlock], collection: Collection, pruning: PruningOptions
+    blocks: Iterable[CountedBlock], collection: TextCollection, pruning: PruningOptions
 ) -> Vocabulary:
     """Add up the blocks and choose the words to keep."""
-    tally = WordTally()
-    for block in blocks:
-        tally.add(block)
-    totals = tally.totals()
+    totals = WordTally.of(blocks)
     if not totals.n_docs:
         raise SourceError(names_of(collection.files), found="no documents", wanted="at least one")
     return prune(totals, pruning, counted=collection.format.counted)
@@ -322,47 +337,42 @@ def _counted_blocks(
     *,
     n_blocks_done: int = 0,
 ) -> Iterator[CountedBlock]:
-    """The documents of all files in order, counted, each with an id; all but the first blocks,
-    which are read over without a look at what they hold."""
+    """The documents of all files in order, counted, each with an id. The first ``n_blocks_done``
+    blocks are skipped without decoding them."""
     function = None if tokenizer is None else tokenizer.function
     count = where_function_is_same(partial(_count, tokenizer=tokenizer), function)
-    pending = islice(_pending(reading), n_blocks_done, None)
-    n_documents = 0
-    for block in reading.ordered_map(count, pending):
-        doc_ids = with_running_numbers(block.doc_ids, first_number + n_documents)
-        n_documents += len(doc_ids)
-        reading.on_progress(Progress("reading", n_documents))
-        yield block._replace(doc_ids=doc_ids)
+    pending = islice(reading.collection.read(reading.options.read), n_blocks_done, None)
+    return numbered(reading.ordered_map(count, pending), first_number)
 
 
 def _count(pending: PendingBlock, tokenizer: TokenizerOptions | None) -> CountedBlock:
     block = pending()
     if isinstance(block, CountedBlock):
         return block
-    assert tokenizer is not None  # readers of text are not of a counted format
+    assert tokenizer is not None  # only counts have none
     return count_texts(block, tokenizer)
 
 
 class WrittenShards(NamedTuple):
     """Documents on disk, not yet in a manifest."""
 
-    shards: tuple[ShardEntry[Sizes], ...]
+    shards: tuple[ShardEntry, ...]
     n_skipped: int
     n_unknown_tokens: int
 
 
 def write_shards(
-    folder: Path, encoded: Iterable[EncodedBlock], on_progress: Callable[[Progress], None]
+    folder: Path, encoded: Iterable[EncodedBlock], n_words: int, reading: Reading
 ) -> WrittenShards:
-    """Write the documents; SourceError if there is none with a word of the vocabulary."""
+    """Write the documents; SourceError if none has a word of the vocabulary."""
     n_skipped = n_unknown_tokens = n_documents = 0
-    with ShardWriter(folder) as writer:
+    with ShardWriter(folder, DocumentKind(n_words)) as writer:
         for block in encoded:
             writer.append(block.rows)
             n_skipped += block.n_skipped
             n_unknown_tokens += block.n_unknown_tokens
             n_documents += block.rows.batch.n_docs
-            on_progress(Progress("writing", n_documents))
+            reading.report("writing", n_documents)
         shards = writer.finish()
     if not shards:
         raise SourceError(

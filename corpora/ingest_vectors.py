@@ -6,61 +6,50 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from sparsetopics.base.batches import VectorBatch, Vectors
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.sealed_files import FileEntry
-from sparsetopics.corpora.patch_basis import NAME as PATCH_BASIS
-from sparsetopics.corpora.patch_basis import patch_projection
+from sparsetopics.corpora.corpus import VectorCorpus
+from sparsetopics.corpora.ingest import OnProgress, WorkOptions, reported
 from sparsetopics.corpora.projection import FILE_NAME as PROJECTION_FILE
-from sparsetopics.corpora.projection import PcaOptions, Projection, fit_projection, sample_rows
-from sparsetopics.corpora.readers.blocks import with_running_numbers
-from sparsetopics.corpora.readers.vector_blocks import (
-    PendingVectors,
-    VectorBlock,
-    VectorReadOptions,
+from sparsetopics.corpora.projection import (
+    PATCH_BASIS,
+    PcaOptions,
+    Projection,
+    fit_projection,
+    patch_projection,
+    sample_rows,
 )
-from sparsetopics.corpora.readers.vector_formats import IMAGE, VectorCollection, find_vectors
-from sparsetopics.corpora.sources.sources import names_of
+from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, numbered
+from sparsetopics.corpora.readers.formats import IMAGE, VectorCollection, find_vectors
+from sparsetopics.corpora.readers.options import VectorReadOptions
+from sparsetopics.corpora.sources.source_files import names_of
+from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.store.unfinished import corpus_output, paths_of, work_folder
-from sparsetopics.corpora.store.vector_manifest import VectorManifest
-from sparsetopics.corpora.store.vector_shards import VectorRows, table_of, vector_writer
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
 from sparsetopics.execution.executors import OrderedMap, open_ordered_map
-from sparsetopics.options.table import ExecutorName
-from sparsetopics.options.training import Workplace
 
 
-@dataclass(frozen=True, slots=True)
-class VectorOptions:
-    """How to make a corpus of vectors.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorOptions(WorkOptions):
+    """How to make a corpus of vectors from files.
 
     Patches, which have lost their mean, become coordinates in ``patch_basis``, and ``pca`` is
-    fitted on these. ``projection`` names a corpus of vectors whose projection is used as it is;
-    columns and patches are then those of that corpus, unless given. The result does not depend on
-    ``workers``, ``executor`` and ``scheduler``.
+    fitted to these. ``projection`` is the folder of a corpus of vectors whose projection is used as
+    it is; columns and patches are then those of that corpus, unless others are given.
     """
 
-    format: str | None = None  # by extension if None
     read: VectorReadOptions = field(default_factory=VectorReadOptions)
     pca: PcaOptions | None = None
     projection: Path | None = None
-    workers: int = 1
-    overwrite: bool = False
-    executor: ExecutorName = "threads"
-    scheduler: str | None = None  # of a Dask cluster
-    follow_links: bool = False  # in folders, out of them and to other folders
-
-    @property
-    def workplace(self) -> Workplace:
-        """Where the items are decoded."""
-        return Workplace(self.executor, self.workers, self.scheduler)
 
     def __post_init__(self) -> None:
-        _ = self.workplace  # which refuses what cannot be
+        _ = self.workplace  # which checks its options
         if self.pca is not None and self.projection is not None:
             raise OptionError("projection", found="a projection and pca", wanted="one or the other")
 
@@ -74,35 +63,25 @@ class VectorSummary(NamedTuple):
     n_skipped: int
 
 
-class VectorProgress(NamedTuple):
-    """How far an ingest is."""
-
-    stage: str  # "fitting" or "writing"
-    n_items: int
-
-    def __str__(self) -> str:
-        return f"{self.stage}: {self.n_items:,} items"
-
-
-_OF_PROJECTIONS = ("basis", "pca")  # entries of ``made`` that say what a projection is
-
-OnProgress = Callable[[VectorProgress], None]
-
-
 class _Reading(NamedTuple):
     """What a pass over the items of all files needs."""
 
     collection: VectorCollection
     options: VectorReadOptions
-    ordered_map: OrderedMap  # of where they are decoded
+    ordered_map: OrderedMap  # over the workers that decode
     on_progress: OnProgress
+
+    @property
+    def no_items(self) -> SourceError:
+        names = names_of(self.collection.files)
+        return SourceError(names, found="no items", wanted="at least one")
 
 
 class _Projected(NamedTuple):
     """A projection and what it adds to the manifest's ``made``."""
 
     apply: Projection
-    made: dict[str, Any]
+    made: Made
 
 
 def ingest_vectors(
@@ -112,12 +91,12 @@ def ingest_vectors(
     on_progress: OnProgress = lambda _: None,
     say: Callable[[str], None] = lambda _: None,
 ) -> VectorSummary:
-    """Make the corpus folder ``out`` of the rows of arrays and tables, or of images.
+    """Make the corpus folder ``out`` from the rows of arrays and tables, or from images.
 
-    Nothing is left out: what is not a finite number, or has another number of columns than the
-    first item, is refused. Raises SourceError for input that cannot be used, OutputError if
-    ``out`` cannot be written; nothing is left behind then. What is stopped starts anew the next
-    time, of which ``say`` is told.
+    No item is left out: a value that is not a finite number, or an item with another number of
+    columns than the first, is refused. Raises SourceError for input that cannot be used, and
+    OutputError if ``out`` cannot be written; nothing is left behind then. An interrupted ingest
+    starts over the next time, and ``say`` gets a sentence about it.
     """
     options = options or VectorOptions()
     sources = list(sources)
@@ -138,16 +117,16 @@ def ingest_vectors(
 
 
 def _like(given: VectorCorpus, read: VectorReadOptions) -> VectorReadOptions:
-    """The options, with columns and patches of the corpus whose projection is taken over."""
+    """The options, with columns and patches of the corpus whose projection is used."""
     if given.projection is None:
         raise OptionError(
             "projection",
             found="a corpus without one",
             wanted="a corpus made with --pca or --patches",
         )
-    made = given.made
-    if read.patches is None and made.get("patches") is not None:
-        read = replace(read, patches=made["patches"], stride=read.stride or made["stride"])
+    patches, stride = given.made.get("patches"), given.made.get("stride")
+    if read.patches is None and patches is not None:
+        read = replace(read, patches=patches, stride=read.stride or stride)
     if read.columns is None and given.projection.inputs is not None:
         read = replace(read, columns=given.projection.inputs)
     return read
@@ -156,12 +135,15 @@ def _like(given: VectorCorpus, read: VectorReadOptions) -> VectorReadOptions:
 def _projection(
     reading: _Reading, pca: PcaOptions | None, given: VectorCorpus | None
 ) -> _Projected | None:
-    """The one that is given, that of patches, one fitted to the items, or the last two in a row;
-    None if none is wanted.
-    """
+    """The given projection, that of patches, one fitted to the items, or the last two combined;
+    None if none is wanted."""
     if given is not None:
-        assert given.projection is not None  # _like has looked
-        made = {name: given.made[name] for name in _OF_PROJECTIONS if name in given.made}
+        assert given.projection is not None  # checked by _like
+        made = Made()
+        if "basis" in given.made:
+            made["basis"] = given.made["basis"]
+        if "pca" in given.made:
+            made["pca"] = given.made["pca"]
         return _Projected(given.projection, made)
     patches = reading.options.patches
     basis = None if patches is None else patch_projection(patches)
@@ -172,60 +154,60 @@ def _projection(
 
 def _fitted(reading: _Reading, options: PcaOptions, basis: Projection | None) -> _Projected:
     """A PCA of a sample of the items, or of their coordinates in ``basis``."""
-    columns: list[tuple[str, ...] | None] = []
+    columns: tuple[str, ...] | None = None
 
-    def values() -> Iterator[Any]:
+    def values() -> Iterator[Vectors]:
+        nonlocal columns
         for block in _blocks(reading, "fitting"):
-            columns[:] = [block.columns]
+            columns = block.columns
             yield block.values if basis is None else basis(block.values)
 
     sample = sample_rows(values(), np.random.default_rng(options.seed))
     if not len(sample):
-        raise _no_items(reading.collection)
-    projection, explained = fit_projection(sample, options, columns[0])
-    made = {
-        "n_components": projection.n_columns,
-        "whitened": options.whiten,
-        "seed": options.seed,
-        "n_sampled": len(sample),
-        "explained_variance": explained,
+        raise reading.no_items
+    projection, explained = fit_projection(sample, options, columns)
+    made: Made = {
+        "pca": {
+            "n_components": projection.n_columns,
+            "whitened": options.whiten,
+            "seed": options.seed,
+            "n_sampled": len(sample),
+            "explained_variance": explained,
+        }
     }
-    return _Projected(projection if basis is None else projection.after(basis), {"pca": made})
+    return _Projected(projection if basis is None else projection.after(basis), made)
 
 
 def _blocks(reading: _Reading, stage: str) -> Iterator[VectorBlock]:
-    """The items of all files in order, each with an id, all of the same columns."""
-    n_items = 0
-    first: VectorBlock | None = None
-    for block in reading.ordered_map(_decode, reading.collection.read(reading.options)):
-        if not len(block.values):
-            continue
-        first = first or block
-        _check_alike(first, block)
-        item_ids = with_running_numbers(block.item_ids, n_items)
-        n_items += len(item_ids)
-        reading.on_progress(VectorProgress(stage, n_items))
-        yield block._replace(item_ids=item_ids)
+    """The items of all files in order, each with an id, all with the same columns."""
+    decoded = reading.ordered_map(_decode, reading.collection.read(reading.options))
+    blocks = numbered(_alike(block for block in decoded if len(block.values)))
+    return reported(blocks, stage, VectorCorpus.noun, reading.on_progress)
 
 
 def _decode(pending: PendingVectors) -> VectorBlock:
     return pending()
 
 
-def _check_alike(first: VectorBlock, block: VectorBlock) -> None:
-    found, wanted = block.values.shape[1], first.values.shape[1]
-    if found != wanted:
-        raise SourceError(
-            block.source,
-            found=f"items of {found} columns",
-            wanted=f"{wanted}, as in {first.source}",
-        )
-    if block.columns != first.columns:
-        raise SourceError(
-            block.source,
-            found=f"columns {', '.join(block.columns or ())}",
-            wanted=f"{', '.join(first.columns or ())}, as in {first.source}",
-        )
+def _alike(blocks: Iterable[VectorBlock]) -> Iterator[VectorBlock]:
+    """The blocks; SourceError at the first whose columns differ from those of the first block."""
+    first: VectorBlock | None = None
+    for block in blocks:
+        first = first or block
+        found, wanted = block.values.shape[1], first.values.shape[1]
+        if found != wanted:
+            raise SourceError(
+                block.source,
+                found=f"items of {found} columns",
+                wanted=f"{wanted}, as in {first.source}",
+            )
+        if block.columns != first.columns:
+            raise SourceError(
+                block.source,
+                found=f"columns {', '.join(block.columns or ())}",
+                wanted=f"{', '.join(first.columns or ())}, as in {first.source}",
+            )
+        yield block
 
 
 def _write_corpus(folder: Path, reading: _Reading, projected: _Projected | None) -> VectorSummary:
@@ -233,7 +215,7 @@ def _write_corpus(folder: Path, reading: _Reading, projected: _Projected | None)
     blocks = _blocks(reading, "writing")
     first = next(blocks, None)
     if first is None:
-        raise _no_items(reading.collection)
+        raise reading.no_items
     columns = first.columns
     n_columns = first.values.shape[1]
     entry = None
@@ -243,18 +225,24 @@ def _write_corpus(folder: Path, reading: _Reading, projected: _Projected | None)
         projected.apply.save(folder)
         entry = FileEntry.of(folder / PROJECTION_FILE)
         n_columns, columns = projected.apply.n_columns, None
-        made |= projected.made
-    with vector_writer(folder, n_columns) as writer:
+        made.update(projected.made)
+    with ShardWriter(folder, VectorKind(n_columns)) as writer:
         for block in chain([first], blocks):
             values = block.values if projected is None else projected.apply(block.values)
-            writer.append(table_of(VectorRows(block.item_ids, block.labels, values)))
+            writer.append(Rows(block.ids, block.labels, VectorBatch(values)))
         shards = writer.finish()
-    manifest = VectorManifest(n_columns, columns, made, entry, shards)
+    manifest = VectorManifest(
+        n_columns=n_columns,
+        columns=columns,
+        made=made,
+        projection=entry,
+        shards=tuple(VectorKind.entry_of(shard, shard.groups) for shard in shards),
+    )
     manifest.save(folder)
-    return VectorSummary(manifest.n_items, n_columns, len(shards), 0)
+    return VectorSummary(manifest.sizes.n_docs, n_columns, len(shards), 0)
 
 
-def _made(format_name: str, read: VectorReadOptions) -> dict[str, Any]:
+def _made(format_name: str, read: VectorReadOptions) -> Made:
     """How the values were made, for the manifest."""
     if format_name != IMAGE:
         return {"format": format_name}
@@ -272,9 +260,5 @@ def _check_inputs(block: VectorBlock, projection: Projection) -> None:
         raise SourceError(
             block.source,
             found=f"items of {n_columns} columns",
-            wanted=f"{projection.n_inputs}, which the projection is of",
+            wanted=f"{projection.n_inputs}, which the projection takes",
         )
-
-
-def _no_items(collection: VectorCollection) -> SourceError:
-    return SourceError(names_of(collection.files), found="no items", wanted="at least one")

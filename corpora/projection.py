@@ -1,8 +1,12 @@
-"""A linear projection, onto principal components for one, kept with the corpus it made."""
+"""Linear projections of items: principal components, and a basis of patches without their mean.
+
+A projection is kept with the corpus whose values it made.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,16 +45,16 @@ class PcaOptions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Projection:
-    """``(x − mean) · components``, over the standard deviations if whitened.
+    """``(x − mean) · components``, divided by the standard deviations if whitened.
 
-    Components are orthonormal; principal ones are of falling variance.
+    Components are orthonormal. Principal components are ordered by falling variance.
     """
 
     mean: FloatArray  # (n_inputs,)
     components: FloatArray  # (n_columns, n_inputs)
-    variances: FloatArray  # (n_columns,) of the sample along the components; ones without sample
+    variances: FloatArray  # (n_columns,) of the sample along the components; ones if not fitted
     whitened: bool
-    inputs: tuple[str, ...] | None = None  # names of the columns that go in
+    inputs: tuple[str, ...] | None = None  # names of the columns that it takes
 
     @property
     def n_inputs(self) -> int:
@@ -68,7 +72,7 @@ class Projection:
         return projected
 
     def after(self, first: Projection) -> Projection:
-        """Both in one: this projection of what ``first``, which must not whiten, makes of items."""
+        """``first``, which must not whiten, and then this projection, as one projection."""
         assert not first.whitened
         return replace(
             self,
@@ -80,7 +84,7 @@ class Projection:
     def save(self, folder: Path) -> None:
         arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}
         metadata = {_METADATA_KEY: json.dumps({"whitened": self.whitened, "inputs": self.inputs})}
-        # Bytes written here, because the library's own file mode depends on the platform.
+        # Written here, because the file mode of safetensors' own function depends on the platform.
         (folder / FILE_NAME).write_bytes(safetensors.numpy.save(arrays, metadata))
 
     @classmethod
@@ -91,8 +95,8 @@ class Projection:
         """
         arrays, metadata = read_tensors(path, _ARRAYS, DAMAGE)
         where = f"{path}, {_METADATA_KEY}"
-        told = parsed(metadata.get(_METADATA_KEY, "null"), where, DAMAGE)
-        settings = decoded(told, _Settings, where, DAMAGE)
+        stored = parsed(metadata.get(_METADATA_KEY, "null"), where, DAMAGE)
+        settings = decoded(stored, _Settings, where, DAMAGE)
         projection = cls(**arrays, whitened=settings.whitened, inputs=settings.inputs)
         projection.check(path)
         return projection
@@ -124,15 +128,15 @@ _ARRAYS = ("mean", "components", "variances")
 def sample_rows(blocks: Iterable[Vectors], rng: np.random.Generator) -> Vectors:
     """A random sample of the rows of all blocks, in random order, at most ``SAMPLE_ROWS``.
 
-    Every row draws a key, and those with the lowest keys are kept, so that the sample does not
-    depend on how the rows are cut into blocks. (0, 0) if there is no block.
+    Every row draws a key, and the rows with the lowest keys are kept, so that the sample does not
+    depend on how the rows are cut into blocks. Its shape is (0, 0) if there is no block.
     """
     kept = np.empty((0, 0), np.float32)
     keys = np.empty(0)
     for block in blocks:
         most = min(SAMPLE_ROWS, max(1, SAMPLE_BYTES // block[:1].nbytes))
         drawn = rng.random(len(block))
-        if len(keys) == most:  # most rows of a long stream go no further
+        if len(keys) == most:  # then most rows are rejected without a copy
             low = drawn < keys[-1]
             block, drawn = block[low], drawn[low]
         order = np.argsort(np.concatenate((keys, drawn)), kind="stable")[:most]
@@ -148,8 +152,9 @@ def fit_projection(
 ) -> tuple[Projection, float]:
     """The leading principal components of a sample, and the share of variance they hold.
 
-    The largest entry of each is positive. Raises OptionError for more components than columns or
-    than items less one, or to be whitened than directions in which items differ.
+    The sign of a component is such that its largest entry is positive. Raises OptionError for more
+    components than columns or than items less one, or, with whitening, than directions in which
+    items differ; SourceError if no two items differ.
     """
     n_rows, n_inputs = sample.shape
     n_components = options.n_components
@@ -180,9 +185,51 @@ def fit_projection(
 
 
 def _covariance(sample: Vectors, mean: FloatArray) -> FloatArray:
-    """In float64, a stretch of rows at a time."""
+    """The covariance of the columns in float64, (n_inputs, n_inputs)."""
+    # A few rows at a time: the whole sample in float64 would double its memory.
     total = np.zeros((len(mean), len(mean)))
     for start in range(0, len(sample), _ROWS_AT_ONCE):
         centred = sample[start : start + _ROWS_AT_ONCE] - mean
         total += centred.T @ centred
     return total / (len(sample) - 1)
+
+
+PATCH_BASIS = "dct"  # its name in manifests and runs
+MOST_SIDE = 64  # pixels: the basis of the largest patches takes 134 MB
+_DECIMALS = 12  # mathematical libraries differ in the last bits; fingerprints of corpora must not
+
+
+def patch_basis(side: int) -> FloatArray:
+    """An orthonormal basis of the square patches whose mean is zero, (side² − 1, side²).
+
+    Patches less their mean fill a subspace of one dimension fewer than they have pixels. As pixels
+    they would have a singular covariance: along the constant patch the density of a component of N
+    items would grow with N without bound, about ½ log N for each item, which rewards merging
+    components that have nothing else in common. Coordinates in the subspace avoid this, and keep
+    distances and white noise as they are.
+
+    The basis are the functions of the two-dimensional DCT-II without the constant one. A row is a
+    function over the pixels of a patch, row by row: c_u(down) c_v(right) with
+    c_u(x) = sqrt(2/side) cos(π (2x + 1) u / (2 side)), and c_0(x) = sqrt(1/side). Rows are ordered
+    by the frequency u² + v², then by u, and orthonormal to 1e-11. Raises OptionError for a ``side``
+    above ``MOST_SIDE``.
+    """
+    if side > MOST_SIDE:
+        raise OptionError("patches", found=f"{side}", wanted=f"at most {MOST_SIDE} pixels")
+    lines = np.array([[_cosine(u, x, side) for x in range(side)] for u in range(side)])
+    frequencies = sorted(
+        ((u, v) for u in range(side) for v in range(side)), key=lambda f: (f[0] ** 2 + f[1] ** 2, f)
+    )
+    return np.array([np.outer(lines[u], lines[v]).ravel() for u, v in frequencies[1:]])
+
+
+def _cosine(frequency: int, place: int, side: int) -> float:
+    scale = math.sqrt((2.0 if frequency else 1.0) / side)
+    angle = math.pi * ((2 * place + 1) * frequency % (4 * side)) / (2 * side)
+    return round(scale * math.cos(angle), _DECIMALS)
+
+
+def patch_projection(side: int) -> Projection:
+    """The projection of patches as pixels to their coordinates in ``patch_basis``."""
+    basis = patch_basis(side)
+    return Projection(np.zeros(side**2), basis, np.ones(len(basis)), whitened=False)

@@ -16,8 +16,7 @@ from sparsetopics.base.own_folders import QUICKSTART
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.split import split_corpus
-from sparsetopics.corpora.text.pruning import PruningOptions
-from sparsetopics.corpora.text.stop_words import english_stop_words
+from sparsetopics.corpora.text.pruning import PruningOptions, english_stop_words
 from sparsetopics.evaluation.report.page import write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run

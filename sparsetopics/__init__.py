@@ -32,8 +32,7 @@ if TYPE_CHECKING:
         UnfittedError,
         VocabularyError,
     )
-    from sparsetopics.corpora.corpus import Corpus
-    from sparsetopics.corpora.vectors import VectorCorpus
+    from sparsetopics.corpora.corpus import Corpus, VectorCorpus
     from sparsetopics.estimators.loading import load
     from sparsetopics.estimators.mixtures import (
         DPGaussianMixture,
@@ -76,7 +75,7 @@ _HOMES = {
     "LDA": "estimators.topics",
     "MLflowLaps": "runs.callbacks",
     "MultinomialMixture": "estimators.mixtures",
-    "VectorCorpus": "corpora.vectors",
+    "VectorCorpus": "corpora.corpus",
     "load": "estimators.loading",
 }
 

@@ -16,10 +16,9 @@ import numpy as np
 from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
 from sparsetopics.base.errors import SparsetopicsError
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, load_any_manifest, open_corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.opening import load_any_manifest, open_corpus
 from sparsetopics.corpora.projection import PcaOptions
 from sparsetopics.options.resolve import resolve
 from sparsetopics.options.training import TrainingOptions

@@ -1,8 +1,8 @@
 """Documents added to a corpus: as if they had been there, or as if nothing had happened."""
 
 import errno
-from dataclasses import replace
 
+import msgspec
 import pytest
 
 from collections_on_disk import documents_of, make_texts, write_jsonl
@@ -11,13 +11,13 @@ from sparsetopics.base.transactions import Workspace
 from sparsetopics.corpora.append import append
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.store import shards
-from sparsetopics.corpora.store.document_manifest import Manifest
+from sparsetopics.corpora.store import document_rows
+from sparsetopics.corpora.store.document_rows import DocumentManifest
 from sparsetopics.corpora.store.shards import ShardWriter
-from sparsetopics.corpora.store.validate import validate
 from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.corpora.validate import validate
 
 TEXTS = make_texts(120)
 
@@ -45,8 +45,8 @@ def files_of(folder):
 def test_a_longer_corpus_is_that_of_all_files_under_the_same_words(
     lines, corpus, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(shards, "DOCS_PER_ROW_GROUP", 8)
-    monkeypatch.setattr(shards, "ROW_GROUPS_PER_SHARD", 2)
+    monkeypatch.setattr(document_rows, "DOCS_PER_ROW_GROUP", 8)
+    monkeypatch.setattr(document_rows, "ROW_GROUPS_PER_SHARD", 2)
     first = Corpus.open(corpus)
     n_before = len(documents_of(first))
     ingest(lines, tmp_path / "all", IngestOptions(vocabulary=corpus))
@@ -126,7 +126,7 @@ def test_whatever_fails_the_old_corpus_is_intact(place, lines, corpus, monkeypat
     elif place == "commit":
         monkeypatch.setattr(Workspace, "commit", fail)
     else:
-        monkeypatch.setattr(Manifest, "save", fail)
+        monkeypatch.setattr(DocumentManifest, "save", fail)
 
     with pytest.raises(error):
         append(sources, corpus)
@@ -136,12 +136,12 @@ def test_whatever_fails_the_old_corpus_is_intact(place, lines, corpus, monkeypat
 
 
 def test_a_corpus_that_changes_meanwhile_is_left_alone(lines, corpus):
-    changed = replace(Manifest.load(corpus), n_skipped=7)
+    changed = msgspec.structs.replace(DocumentManifest.load(corpus), n_skipped=7)
 
     with pytest.raises(OutputError, match="has changed meanwhile"):
         append(lines, corpus, on_progress=lambda progress: changed.save(corpus))
 
-    assert Manifest.load(corpus) == changed
+    assert DocumentManifest.load(corpus) == changed
     assert validate(corpus) == []
 
 
@@ -173,8 +173,8 @@ def test_documents_without_a_known_word(corpus, tmp_path):
 
 
 def test_numbers_go_on_behind_skipped_documents(lines, corpus, tmp_path):
-    manifest = Manifest.load(corpus)
-    replace(manifest, n_skipped=1_000).save(corpus)
+    manifest = DocumentManifest.load(corpus)
+    msgspec.structs.replace(manifest, n_skipped=1_000).save(corpus)
     append(lines[1:], corpus)
 
     *_, doc_ids = Corpus.open(corpus).doc_ids()

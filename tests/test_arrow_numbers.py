@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.corpora.sources.arrow_numbers import arrow_numbers, arrow_strings, numbers_of
+from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings, numbers_of
 
 SAVE = """
 import sys
@@ -39,7 +39,7 @@ def test_numbers_go_to_arrow_and_back(dtype, step):
 
     found.validate(full=True)
     assert found.equals(pa.array(numbers))
-    np.testing.assert_array_equal(numbers_of(found), numbers)
+    np.testing.assert_array_equal(numbers_of(found, numbers.dtype.type), numbers)
 
 
 def test_saving_words_does_without_pandas(tmp_path):

@@ -96,7 +96,7 @@ def test_few_row_groups_are_held_and_each_is_decoded_once_in_a_row():
 
     class Counting:
         def __init__(self, group, index):
-            self.n_docs, self.n_pairs, self.n_tokens = group.n_docs, group.n_pairs, group.n_tokens
+            self.sizes, self.n_docs = group.sizes, group.n_docs
             self.group, self.index = group, index
 
         def read(self):

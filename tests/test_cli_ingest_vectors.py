@@ -9,8 +9,7 @@ from click.testing import CliRunner
 
 from collections_on_disk import make_texts, write_jsonl
 from sparsetopics.cli.main import main
-from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from vectors_on_disk import labels_of, make_grey, make_vectors, values_of
 
 VECTORS = make_vectors(120, 4)

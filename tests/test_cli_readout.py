@@ -15,6 +15,7 @@ import reference_completion
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.runs.run_files import vocabulary_of
 
 EVALUATE_KEYS = [
     "run",
@@ -51,7 +52,7 @@ def heldout(tmp_path, run_folder, training_batch, vocabulary):
     texts += ["", "unknown unseen", f"{vocabulary.words[0]} strange"]
     lines = [json.dumps({"id": f"d{i}", "text": text}) for i, text in enumerate(texts)]
     (tmp_path / "docs.jsonl").write_text("\n".join(lines) + "\n")
-    options = IngestOptions(vocabulary=run_folder)
+    options = IngestOptions(vocabulary=vocabulary_of(run_folder))
     ingest([tmp_path / "docs.jsonl"], tmp_path / "heldout", options)
     return tmp_path / "heldout"
 
@@ -274,7 +275,11 @@ def test_evaluate_of_one_path_asks_for_the_other(heldout):
 
 def test_evaluate_can_count_coherence_elsewhere(run_folder, heldout, tmp_path):
     (tmp_path / "few.jsonl").write_text('{"text": "wordaa wordab"}\n{"text": "wordac wordad"}\n')
-    ingest([tmp_path / "few.jsonl"], tmp_path / "few", IngestOptions(vocabulary=run_folder))
+    ingest(
+        [tmp_path / "few.jsonl"],
+        tmp_path / "few",
+        IngestOptions(vocabulary=vocabulary_of(run_folder)),
+    )
 
     (usual,) = json.loads(succeed("evaluate", run_folder, heldout, "--json"))
     (elsewhere,) = json.loads(

@@ -9,7 +9,7 @@ import pytest
 
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from sparsetopics import VectorCorpus
-from sparsetopics.corpora.patch_basis import patch_basis
+from sparsetopics.corpora.projection import patch_basis
 from sparsetopics.evaluation.report import components as table
 from sparsetopics.evaluation.report.components import component_table
 from sparsetopics.evaluation.report.examples import example_items

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from run_contents import files_of
 from sparsetopics.base.errors import ClusterError, OptionError, RunError
 from sparsetopics.cli.main import main
-from sparsetopics.corpora.store import shards, vector_shards
+from sparsetopics.corpora.store import document_rows, vector_rows
 from sparsetopics.execution import dask_cluster
 from sparsetopics.execution.dask_cluster import (
     NO_WORKER_SECONDS,
@@ -48,8 +48,8 @@ N_BATCHES = 5
 def corpora(tmp_path_factory):
     """In several row groups each."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shards, "DOCS_PER_ROW_GROUP", 50)
-        patch.setattr(vector_shards, "ROW_GROUP_BYTES", 100 * 12)
+        patch.setattr(document_rows, "DOCS_PER_ROW_GROUP", 50)
+        patch.setattr(vector_rows, "ROW_GROUP_BYTES", 100 * 12)
         return write_corpora(tmp_path_factory.mktemp("corpora"))
 
 

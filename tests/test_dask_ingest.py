@@ -22,12 +22,12 @@ from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
 from sparsetopics.corpora.projection import PcaOptions
 from sparsetopics.corpora.readers import arrays as read_arrays
-from sparsetopics.corpora.readers import csv as read_csv
+from sparsetopics.corpora.readers import text_files
 from sparsetopics.corpora.readers.formats import find_collection
-from sparsetopics.corpora.readers.vector_blocks import VectorReadOptions
+from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.sources import byte_stream
-from sparsetopics.corpora.sources.sources import ReadOptions, SourceFile
-from sparsetopics.corpora.store.spool import Spool
+from sparsetopics.corpora.sources.source_files import SourceFile
+from sparsetopics.corpora.store.unfinished import Spool
 from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.execution import dask_cluster
@@ -48,7 +48,7 @@ def there(cluster):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    for module in (byte_stream, read_csv, read_arrays):
+    for module in (byte_stream, text_files, read_arrays):
         monkeypatch.setattr(module, "BLOCK_BYTES", BLOCK_BYTES)
 
 
@@ -258,7 +258,7 @@ def test_what_dask_began_threads_end_and_the_other_way(sources, tmp_path, there,
 
     ingest([source], out, IngestOptions(**places[1]), say=said.append)
 
-    assert said == [f"{out}: going on with an ingest that was interrupted."]
+    assert said == [f"{out}: continuing an ingest that was interrupted."]
     assert files_of(out) == files_of(tmp_path / "whole")
 
 
@@ -269,9 +269,9 @@ def test_a_cluster_that_is_lost_costs_nothing_that_was_read(sources, tmp_path, t
 
     said = stop(source, out, IngestOptions(**there), lost)
 
-    assert said == [f"{out}: What was read is kept; the same command goes on."]
+    assert said == [f"{out}: What was read is kept; repeat the command to continue."]
     ingest([source], out, say=said.append)
-    assert "going on" in said[1]
+    assert "continuing" in said[1]
     assert files_of(out) == files_of(tmp_path / "whole")
 
 

@@ -59,7 +59,7 @@ def test_batches_do_not_matter(corpus, model, monkeypatch):
         def read(self):
             return batch.take(self.rows)
 
-        def read_doc_ids(self):
+        def read_ids(self):
             return [f"doc {row}" for row in self.rows]
 
         def read_labels(self):

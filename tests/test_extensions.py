@@ -15,11 +15,9 @@ import toy_readers
 from collections_on_disk import documents_of
 from sparsetopics.base.errors import OptionError, RunError, SourceError
 from sparsetopics.cli.main import COMMANDS, main
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.readers.formats import FORMATS, Format
-from sparsetopics.corpora.readers.vector_formats import VECTOR_FORMATS, VectorFormat
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS, Format
 from sparsetopics.exports import CORPUS_TARGETS, RUN_TARGETS, corpus_writer, run_writer
 from sparsetopics.inference.moves import cull
 from sparsetopics.model.likelihoods.normals import mixture_log_densities
@@ -162,7 +160,7 @@ def test_a_reader_of_documents_is_a_file_and_a_line(monkeypatch, tmp_path):
 
 
 def test_a_reader_of_vectors_is_a_file_and_a_line(monkeypatch, tmp_path):
-    monkeypatch.setitem(VECTOR_FORMATS, "digits", VectorFormat(toy_readers.read_digits, (".dig",)))
+    monkeypatch.setitem(VECTOR_FORMATS, "digits", Format(toy_readers.read_digits, (".dig",)))
     (tmp_path / "rows.dig").write_text("123\n456\n")
 
     result = CliRunner().invoke(

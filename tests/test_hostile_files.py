@@ -37,12 +37,12 @@ from sparsetopics.cli.train import command as train_command
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
-from sparsetopics.corpora.readers import arrow as read_arrow
 from sparsetopics.corpora.readers import images as read_images
+from sparsetopics.corpora.readers import text_tables
 from sparsetopics.corpora.readers.formats import find_collection
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources import archives, arrow_batches, ipc_sizes, parquet_sizes
 from sparsetopics.corpora.sources.parquet_sizes import check_sizes, longest_shared
-from sparsetopics.corpora.sources.sources import ReadOptions
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.loading import load
 from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
@@ -354,14 +354,14 @@ def test_what_repeats_is_read_in_pieces(tmp_path):
 def test_rows_that_share_a_long_string_are_read_one_by_one(tmp_path, monkeypatch):
     monkeypatch.setattr(arrow_batches, "MOST_DECODED", 1 << 20)
     monkeypatch.setattr(arrow_batches, "BLOCK_BYTES", 1 << 20)
-    monkeypatch.setattr(read_arrow, "BLOCK_BYTES", 1 << 20)
+    monkeypatch.setattr(text_tables, "BLOCK_BYTES", 1 << 20)
     text = pa.DictionaryArray.from_arrays(pa.array([0] * 90), pa.array(["owl " * 100_000]))
     pq.write_table(pa.table({"text": text}), tmp_path / "a.parquet", store_schema=False)
     before = pa.total_allocated_bytes()
     pool = pa.default_memory_pool()
 
-    blocks = read_arrow.read_parquet(
-        [read_arrow.SourceFile(tmp_path / "a.parquet", "a")], read_arrow.ReadOptions()
+    blocks = text_tables.read_parquet(
+        [text_tables.SourceFile(tmp_path / "a.parquet", "a")], text_tables.ReadOptions()
     )
 
     for pending in blocks:

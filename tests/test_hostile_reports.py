@@ -12,10 +12,9 @@ import pyarrow as pa
 import pytest
 
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
-from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.page import Report, render_page
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run

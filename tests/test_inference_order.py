@@ -13,7 +13,7 @@ from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts
 from sparsetopics import HDP, LDA, GaussianMixture, MultinomialMixture
 from sparsetopics.cli.main import main
-from sparsetopics.corpora.store import shards, vector_shards
+from sparsetopics.corpora.store import document_rows, vector_rows
 from sparsetopics.model.likelihoods.scorers import steady
 
 N_ITEMS = 90
@@ -67,8 +67,8 @@ def world(tmp_path_factory):
         given = ("--vocabulary", "documents")
         run("ingest", "documents.jsonl", "--min-df", 1, "--max-df", "1.0", "--out", "documents")
         run("ingest", "vectors.npz", "--id-field", "ids", "--out", "vectors")
-        patch.setattr(shards, "DOCS_PER_ROW_GROUP", 7)
-        patch.setattr(vector_shards, "MOST_ROWS", 7)
+        patch.setattr(document_rows, "DOCS_PER_ROW_GROUP", 7)
+        patch.setattr(vector_rows, "MOST_ROWS", 7)
         run("ingest", "shuffled.jsonl", *given, "--out", "documents-shuffled")
         run("ingest", "shuffled.npz", "--id-field", "ids", "--out", "vectors-shuffled")
         for name, arguments in (TOPICS | MIXTURES).items():

@@ -18,12 +18,12 @@ from sparsetopics.base.errors import OptionError, OutputError, SourceError, Voca
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.sources import byte_stream
-from sparsetopics.corpora.store import shards
+from sparsetopics.corpora.store import document_rows
 from sparsetopics.corpora.store.shards import ShardWriter
-from sparsetopics.corpora.store.validate import validate
-from sparsetopics.corpora.text.pruning import PruningOptions
-from sparsetopics.corpora.text.stop_words import english_stop_words
+from sparsetopics.corpora.text.pruning import PruningOptions, english_stop_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.corpora.validate import validate
+from sparsetopics.runs.run_files import vocabulary_of
 
 TEXTS = make_texts(300)
 
@@ -72,8 +72,8 @@ def test_the_result_depends_neither_on_workers_nor_on_blocks(
 
 def test_row_groups_and_shards_are_filled_in_order(source, tmp_path, monkeypatch):
     monkeypatch.setattr(byte_stream, "BLOCK_BYTES", 3_000)
-    monkeypatch.setattr(shards, "DOCS_PER_ROW_GROUP", 32)
-    monkeypatch.setattr(shards, "ROW_GROUPS_PER_SHARD", 4)
+    monkeypatch.setattr(document_rows, "DOCS_PER_ROW_GROUP", 32)
+    monkeypatch.setattr(document_rows, "ROW_GROUPS_PER_SHARD", 4)
     options = IngestOptions(pruning=PruningOptions(min_df=1, max_df=1.0))
 
     summary = ingest([source], tmp_path / "corpus", options)
@@ -109,7 +109,7 @@ def test_a_given_vocabulary_is_used_as_it_is(source, tmp_path):
 def test_a_vocabulary_of_a_run_folder_serves_too(source, tmp_path, run_folder, vocabulary):
     path = write_jsonl(tmp_path / "other.jsonl", ["wordaa wordab unknown", "wordaa"])
 
-    ingest([path], tmp_path / "corpus", IngestOptions(vocabulary=run_folder))
+    ingest([path], tmp_path / "corpus", IngestOptions(vocabulary=vocabulary_of(run_folder)))
 
     corpus = Corpus.open(tmp_path / "corpus")
     assert corpus.vocabulary.fingerprint == vocabulary.fingerprint
@@ -186,8 +186,8 @@ def test_progress_is_told_by_stage(source, tmp_path, monkeypatch):
     summary = ingest([source], tmp_path / "corpus", on_progress=told.append)
 
     assert told[0].stage == "reading"
-    assert told[-1] == ("writing", summary.n_documents)
-    assert {progress.n_documents for progress in told if progress.stage == "reading"} >= {300}
+    assert told[-1] == ("writing", summary.n_documents, "documents")
+    assert {progress.n_rows for progress in told if progress.stage == "reading"} >= {300}
 
 
 def test_an_existing_output_is_kept_unless_told(source, tmp_path):

@@ -12,14 +12,14 @@ import pytest
 
 from sparsetopics.base.errors import OptionError, OutputError, SourceError
 from sparsetopics.corpora import projection
+from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
 from sparsetopics.corpora.projection import PcaOptions
 from sparsetopics.corpora.readers import arrays as read_arrays
-from sparsetopics.corpora.readers.vector_blocks import VectorReadOptions
-from sparsetopics.corpora.store import vector_shards
-from sparsetopics.corpora.store.shard_files import TableWriter
-from sparsetopics.corpora.store.validate import validate
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.readers.options import VectorReadOptions
+from sparsetopics.corpora.store import vector_rows
+from sparsetopics.corpora.store.shards import ShardWriter
+from sparsetopics.corpora.validate import validate
 from vectors_on_disk import ingested, item_ids_of, make_grey, make_vectors, values_of
 
 VECTORS = make_vectors(300, 4)
@@ -37,8 +37,8 @@ def files_of(folder):
 
 
 def test_files_follow_each_other_in_full_row_groups(source, tmp_path, monkeypatch):
-    monkeypatch.setattr(vector_shards, "ROW_GROUP_BYTES", 64 * 16)
-    monkeypatch.setattr(vector_shards, "ROW_GROUPS_PER_SHARD", 4)
+    monkeypatch.setattr(vector_rows, "ROW_GROUP_BYTES", 64 * 16)
+    monkeypatch.setattr(vector_rows, "ROW_GROUPS_PER_SHARD", 4)
     np.save(source.with_name("b.npy"), VECTORS + 1)
 
     summary = ingest_vectors([source.parent], tmp_path / "corpus")
@@ -46,15 +46,15 @@ def test_files_follow_each_other_in_full_row_groups(source, tmp_path, monkeypatc
     corpus = VectorCorpus.open(tmp_path / "corpus")
     np.testing.assert_array_equal(values_of(corpus), np.concatenate((VECTORS, VECTORS + 1)))
     assert item_ids_of(corpus) == [str(n) for n in range(600)]
-    assert [group.n_items for group in corpus.row_groups] == [64] * 9 + [24]
+    assert [group.n_docs for group in corpus.row_groups] == [64] * 9 + [24]
     assert summary == (600, 4, 3, 0)
     assert validate(tmp_path / "corpus") == []
 
 
 def test_a_row_group_holds_a_few_megabytes():
-    assert vector_shards.rows_per_group(64) * 64 * 4 == vector_shards.ROW_GROUP_BYTES
-    assert vector_shards.rows_per_group(1) == vector_shards.MOST_ROWS
-    assert vector_shards.rows_per_group(10**9) == 1
+    assert vector_rows.rows_per_group(64) * 64 * 4 == vector_rows.ROW_GROUP_BYTES
+    assert vector_rows.rows_per_group(1) == vector_rows.MOST_ROWS
+    assert vector_rows.rows_per_group(10**9) == 1
 
 
 @pytest.mark.parametrize("pca", [None, PcaOptions(3)])
@@ -256,7 +256,7 @@ def test_progress_is_told_by_stage(source, tmp_path, monkeypatch):
 
     ingest_vectors([source], tmp_path / "c", VectorOptions(pca=PcaOptions(2)), told.append)
 
-    assert [progress.n_items for progress in told] == [100, 200, 300] * 2
+    assert [progress.n_rows for progress in told] == [100, 200, 300] * 2
     assert str(told[0]) == "fitting: 100 items"
     assert str(told[-1]) == "writing: 300 items"
 
@@ -279,7 +279,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(source, tmp_path, monkeypatc
     def no_room(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(TableWriter, "append", no_room)
+    monkeypatch.setattr(ShardWriter, "append", no_room)
 
     with pytest.raises(OutputError, match=r"No space left on device.*Nothing was written"):
         ingested([source], tmp_path / "corpus")

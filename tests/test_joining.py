@@ -17,10 +17,10 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.readers.blocks import TextBlock
 from sparsetopics.corpora.sources import byte_stream
-from sparsetopics.corpora.store.validate import validate
 from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
+from sparsetopics.corpora.validate import validate
 
 documents = st.lists(st.lists(st.sampled_from(["a", "b", "c", "a_b", "é"]), max_size=8), max_size=5)
 ALL = PruningOptions(min_df=1, max_df=1.0)
@@ -142,7 +142,7 @@ def test_finding_phrases_says_nothing_of_its_own(tmp_path, caplog):
         ingest([source], tmp_path / "a", IngestOptions(phrases=PhraseOptions()), told.append)
 
     assert caplog.records == []
-    assert told[0] == ("finding phrases", 30)
+    assert told[0] == ("finding phrases", 30, "documents")
 
 
 def test_ngrams_travel_with_the_vocabulary(tmp_path):

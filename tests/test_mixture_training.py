@@ -14,8 +14,8 @@ from document_mixtures import draw_documents, items_of
 from patches import N_EDGES, edge_patches
 from sparsetopics.base.batches import DocumentBatch, VectorBatch
 from sparsetopics.base.errors import OptionError, ShapeError
-from sparsetopics.corpora.vector_batching import plan_vector_batches
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.batching import plan_vector_batches
+from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.execution.executors import SerialExecutor, open_executor
 from sparsetopics.inference.training import Hooks, train
 from sparsetopics.model.allocations.mixture import ItemAllocation, sum_item_terms

@@ -10,12 +10,11 @@ import pytest
 
 from collections_on_disk import documents_of, make_texts, write_jsonl
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.sources import byte_stream
-from sparsetopics.corpora.sources.sources import find_files
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.sources.source_files import find_files
 from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.weight_files import READERS
 

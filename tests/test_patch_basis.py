@@ -7,7 +7,7 @@ import pytest
 from scipy.fft import dctn
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora.patch_basis import MOST_SIDE, patch_basis, patch_projection
+from sparsetopics.corpora.projection import MOST_SIDE, patch_basis, patch_projection
 
 SIDES = (2, 3, 5, 8, 13)
 

@@ -11,9 +11,8 @@ import click
 
 import sparsetopics
 from sparsetopics.cli.main import COMMANDS, main
-from sparsetopics.corpora.readers.formats import FORMATS
-from sparsetopics.corpora.readers.vector_formats import VECTOR_FORMATS
-from sparsetopics.corpora.sources.unpacking import PACKED_SUFFIXES
+from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS
+from sparsetopics.corpora.sources.byte_stream import PACKED_SUFFIXES
 from sparsetopics.exports import CORPUS_TARGETS, RUN_TARGETS
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, move_options
 

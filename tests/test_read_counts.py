@@ -12,10 +12,10 @@ from collections_on_disk import documents_of
 from sparsetopics.base.errors import ShapeError, SourceError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.readers import count_lines
+from sparsetopics.corpora.readers import counts
 from sparsetopics.corpora.readers import matrix_market as read_matrix_market
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources import byte_stream
-from sparsetopics.corpora.sources.sources import ReadOptions
 
 WORDS = ["owl", "cat", "dog", "never"]
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 0, 0], [1, 5, 0, 0], [0, 0, 1, 0]])
@@ -218,7 +218,7 @@ def test_a_bad_head_of_matrix_market(tmp_path, text, found):
 
 @pytest.mark.usefixtures("vocabulary")
 def test_many_empty_documents_come_in_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(count_lines, "_DOCS_AT_ONCE", 3)
+    monkeypatch.setattr(counts, "_DOCS_AT_ONCE", 3)
     path = market(tmp_path / "a.mtx", ["2 1 1", "9 3 1", "10 2 1"], shape=(20, 4))
 
     found = ingested(path, tmp_path)

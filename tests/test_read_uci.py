@@ -9,8 +9,8 @@ from collections_on_disk import documents_of
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources import byte_stream
-from sparsetopics.corpora.sources.sources import ReadOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
 
 WORDS = ["owl", "cat", "dog", "never"]

@@ -11,11 +11,11 @@ import pytest
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.readers import csv as read_csv
 from sparsetopics.corpora.readers import jsonl as read_jsonl
+from sparsetopics.corpora.readers import text_files
 from sparsetopics.corpora.readers.formats import find_collection
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources import byte_stream
-from sparsetopics.corpora.sources.sources import ReadOptions
 
 IDS = ["a", "b", "c"]
 TEXTS = ["First document,\nof two lines", "Zweites Dokument: süß", "third \U0001d54f"]
@@ -373,7 +373,7 @@ def test_a_bad_csv_record_is_named(record, found, tmp_path):
 
 
 def test_csv_blocks_lose_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(read_csv, "BLOCK_BYTES", 30)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 30)
     rows = [f"{n},{'word ' * n}" for n in range(20)]
     path = written(tmp_path / "a.csv", "\n".join(["id,text", *rows]))
 

@@ -15,7 +15,7 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.sources import byte_stream, remote
 from sparsetopics.corpora.sources.remote import RemoteFile
-from sparsetopics.corpora.sources.sources import find_files
+from sparsetopics.corpora.sources.source_files import find_files
 
 fsspec = pytest.importorskip("fsspec")
 TEXTS = make_texts(40)

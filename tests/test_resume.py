@@ -22,8 +22,8 @@ from collections_on_disk import write_jsonl
 from fuzz.checkpoint_changes import closed, opened, with_stamps
 from run_contents import files_of
 from sparsetopics.base.errors import OptionError, OutputError, RunError, SparsetopicsError
+from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.vector_batching import plan_vector_batches
 from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,

@@ -24,6 +24,7 @@ from sparsetopics.evaluation.report.topic_browser import STEPS, escaped_json, re
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.run_files import vocabulary_of
 from vectors_on_disk import ingested
 
 LARGEST_PAGE = 3_000_000  # bytes, of 200 topics
@@ -40,7 +41,11 @@ def corpus(tmp_path, run_folder, training_batch, vocabulary):
         text = " ".join(f"{word} " * count for word, count in zip(words, counts, strict=True))
         lines.append(json.dumps({"id": f"<i>{row}", "text": text, "label": f"<u>{row % 3}"}))
     (tmp_path / "docs.jsonl").write_text("\n".join(lines))
-    ingest([tmp_path / "docs.jsonl"], tmp_path / "corpus", IngestOptions(vocabulary=run_folder))
+    ingest(
+        [tmp_path / "docs.jsonl"],
+        tmp_path / "corpus",
+        IngestOptions(vocabulary=vocabulary_of(run_folder)),
+    )
     return tmp_path / "corpus"
 
 

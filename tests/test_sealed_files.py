@@ -14,11 +14,9 @@ from flipped_bits import contents, flip_bits, make_worlds
 from resealing import edit_json, reseal
 from sparsetopics.base.errors import CorpusFormatError, RunError, SparsetopicsError
 from sparsetopics.base.sealed_files import FileEntry, Refusal, decoded, read_sealed, write_sealed
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, load_any_manifest, open_corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.opening import load_any_manifest, open_corpus
 from sparsetopics.corpora.projection import Projection
-from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.loading import load
 from sparsetopics.evaluation.report.report import write_run_report
 from sparsetopics.model import memo
@@ -26,6 +24,7 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import load_run
+from sparsetopics.runs.run_files import vocabulary_of
 from sparsetopics.runs.train import RunHooks, train_run
 
 REFUSAL = Refusal(RunError, "Make it again")
@@ -105,16 +104,16 @@ def test_a_vocabulary_is_read_under_its_digest(copy_of, tmp_path, name):
     data = bytearray(path.read_bytes())
     lines = tmp_path / "a.lines"
     lines.write_text("owl")
-    assert Vocabulary.load(folder).words
+    assert vocabulary_of(folder).words
 
     data[40] ^= 1
     path.write_bytes(data)
 
-    options = IngestOptions(vocabulary=folder)
-    for read in (
-        Vocabulary.load,
-        lambda f: ingest([tmp_path / "a.lines"], tmp_path / "c", options),
-    ):
+    def ingest_with(folder):
+        options = IngestOptions(vocabulary=folder if name == "documents" else vocabulary_of(folder))
+        ingest([lines], tmp_path / "c", options)
+
+    for read in (vocabulary_of, ingest_with):
         with pytest.raises(SparsetopicsError, match=r"vocabulary\.parquet: found SHA-256"):
             read(folder)
 
@@ -122,7 +121,7 @@ def test_a_vocabulary_is_read_under_its_digest(copy_of, tmp_path, name):
 @pytest.mark.parametrize("name", ["vectors", "mixture"])
 def test_what_has_no_words_has_no_vocabulary(copy_of, name):
     with pytest.raises(SparsetopicsError, match=r"found (a corpus of vectors|no vocabulary)"):
-        Vocabulary.load(copy_of(name))
+        vocabulary_of(copy_of(name))
 
 
 def test_the_file_of_an_older_release_says_what_to_do(tmp_path):
@@ -475,7 +474,7 @@ def test_a_file_that_may_not_be_read_is_told_with_the_reason(copy_of, name):
 def test_so_is_a_folder_that_may_not_be_entered(copy_of, name):
     folder = copy_of(name)
     open_for_all(folder)
-    readers = (contents, load_any_manifest, Corpus.open, Vocabulary.load, load, resume_run)
+    readers = (contents, load_any_manifest, Corpus.open, vocabulary_of, load, resume_run)
     folder.chmod(0)
     for read in readers:
         said = as_nobody(lambda read=read: refusal_of(read, folder))

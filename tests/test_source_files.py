@@ -13,16 +13,15 @@ from sparsetopics.base.errors import RunError, SourceError
 from sparsetopics.cli import config_file
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.append import append
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.readers.formats import FORMATS
+from sparsetopics.corpora.readers.counts import read_words
+from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS
 from sparsetopics.corpora.readers.images import read_grey
-from sparsetopics.corpora.readers.vector_formats import VECTOR_FORMATS
-from sparsetopics.corpora.readers.word_lists import read_words
-from sparsetopics.corpora.sources.sources import ReadOptions, find_files
-from sparsetopics.corpora.text.stop_words import read_stop_words
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.sources.source_files import find_files
+from sparsetopics.corpora.text.pruning import read_stop_words
 from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.weight_files import READERS
 

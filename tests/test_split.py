@@ -8,13 +8,13 @@ from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.split import split_corpus
-from sparsetopics.corpora.store import shards
-from sparsetopics.corpora.store.validate import validate
+from sparsetopics.corpora.store import document_rows
+from sparsetopics.corpora.validate import validate
 
 
 @pytest.fixture
 def whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(shards, "DOCS_PER_ROW_GROUP", 16)
+    monkeypatch.setattr(document_rows, "DOCS_PER_ROW_GROUP", 16)
     ingest([write_jsonl(tmp_path / "a.jsonl", make_texts(90))], tmp_path / "whole")
     return tmp_path / "whole"
 

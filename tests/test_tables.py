@@ -8,7 +8,7 @@ from collections_on_disk import documents_of, make_texts
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.readers import arrow as read_arrow
+from sparsetopics.corpora.readers import text_tables
 from sparsetopics.corpora.sources import arrow_batches
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
@@ -71,9 +71,9 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("block_bytes", [read_arrow.BLOCK_BYTES, 500])
+@pytest.mark.parametrize("block_bytes", [text_tables.BLOCK_BYTES, 500])
 def test_every_table_gives_the_documents_of_its_texts(kind, block_bytes, monkeypatch):
-    monkeypatch.setattr(read_arrow, "BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(text_tables, "BLOCK_BYTES", block_bytes)
     monkeypatch.setattr(arrow_batches, "BLOCK_BYTES", block_bytes)
     expected = documents_of(Corpus.from_texts(TEXTS))
 

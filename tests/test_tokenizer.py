@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.readers.blocks import TextBlock
-from sparsetopics.corpora.text.character_class import character_run
 from sparsetopics.corpora.text.tokenizer import DEFAULT_PATTERN, TokenizerOptions, count_texts
+from sparsetopics.corpora.text.tokens import character_run
 
 RUNS = [
     DEFAULT_PATTERN,

@@ -84,7 +84,7 @@ def test_a_vocabulary_alone_runs_no_function(module, source, tmp_path):
     tokenizer = TokenizerOptions(function=function, lowercase=False, ngrams=2)
     ingest([source], tmp_path / "train", IngestOptions(tokenizer=tokenizer))
 
-    with pytest.raises(VocabularyError, match=f"Say so with --tokenizer {function}"):
+    with pytest.raises(VocabularyError, match=f"Pass --tokenizer {function}"):
         ingest([source], tmp_path / "no", IngestOptions(vocabulary=tmp_path / "train"))
     said = ingested(source, tmp_path / "same", function, vocabulary=tmp_path / "train")
     assert said == documents_of(Corpus.open(tmp_path / "train"))

@@ -1,4 +1,4 @@
-"""An ingest that is stopped at any moment: the same command goes on, to the same bytes."""
+"""An ingest that is stopped at any moment: the same command continues it, to the same bytes."""
 
 import gc
 import os
@@ -18,6 +18,7 @@ from sparsetopics.corpora import ingest as ingest_module
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.sources import byte_stream
+from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
 from sparsetopics.corpora.store.shards import ShardWriter
 from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.pruning import PruningOptions
@@ -82,7 +83,6 @@ import os, signal
 from pathlib import Path
 from sparsetopics.corpora import ingest
 from sparsetopics.corpora.sources import byte_stream
-from sparsetopics.corpora.store import spool
 from sparsetopics.corpora.store import shards
 from sparsetopics.corpora.store import unfinished
 from sparsetopics.corpora.text.phrases import PhraseOptions
@@ -109,7 +109,7 @@ ingest.ingest([{source!r}], {out!r}, options)
     ("owner", "name", "survives", "n_kept"),
     [
         ("unfinished.WorkFolder", "keep_tokenizer", 0, 0),
-        ("spool.os", "replace", 3, 2),  # after that of the job
+        ("unfinished.os", "replace", 3, 2),  # after that of the job
         ("shards.ShardWriter", "append", 1, None),
         ("unfinished", "publish", 0, None),
     ],
@@ -135,7 +135,7 @@ def test_killed_at_any_moment_it_goes_on(
     said = []
     ingest([source], tmp_path / "corpus", options, say=said.append)
     assert files_of(tmp_path / "corpus") == files_of(tmp_path / "whole")
-    assert said == [f"{tmp_path / 'corpus'}: going on with an ingest that was interrupted."]
+    assert said == [f"{tmp_path / 'corpus'}: continuing an ingest that was interrupted."]
     again = n_counted() - n_all
     assert again < n_all if kept else again == n_all
     assert (again == 0) == (n_kept is None)
@@ -146,7 +146,7 @@ def test_half_a_corpus_does_not_open(source, tmp_path):
     interrupt(source, tmp_path / "corpus")
 
     with pytest.raises(CorpusFormatError):
-        ingest_module.Vocabulary.load(tmp_path / ".corpus.sparsetopics" / "new" / "corpus")
+        vocabulary_of_corpus(tmp_path / ".corpus.sparsetopics" / "new" / "corpus")
     assert not (tmp_path / "corpus").exists()
 
 
@@ -154,14 +154,14 @@ def test_stopped_twice_with_other_workers_it_goes_on(source, tmp_path, n_counted
     ingest([source], tmp_path / "whole")
     n_all = n_counted()
 
-    assert "the same command goes on" in interrupt(source, tmp_path / "corpus", n_blocks=2)
+    assert "repeat the command to continue" in interrupt(source, tmp_path / "corpus", n_blocks=2)
     interrupt(source, tmp_path / "corpus", IngestOptions(workers=2), n_blocks=5)
     told = []
     ingest([source], tmp_path / "corpus", IngestOptions(workers=3), told.append)
 
     assert files_of(tmp_path / "corpus") == files_of(tmp_path / "whole")
     assert n_counted() < 2.5 * n_all
-    assert max(step.n_documents for step in told if step.stage == "reading") == len(TEXTS)
+    assert max(step.n_rows for step in told if step.stage == "reading") == len(TEXTS)
 
 
 def test_a_block_that_the_disk_lost_is_read_again(source, tmp_path):
@@ -187,7 +187,7 @@ def test_sources_that_have_changed_are_read_anew(source, tmp_path, n_counted):
 
     ingest([source], tmp_path / "corpus", say=said.append)
 
-    assert "whose sources have changed" in said[0]
+    assert "the sources have changed" in said[0]
     assert n_counted() - n_before == len(texts)
     assert files_of(tmp_path / "corpus") == files_of(tmp_path / "whole")
 
@@ -218,7 +218,7 @@ def test_members_of_an_archive_go_on_until_one_changes(source, tmp_path):
     pack(source.read_bytes())  # later, but the same
     said = []
     ingest([archive], tmp_path / "corpus", say=said.append)
-    assert "going on" in said[0]
+    assert "continuing" in said[0]
     assert files_of(tmp_path / "corpus") == files_of(tmp_path / "whole")
 
     interrupt(archive, tmp_path / "other")
@@ -261,7 +261,7 @@ def test_other_options_are_refused_until_told(source, tmp_path, other):
     ingest([source], tmp_path / "whole", other)
     said = []
     replacing = IngestOptions(
-        other.format,
+        format=other.format,
         tokenizer=other.tokenizer,
         phrases=other.phrases,
         pruning=other.pruning,
@@ -354,7 +354,7 @@ def test_the_command_says_how_to_go_on(source, tmp_path):
         result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 130
     assert result.stderr == (
-        "Error: interrupted. What was read is kept; the same command goes on.\n"
+        "Error: interrupted. What was read is kept; repeat the command to continue.\n"
     )
 
     refused = CliRunner().invoke(main, [*arguments, "--min-df", "3"])
@@ -362,4 +362,4 @@ def test_the_command_says_how_to_go_on(source, tmp_path):
     assert "or pass --overwrite to start over" in refused.stderr
     again = CliRunner().invoke(main, arguments)
     assert again.exit_code == 0
-    assert again.stderr == f"{out}: going on with an ingest that was interrupted.\n"
+    assert again.stderr == f"{out}: continuing an ingest that was interrupted.\n"

@@ -11,10 +11,10 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.store.document_manifest import write_manifest
-from sparsetopics.corpora.store.shards import DocumentRows, ShardWriter
-from sparsetopics.corpora.store.validate import validate
+from sparsetopics.corpora.store.document_rows import DocumentKind, write_manifest
+from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.corpora.validate import validate
 
 
 def write_corpus(folder, indptr, word_ids, counts, terms=(3, 2, 2)):
@@ -24,8 +24,8 @@ def write_corpus(folder, indptr, word_ids, counts, terms=(3, 2, 2)):
         np.array(indptr, np.int64), np.array(word_ids, np.int32), np.array(counts, np.float32)
     )
     names = pa.array([f"d{n}" for n in range(batch.n_docs)])
-    with ShardWriter(folder) as writer:
-        writer.append(DocumentRows(names, pa.nulls(batch.n_docs, pa.string()), batch))
+    with ShardWriter(folder, DocumentKind(3)) as writer:
+        writer.append(Rows(names, pa.nulls(batch.n_docs, pa.string()), batch))
         shards = writer.finish()
     vocabulary = Vocabulary(("a", "b", "c"), np.ones(3, np.int64), np.array(terms))
     write_manifest(folder, vocabulary, shards, 0, 0)

@@ -6,12 +6,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sparsetopics.base.batches import VectorBatch
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.projection import PcaOptions
-from sparsetopics.corpora.store.validate import validate
-from sparsetopics.corpora.store.vector_manifest import VectorManifest
-from sparsetopics.corpora.store.vector_shards import VectorRows, table_of, vector_writer
+from sparsetopics.corpora.store.shards import Rows, ShardWriter
+from sparsetopics.corpora.store.vector_rows import VectorKind, VectorManifest
+from sparsetopics.corpora.validate import validate
 from vectors_on_disk import ingested, make_vectors
 
 
@@ -20,10 +21,12 @@ def write_corpus(folder, values):
     folder.mkdir()
     n_items, n_columns = values.shape
     names = pa.array([f"i{n}" for n in range(n_items)])
-    with vector_writer(folder, n_columns) as writer:
-        writer.append(table_of(VectorRows(names, pa.nulls(n_items, pa.string()), values)))
+    with ShardWriter(folder, VectorKind(n_columns)) as writer:
+        writer.append(Rows(names, pa.nulls(n_items, pa.string()), VectorBatch(values)))
         shards = writer.finish()
-    VectorManifest(n_columns, None, {}, None, shards).save(folder)
+    VectorManifest(n_columns=n_columns, columns=None, made={}, projection=None, shards=shards).save(
+        folder
+    )
     return folder
 
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora.store import vector_shards
-from sparsetopics.corpora.vector_batching import plan_vector_batches
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.batching import plan_vector_batches
+from sparsetopics.corpora.corpus import VectorCorpus
+from sparsetopics.corpora.store import vector_rows
 
 
 def corpus_of(n_items, items_per_group):
@@ -18,7 +18,7 @@ def corpus_of(n_items, items_per_group):
     numbers = np.arange(n_items, dtype=np.float32)
     values = np.stack((numbers, -numbers), axis=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vector_shards, "ROW_GROUP_BYTES", items_per_group * values[0].nbytes)
+        patch.setattr(vector_rows, "ROW_GROUP_BYTES", items_per_group * values[0].nbytes)
         return VectorCorpus.from_array(values)
 
 

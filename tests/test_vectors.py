@@ -8,11 +8,9 @@ import pytest
 from collections_on_disk import make_texts, write_jsonl
 from sparsetopics.base.errors import CorpusFormatError, ShapeError
 from sparsetopics.base.sealed_files import write_sealed
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus, load_any_manifest, open_corpus
 from sparsetopics.corpora.ingest import ingest
-from sparsetopics.corpora.opening import load_any_manifest, open_corpus
-from sparsetopics.corpora.store import vector_shards
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.store import vector_rows
 from vectors_on_disk import ingested, item_ids_of, labels_of, make_vectors, values_of
 
 SHARD = "shard-00000.parquet"
@@ -45,13 +43,13 @@ def test_a_stored_corpus_is_what_was_ingested(folder):
 
 
 def test_an_array_is_a_corpus(monkeypatch):
-    monkeypatch.setattr(vector_shards, "ROW_GROUP_BYTES", 16 * 12)
+    monkeypatch.setattr(vector_rows, "ROW_GROUP_BYTES", 16 * 12)
 
     corpus = VectorCorpus.from_array(
         VECTORS, labels=range(40), item_ids=[f"i{n}" for n in range(40)]
     )
 
-    assert [group.n_items for group in corpus.row_groups] == [16, 16, 8]
+    assert [group.n_docs for group in corpus.row_groups] == [16, 16, 8]
     np.testing.assert_array_equal(values_of(corpus), VECTORS)
     assert item_ids_of(corpus)[17] == "i17"
     assert labels_of(corpus)[17] == "17"

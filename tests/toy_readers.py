@@ -8,15 +8,16 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock
-from sparsetopics.corpora.readers.vector_blocks import (
+from sparsetopics.corpora.readers.blocks import (
+    PendingBlock,
     PendingVectors,
+    TextBlock,
     VectorBlock,
-    VectorReadOptions,
     finite_vectors,
 )
+from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.sources.byte_stream import read_utf8
-from sparsetopics.corpora.sources.sources import ReadOptions, SourceFile
+from sparsetopics.corpora.sources.source_files import SourceFile
 
 
 def read_barred(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:

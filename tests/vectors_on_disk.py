@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.readers.vector_blocks import VectorReadOptions
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.readers.options import VectorReadOptions
 
 
 def make_vectors(n_items, n_columns, seed=0):
@@ -19,7 +19,13 @@ def make_grey(height, width, seed=0):
 
 def ingested(sources, out, *, format=None, pca=None, projection=None, workers=1, **read):
     """The corpus made of the sources; what is left are options of reading."""
-    options = VectorOptions(format, VectorReadOptions(**read), pca, projection, workers)
+    options = VectorOptions(
+        format=format,
+        read=VectorReadOptions(**read),
+        pca=pca,
+        projection=projection,
+        workers=workers,
+    )
     ingest_vectors(sources, out, options)
     return VectorCorpus.open(out)
 

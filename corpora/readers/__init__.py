@@ -1,1 +1,1 @@
-"""One file per input format."""
+"""The input formats: from files to blocks of documents or items."""

@@ -1,14 +1,15 @@
-"""numpy's ``.npy`` and ``.npz``: rows of a two-dimensional array as items. Never unpickles."""
+"""numpy's ``.npy`` and ``.npz``: the rows of a two-dimensional array are items.
+
+Nothing is ever unpickled.
+"""
 
 from __future__ import annotations
 
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -16,18 +17,26 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.array_files import NpyHeader, read_exactly, read_npy_header
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.vector_blocks import (
-    BLOCK_BYTES,
+from sparsetopics.corpora.readers.blocks import (
     PendingVectors,
     VectorBlock,
-    VectorReadOptions,
     as_names,
     finite_vectors,
 )
-from sparsetopics.corpora.sources.archives import check_packing, check_unpacked, refuse_twice
-from sparsetopics.corpora.sources.byte_stream import open_bytes, open_unpacked, reading
-from sparsetopics.corpora.sources.places import Place
-from sparsetopics.corpora.sources.sources import SourceFile
+from sparsetopics.corpora.readers.options import VectorReadOptions
+from sparsetopics.corpora.sources.archives import (
+    check_packing,
+    check_unpacked,
+    refuse_twice,
+    zip_errors,
+)
+from sparsetopics.corpora.sources.byte_stream import (
+    BLOCK_BYTES,
+    open_bytes,
+    open_unpacked,
+    reading,
+)
+from sparsetopics.corpora.sources.source_files import SourceFile
 
 _VALUES_NAME = "values"
 _LABEL_NAMES = ("labels", "label", "y")
@@ -35,7 +44,7 @@ _ID_NAMES = ("item_ids", "ids", "id")
 
 
 def read_npy(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterator[PendingVectors]:
-    """One array a file; no ids and no labels."""
+    """Read files of one array; items have no ids and no labels."""
     for file in files:
         where = str(file.path)
         with reading(file.path), open_bytes(file.path) as stream:
@@ -46,11 +55,12 @@ def read_npy(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterato
 
 
 def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterator[PendingVectors]:
-    """One array of values a file, with arrays of labels and ids if there are any."""
+    """Read files of an array of values, with arrays of labels and ids if there are any."""
     for file in files:
         where = str(file.path)
         with (
-            _zip_errors(file.path),
+            reading(file.path),
+            zip_errors(where, "a whole .npz file"),
             open_unpacked(file.path) as raw,
             zipfile.ZipFile(raw) as archive,
         ):
@@ -72,12 +82,16 @@ def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterato
 
 
 def _part(names: pa.StringArray, first: int, length: int) -> pa.StringArray:
-    """A copy: a slice would drag all of them along to another process."""
+    """A copy, because a slice would take all names along to another process."""
     return pa.concat_arrays([names.slice(first, length)])
 
 
 def _decode(
-    rows: NDArray[Any], where: str, first: int, item_ids: pa.StringArray, labels: pa.StringArray
+    rows: NDArray[np.generic],
+    where: str,
+    first: int,
+    item_ids: pa.StringArray,
+    labels: pa.StringArray,
 ) -> VectorBlock:
     return VectorBlock(where, item_ids, labels, finite_vectors(rows, where, first), None)
 
@@ -104,12 +118,12 @@ def _is_matrix(header: NpyHeader) -> bool:
 
 def _row_blocks(
     stream: IO[bytes], header: NpyHeader, where: str
-) -> Iterator[tuple[int, NDArray[Any]]]:
-    """The rows in stretches of about ``BLOCK_BYTES``, each with the number of its first."""
+) -> Iterator[tuple[int, NDArray[np.generic]]]:
+    """The rows in blocks of about ``BLOCK_BYTES``, each with the number of its first row."""
     _check_matrix(header, where)
     n_rows, n_columns = header.shape
     step = max(1, BLOCK_BYTES // (n_columns * max(4, header.dtype.itemsize)))
-    if header.is_fortran:  # column by column: nothing for it but to hold the whole
+    if header.is_fortran:  # stored column by column: all rows must be held
         data = _read_rows(stream, n_rows * n_columns * header.dtype.itemsize, where)
         whole = np.frombuffer(data, header.dtype).reshape(n_columns, n_rows).T
         yield from ((first, whole[first : first + step]) for first in range(0, n_rows, step))
@@ -139,24 +153,6 @@ def _read_rows(stream: IO[bytes], n_bytes: int, where: str) -> bytes:
         return read_exactly(stream, n_bytes)
 
 
-@contextmanager
-def _zip_errors(path: Place) -> Iterator[None]:
-    """Turn the errors of a damaged archive into a SourceError."""
-    with reading(path):
-        try:
-            yield
-        except (
-            *(zipfile.BadZipFile, zlib.error, EOFError, struct.error, ValueError),
-            *(NotImplementedError, RuntimeError),  # a compression or encryption not known here
-        ) as error:
-            raise SourceError(
-                str(path),
-                found=f"damaged or truncated zip data ({error})",
-                wanted="a whole .npz file",
-                hint="Copy or save it again.",
-            ) from error
-
-
 def _check_members(archive: zipfile.ZipFile, where: str) -> None:
     infos = archive.infolist()
     refuse_twice([info.filename for info in infos], where)
@@ -176,7 +172,7 @@ def _headers(archive: zipfile.ZipFile, where: str) -> dict[str, NpyHeader]:
 
 
 def _values_name(headers: Mapping[str, NpyHeader], options: VectorReadOptions, where: str) -> str:
-    """The array that was named, else ``values``, else the only one of two dimensions."""
+    """The array named by the options; without a name, ``values`` or the only matrix."""
     if options.values_field is not None:
         return _existing(headers, options.values_field, where)
     if _VALUES_NAME in headers:

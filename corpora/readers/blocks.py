@@ -1,42 +1,111 @@
-"""What flows through ingest: stretches of consecutive documents, from text to word counts."""
+"""What readers hand to ingest: blocks of consecutive documents or items, not yet decoded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import IntArray
+from sparsetopics.base.batches import IntArray, Vectors
+from sparsetopics.base.errors import SourceError
+
+# The two kinds of rows, by the names that manifests and options use.
+DOCUMENTS = "documents"
+VECTORS = "vectors"
 
 
 class TextBlock(NamedTuple):
     """Documents as text."""
 
-    doc_ids: pa.StringArray  # null: the reader knows no id, a running number is given later
+    ids: pa.StringArray  # null where the reader knows no id; a running number is given later
     labels: pa.StringArray  # null: no label
-    texts: pa.StringArray  # null: no text, an empty document in every format
+    texts: pa.StringArray  # null: no text, which is an empty document in every format
 
 
 class CountedBlock(NamedTuple):
-    """Documents as word counts, under word numbers that hold inside this block only."""
+    """Documents as word counts; word numbers hold inside this block only."""
 
-    doc_ids: pa.StringArray
+    ids: pa.StringArray
     labels: pa.StringArray
     words: pa.StringArray  # (n_block_words,) distinct
     indptr: IntArray  # (n_docs + 1,)
-    word_ids: NDArray[np.int32]  # (n_pairs,) row of ``words``; each once in a document
+    word_ids: NDArray[np.int32]  # (n_pairs,) rows of ``words``; each once in a document
     word_counts: NDArray[np.uint32]  # (n_pairs,)
 
 
-#: A block still to be decoded; readers hand these out so that decoding can run in a worker.
+class VectorBlock(NamedTuple):
+    """Items, all with the same number of columns."""
+
+    source: str  # for errors
+    ids: pa.StringArray  # null where the reader knows no id; a running number is given later
+    labels: pa.StringArray  # null: no label
+    values: Vectors  # (n_items, n_columns) finite
+    columns: tuple[str, ...] | None  # names, where the source has them
+
+
+#: Blocks still to be decoded; readers hand these out so that decoding can run in a worker.
 PendingBlock = Callable[[], TextBlock | CountedBlock]
+PendingVectors = Callable[[], VectorBlock]
+Named = TypeVar("Named", TextBlock, CountedBlock, VectorBlock)
 
 
-def with_running_numbers(names: pa.StringArray, first: int) -> pa.StringArray:
-    """Ids, with the running number of the row where the reader knew none."""
-    numbers = pa.array(np.arange(first, first + len(names))).cast(pa.string())
-    return pc.coalesce(names, numbers)
+def numbered(blocks: Iterable[Named], first: int = 0) -> Iterator[Named]:
+    """The blocks, where each row without an id gets its running number, counted from ``first``."""
+    for block in blocks:
+        numbers = pa.array(np.arange(first, first + len(block.ids))).cast(pa.string())
+        first += len(block.ids)
+        yield block._replace(ids=pc.coalesce(block.ids, numbers))
+
+
+def as_float32(
+    values: NDArray[np.generic],  # (n_items, n_columns)
+) -> tuple[Vectors, tuple[int, int] | None]:
+    """``values`` as float32, and item and column of the first that is not finite there."""
+    with np.errstate(over="ignore"):  # an overflow becomes infinite, which is found below
+        vectors = np.ascontiguousarray(values, dtype=np.float32)
+    finite = np.isfinite(vectors).all(axis=1)
+    if finite.all():
+        return vectors, None
+    item = int(np.argmin(finite))
+    return vectors, (item, int(np.argmin(np.isfinite(vectors[item]))))
+
+
+def finite_vectors(
+    values: NDArray[np.generic],  # (n_items, n_columns)
+    source: str,
+    first_item: int,
+    columns: Sequence[str] | None = None,
+) -> Vectors:
+    """``values`` as float32; SourceError with item and column if one is not finite."""
+    vectors, odd = as_float32(values)
+    if odd is not None:
+        item, column = odd
+        name = f"{column}" if columns is None else repr(columns[column])
+        raise SourceError(
+            f"{source}, item {first_item + item}, column {name}",
+            found=f"{values[odd]}",
+            wanted="a finite number within float32",
+            hint="Items and columns are counted from 0.",
+        )
+    return vectors
+
+
+def as_names(names: NDArray[np.generic] | None, n_items: int, where: str) -> pa.StringArray:
+    """Ids or labels of any stored type as strings; nulls for None."""
+    if names is None:
+        return pa.nulls(n_items, pa.string())
+    if names.shape != (n_items,) or names.dtype.kind not in "USiubf":
+        raise SourceError(
+            where,
+            found=f"{names.dtype} of shape {names.shape}",
+            wanted=f"strings or numbers of shape {(n_items,)}",
+        )
+    if names.dtype.kind == "f" and np.isfinite(names).all() and (names == np.floor(names)).all():
+        names = names.astype(np.int64)  # 3.0 is class 3
+    if names.dtype.kind == "S":
+        names = np.char.decode(names.astype(np.bytes_), "utf-8", "replace")
+    return pa.array(names.astype(str).tolist(), pa.string())

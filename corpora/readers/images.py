@@ -7,31 +7,27 @@ import struct
 import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.lib.stride_tricks import sliding_window_view
 
-from sparsetopics.base.batches import Vectors
+from sparsetopics.base.batches import IntArray, Vectors
 from sparsetopics.base.errors import OptionError, SourceError
-from sparsetopics.corpora.readers.vector_blocks import (
-    BLOCK_BYTES,
-    PendingVectors,
-    VectorBlock,
-    VectorReadOptions,
-)
-from sparsetopics.corpora.sources.byte_stream import read_whole
-from sparsetopics.corpora.sources.places import Place
-from sparsetopics.corpora.sources.sources import SourceFile
+from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock
+from sparsetopics.corpora.readers.options import VectorReadOptions
+from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, read_whole
+from sparsetopics.corpora.sources.source_files import SourceFile
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 _TO_GREY = ("1", "L", "P", "RGB", "CMYK", "YCbCr")  # modes of 8 bit and less, without alpha
 LARGEST_IMAGE = 50_000_000  # pixels: a few float32 copies of them are a gigabyte
-# What Pillow decodes by itself; for others it may start programs, whatever the name of the file.
+# Formats that Pillow decodes by itself; for others it may start programs, whatever the file name.
 _FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF")
 _WITH_ALPHA = ("LA", "PA", "RGBA")
 _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B")
@@ -40,7 +36,7 @@ _SIXTEEN_BIT = ("I;16", "I;16L", "I;16B")
 def read_images(
     files: Sequence[SourceFile], options: VectorReadOptions
 ) -> Iterator[PendingVectors]:
-    """The folder an image lies in is its label; a patch is called image:row:column."""
+    """The label is the folder that an image lies in; the id of a patch is image:row:column."""
     for file in files:
         grey = read_grey(file.path)
         if options.patches is None:
@@ -52,14 +48,14 @@ def read_images(
 def read_grey(path: Place) -> Vectors:
     """An image as luminance (ITU-R 601-2) in [0, 1], (height, width).
 
-    Grey, colour and palette images of 8 bit, and grey ones of 16; an alpha channel may be there if
-    it is opaque. Raises SourceError for others and for files that cannot be decoded.
+    Images are grey, colour or palette of 8 bit, or grey of 16 bit; an alpha channel must be opaque.
+    Raises SourceError for others and for files that cannot be decoded.
     """
     image_module = _pillow()
     data = read_whole(path)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd metadata, and of what is merely large
+            warnings.simplefilter("ignore")  # about odd metadata and large images
             with image_module.open(io.BytesIO(data), formats=_FORMATS) as image:
                 _check_size(image, str(path))
                 image.load()
@@ -67,7 +63,7 @@ def read_grey(path: Place) -> Vectors:
     except (
         OSError,
         ValueError,
-        SyntaxError,  # so Pillow calls a broken PNG
+        SyntaxError,  # what Pillow raises for a broken PNG
         EOFError,
         struct.error,
         image_module.DecompressionBombError,
@@ -79,21 +75,21 @@ def read_grey(path: Place) -> Vectors:
         ) from error
 
 
-def _pillow() -> Any:
+def _pillow() -> ModuleType:
     try:
         from PIL import Image
     except ImportError as error:
         raise OptionError(
             "images",
-            found="no Pillow to read them",
-            wanted="it installed",
+            found="no Pillow to read them with",
+            wanted="Pillow installed",
             hint='pip install "sparsetopics[images]".',
         ) from error
     return Image
 
 
 def _check_size(image: Image, where: str) -> None:
-    """Before any pixel is unpacked."""
+    """Refuse an image that is too large, before any pixel is unpacked."""
     width, height = image.size
     if width * height > LARGEST_IMAGE:
         raise SourceError(
@@ -131,7 +127,7 @@ def _whole(source: str, name: str, grey: Vectors) -> VectorBlock:
 def _patch_blocks(
     file: SourceFile, grey: Vectors, side: int, stride: int | None
 ) -> Iterator[PendingVectors]:
-    """The patches of an image, as many rows of them at a time as make a block."""
+    """The patches of an image; a block holds several rows of them."""
     height, width = grey.shape
     if min(height, width) < side:
         raise SourceError(
@@ -145,12 +141,12 @@ def _patch_blocks(
     tops = np.arange(0, height - side + 1, stride)
     for start in range(0, len(tops), n_rows):
         some = tops[start : start + n_rows]
-        strip = grey[some[0] : some[-1] + side]  # all that a process has to be told of the image
+        strip = grey[some[0] : some[-1] + side]  # the part of the image that a worker needs
         yield partial(_patches, str(file.path), file.name, strip, side, stride, some)
 
 
 def _patches(
-    source: str, name: str, strip: Vectors, side: int, stride: int, tops: np.ndarray[Any, Any]
+    source: str, name: str, strip: Vectors, side: int, stride: int, tops: IntArray
 ) -> VectorBlock:
     windows = sliding_window_view(strip, (side, side))[tops - tops[0], ::stride]
     n_across = windows.shape[1]

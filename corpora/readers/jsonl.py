@@ -6,16 +6,21 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.json as pj
 
 from sparsetopics.base.errors import SourceError
+from sparsetopics.base.sealed_files import Json
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock
-from sparsetopics.corpora.readers.fields import fields_of, no_field, two_fields
+from sparsetopics.corpora.readers.options import (
+    ReadOptions,
+    fields_of,
+    missing_field,
+    repeated_field,
+)
 from sparsetopics.corpora.sources.byte_stream import LineBlock, line_blocks
-from sparsetopics.corpora.sources.sources import ReadOptions, SourceFile
+from sparsetopics.corpora.sources.source_files import SourceFile
 
 
 def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
@@ -35,7 +40,7 @@ def _decode(block: LineBlock, options: ReadOptions) -> TextBlock:
 
 
 def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
-    """All lines at once; None if any is not what the first one promises."""
+    """All lines at once; None if any differs in form from the first."""
     types = _field_types(block.data, options)
     if types is None:
         return None
@@ -65,12 +70,12 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
 
 
 def _field_types(data: bytes, options: ReadOptions) -> dict[str, pa.DataType] | None:
-    """Arrow types of the wanted fields by the first line; None if only a close look can tell."""
+    """Arrow types of the wanted fields by the first line; None if every line must be looked at."""
     try:
         first = _parsed(data[: data.index(b"\n")])
     except ValueError:
         return None
-    if not isinstance(first, dict) or type(first.get(options.text_field)) is not str:
+    if not isinstance(first, dict) or not isinstance(first.get(options.text_field), str):
         return None
     types = {options.text_field: pa.string()}
     for field in fields_of(options)[:2]:
@@ -84,7 +89,7 @@ def _field_types(data: bytes, options: ReadOptions) -> dict[str, pa.DataType] | 
 def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
     """Line by line; raises SourceError at the first line that is no document."""
     rows = []
-    misnamed: SourceError | None = None  # the error if no line has a field of this name
+    misnamed: SourceError | None = None  # the error if no line has the field of the text
     has_text = False
     for number, line in enumerate(block.data.split(b"\n"), start=block.first_line):
         if not line.strip():
@@ -92,7 +97,7 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
         where = f"{block.source}, line {number}"
         record = _record(line, where, options)
         has_text = has_text or options.text_field in record
-        misnamed = misnamed or no_field(options.text_field, list(record), where)
+        misnamed = misnamed or missing_field(options.text_field, list(record), where)
         rows.append(_row(record, where, options))
     if misnamed and not has_text and block.first_line == 1:
         raise misnamed
@@ -100,8 +105,8 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
     return TextBlock(*(pa.array(column, pa.string()) for column in columns))
 
 
-def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Any]:
-    """The object in a line; refuses one that gives a field to be read twice."""
+def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
+    """The object in a line; SourceError if it has one of the wanted fields twice."""
     try:
         record = _parsed(line)
     except ValueError as error:
@@ -111,17 +116,17 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Any]:
     if isinstance(record, _Repetitive):
         for field in fields_of(options):
             if field in record.twice:
-                raise two_fields(field, where)
+                raise repeated_field(field, where)
     return record
 
 
-class _Repetitive(dict[str, Any]):
+class _Repetitive(dict[str, Json]):
     """An object with fields given twice; it holds the last value of each."""
 
     twice: frozenset[str]
 
 
-def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(members: list[tuple[str, Json]]) -> dict[str, Json]:
     record = dict(members)
     if len(record) == len(members):
         return record
@@ -134,20 +139,21 @@ def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
-def _parsed(line: bytes) -> Any:
+def _parsed(line: bytes) -> Json:
     """The value of a JSON text; ValueError if it is not JSON or is nested too deeply."""
     try:
-        return _DECODER.decode(line.decode())
+        value: Json = _DECODER.decode(line.decode())
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+    return value
 
 
 def _row(
-    record: dict[str, Any], where: str, options: ReadOptions
+    record: dict[str, Json], where: str, options: ReadOptions
 ) -> tuple[str | None, str | None, str | None]:
     for field in (options.id_field, options.label_field):
         if field is not None and field not in record:
-            raise no_field(field, list(record), where)
+            raise missing_field(field, list(record), where)
     id_field, label_field, text_field = fields_of(options)
     text = record.get(text_field)
     if text is not None and not isinstance(text, str):
@@ -159,7 +165,7 @@ def _row(
     return doc_id, label, None if text is None else _encodable(text, where, options)
 
 
-def _name_of(record: dict[str, Any], field: str, where: str, options: ReadOptions) -> str | None:
+def _name_of(record: dict[str, Json], field: str, where: str, options: ReadOptions) -> str | None:
     """An id or label as text; null and a missing field are None."""
     value = record.get(field)
     if isinstance(value, dict | list):
@@ -186,7 +192,7 @@ def _encodable(text: str, where: str, options: ReadOptions) -> str:
     return text
 
 
-def _kind(value: Any) -> str:
+def _kind(value: Json) -> str:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
-    said = next((name for kind, name in names.items() if isinstance(value, kind)), "a number")
-    return "null" if value is None else said
+    named = (name for kind, name in names.items() if isinstance(value, kind))
+    return "null" if value is None else next(named, "a number")

@@ -1,4 +1,4 @@
-"""LDA-C, of Blei's programs: ``n word:count word:count ...``, a document a line, ids from 0."""
+"""LDA-C, the format of Blei's programs: a line ``n word:count word:count ...`` per document."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from scipy.sparse import csr_array
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock
-from sparsetopics.corpora.readers.count_lines import LARGEST_COUNT, add_up
-from sparsetopics.corpora.readers.word_lists import read_words, words_beside
-from sparsetopics.corpora.sources.byte_stream import LineBlock, line_blocks
-from sparsetopics.corpora.sources.places import Place
-from sparsetopics.corpora.sources.sources import ReadOptions, SourceFile
+from sparsetopics.corpora.readers.counts import (
+    LARGEST_COUNT,
+    read_words,
+    sum_in_place,
+    words_beside,
+)
+from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, line_blocks
+from sparsetopics.corpora.sources.source_files import SourceFile
 
 _LINE = rb"[ \t]*\d{1,18}(?:[ \t]+\d{1,18}:\d{1,18})*[ \t\r]*\n"
 _LINES = re.compile(rb"(?:%b)*+" % _LINE)  # possessive: a bad line is where the match ends
@@ -25,8 +29,11 @@ _TO_SPACE = bytes.maketrans(b":", b" ")
 
 
 def read_ldac(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
-    """The words of ``NAME.ldac`` are in ``NAME.ldac.vocab``, ``NAME.vocab``, ``vocab.NAME.txt`` or
-    ``vocab.txt``; documents have no ids and no labels."""
+    """Read documents without ids and labels; word numbers begin at 0.
+
+    The words of ``NAME.ldac`` are in ``NAME.ldac.vocab``, ``NAME.vocab``, ``vocab.NAME.txt`` or
+    ``vocab.txt``.
+    """
     for file in files:
         words = read_words(options.vocabulary_file or _find_words(file.path))
         for block in line_blocks(file.path, "strict"):
@@ -41,7 +48,7 @@ def _find_words(path: Place) -> Place:
 
 def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:
     matched = _LINES.match(block.data)
-    assert matched is not None  # no line at all is a match
+    assert matched is not None  # the pattern also matches no line
     if matched.end() < len(block.data):
         bad = block.data.count(b"\n", 0, matched.end())
         raise SourceError(
@@ -57,7 +64,9 @@ def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:
     indptr = np.concatenate(([0], np.cumsum(n_pairs)))
     _check_pairs(block, pairs, indptr, len(words))
     matrix = csr_array((pairs[:, 1], pairs[:, 0], indptr), (len(n_pairs), len(words)))
-    summed = add_up(matrix, lambda row: f"{block.source}, line {block.first_line + row}", words)
+    summed = sum_in_place(
+        matrix, lambda row: f"{block.source}, line {block.first_line + row}", words
+    )
     nothing = pa.nulls(len(n_pairs), pa.string())
     return CountedBlock(nothing, nothing, words, *summed)
 

@@ -1,55 +1,78 @@
-"""Matrix Market: a matrix of counts as ``row column count`` lines, ids from 1; gensim's ``.mm``."""
+"""Matrix Market files: counts of documents (also gensim's ``.mm``), or a matrix of any numbers.
+
+The first line names layout and type, a line after the comments the sizes. The lines of a sparse
+matrix ("coordinate") are ``row column number``, ids from 1; a dense one ("array") has a number on
+each line, column by column. scipy's reader is not used: it ends the process when a file has not as
+many numbers as its sizes say.
+"""
 
 from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingBlock
-from sparsetopics.corpora.readers.count_lines import (
+from sparsetopics.corpora.readers.counts import (
     LineLayout,
     Pairs,
     Size,
     check_pairs,
     count_documents,
     parse,
+    read_words,
     whole_documents,
+    words_beside,
 )
-from sparsetopics.corpora.readers.word_lists import read_words, words_beside
-from sparsetopics.corpora.sources.byte_stream import LineBlock, line_blocks
-from sparsetopics.corpora.sources.places import Place
-from sparsetopics.corpora.sources.sources import ReadOptions, SourceFile
+from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, line_blocks
+from sparsetopics.corpora.sources.source_files import SourceFile
 
 _BANNER = re.compile(
-    rb"%%MatrixMarket\s+matrix\s+coordinate\s+(integer|real|pattern)\s+general\s*", re.IGNORECASE
+    rb"%%MatrixMarket\s+matrix\s+(coordinate|array)\s+(integer|real|double|pattern)\s+general\s*",
+    re.IGNORECASE,
 )
-_SHAPE = re.compile(rb"\s*(\d{1,18})\s+(\d{1,18})\s+(\d{1,18})\s*")
-_WANTED_SIZE = "numbers of rows, columns and entries after the comments"
+_SIZES = re.compile(rb"\s*\d{1,18}(?:\s+\d{1,18}){1,2}\s*")
+_BANNERS = "%%MatrixMarket matrix coordinate, integer or real or pattern, general"
+_WANTED_SIZES = "numbers of rows, columns and entries after the comments"
 _PAIRS_AT_ONCE = 1 << 20
+MOST_ENTRIES = 2**26  # of a whole matrix, however few of them the file lists
+_LARGEST_RATIO = 250  # of entries to bytes beyond that
+
+
+class HeadError(ValueError):
+    """A head that is damaged or not known."""
+
+    def __init__(self, line: int, what: str, found: str, wanted: str) -> None:
+        self.line, self.found, self.wanted = line, found[:80], wanted
+        super().__init__(f"{what} {self.found}")
 
 
 class Head(NamedTuple):
     """The lines before the numbers."""
 
-    field: str  # "integer", "real" or "pattern"
+    layout: str  # "coordinate" or "array"
+    field: str  # "integer", "real", "double" or "pattern"
     n_rows: int
     n_columns: int
-    n_pairs: int
-    line: int  # where the shape stands
+    n_entries: int  # that are listed; of an array all
+    line: int  # where the sizes stand
 
 
 def read_matrix_market(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
     """Rows are documents, unless only the number of rows is that of the words: then columns are.
 
-    Lines sorted by document stream; those of a file whose first lines are not are sorted in
-    memory. Document numbers run on from file to file.
+    Files whose lines are sorted by document are streamed. If the first lines of a file are not, the
+    file is sorted in memory. Document numbers run on from file to file.
     """
     n_docs_before = 0
     for file in files:
@@ -63,6 +86,46 @@ def read_matrix_market(files: Sequence[SourceFile], options: ReadOptions) -> Ite
         ):
             yield partial(count_documents, documents, words, n_docs_before)
         n_docs_before += size.n_docs
+
+
+def read_matrix(path: Path) -> FloatArray:
+    """The whole matrix, (n_rows, n_columns), with zeros where a sparse file lists no entry.
+
+    Entries that are listed twice are added up. Raises ValueError for a damaged file, SourceError
+    for one that cannot be read or is not UTF-8.
+    """
+    head, blocks = _read_head(line_blocks(path, "strict"))
+    n_rows, n_columns = head.n_rows, head.n_columns
+    n_bytes = path.stat().st_size
+    is_sparse = head.layout == "coordinate"
+    # Before memory is allocated: every listed entry takes a byte at least.
+    most = max(MOST_ENTRIES, _LARGEST_RATIO * n_bytes) if is_sparse else n_bytes
+    if not 0 < n_rows * n_columns <= most or head.n_entries > n_bytes:
+        raise ValueError(f"{n_rows} x {n_columns} numbers in {n_bytes:,} bytes")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that there are no numbers, which is found below
+        lines = (line for block in blocks for line in block.data.splitlines())
+        numbers: FloatArray = np.loadtxt(lines, np.float64, comments="%", ndmin=2)
+    if is_sparse:
+        return _of_entries(numbers, head)
+    if head.field == "pattern" or numbers.shape != (head.n_entries, 1):
+        raise ValueError(f"numbers of shape {numbers.shape} for {n_rows} x {n_columns} of them")
+    return numbers.reshape(n_columns, n_rows).T  # they come column by column
+
+
+def _of_entries(numbers: FloatArray, head: Head) -> FloatArray:
+    matrix = np.zeros((head.n_rows, head.n_columns))
+    if head.n_entries == 0 and not numbers.size:
+        return matrix
+    is_pattern = head.field == "pattern"
+    if numbers.shape != (head.n_entries, 2 if is_pattern else 3):
+        raise ValueError(f"{len(numbers):,} entries, where the header says {head.n_entries:,}")
+    places = numbers[:, :2]
+    if not ((places >= 1) & (places <= matrix.shape) & (places == np.floor(places))).all():
+        raise ValueError("a row or column that is not there")
+    rows, columns = (places.astype(np.int64) - 1).T
+    np.add.at(matrix, (rows, columns), 1.0 if is_pattern else numbers[:, 2])
+    return matrix
 
 
 def _find_words(path: Place) -> Place:
@@ -79,48 +142,49 @@ def _find_words(path: Place) -> Place:
 
 
 def _open(path: Place) -> tuple[Head, Iterator[LineBlock]]:
-    """The head, and the lines after it."""
-    blocks = line_blocks(path, "strict")
-    field, number = None, 0
+    """The head, and the lines after it; SourceError for a damaged head."""
+    try:
+        return _read_head(line_blocks(path, "strict"))
+    except HeadError as error:
+        where = f"{path}, line {error.line}"
+        raise SourceError(where, found=error.found, wanted=error.wanted) from error
+
+
+def _read_head(blocks: Iterator[LineBlock]) -> tuple[Head, Iterator[LineBlock]]:
+    """The head, and the lines after it; HeadError if it is damaged."""
+    known, number = None, 0
     for block in blocks:
         start = 0
         for number, line in enumerate(io.BytesIO(block.data), start=block.first_line):
             start += len(line)
-            if field is None:
-                field = _field(line.rstrip(), path)
+            if known is None:
+                known = _BANNER.fullmatch(line.rstrip())
+                if known is None:
+                    raise HeadError(1, "the first line", repr(line.rstrip().decode()), _BANNERS)
             elif line.strip() and not line.startswith(b"%"):
                 rest = LineBlock(block.source, number + 1, block.data[start:])
-                return _head(field, line, path, number), chain([rest] if rest.data else [], blocks)
-    raise SourceError(
-        f"{path}, line {number}",
-        found="no size" if number else "an empty file",
-        wanted=_WANTED_SIZE,
-    )
+                layout, field = (word.decode().lower() for word in known.groups())
+                return _head(layout, field, line, number), chain(
+                    [rest] if rest.data else [], blocks
+                )
+    raise HeadError(number, "sizes", "no size" if number else "an empty file", _WANTED_SIZES)
 
 
-def _head(field: str, line: bytes, path: Place, number: int) -> Head:
-    shape = _SHAPE.fullmatch(line)
-    if shape is None:
-        raise SourceError(
-            f"{path}, line {number}", found=repr(line.decode().rstrip())[:60], wanted=_WANTED_SIZE
-        )
-    n_rows, n_columns, n_pairs = map(int, shape.groups())
-    return Head(field, n_rows, n_columns, n_pairs, number)
-
-
-def _field(banner: bytes, path: Place) -> str:
-    known = _BANNER.fullmatch(banner)
-    if known is None:
-        raise SourceError(
-            f"{path}, line 1",
-            found=repr(banner.decode())[:80],
-            wanted="%%MatrixMarket matrix coordinate, integer or real or pattern, general",
-        )
-    return known[1].decode().lower()
+def _head(layout: str, field: str, line: bytes, number: int) -> Head:
+    sizes = [int(size) for size in line.split()] if _SIZES.fullmatch(line) else []
+    if layout == "array" and len(sizes) == 2:
+        sizes.append(sizes[0] * sizes[1])
+    elif layout == "array" or len(sizes) != 3:
+        raise HeadError(number, "sizes", repr(line.decode().rstrip()), _WANTED_SIZES)
+    n_rows, n_columns, n_entries = sizes
+    return Head(layout, field, n_rows, n_columns, n_entries, number)
 
 
 def _oriented(head: Head, n_words: int, path: Place, vocabulary: Place) -> tuple[Size, LineLayout]:
-    """Which side is the documents: that which is not as long as the vocabulary."""
+    """Size and layout where documents are the side that is not as long as the vocabulary."""
+    if head.layout == "array" or head.field == "double":
+        found = f"a matrix {head.layout} {head.field}"
+        raise SourceError(f"{path}, line 1", found=found, wanted=_BANNERS)
     names = ("document", "word") if head.n_columns == n_words else ("word", "document")
     if n_words not in (head.n_rows, head.n_columns):
         raise SourceError(
@@ -129,7 +193,7 @@ def _oriented(head: Head, n_words: int, path: Place, vocabulary: Place) -> tuple
             wanted=f"one of them {n_words}, the number of words of {vocabulary}",
         )
     shape = dict(zip(names, (head.n_rows, head.n_columns), strict=True))
-    size = Size(shape["document"], shape["word"], head.n_pairs)
+    size = Size(shape["document"], shape["word"], head.n_entries)
     columns = names if head.field == "pattern" else (*names, "count")
     return size, LineLayout(columns, is_real=head.field == "real", least_count=0)
 
@@ -137,7 +201,7 @@ def _oriented(head: Head, n_words: int, path: Place, vocabulary: Place) -> tuple
 def _by_document(
     pairs: Iterator[Pairs], size: Size, path: Place, layout: LineLayout
 ) -> Iterator[Pairs]:
-    """The lines as they come if the first are sorted by document, else all of them, sorted."""
+    """The lines as they come if the first are sorted by document; otherwise all lines, sorted."""
     first = next(pairs, None)
     if first is None:
         return

@@ -13,18 +13,19 @@ from itertools import chain
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingBlock
-from sparsetopics.corpora.readers.count_lines import (
+from sparsetopics.corpora.readers.counts import (
     LineLayout,
     Pairs,
     Size,
     count_documents,
     parse,
+    read_words,
     whole_documents,
+    words_beside,
 )
-from sparsetopics.corpora.readers.word_lists import read_words, words_beside
-from sparsetopics.corpora.sources.byte_stream import LineBlock, line_blocks
-from sparsetopics.corpora.sources.places import Place
-from sparsetopics.corpora.sources.sources import ReadOptions, SourceFile
+from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, line_blocks
+from sparsetopics.corpora.sources.source_files import SourceFile
 
 _N_HEADER_LINES = 3
 _LAYOUT = LineLayout()
@@ -32,7 +33,7 @@ _HEADER_NUMBER = re.compile(rb"\s*\d{1,18}\s*")
 
 
 def read_uci(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
-    """All files share a vocabulary; document numbers run on from file to file."""
+    """Read the documents of all files; their numbers run on from file to file."""
     n_docs_before = 0
     for file in files:
         vocabulary = options.vocabulary_file or find_vocabulary(file.path)

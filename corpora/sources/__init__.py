@@ -1,1 +1,1 @@
-"""Where bytes come from: files, archives, remote places, Parquet and Arrow."""
+"""Where bytes come from: files, archives, URLs, Parquet and Arrow, all read with suspicion."""

@@ -20,15 +20,17 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.safe_reading import check_regular
 from sparsetopics.corpora.sources.remote import RemoteFile
 
-_UNIX = 3
+_UNIX = 3  # the system in an entry that stores the mode of a file
 PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # zipfile unpacks others without a bound
-MOST_UNPACKED = 1 << 30  # bytes that a packed file may become whatever its size
-LARGEST_RATIO = 250  # of unpacked to packed bytes beyond that; text has 3 to 20
+MOST_UNPACKED = 1 << 30  # bytes that any packed file may unpack to
+LARGEST_RATIO = 250  # of unpacked to packed bytes beyond that; for text it is 3 to 20
 
 
 class Archive:
-    """A zip archive, open for as long as a member is known; another process that is told of one
-    opens it again when it reads."""
+    """A zip archive, open as long as one of its members is in use.
+
+    Another process that receives a member opens the archive again.
+    """
 
     def __init__(self, place: Path | RemoteFile) -> None:
         self.place = place
@@ -49,7 +51,7 @@ class Archive:
 
 @dataclass(frozen=True, eq=False)
 class ZipMember:
-    """A file in an archive, with those methods of ``pathlib.Path`` that reading needs."""
+    """A file in an archive, with the methods of ``pathlib.Path`` that reading needs."""
 
     archive: Archive
     inside: PurePosixPath
@@ -75,16 +77,16 @@ class ZipMember:
 
     @property
     def info(self) -> zipfile.ZipInfo:
-        """What the archive says of it."""
+        """Its entry in the archive."""
         return self.archive.file.getinfo(str(self.inside))
 
     @property
     def packed_share(self) -> float:
-        """Bytes in the archive for each of its bytes."""
+        """Its size in the archive as a share of its unpacked size."""
         return self.info.compress_size / max(self.info.file_size, 1)
 
     def open(self, mode: Literal["rb"]) -> IO[bytes]:
-        """Its bytes; a piece read is a piece unpacked."""
+        """Its bytes, unpacked as they are read."""
         return self.archive.file.open(str(self.inside))
 
     def is_file(self) -> bool:
@@ -99,8 +101,7 @@ class ZipMember:
 
 
 def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
-    """The files of an archive by name; links and those that are hidden, or of macOS's making, left
-    out.
+    """The files of an archive, sorted by name, without links, hidden files and macOS's own.
 
     Raises SourceError if it is damaged or encrypted, if a name points out of it, if two members
     have the same name, or if its members claim more data than it has.
@@ -114,7 +115,7 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
     for info in infos:
         _check_member(info, str(path))
     n_packed = sum(info.compress_size for info in infos)
-    if n_packed > n_bytes:  # members that share their data: a bomb
+    if n_packed > n_bytes:  # then members share their data, as in a bomb
         raise SourceError(
             str(path),
             found=f"members of {n_packed:,} packed bytes in a file of {n_bytes:,}",
@@ -128,7 +129,7 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
 
 
 def _opened(path: Path | RemoteFile) -> zipfile.ZipFile:
-    """Read in place, but of a service that cannot do that from a copy on disk."""
+    """The open archive: read in place, or copied to disk if its service allows no seeking."""
     if isinstance(path, Path):
         check_regular(path)
         return zipfile.ZipFile(path)
@@ -139,7 +140,7 @@ def _opened(path: Path | RemoteFile) -> zipfile.ZipFile:
             shutil.copyfileobj(stream, copy)
         stream = cast(IO[bytes], copy)
     archive = zipfile.ZipFile(stream)
-    weakref.finalize(archive, stream.close)  # a ZipFile leaves open what was open
+    weakref.finalize(archive, stream.close)  # a ZipFile does not close a stream it was given
     return archive
 
 
@@ -190,7 +191,7 @@ def refuse_twice(names: Sequence[str], where: str) -> None:
 
 
 def check_packing(info: zipfile.ZipInfo, where: str) -> None:
-    """SourceError for a kind of packing that cannot be unpacked piece by piece."""
+    """SourceError for a compression that cannot be unpacked piece by piece."""
     if info.compress_type not in PACKINGS:
         raise SourceError(
             where,
@@ -201,30 +202,30 @@ def check_packing(info: zipfile.ZipInfo, where: str) -> None:
 
 
 def check_unpacked(n_bytes: int, n_packed: int, where: str) -> None:
-    """SourceError for a bomb: so much from so little is no data."""
+    """SourceError for a bomb: no data unpack to so much more than their packed size."""
     if n_bytes > MOST_UNPACKED and n_bytes > LARGEST_RATIO * n_packed:
         raise SourceError(
             where,
             found=f"{n_packed:,} bytes that unpack to {n_bytes:,} or more",
             wanted=f"at most {LARGEST_RATIO} times as many, or {MOST_UNPACKED:,}",
-            hint="If that is what it should be, unpack it yourself.",
+            hint="If this is intended, unpack the file yourself.",
         )
 
 
 @contextmanager
-def zip_errors(where: str) -> Iterator[None]:
-    """Turn the errors of a damaged archive, or of a kind of packing not known here, into a
-    SourceError."""
+def zip_errors(where: str, wanted: str = "a whole .zip file") -> Iterator[None]:
+    """Turn the errors of a damaged archive, or of an unknown compression, into a SourceError."""
     try:
         yield
     except (
-        *(zipfile.BadZipFile, zlib.error, NotImplementedError),
-        *(UnicodeDecodeError, struct.error, OverflowError),  # of names and sizes that are damaged
+        *(zipfile.BadZipFile, zlib.error, EOFError, struct.error),
+        *(ValueError, OverflowError),  # of names and sizes that are damaged
+        *(NotImplementedError, RuntimeError),  # an unknown compression or encryption
     ) as error:
         raise SourceError(
             where,
             found=f"damaged or unreadable zip data ({error})",
-            wanted="a whole .zip file",
+            wanted=wanted,
             hint="Copy or download it again.",
         ) from error
     except OSError as error:

@@ -1,14 +1,14 @@
 """Rows of Parquet and Arrow IPC files in pieces that stay small even if values repeat.
 
-A few bytes may say that a million rows hold the same long string. Readers turn such columns into
-plain strings, so rows are measured as plain strings, and cut, before anything is expanded.
+A few bytes may claim that a million rows hold the same long string. Readers turn such columns into
+plain strings. So rows are measured as plain strings, and cut, before anything is expanded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.sources.archives import LARGEST_RATIO, MOST_UNPACKED
-from sparsetopics.corpora.sources.arrow_files import open_native, open_parquet
-from sparsetopics.corpora.sources.arrow_numbers import numbers_of
-from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, LONGEST_TEXT, reading
+from sparsetopics.corpora.sources.arrow_files import numbers_of, open_native, open_parquet
+from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, LONGEST_TEXT, Place, reading
 from sparsetopics.corpora.sources.ipc_sizes import check_ipc_sizes, is_ipc_file
 from sparsetopics.corpora.sources.parquet_sizes import check_sizes, longest_shared
-from sparsetopics.corpora.sources.places import Place
 
 MOST_DECODED = 1 << 26  # bytes of a batch that Arrow decodes from Parquet
 _BYTES_OF_ROW = 32  # per row besides its values: offsets, an id
@@ -33,10 +31,10 @@ Choose = Callable[[pa.Schema], "Wanted"]
 
 
 class Wanted(NamedTuple):
-    """What to read of a table."""
+    """The part of a table to read."""
 
     columns: Sequence[str]
-    n_rows: int  # per batch, if they are short enough
+    n_rows: int  # per batch, fewer if rows are long
 
 
 class Piece(NamedTuple):
@@ -56,7 +54,7 @@ def parquet_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
 def parquet_batches(
     source: IO[bytes], table: pq.ParquetFile, wanted: Wanted
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of an open file, as many at once as Arrow can decode in bounded memory.
+    """The rows of an open file, in batches that Arrow can decode in bounded memory.
 
     Raises ValueError for a file that unpacks to too much.
     """
@@ -163,8 +161,7 @@ def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
         return np.full(len(array), _width(kind), np.int64)
     if pa.types.is_dictionary(kind):
         values = np.append(_bytes_of(array.dictionary), 0)  # the last for nulls
-        indices = numbers_of(array.indices.cast(pa.int64()).fill_null(-1))
-        return cast(NDArray[np.int64], values[indices])
+        return values[numbers_of(array.indices.cast(pa.int64()).fill_null(-1), np.int64)]
     if _is_view(kind):  # each view has 16 bytes and begins with the length
         lengths = np.frombuffer(array.buffers()[1], np.int32)[::4]
         own = lengths[array.offset : array.offset + len(array)]
@@ -173,13 +170,11 @@ def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
     if of_offset is None:  # no reader uses this type
         return _zeros(array)
     offsets = np.frombuffer(array.buffers()[1], of_offset)
-    lengths = np.diff(offsets[array.offset : array.offset + len(array) + 1]).astype(np.int64)
-    if pa.types.is_nested(kind):
-        lengths *= _BYTES_OF_NUMBER
-    return cast(NDArray[np.int64], lengths)
+    n_values = np.diff(offsets[array.offset : array.offset + len(array) + 1]).astype(np.int64)
+    return n_values * _BYTES_OF_NUMBER if pa.types.is_nested(kind) else n_values
 
 
-def _offset_types(kind: pa.DataType) -> type[np.signedinteger[Any]] | None:
+def _offset_types(kind: pa.DataType) -> type[np.int32] | type[np.int64] | None:
     """The type of the offsets at which rows end; None if the type has no offsets."""
     types = pa.types
     if types.is_string(kind) or types.is_binary(kind) or types.is_list(kind):

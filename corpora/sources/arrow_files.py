@@ -1,7 +1,11 @@
-"""Open files so that Arrow's own threads never touch a Python object.
+"""Arrow without two traps: threads that outlive a read, and conversions that import pandas.
 
-Arrow reads ahead in threads that outlive the read. When such a thread lets go of a Python object
-while the interpreter ends, the process is aborted ("terminate called without an active exception").
+Arrow reads ahead in threads of its own. When such a thread lets go of a Python object while the
+interpreter ends, the process is aborted ("terminate called without an active exception"). So files
+are opened here in ways that never hand a Python object to these threads.
+
+Arrow's own ``array`` and ``to_numpy`` import pandas where it is installed, which takes longer than
+reading a small corpus or writing a run. The conversions here do not.
 """
 
 from __future__ import annotations
@@ -9,15 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from sparsetopics.base.safe_reading import check_regular
-from sparsetopics.corpora.sources.byte_stream import open_unpacked
-from sparsetopics.corpora.sources.places import Place
-from sparsetopics.corpora.sources.unpacking import PACKED_SUFFIXES
+from sparsetopics.corpora.sources.byte_stream import PACKED_SUFFIXES, Place, open_unpacked
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 def open_parquet(
@@ -29,13 +35,13 @@ def open_parquet(
     """Open a Parquet file that is read in the calling thread.
 
     ``dictionary_columns`` stay encoded; ``check_pages`` compares the checksums of pages. Raises
-    what Arrow raises.
+    the errors of Arrow.
     """
     return pq.ParquetFile(
         source,
         read_dictionary=list(dictionary_columns),
         page_checksum_verification=check_pages,
-        pre_buffer=False,  # else Arrow's threads read ahead
+        pre_buffer=False,  # otherwise Arrow's threads read ahead
     )
 
 
@@ -57,3 +63,26 @@ def native_reader(data: bytes) -> pa.NativeFile:
     sink = pa.BufferOutputStream()
     sink.write(data)
     return pa.BufferReader(sink.getvalue())
+
+
+def numbers_of(array: pa.Array, kind: type[Number]) -> NDArray[Number]:
+    """A read-only view of an array of numbers of this ``kind``, none of them null."""
+    numbers = np.from_dlpack(array).astype(kind, copy=False)
+    numbers.flags.writeable = False
+    return numbers
+
+
+def arrow_numbers(numbers: NDArray[np.generic]) -> pa.Array:
+    """The same numbers, (n,)."""
+    kind, own = pa.from_numpy_dtype(numbers.dtype), np.ascontiguousarray(numbers)
+    return pa.Array.from_buffers(kind, len(own), [None, pa.py_buffer(own)])
+
+
+def arrow_strings(texts: Sequence[str]) -> pa.Array:
+    """The same strings; ArrowCapacityError for more than two gibibytes of them."""
+    encoded = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, encoded)])
+    if ends[-1] > np.iinfo(np.int32).max:
+        raise pa.ArrowCapacityError(f"{ends[-1]:,} bytes of strings")
+    buffers = pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(encoded))
+    return pa.StringArray.from_buffers(len(encoded), *buffers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import shutil
 import struct
 import zipfile
@@ -11,21 +12,88 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, NamedTuple
+from typing import IO, TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.sources.places import Place, open_place
-from sparsetopics.corpora.sources.unpacking import PACKED_SUFFIXES, open_packed
+from sparsetopics.base.safe_reading import open_regular
+from sparsetopics.corpora.sources.archives import ZipMember, check_unpacked
+from sparsetopics.corpora.sources.remote import ReadStream, RemoteFile
 
-BLOCK_BYTES = 8 << 20  # of raw input per block: small enough for a few workers' scratch arrays
-LONGEST_TEXT = 1 << 26  # bytes of a document or line: more is an unpacked bomb, or no text
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+#: A file to read: on this disk, behind a URL, or in a zip archive of either. All kinds have name,
+#: stem and suffix, ``open("rb")`` and ``with_name``.
+Place: TypeAlias = Path | RemoteFile | ZipMember
+
+
+def open_place(place: Place) -> IO[bytes]:
+    """The bytes as they are stored; OSError if this is not a regular file or cannot be read."""
+    return open_regular(place) if isinstance(place, Path) else place.open("rb")
+
+
+def absolute(place: Place) -> Place:
+    """The place for other processes, which may have another working directory."""
+    return place.absolute() if isinstance(place, Path) else place
+
+
+def n_bytes_of(place: Place) -> int:
+    """Its size as it is stored, which may be packed; OSError if it is gone."""
+    return place.stat().st_size if isinstance(place, Path) else place.n_bytes
+
+
+def has_sibling(place: Place, prefix: str) -> bool:
+    """Whether a file beside ``place`` has a name that starts with ``prefix``."""
+    if isinstance(place, Path):
+        return any(place.parent.glob(f"{prefix}*"))
+    return place.has_sibling(prefix)
+
+
+PACKED_SUFFIXES = (".gz", ".zst")
+_READ_AHEAD = 1 << 17  # bytes
+
+
+def open_packed(path: Place) -> IO[bytes]:
+    """The unpacked bytes of a file whose name ends in .gz or .zst; reading a bomb raises
+    SourceError."""
+    return io.BufferedReader(_UnpackedStream(path), _READ_AHEAD)
+
+
+class _UnpackedStream(ReadStream):
+    """The unpacked bytes of a packed stream; their number is compared with that of the packed."""
+
+    def __init__(self, path: Place) -> None:
+        self._path = path
+        # A packed file in an archive is compared with the bytes of the archive, because it could be
+        # a bomb that is packed twice.
+        self._share = path.packed_share if isinstance(path, ZipMember) else 1.0
+        self._packed = ReadStream(open_place(path))
+        super().__init__(self._unpacker(io.BufferedReader(self._packed, _READ_AHEAD)))
+
+    def _unpacker(self, packed: io.BufferedReader) -> IO[bytes]:
+        if self._path.suffix == ".gz":
+            return cast(IO[bytes], gzip.GzipFile(fileobj=packed))
+        return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(packed), "zstd"))
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        n_read = super().readinto(buffer)
+        check_unpacked(self.n_read, int(self._share * self._packed.n_read), str(self._path))
+        return n_read
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()
+
+
+BLOCK_BYTES = 8 << 20  # per block: small enough for a few workers' scratch arrays
+LONGEST_TEXT = 1 << 26  # bytes of a document or line: more is a bomb, or not text
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class LineBlock(NamedTuple):
-    """Whole lines, valid UTF-8, the last one ended by a line break too."""
+    """Whole lines of valid UTF-8; the last one ends with a line break too."""
 
     source: str  # the file, for errors
     first_line: int  # number of the first line in the file, from 1
@@ -42,9 +110,9 @@ def reading(path: Place) -> Iterator[None]:
     except (zipfile.BadZipFile, NotImplementedError, struct.error) as error:
         raise _damaged(path, "zip", error) from error
     except OSError as error:
-        if path.suffix == ".zst" and error.errno is None:  # by Arrow, not by the system
+        if path.suffix == ".zst" and error.errno is None:  # raised by Arrow, not by the system
             raise _damaged(path, "zstd", error) from error
-        found = (error.strerror or str(error)).splitlines()[0]  # Arrow's go on for several
+        found = (error.strerror or str(error)).splitlines()[0]  # those of Arrow have several lines
         raise SourceError(str(path), found=found, wanted="a readable file") from error
 
 
@@ -59,19 +127,19 @@ def _damaged(path: Place, packing: str, error: Exception) -> SourceError:
 
 
 def open_bytes(path: Place) -> IO[bytes]:
-    """The bytes of a file, unpacked if its name ends in .gz or .zst, which raises SourceError when
-    it turns out to be a bomb."""
+    """The bytes of a file, unpacked if its name ends in .gz or .zst; reading a bomb raises
+    SourceError."""
     return open_packed(path) if path.suffix in PACKED_SUFFIXES else open_place(path)
 
 
 @contextmanager
 def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
-    """The bytes of a file as something to seek in: unpacked on disk, where it has to be."""
+    """The bytes of a file as a stream to seek in; a packed or remote file is copied to disk."""
     if isinstance(path, Path) and path.suffix not in PACKED_SUFFIXES:
         with open_place(path) as stream:
             yield stream
         return
-    with TemporaryFile() as unpacked:  # not in memory: nobody has promised how much it will be
+    with TemporaryFile() as unpacked:  # not in memory, because its size is not known
         with open_bytes(path) as packed:
             shutil.copyfileobj(packed, unpacked, BLOCK_BYTES)
         unpacked.seek(0)
@@ -138,7 +206,7 @@ def _too_long(path: Place, what: str) -> SourceError:
 
 
 def checked_utf8(data: bytes, path: Place, first_line: int, encoding_errors: str) -> bytes:
-    """``data`` if it is UTF-8; else repaired, or refused with the line of the first bad byte."""
+    """``data`` if it is UTF-8; otherwise repaired, or SourceError with the line of the bad byte."""
     if _is_utf8(data):
         return data
     if encoding_errors == "replace":
@@ -157,7 +225,7 @@ def checked_utf8(data: bytes, path: Place, first_line: int, encoding_errors: str
 
 
 def _is_utf8(data: bytes) -> bool:
-    """By Arrow, which needs no second copy of the text."""
+    """Whether Arrow accepts the bytes, which needs no second copy of the text."""
     try:
         pa.array([data], pa.binary()).cast(pa.string())
     except pa.ArrowInvalid:

@@ -1,7 +1,7 @@
 """Unpacked size of an Arrow IPC file, checked first because Arrow trusts what messages claim.
 
-A message is a head, a flatbuffer, and a body of buffers. A packed buffer begins with the size that
-it unpacks to. The numbers of fields are those of Message.fbs and File.fbs in
+A message is a head, which is a flatbuffer, and a body of buffers. A packed buffer begins with its
+unpacked size. The numbers of fields are those of Message.fbs and File.fbs in
 https://github.com/apache/arrow/tree/main/format.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from sparsetopics.corpora.sources.parquet_sizes import check_ratio
 
@@ -38,7 +38,10 @@ class Message(NamedTuple):
 
 
 class FlatTable:
-    """A table of a flatbuffer; ValueError if it points outside its bytes."""
+    """A table of a flatbuffer; ValueError if it points outside its bytes.
+
+    A table begins with the distance back to its list of offsets, which begins with its own length.
+    """
 
     def __init__(self, data: bytes, place: int) -> None:
         self._data = data
@@ -50,7 +53,7 @@ class FlatTable:
         return cls(data, _unpacked("<I", data, 0))
 
     def number(self, field: int, form: str) -> int:
-        """A number; zero if it is not there."""
+        """A number; 0 if the field is missing."""
         place = self._place_of(field)
         return 0 if place is None else _unpacked(form, self._data, place)
 
@@ -60,8 +63,8 @@ class FlatTable:
             return None
         return FlatTable(self._data, place + _unpacked("<I", self._data, place))
 
-    def structs(self, field: int, form: str) -> list[tuple[Any, ...]]:
-        """A vector of structs; empty if it is not there."""
+    def structs(self, field: int, form: str) -> list[tuple[int, ...]]:
+        """A vector of structs; empty if the field is missing."""
         place = self._place_of(field)
         if place is None:
             return []
@@ -97,13 +100,13 @@ def check_ipc_sizes(file: IO[bytes]) -> None:
 
 
 def is_ipc_file(file: IO[bytes]) -> bool:
-    """Whether this is the file format, whose footer lists all messages, not a stream."""
+    """Whether this is a file, whose footer lists all messages, and not a stream."""
     file.seek(0)
     return file.read(len(MAGIC)) == MAGIC
 
 
 def messages(file: IO[bytes]) -> Iterator[Message]:
-    """All messages of a file, as its footer lists them, or of a stream; ValueError for damage."""
+    """All messages of a stream, or of a file as its footer lists them; ValueError for damage."""
     if not is_ipc_file(file):
         yield from _streamed(file)
         return
@@ -130,7 +133,7 @@ def _streamed(file: IO[bytes]) -> Iterator[Message]:
 
 
 def _message_at(file: IO[bytes], place: int) -> Message | None:
-    """None at the end of a stream."""
+    """The message that begins at ``place``; None at the end of a stream."""
     file.seek(place)
     length = file.read(4)
     n_before = 4
@@ -148,7 +151,7 @@ def _message_at(file: IO[bytes], place: int) -> Message | None:
 
 
 def n_unpacked(file: IO[bytes], message: Message) -> int:
-    """Bytes that a message makes Arrow allocate; none for buffers that are not packed."""
+    """Bytes that a message makes Arrow allocate; 0 if its buffers are not packed."""
     records = message.head.table(2)
     if message.is_dictionary and records is not None:
         records = records.table(1)
@@ -160,8 +163,8 @@ def n_unpacked(file: IO[bytes], message: Message) -> int:
     for offset, length in records.structs(2, _BUFFER):
         if length:
             file.seek(message.body + _checked(offset))
-            told = int.from_bytes(file.read(8), "little", signed=True)
-            n_bytes += _checked(length) if told == -1 else _checked(told)  # -1: not packed
+            claimed = int.from_bytes(file.read(8), "little", signed=True)
+            n_bytes += _checked(length if claimed == -1 else claimed)  # -1: not packed
     return n_bytes
 
 

@@ -1,7 +1,9 @@
-"""How much a Parquet file unpacks to, asked of all pages first: Arrow believes what they say.
+"""Unpacked size of a Parquet file, taken from all its pages before Arrow trusts what they claim.
 
-The numbers of fields are those of https://github.com/apache/parquet-format. pyarrow's own view of
-them is not used: it ends the process when a file's statistics do not fit its schema.
+A file describes itself in structs of Thrift's compact protocol, which are read here with suspicion:
+https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md. The numbers of
+their fields are those of https://github.com/apache/parquet-format. pyarrow's own view of them is
+not used: it ends the process when the statistics of a file do not fit its schema.
 """
 
 from __future__ import annotations
@@ -9,25 +11,127 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterable, Iterator
-from typing import IO, NamedTuple, cast
+from typing import IO, NamedTuple, TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from sparsetopics.corpora.sources.thrift import Struct, read_struct
-
-MOST_UNPACKED = 1 << 28  # bytes of a row group, whatever it has on disk
+MOST_UNPACKED = 1 << 28  # bytes of a row group, whatever its size on disk
 LARGEST_RATIO = 250  # of unpacked to packed bytes beyond that
 _LENGTH = struct.Struct("<I")
 _MAGIC = b"PAR1"
 _BYTES_OF_VALUE = 8
 _LARGEST = 1 << 60  # bytes
-_HEAD_BYTES = (1 << 8, 1 << 16, 1 << 24)  # to read for a head; statistics may make it long
+_HEAD_BYTES = (1 << 8, 1 << 16, 1 << 24)  # to read for a page header, which statistics make long
 
 
 _CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 _UNKNOWN = "unknown"
 _BYTE_ARRAY = 6  # a type: strings
 _DELTA_BYTE_ARRAY = 7  # an encoding: each string omits the prefix it shares with the one before
+
+# The kinds of Thrift's values.
+_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
+_WHOLE = (4, 5, 6)
+_DEEPEST = 12
+_MANY = 15  # in place of the length of a list; the true length follows
+
+Value: TypeAlias = "bool | int | bytes | list[Value] | Struct | None"
+Kind = TypeVar("Kind", bool, int, bytes, "list[Value]", "Struct")
+
+
+class Struct(dict[int, Value]):
+    """A struct: values by the numbers of their fields."""
+
+    def get_as(self, field: int, kind: type[Kind]) -> Kind:
+        """A field that must be of this kind; ValueError if it is not."""
+        value = self.get(field)
+        if type(value) is not kind:
+            raise ValueError(f"damaged Parquet metadata: {value!r:.40} in field {field}")
+        return value
+
+    def size(self, field: int) -> int:
+        """A field that counts bytes or values; ValueError for anything else."""
+        value = self.get_as(field, int)
+        if not 0 <= value <= _LARGEST:
+            raise ValueError(f"damaged Parquet metadata: the size {value!r}")
+        return value
+
+
+def _read_struct(data: bytes, place: int = 0, depth: int = 0) -> tuple[Struct, int]:
+    """The struct that begins at ``place``, and where it ends.
+
+    Raises IndexError where the data end, ValueError for data that are no struct.
+    """
+    if depth > _DEEPEST:
+        raise ValueError("structs that are nested too deeply")
+    fields = Struct()
+    number = 0
+    while head := data[place]:
+        place += 1
+        if head >> 4:  # the distance to the number of the previous field
+            number += head >> 4
+        else:
+            coded, place = _varint(data, place)
+            number = _signed(coded)
+        kind = head & 15
+        if kind in (_TRUE, _FALSE):  # the kind is the value
+            fields[number] = kind == _TRUE
+        else:
+            fields[number], place = _value(data, place, kind, depth)
+    return fields, place + 1
+
+
+def _value(data: bytes, place: int, kind: int, depth: int) -> tuple[Value, int]:
+    if kind in _WHOLE:
+        coded, place = _varint(data, place)
+        return _signed(coded), place
+    if kind == _BINARY:
+        length, place = _varint(data, place)
+        if place + length > len(data):
+            raise IndexError
+        return data[place : place + length], place + length
+    if kind == _STRUCT:
+        return _read_struct(data, place, depth + 1)
+    if kind in (_LIST, _SET):
+        return _values(data, place, depth + 1)
+    if kind in (_TRUE, _FALSE, _BYTE):
+        return data[place], place + 1
+    if kind == _DOUBLE:
+        return None, place + 8
+    raise ValueError(f"a value of kind {kind}")
+
+
+def _values(data: bytes, place: int, depth: int) -> tuple[list[Value], int]:
+    if depth > _DEEPEST:
+        raise ValueError("lists that are nested too deeply")
+    n_values, kind = data[place] >> 4, data[place] & 15
+    place += 1
+    if n_values == _MANY:
+        n_values, place = _varint(data, place)
+    values = []
+    for _ in range(n_values):  # each takes a byte at least, so a false length ends with the data
+        value, place = _value(data, place, kind, depth)
+        values.append(value)
+    return values, place
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    """A number of seven bits a byte, the lowest first; the eighth bit says that more follow."""
+    value = shift = 0
+    while True:
+        byte = data[place]
+        place += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, place
+        shift += 7
+        if shift > 63:
+            raise ValueError("a number of more than 64 bits")
+
+
+def _signed(coded: int) -> int:
+    """Undo the zigzag code: 0, 1, 2, 3, 4 … stand for 0, -1, 1, -2, 2 …"""
+    return (coded >> 1) ^ -(coded & 1)
 
 
 class Chunk(NamedTuple):
@@ -43,35 +147,35 @@ class Chunk(NamedTuple):
 
 
 class Page(NamedTuple):
-    """What the head of a page says."""
+    """What the header of a page says."""
 
-    place: int  # in the file, of the data after the head
-    n_head: int  # bytes of it
+    place: int  # in the file, of the data after the header
+    n_head: int  # bytes of the header
     n_packed: int  # bytes after it
     n_unpacked: int
     is_dictionary: bool
     is_incremental: bool  # strings that omit a shared prefix
 
 
-class Shared(NamedTuple):
+class SharedPage(NamedTuple):
     """A page whose strings are stored once but may occur in many rows."""
 
     page: Page
     codec: str | None
 
 
-def check_sizes(file: IO[bytes]) -> dict[str, list[Shared]]:
+def check_sizes(file: IO[bytes]) -> dict[str, list[SharedPage]]:
     """The pages of each column of strings that rows may share.
 
     Raises ValueError if a row group unpacks to too much.
     """
     n_bytes = file.seek(0, os.SEEK_END)
     n_seen = 0
-    shared: dict[str, list[Shared]] = {}
+    shared: dict[str, list[SharedPage]] = {}
     for group in row_groups(file):
         n_unpacked = n_packed = 0
         for chunk in group:
-            if chunk.is_nested:  # lists are as long as they say, however few bytes that takes
+            if chunk.is_nested:  # a list may claim any length in a few bytes
                 n_unpacked += _BYTES_OF_VALUE * chunk.n_values
             for page in pages(file, chunk):
                 n_unpacked += page.n_unpacked
@@ -80,12 +184,12 @@ def check_sizes(file: IO[bytes]) -> dict[str, list[Shared]]:
                 if n_seen > n_bytes:
                     raise ValueError("pages that share their data")
                 if chunk.is_of_strings and (page.is_dictionary or page.is_incremental):
-                    shared.setdefault(chunk.name, []).append(Shared(page, chunk.codec))
+                    shared.setdefault(chunk.name, []).append(SharedPage(page, chunk.codec))
         check_ratio(n_unpacked, n_packed)
     return shared
 
 
-def longest_shared(file: IO[bytes], pages: Iterable[Shared]) -> int:
+def longest_shared(file: IO[bytes], pages: Iterable[SharedPage]) -> int:
     """An upper bound on the bytes of a string that rows may share; ValueError for damaged pages."""
     longest = 0
     for page, codec in pages:
@@ -104,9 +208,10 @@ def _page_bytes(file: IO[bytes], page: Page, codec: str | None) -> bytes:
     if codec is None:
         return data
     try:
-        return cast(bytes, pa.decompress(data, page.n_unpacked, codec, asbytes=True))
+        unpacked: bytes = pa.decompress(data, page.n_unpacked, codec, asbytes=True)
     except (OSError, pa.ArrowException) as error:
         raise ValueError("a damaged dictionary of Parquet") from error
+    return unpacked
 
 
 def _longest_of(dictionary: bytes) -> int:
@@ -128,42 +233,50 @@ def check_ratio(n_unpacked: int, n_packed: int) -> None:
 
 
 def row_groups(file: IO[bytes]) -> list[list[Chunk]]:
-    """The chunks of all row groups, from the foot of the file; ValueError if it is damaged."""
+    """The chunks of all row groups, from the footer of the file; ValueError if it is damaged."""
     n_bytes = file.seek(0, os.SEEK_END)
     file.seek(max(0, n_bytes - 8))
     tail = file.read(8)
     length = int.from_bytes(tail[:4], "little")
     if tail[4:] != _MAGIC or length > n_bytes - 8:
-        raise ValueError("no foot of Parquet")
+        raise ValueError("no footer of Parquet")
     file.seek(n_bytes - 8 - length)
     try:
-        foot, _ = read_struct(file.read(length))
-        return [[_chunk(column) for column in group[1]] for group in foot[4]]
-    except (LookupError, TypeError, AttributeError) as error:
-        raise ValueError("a damaged foot of Parquet") from error
+        footer, _ = _read_struct(file.read(length))
+    except LookupError as error:
+        raise ValueError("a damaged footer of Parquet") from error
+    return [
+        [_chunk(column) for column in _structs(group.get_as(1, list))]
+        for group in _structs(footer.get_as(4, list))
+    ]
+
+
+def _structs(values: list[Value]) -> Iterator[Struct]:
+    """ValueError for a value that is no struct."""
+    for value in values:
+        if not isinstance(value, Struct):
+            raise ValueError(f"damaged Parquet metadata: {value!r:.40} in a list")
+        yield value
 
 
 def _chunk(column: Struct) -> Chunk:
-    told = column[3]
-    start, dictionary = _size(told[9]), _size(told.get(11, 0))
+    facts = column.get_as(3, Struct)
+    start = facts.size(9)
+    dictionary = facts.size(11) if 11 in facts else 0
     if 0 < dictionary < start:
         start = dictionary
-    path = told[3]
+    path = facts.get_as(3, list)
+    if not path or not isinstance(path[0], bytes):
+        raise ValueError("damaged Parquet metadata: a column without a name")
     return Chunk(
         path[0].decode(errors="replace"),
         start,
-        _size(told[7]),
-        _size(told[5]),
-        _CODECS.get(told[4], _UNKNOWN),
+        facts.size(7),
+        facts.size(5),
+        _CODECS.get(facts.get_as(4, int), _UNKNOWN),
         is_nested=len(path) > 1,
-        is_of_strings=told[1] == _BYTE_ARRAY,
+        is_of_strings=facts.get_as(1, int) == _BYTE_ARRAY,
     )
-
-
-def _size(value: object) -> int:
-    if type(value) is not int or not 0 <= value <= _LARGEST:
-        raise ValueError(f"a damaged head or foot of Parquet: the size {value!r}")
-    return value
 
 
 def pages(file: IO[bytes], chunk: Chunk) -> Iterator[Page]:
@@ -180,11 +293,12 @@ def _page_at(file: IO[bytes], place: int) -> Page:
         file.seek(place)
         data = file.read(n_bytes)
         try:
-            told, n_head = read_struct(data)
-            sizes = place + n_head, n_head, _size(told[3]), _size(told[2])
-        except LookupError:
+            facts, n_head = _read_struct(data)
+        except LookupError:  # the header is longer
             continue
-        heads = (told.get(5), 2), (told.get(8), 4)  # of pages, old and new, with their encoding
-        encodings = [head.get(field) for head, field in heads if isinstance(head, dict)]
-        return Page(*sizes, 7 in told, _DELTA_BYTE_ARRAY in encodings)
+        n_packed, n_unpacked = facts.size(3), facts.size(2)
+        heads = (facts.get(5), 2), (facts.get(8), 4)  # pages of both versions, with their encoding
+        encodings = [head.get(field) for head, field in heads if isinstance(head, Struct)]
+        is_incremental = _DELTA_BYTE_ARRAY in encodings
+        return Page(place + n_head, n_head, n_packed, n_unpacked, 7 in facts, is_incremental)
     raise ValueError(f"no page of Parquet at byte {place:,}")

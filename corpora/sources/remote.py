@@ -1,4 +1,4 @@
-"""Files behind a URL, such as s3://bucket/news.jsonl.gz, by fsspec where it is installed."""
+"""Files behind a URL, such as s3://bucket/news.jsonl.gz, read with fsspec if it is installed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Literal, NamedTuple
 
 from sparsetopics.base.errors import OptionError, SourceError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
+    from fsspec import AbstractFileSystem
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 _PATTERN = re.compile(r"[*?\[]")
@@ -32,9 +33,9 @@ class RemoteFile:
     """A file of a file system of fsspec, with those methods of ``pathlib.Path`` that reading
     needs."""
 
-    system: Any
+    system: AbstractFileSystem
     path: str  # as the file system knows it
-    is_web: bool  # there a question mark ends the name, and there is only one way to read: on
+    is_web: bool  # a question mark ends the name, and bytes can only be read in order
 
     def __str__(self) -> str:
         return str(self.system.unstrip_protocol(self.path))
@@ -60,7 +61,7 @@ class RemoteFile:
     def open(self, mode: Literal["rb"]) -> IO[bytes]:
         """Its bytes, fetched as they are read."""
         with _as_os_errors():
-            if self.is_web:  # as one stream: many servers know no ranges
+            if self.is_web:  # as one stream, because many servers know no ranges
                 stream = self.system.open(self.path, mode, block_size=0)
             else:
                 stream = self.system.open(self.path, mode)
@@ -77,16 +78,16 @@ class RemoteFile:
     def has_sibling(self, prefix: str) -> bool:
         try:
             names = self.system.ls(self.path.rpartition("/")[0], detail=False)
-        except Exception:  # web servers need not list anything
+        except Exception:  # not every web server lists files
             return False
         return any(name.rpartition("/")[2].startswith(prefix) for name in names)
 
 
 class RemoteFiles(NamedTuple):
-    """What a URL means."""
+    """The files that a URL names."""
 
     files: list[RemoteFile]
-    folder: str | None  # that the files lie in; None where they were named one by one
+    folder: str | None  # that the files lie in; None if the URL names them
 
     def name_of(self, file: RemoteFile) -> str:
         """The path relative to the folder, or the name."""
@@ -98,8 +99,8 @@ class RemoteFiles(NamedTuple):
 def find_remote(url: str) -> RemoteFiles:
     """The file, the files of a folder, or those that match a pattern; sorted.
 
-    Raises OptionError if fsspec or the package for the protocol is missing, SourceError if there
-    is no such file or it cannot be asked for.
+    Raises OptionError if fsspec or the package for the protocol is missing, SourceError if there is
+    no such file or its service cannot be reached.
     """
     system, path = _system_of(url)
     is_web = url.lower().startswith("http")
@@ -120,7 +121,7 @@ def find_remote(url: str) -> RemoteFiles:
     return RemoteFiles([RemoteFile(system, path, is_web) for path in sorted(paths)], folder)
 
 
-def _system_of(url: str) -> tuple[Any, str]:
+def _system_of(url: str) -> tuple[AbstractFileSystem, str]:
     """The file system of fsspec and the path in it."""
     try:
         fsspec = importlib.import_module("fsspec.core")
@@ -130,7 +131,7 @@ def _system_of(url: str) -> tuple[Any, str]:
         system, path = fsspec.url_to_fs(url)
     except ImportError as error:  # of the package that knows the protocol
         raise _missing(url, str(error).splitlines()[0]) from error
-    except Exception as error:  # whatever such a package says of a URL it does not like
+    except Exception as error:  # such a package may raise anything for a URL
         raise SourceError(
             url, found=str(error).splitlines()[0], wanted="a URL that fsspec knows"
         ) from error
@@ -141,29 +142,47 @@ def _missing(url: str, found: str) -> OptionError:
     return OptionError(
         url,
         found=f"{found} to read it with",
-        wanted="it installed",
-        hint='pip install "sparsetopics[remote]", or the package that is named.',
+        wanted="an installed package for this kind of URL",
+        hint='pip install "sparsetopics[remote]", or the package that the message names.',
     )
 
 
-class _RemoteStream(io.RawIOBase):
-    """A stream of fsspec whose errors, of whatever kind, are OSErrors."""
+class ReadStream(io.RawIOBase):
+    """A raw stream over another stream; subclasses watch what is read."""
 
-    def __init__(self, stream: Any, *, is_seekable: bool) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self._is_seekable = is_seekable
+        self.n_read = 0
 
     def readable(self) -> bool:
         return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        with memoryview(buffer).cast("B") as view:
+            data = self._stream.read(len(view))
+            view[: len(data)] = data
+        self.n_read += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+class _RemoteStream(ReadStream):
+    """A stream of fsspec that raises nothing but OSErrors."""
+
+    def __init__(self, stream: IO[bytes], *, is_seekable: bool) -> None:
+        super().__init__(stream)
+        self._is_seekable = is_seekable
 
     def seekable(self) -> bool:
         return self._is_seekable
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        with _as_os_errors(), memoryview(buffer).cast("B") as view:
-            data = self._stream.read(len(view))
-            view[: len(data)] = data
-            return len(data)
+        with _as_os_errors():
+            return super().readinto(buffer)
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
         with _as_os_errors():
@@ -171,11 +190,6 @@ class _RemoteStream(io.RawIOBase):
 
     def tell(self) -> int:
         return int(self._stream.tell())
-
-    def close(self) -> None:
-        if not self.closed:
-            self._stream.close()
-        super().close()
 
 
 @contextmanager

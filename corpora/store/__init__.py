@@ -1,1 +1,1 @@
-"""The corpus folder: shards and manifests."""
+"""The corpus folder: manifests and shards, of documents or vectors."""

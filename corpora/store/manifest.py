@@ -1,30 +1,33 @@
-"""``manifest.json``: what a corpus folder holds, of either kind. Written last, read first."""
+"""``manifest.json``: what a corpus folder of either kind holds. Written last, read first."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Annotated, ClassVar, NamedTuple, Self
+
+import msgspec
+from msgspec import Meta
 
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.sealed_files import (
     VERSION_KEY,
     FileEntry,
+    Json,
     Refusal,
+    Size,
     absence,
     decoded,
     read_sealed,
     write_sealed,
 )
 from sparsetopics.base.transactions import APPEND_FOLDER, refuse_pending
+from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS
 
 FILE_NAME = "manifest.json"
 FORMAT_VERSION = 2  # version 1 held no digest of itself
-DOCUMENTS = "documents"
-VECTORS = "vectors"
 KINDS = (DOCUMENTS, VECTORS)
-_WHAT_FOR = {  # said where a corpus of the other kind is asked for
+_WHAT_FOR = {  # the hint where a command needs the other kind
     DOCUMENTS: "Vectors are made by `sparsetopics ingest --kind vectors`; mixtures of documents "
     "have --likelihood multinomial.",
     VECTORS: "Gaussian mixtures learn from vectors, topic models and multinomial mixtures from "
@@ -33,70 +36,98 @@ _WHAT_FOR = {  # said where a corpus of the other kind is asked for
 
 DAMAGE = Refusal(CorpusFormatError, "Ingest again")
 MOST_ROWS_PER_BYTE = 64  # in a shard: even an id alone, packed well, takes more space
-Group = TypeVar("Group")
-Record = TypeVar("Record")
-Content = TypeVar("Content", bound="HasTotals")
+LARGEST_TOKENS = 1e100  # of counts that are no whole numbers
 
 
-@dataclass(frozen=True, slots=True)
-class ShardEntry(Generic[Group]):
-    """One Parquet file of rows, with what is known of each row group."""
+class Sizes(NamedTuple):
+    """How much a row group, a shard or a corpus holds. An item counts as a document of one
+    token, as it does in training."""
 
-    file: FileEntry
-    row_groups: tuple[Group, ...]
+    n_docs: Size
+    n_pairs: Size
+    n_tokens: Size | Annotated[float, Meta(ge=0.0, le=LARGEST_TOKENS)]
+
+    @classmethod
+    def of_items(cls, n_items: int) -> Sizes:
+        return cls(n_items, n_items, n_items)
 
 
-class HasTotals(Protocol):
-    """A manifest, of documents or of vectors."""
+def total(parts: Iterable[Sizes]) -> Sizes:
+    """The sum of the sizes of parts, added in their order."""
+    columns = list(zip(*parts, strict=True)) or [(), (), ()]
+    return Sizes(*map(sum, columns))
+
+
+class ShardEntry(FileEntry, frozen=True):
+    """One Parquet file of rows, with the sizes of its row groups."""
+
+    @property
+    def groups(self) -> Sequence[Sizes]:
+        raise NotImplementedError
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # Readers allocate memory for the number of rows that a manifest claims.
+        n_rows = total(self.groups).n_docs
+        if n_rows > MOST_ROWS_PER_BYTE * self.n_bytes:
+            raise ValueError(f"{n_rows:,} rows in {self.n_bytes:,} bytes")
+
+
+class CorpusManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What the manifests of both kinds of corpora share."""
+
+    kind: ClassVar[str]
+    shards: tuple[ShardEntry, ...]
+
+    @property
+    def sizes(self) -> Sizes:
+        return total(total(shard.groups) for shard in self.shards)
 
     @property
     def totals(self) -> dict[str, int | float]:
-        """How much the corpus holds, by the names that ``--json`` uses."""
+        """How much the corpus holds, under the keys that ``--json`` uses."""
+        raise NotImplementedError
 
     @property
     def sums(self) -> dict[str, int | float]:
-        """Those of the totals that are sums over the row groups."""
+        """The stored totals that are sums over the row groups."""
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, Json]:
+        """The stored entries, in their order on disk."""
+        raise NotImplementedError
+
+    def save(self, folder: Path) -> None:
+        content = {VERSION_KEY: FORMAT_VERSION, "kind": self.kind, **self.to_json()}
+        write_sealed(folder / FILE_NAME, content, indent=1)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read the manifest of a corpus folder; CorpusFormatError if there is no sound one of
+        this kind."""
+        path = folder / FILE_NAME
+        content = _read_content(folder)
+        if content["kind"] != cls.kind:
+            raise CorpusFormatError(
+                str(folder),
+                found=f"a corpus of {content['kind']}",
+                wanted=f"a corpus of {cls.kind}",
+                hint=_WHAT_FOR[str(content["kind"])],
+            )
+        manifest = decoded(content, cls, str(path), DAMAGE)
+        written = {name: content.get(name) for name in manifest.sums}
+        if written != manifest.sums:
+            wanted = f"{tuple(manifest.sums.values())}, the sum over the row groups"
+            raise DAMAGE.of(path, found=f"totals {tuple(written.values())}", wanted=wanted)
+        return manifest
 
 
 def kind_of(folder: Path) -> str:
-    """``DOCUMENTS`` or ``VECTORS``; CorpusFormatError if the folder is no such corpus."""
+    """``DOCUMENTS`` or ``VECTORS``; CorpusFormatError if the folder is no corpus."""
     return str(_read_content(folder)["kind"])
 
 
-def save_manifest(folder: Path, kind: str, content: dict[str, Any]) -> None:
-    """Write ``manifest.json``."""
-    content = {VERSION_KEY: FORMAT_VERSION, "kind": kind, **content}
-    write_sealed(folder / FILE_NAME, content, indent=1)
-
-
-def load_manifest(
-    folder: Path, kind: str, record: type[Record], of_record: Callable[[Record], Content]
-) -> Content:
-    """The manifest of a corpus of this kind; CorpusFormatError if there is no sound one."""
-    path = folder / FILE_NAME
-    content = _read_content(folder)
-    if content["kind"] != kind:
-        raise CorpusFormatError(
-            str(folder),
-            found=f"a corpus of {content['kind']}",
-            wanted=f"a corpus of {kind}",
-            hint=_WHAT_FOR[content["kind"]],
-        )
-    manifest = of_record(decoded(content, record, str(path), DAMAGE))
-    _check_totals(path, content, manifest)
-    return manifest
-
-
-def check_claim(n_rows: int, n_bytes: int) -> None:
-    """ValueError if a shard of ``n_bytes`` is too small to hold ``n_rows``.
-
-    Memory is allocated for the number of rows that a manifest claims.
-    """
-    if n_rows > MOST_ROWS_PER_BYTE * n_bytes:
-        raise ValueError(f"{n_rows:,} rows in {n_bytes:,} bytes")
-
-
-def _read_content(folder: Path) -> dict[str, Any]:
+def _read_content(folder: Path) -> dict[str, Json]:
     path = folder / FILE_NAME
     refuse_pending(folder, (APPEND_FOLDER,))
     absent = absence(path)
@@ -110,19 +141,12 @@ def _read_content(folder: Path) -> dict[str, Any]:
     return content
 
 
-def _check_totals(path: Path, content: dict[str, Any], manifest: HasTotals) -> None:
-    written = {name: content.get(name) for name in manifest.sums}
-    if written != manifest.sums:
-        wanted = f"{tuple(manifest.sums.values())}, the sum over the row groups"
-        raise DAMAGE.of(path, found=f"totals {tuple(written.values())}", wanted=wanted)
-
-
-def damaged_shards(folder: Path, shards: Iterable[ShardEntry[Any]]) -> dict[Path, str]:
-    """The shards that are not as they were written, with a sentence each."""
+def damaged_shards(folder: Path, shards: Iterable[ShardEntry]) -> dict[Path, str]:
+    """The shards that differ from what was written, with a sentence each."""
     problems = {}
     for shard in shards:
         try:
-            shard.file.check(folder, DAMAGE)
+            shard.check(folder, DAMAGE)
         except CorpusFormatError as error:
-            problems[folder / shard.file.file] = str(error)
+            problems[folder / shard.file] = str(error)
     return problems

@@ -1,79 +1,207 @@
-"""Parquet shards: documents as rows, a row group as the unit that is read at once."""
+"""Shards: Parquet files of rows, written in full row groups, read back one row group at a time."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
-from typing import Any, NamedTuple, cast
+from typing import ClassVar, Generic, TypeVar
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sparsetopics.base.batches import DocumentBatch, WordCounts
+from sparsetopics.base.batches import DocumentBatch, IntArray, VectorBatch
 from sparsetopics.base.errors import SparsetopicsError
-from sparsetopics.corpora.sources.arrow_numbers import numbers_of
-from sparsetopics.corpora.store.document_manifest import Sizes
-from sparsetopics.corpora.store.manifest import ShardEntry
-from sparsetopics.corpora.store.shard_files import ShardLayout, StoredShard, TableWriter
+from sparsetopics.base.sealed_files import FileEntry
+from sparsetopics.corpora.sources.arrow_files import open_parquet
+from sparsetopics.corpora.sources.parquet_sizes import check_sizes
+from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, Sizes
 
-DOCS_PER_ROW_GROUP = 8_192
-ROW_GROUPS_PER_SHARD = 32
-COUNT_TYPES = (pa.list_(pa.uint32()), pa.list_(pa.float32()))
+RowBatch = TypeVar("RowBatch", DocumentBatch, VectorBatch)
 
 
-class DocumentRows(NamedTuple):
-    """Documents with their names; word ids sorted and unique, counts positive, none empty."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows(Generic[RowBatch]):
+    """Documents or items with their names. Words are sorted and unique within a document, counts
+    positive, no document empty; values are finite."""
 
-    doc_ids: pa.StringArray
+    ids: pa.StringArray
     labels: pa.StringArray
-    batch: DocumentBatch
+    batch: RowBatch
+
+    def take(self, rows: IntArray) -> Rows[RowBatch]:
+        """The chosen rows, in the given order."""
+        return Rows(self.ids.take(rows), self.labels.take(rows), self.batch.take(rows))
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRowGroup:
-    """Documents on disk, in one row group of a shard."""
+class RowKind(ABC, Generic[RowBatch]):
+    """How rows of one kind are laid out in Parquet: all that differs between the kinds on disk."""
+
+    id_column: ClassVar[str]
+    columns: ClassVar[list[str]]  # that a batch is read from
+
+    @property
+    @abstractmethod
+    def rows_per_group(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def groups_per_shard(self) -> int: ...
+
+    @abstractmethod
+    def describe(self, n_rows: int) -> str:
+        """So many rows in words, for messages."""
+
+    @abstractmethod
+    def table_of(self, rows: Rows[RowBatch]) -> pa.Table:
+        """The rows as they are stored."""
+
+    @abstractmethod
+    def sizes_of(self, table: pa.Table) -> Sizes:
+        """The sizes of stored rows."""
+
+    @abstractmethod
+    def batch_of(self, columns: Sequence[pa.Array], sizes: Sizes) -> RowBatch:
+        """The batch in the stored ``columns``, as views; ValueError if they are damaged."""
+
+    @abstractmethod
+    def open_writer(self, path: Path, schema: pa.Schema) -> pq.ParquetWriter: ...
+
+    @staticmethod
+    @abstractmethod
+    def entry_of(file: FileEntry, groups: Sequence[Sizes]) -> ShardEntry:
+        """How the manifest lists a shard."""
+
+
+class StoredShard:
+    """One shard on disk; its checksum is compared before the first read."""
+
+    def __init__(self, folder: Path, entry: FileEntry) -> None:
+        self.path = folder / entry.file
+        self._entry = entry
+        self._verified = False
+        self._lock = Lock()  # so that only one of many threads compares
+
+    def __reduce__(self) -> tuple[Callable[[Path, FileEntry], StoredShard], tuple[Path, FileEntry]]:
+        """Another process compares the checksum once, however many row groups it receives."""
+        return _stored_shard, (self.path.parent, self._entry)
+
+    def columns(self, row_group: int, names: list[str]) -> pa.Table:
+        """Columns of a row group; CorpusFormatError if the file is not as it was written."""
+        try:
+            with self._lock:
+                if not self._verified:
+                    self._verify()
+            with open_parquet(self.path, check_pages=True) as file:
+                return file.read_row_group(row_group, columns=names, use_threads=False)
+        except (OSError, ValueError, IndexError, pa.ArrowException) as error:
+            found = (str(error).splitlines() or [type(error).__name__])[0]
+            raise self.damaged(found, "a readable shard") from error
+
+    def damaged(self, found: str, wanted: str) -> SparsetopicsError:
+        return DAMAGE.of(self.path, found=found, wanted=wanted)
+
+    def _verify(self) -> None:
+        self._entry.check(self.path.parent, DAMAGE)
+        with self.path.open("rb") as raw:
+            check_sizes(raw)
+        self._verified = True
+
+
+@lru_cache(maxsize=1_000)
+def _stored_shard(folder: Path, entry: FileEntry) -> StoredShard:
+    return StoredShard(folder, entry)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowGroup(ABC, Generic[RowBatch]):
+    """Consecutive documents or items that are read at once, from disk or from memory."""
+
+    sizes: Sizes
+
+    @abstractmethod
+    def read(self) -> RowBatch:
+        """The rows; CorpusFormatError if their shard is damaged."""
+
+    @abstractmethod
+    def read_ids(self) -> list[str]: ...
+
+    @abstractmethod
+    def read_labels(self) -> list[str | None]: ...
+
+    @property
+    def n_docs(self) -> int:
+        """Documents or items."""
+        return self.sizes.n_docs
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of a document and a word in it; one for each item."""
+        return self.sizes.n_pairs
+
+    @property
+    def n_tokens(self) -> int | float:
+        return self.sizes.n_tokens
+
+    def read_rows(self) -> Rows[RowBatch]:
+        """Ids, labels and batch."""
+        ids, labels = (pa.array(n, pa.string()) for n in (self.read_ids(), self.read_labels()))
+        return Rows(ids, labels, self.read())
+
+
+AnyRowGroup = RowGroup[DocumentBatch] | RowGroup[VectorBatch]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MemoryRowGroup(RowGroup[RowBatch]):
+    """Rows in memory."""
+
+    batch: RowBatch
+    ids: list[str]
+    labels: list[str | None]
+
+    def read(self) -> RowBatch:
+        return self.batch
+
+    def read_ids(self) -> list[str]:
+        return self.ids
+
+    def read_labels(self) -> list[str | None]:
+        return self.labels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredRowGroup(RowGroup[RowBatch]):
+    """Rows on disk, in one row group of a shard."""
 
     shard: StoredShard
     index: int
-    n_docs: int
-    n_pairs: int
-    n_tokens: int | float
-    n_words: int
+    kind: RowKind[RowBatch]
 
-    def read(self) -> DocumentBatch:
-        """The documents as views of the decoded columns.
+    def read(self) -> RowBatch:
+        """The rows as views of the decoded columns; CorpusFormatError if the shard is damaged."""
+        columns = self._columns(self.kind.columns)
+        try:
+            return self.kind.batch_of(columns, self.sizes)
+        except ValueError as error:
+            raise self._damaged(str(error)) from error
 
-        Raises CorpusFormatError if the shard is damaged.
-        """
-        word_ids, counts = self._columns(["word_ids", "counts"])
-        if word_ids.type != pa.list_(pa.uint32()) or counts.type not in COUNT_TYPES:
-            raise self._damaged(f"columns of type {word_ids.type} and {counts.type}")
-        if word_ids.offsets != counts.offsets:
-            raise self._damaged("word ids and counts of different length")
-        ids, numbers = word_ids.flatten(), counts.flatten()
-        if ids.null_count or numbers.null_count:
-            raise self._damaged("word ids or counts that are null")
-        offsets = numbers_of(word_ids.offsets).astype(np.int64)
-        batch = DocumentBatch(
-            offsets - offsets[0], numbers_of(ids).view(np.int32), numbers_of(numbers)
-        )
-        self._check(batch)
-        return batch
-
-    def read_doc_ids(self) -> list[str]:
-        return self._names("doc_id")
+    def read_ids(self) -> list[str]:
+        return self._names(self.kind.id_column)  # type: ignore[return-value]
 
     def read_labels(self) -> list[str | None]:
         return self._names("label")
 
-    def _names(self, column: str) -> list[Any]:
+    def _names(self, column: str) -> list[str | None]:
         (names,) = self._columns([column])
         if names.type != pa.string():
             raise self._damaged(f"a column {column} of type {names.type}")
-        return cast(list[Any], names.to_pylist())
+        found: list[str | None] = names.to_pylist()
+        return found
 
     def _columns(self, names: list[str]) -> list[pa.Array]:
         table = self.shard.columns(self.index, names)
@@ -81,30 +209,42 @@ class StoredRowGroup:
             raise self._damaged(f"{table.num_rows} rows of {table.column_names}")
         return [column.combine_chunks() for column in table.columns]
 
-    def _check(self, batch: DocumentBatch) -> None:
-        """What the kernels rely on to stay inside their arrays."""
-        if batch.n_pairs != self.n_pairs:
-            raise self._damaged(f"{batch.n_pairs} pairs where the manifest has {self.n_pairs}")
-        largest = int(batch.word_ids.view(np.uint32).max(initial=0))
-        if largest >= self.n_words:
-            raise self._damaged(f"word id {largest} where the vocabulary has {self.n_words} words")
-
     def _damaged(self, found: str) -> SparsetopicsError:
-        wanted = f"{self.n_docs} documents as ingest writes them"
+        wanted = f"{self.kind.describe(self.n_docs)} as ingest writes them"
         return self.shard.damaged(f"in row group {self.index} {found}", wanted)
 
 
-class ShardWriter:
-    """Writes documents into shards of a folder, in order; row groups are always full but the last.
+def stored_groups(
+    folder: Path, shards: Sequence[ShardEntry], kind: RowKind[RowBatch]
+) -> tuple[StoredRowGroup[RowBatch], ...]:
+    """The row groups of the shards of a corpus folder; CorpusFormatError if a shard is missing or
+    of another size."""
+    groups = []
+    for entry in shards:
+        entry.check_size(folder, DAMAGE)
+        shard = StoredShard(folder, entry)
+        groups += [
+            StoredRowGroup(sizes, shard, index, kind) for index, sizes in enumerate(entry.groups)
+        ]
+    return tuple(groups)
 
-    Use as a context manager; ``finish`` returns the list of shards.
+
+class ShardWriter(Generic[RowBatch]):
+    """Writes rows into shards of a folder, in order; all row groups but the last are full.
+
+    Use as a context manager; ``finish`` returns the entries of the shards.
     """
 
-    def __init__(self, folder: Path) -> None:
-        layout = ShardLayout(DOCS_PER_ROW_GROUP, ROW_GROUPS_PER_SHARD, _open_shard, _sizes_of)
-        self._tables = TableWriter(folder, layout)
+    def __init__(self, folder: Path, kind: RowKind[RowBatch]) -> None:
+        self._folder = folder
+        self._kind: RowKind[RowBatch] = kind
+        self._waiting: list[pa.Table] = []
+        self._n_waiting = 0
+        self._file: pq.ParquetWriter | None = None
+        self._groups: list[Sizes] = []
+        self._shards: list[ShardEntry] = []
 
-    def __enter__(self) -> ShardWriter:
+    def __enter__(self) -> ShardWriter[RowBatch]:
         return self
 
     def __exit__(
@@ -113,53 +253,64 @@ class ShardWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._tables.__exit__(kind, error, traceback)
+        if self._file is not None:
+            self._file.close()
 
-    def append(self, rows: DocumentRows) -> None:
-        self._tables.append(_table_of(rows))
+    def append(self, rows: Rows[RowBatch]) -> None:
+        table = self._kind.table_of(rows)
+        self._waiting.append(table)
+        self._n_waiting += len(table)
+        n_rows = self._kind.rows_per_group
+        if self._n_waiting >= n_rows:
+            waiting = pa.concat_tables(self._waiting)
+            whole = len(waiting) - len(waiting) % n_rows
+            for start in range(0, whole, n_rows):
+                self._write(waiting.slice(start, n_rows))
+            self._waiting = [waiting.slice(whole)]
+            self._n_waiting = len(waiting) - whole
 
-    def finish(self) -> tuple[ShardEntry[Sizes], ...]:
-        """Write what waits, close the last shard, list all."""
-        return self._tables.finish()
+    def finish(self) -> tuple[ShardEntry, ...]:
+        """Write the remaining rows and close the last shard; return the entries of all shards."""
+        if self._n_waiting:
+            self._write(pa.concat_tables(self._waiting))
+        self._close()
+        return tuple(self._shards)
+
+    def _write(self, table: pa.Table) -> None:
+        if self._file is None:
+            self._file = self._kind.open_writer(self._path(), table.schema)
+        self._file.write_table(table, row_group_size=self._kind.rows_per_group)
+        self._groups.append(self._kind.sizes_of(table))
+        if len(self._groups) == self._kind.groups_per_shard:
+            self._close()
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            self._shards.append(self._kind.entry_of(FileEntry.of(self._path()), self._groups))
+            self._groups = []
+
+    def _path(self) -> Path:
+        return self._folder / shard_name(len(self._shards))
 
 
-def _sizes_of(table: pa.Table) -> Sizes:
-    counts = table["counts"].combine_chunks().flatten()
-    return Sizes(len(table), len(counts), pc.sum(counts).as_py())
+def shard_name(number: int) -> str:
+    """The file name of a shard, counted from 0."""
+    return f"shard-{number:05d}.parquet"
 
 
-def _table_of(rows: DocumentRows) -> pa.Table:
-    offsets = pa.array(rows.batch.indptr, pa.int32())
-    word_ids = pa.array(rows.batch.word_ids.view(np.uint32))
-    counts: WordCounts = rows.batch.word_counts
-    columns = (
-        rows.doc_ids,
-        rows.labels,
-        pa.ListArray.from_arrays(offsets, word_ids),
-        pa.ListArray.from_arrays(offsets, pa.array(counts)),
-    )
-    schema = pa.schema(
-        [
-            pa.field("doc_id", pa.string(), nullable=False),
-            pa.field("label", pa.string()),
-            pa.field("word_ids", columns[2].type, nullable=False),
-            pa.field("counts", columns[3].type, nullable=False),
-        ]
-    )
-    return pa.Table.from_arrays(list(columns), schema=schema)
-
-
-def _open_shard(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+def open_shard(
+    path: Path, schema: pa.Schema, *, level: int, dictionaries: list[str], encodings: dict[str, str]
+) -> pq.ParquetWriter:
+    """A writer of a shard whose ``dictionaries`` and ``encodings`` are those of its columns."""
     return pq.ParquetWriter(
         path,
         schema,
         compression="zstd",
-        compression_level=3,
-        use_dictionary=["label", "counts.list.element"],
-        column_encoding={
-            "doc_id": "DELTA_BYTE_ARRAY",
-            "word_ids.list.element": "BYTE_STREAM_SPLIT",
-        },
+        compression_level=level,
+        use_dictionary=dictionaries,
+        column_encoding=encodings,
         write_statistics=False,
         write_page_checksum=True,
     )

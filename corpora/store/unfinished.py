@@ -14,12 +14,16 @@ import hashlib
 import json
 import os
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
 
 from sparsetopics.base.errors import ClusterError, OptionError, OutputError
 from sparsetopics.base.outputs import Output, claimed, output_folder, publish
@@ -27,22 +31,23 @@ from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.sealed_files import VERSION_KEY, Refusal, decoded, read_sealed, write_sealed
 from sparsetopics.base.staging import put_in_place, refusing
 from sparsetopics.base.transactions import JOB
+from sparsetopics.corpora.readers.blocks import CountedBlock
 from sparsetopics.corpora.sources.archives import ZipMember
-from sparsetopics.corpora.sources.byte_stream import reading
-from sparsetopics.corpora.sources.places import Place
+from sparsetopics.corpora.sources.byte_stream import Place, reading
 from sparsetopics.corpora.sources.remote import RemoteFile, is_url
-from sparsetopics.corpora.sources.sources import SourceFile
+from sparsetopics.corpora.sources.source_files import SourceFile
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.corpora.text.vocabulary import Setting
 
 _FORMAT_VERSION = 1  # of what is kept
 _TOKENIZER_FILE, _SPOOL = "tokenizer.json", "spool"
-_WAY_ON = "What was read is kept; the same command goes on."
-Record = TypeVar("Record")
+_WAY_ON = "What was read is kept; repeat the command to continue."
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to compare before going on: digests of what was said, and of what it means today."""
+    """What to compare before continuing: digests of the command, and of the files it names."""
 
     command: str  # sources and options
     files: str  # the files found, with their sizes and times
@@ -63,7 +68,7 @@ class WorkFolder(NamedTuple):
 
     @property
     def corpus(self) -> Path:
-        """What becomes the output."""
+        """The folder that becomes the output."""
         return self.output.scratch
 
     @property
@@ -72,7 +77,7 @@ class WorkFolder(NamedTuple):
 
     @property
     def has_blocks(self) -> bool:
-        """Whether anything that was counted is here."""
+        """Whether any counted documents are kept here."""
         return any(self.spool.glob("*.arrow"))
 
     def keep_tokenizer(self, tokenizer: TokenizerOptions) -> None:
@@ -86,12 +91,12 @@ class WorkFolder(NamedTuple):
         """The job of an earlier process, if it left one."""
         return self._read(JOB, Job)
 
-    def write(self, name: str, record: Mapping[str, Any]) -> None:
+    def write(self, name: str, record: Mapping[str, Setting]) -> None:
         scratch = self.folder / f"{name}.part"
         write_sealed(scratch, {VERSION_KEY: _FORMAT_VERSION, **record})
         put_in_place(scratch, self.folder / name)
 
-    def _read(self, name: str, kind: type[Record]) -> Record | None:
+    def _read(self, name: str, kind: type[T]) -> T | None:
         path = self.folder / name
         if not os.path.lexists(path):
             return None
@@ -104,11 +109,15 @@ class WorkFolder(NamedTuple):
 
 
 def job_of(
-    sources: Sequence[str | Path], options: Mapping[str, Any], files: Iterable[SourceFile]
+    sources: Sequence[str | Path],
+    options: Mapping[str, T],
+    function: str | None,
+    files: Iterable[SourceFile],
 ) -> Job | None:
-    """The job of ingesting ``files``; None where it cannot be told whether they have changed.
+    """The job of ingesting ``files``; None if changes of the files cannot be detected.
 
-    ``options`` are all that the corpus depends on.
+    ``options`` are all options that the corpus depends on. ``function`` is the tokeniser's
+    ``MODULE:NAME``, if there is one.
     """
     named = [str(s) if is_url(s) else os.path.abspath(s) for s in sources]
     said = {"release": version("sparsetopics"), "sources": named, "options": options}
@@ -118,7 +127,6 @@ def job_of(
             return None
         with reading(file.path):
             found.update(f"{file.path}\0{file.name}\0{_stamp(file.path)}\0".encode())
-    function = (options.get("tokenizer") or {}).get("function")
     if function is not None:
         found.update(_stamp_of_module(function).encode())
     command = json.dumps(said, default=_as_json, sort_keys=True)
@@ -126,21 +134,21 @@ def job_of(
 
 
 def _stamp(place: Place) -> str:
-    """What changes with the content of a file."""
+    """Facts that change when the content of a file changes."""
     if isinstance(place, Path):
         stat = place.stat()
         return f"{stat.st_size} {stat.st_mtime_ns}"
-    assert not isinstance(place, RemoteFile)  # the caller has looked
+    assert not isinstance(place, RemoteFile)  # refused by job_of
     return f"{place.info.file_size} {place.info.CRC}"
 
 
 def _stamp_of_module(function: str) -> str:
-    """Of the file of ``MODULE:NAME``, which has been imported."""
+    """The stamp of the file of ``MODULE:NAME``, which has been imported."""
     origin = getattr(sys.modules[function.partition(":")[0]], "__file__", None)
     return "" if origin is None else _stamp(Path(origin))
 
 
-def _as_json(value: object) -> Any:
+def _as_json(value: frozenset[str] | Path) -> list[str] | str:
     return sorted(value) if isinstance(value, frozenset) else str(value)
 
 
@@ -148,14 +156,14 @@ def corpus_output(
     out: str | Path, sources: Sequence[str | Path], other: Path | None, *, overwrite: bool
 ) -> Output:
     """The corpus folder to make from ``sources``, with the words or projection of the corpus
-    ``other``; OutputError if it cannot be written there."""
+    ``other`` if there is one; OutputError if it cannot be written there."""
     inputs = [Path(source) for source in sources if not is_url(source)]
     inputs += [] if other is None else [other]
     return output_folder(out, CORPUS, overwrite=overwrite, inputs=inputs)
 
 
 def paths_of(files: Iterable[SourceFile]) -> list[Path]:
-    """Where files on this machine are, archives for their members."""
+    """The paths of the files on this disk; for members of archives, those of the archives."""
     places = [f.path.archive.place if isinstance(f.path, ZipMember) else f.path for f in files]
     return [place for place in places if isinstance(place, Path)]
 
@@ -164,13 +172,13 @@ def paths_of(files: Iterable[SourceFile]) -> list[Path]:
 def work_folder(
     output: Output, job: Job | None, *, say: Callable[[str], None]
 ) -> Iterator[WorkFolder]:
-    """Yield where to make the corpus, which becomes ``output`` if the block succeeds.
+    """Yield the folder in which to make the corpus; it becomes ``output`` if the block succeeds.
 
-    With a ``job``, its content stays if the process is stopped or its cluster is lost, so that the
-    same job can continue; without one, and after any other error, all of it is removed. ``say``
-    reports what happens to the work of an earlier process. Raises OutputError if another process is
-    at work there, if another job left something and ``output`` may not be overwritten,
-    or if the disk refuses.
+    With a ``job``, its content stays if the process is interrupted or its cluster is lost, so that
+    the same job can continue. Without one, and after any other error, all of it is removed. ``say``
+    gets a sentence about the work of an earlier process. Raises OutputError if another process is
+    at work there, if another job left something and ``output`` may not be overwritten, or if the
+    disk refuses.
     """
     place, out = WorkFolder(output), output.path
     is_kept = False
@@ -195,11 +203,11 @@ def work_folder(
 
 
 def _take_over(place: WorkFolder, job: Job | None, say: Callable[[str], None]) -> None:
-    """Clear what an earlier process left, unless this is the job to go on with."""
+    """Clear what an earlier process left, unless it was the same job."""
     out = place.output.path
     former = place.job
     if former is not None and former == job:
-        say(f"{out}: going on with an ingest that was interrupted.")
+        say(f"{out}: continuing an ingest that was interrupted.")
         return
     is_other = former is not None and (job is None or former.command != job.command)
     if is_other and not place.output.overwrite:
@@ -210,8 +218,9 @@ def _take_over(place: WorkFolder, job: Job | None, say: Callable[[str], None]) -
             hint="Repeat the earlier command to continue it, or pass --overwrite to start over.",
         )
     if former is not None:
-        why = "of something else" if is_other else "whose sources have changed since"
-        say(f"{out}: starting anew after an ingest that was interrupted, {why}.")
+        changed = "the sources have changed since an ingest was interrupted"
+        why = "an ingest of something else was interrupted" if is_other else changed
+        say(f"{out}: starting over, because {why}.")
     place.output.workspace.clear()
 
 
@@ -221,3 +230,76 @@ def _prepare(place: WorkFolder, job: Job | None) -> None:
     place.spool.mkdir(exist_ok=True)
     if job is not None:
         place.write(JOB, asdict(job))
+
+
+_SUM_BYTES = 4  # of the checksum that a file ends with
+
+
+class Spool:
+    """Counted blocks on disk, in order, until the vocabulary is known.
+
+    A file is written under another name and renamed, so that a process that is killed leaves whole
+    files. The checksum detects what a loss of power damages, because nothing waits for the disk.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.n_blocks = 0
+
+    def append(self, block: CountedBlock) -> None:
+        data = _packed(block)
+        path = self._path(self.n_blocks)
+        scratch = path.with_suffix(".part")
+        with scratch.open("wb") as file:
+            file.write(data)
+            file.write(zlib.crc32(data).to_bytes(_SUM_BYTES))
+        os.replace(scratch, path)
+        self.n_blocks += 1
+
+    def recovered(self) -> Iterator[CountedBlock]:
+        """The whole blocks that an earlier process left; they become the first of this one."""
+        while (block := self._whole(self._path(self.n_blocks))) is not None:
+            self.n_blocks += 1
+            yield block
+
+    def blocks(self) -> Iterator[CountedBlock]:
+        """All blocks."""
+        for index in range(self.n_blocks):
+            with pa.OSFile(str(self._path(index)), "rb") as source:
+                yield _unpacked(source)
+
+    def _whole(self, path: Path) -> CountedBlock | None:
+        if not path.exists():
+            return None
+        data = memoryview(path.read_bytes())
+        packed, checksum = data[:-_SUM_BYTES], data[-_SUM_BYTES:]
+        if zlib.crc32(packed).to_bytes(_SUM_BYTES) != checksum:
+            return None
+        return _unpacked(pa.BufferReader(packed))
+
+    def _path(self, index: int) -> Path:
+        return self._folder / f"block-{index:06d}.arrow"
+
+
+def _packed(block: CountedBlock) -> pa.Buffer:
+    sink = pa.BufferOutputStream()
+    for column in (
+        block.ids,
+        block.labels,
+        block.words,
+        pa.array(block.indptr),
+        pa.array(block.word_ids),
+        pa.array(block.word_counts),
+    ):
+        batch = pa.record_batch([column], names=["column"])
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+    return sink.getvalue()
+
+
+def _unpacked(source: pa.NativeFile) -> CountedBlock:
+    columns = [
+        pa.ipc.open_stream(source).read_all()["column"].combine_chunks()
+        for _ in CountedBlock._fields
+    ]
+    return CountedBlock(*columns[:3], *(np.asarray(column) for column in columns[3:]))

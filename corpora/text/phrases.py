@@ -1,24 +1,111 @@
-"""Pairs of words that belong together, learned by gensim from all the text before it is counted."""
+"""Words of several tokens: n-grams, and phrases that gensim learns from all the text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora.text.joining import Phrase
-from sparsetopics.corpora.text.tokens import Tokens
+from sparsetopics.corpora.text.tokens import Tokens, documents_of_tokens
 
-_DELIMITER = "\x1f"  # between the words of a pair while it is learned; no text has it
-_MOST_CANDIDATES = 4_000_000  # words and pairs counted at once, some 400 MB; the rarest go
+JOINT = "_"  # between the tokens of one word
+
+Phrase = tuple[str, str]
+
+
+def with_ngrams(tokens: Tokens, longest: int) -> Tokens:
+    """Each token as a word, and each run of 2 to ``longest`` tokens of a document as one."""
+    document_of = documents_of_tokens(tokens)
+    n_words = len(tokens.words)
+    words, documents, ids = [tokens.words], [document_of], [tokens.word_of.astype(np.int64)]
+    gram_at = ids[0]  # number of the n-gram that begins at each token, among those of its length
+    n_before = n_words
+    for n in range(2, longest + 1):
+        starts = np.flatnonzero(document_of[: -n + 1] == document_of[n - 1 :])
+        keys = gram_at[starts] * n_words + tokens.word_of[starts + n - 1]
+        distinct, gram_of = np.unique(keys, return_inverse=True)
+        words.append(
+            _joined(
+                words[-1].take(pa.array(distinct // max(n_words, 1))),
+                tokens.words.take(pa.array(distinct % max(n_words, 1))),
+            )
+        )
+        documents.append(document_of[starts])
+        ids.append(gram_of + n_before)
+        gram_at = np.full(len(document_of), -1, np.int64)
+        gram_at[starts] = gram_of
+        n_before += len(distinct)
+    together = np.concatenate(documents)
+    order = np.argsort(together, kind="stable")
+    indptr = np.searchsorted(together[order], np.arange(len(tokens.indptr)))
+    return _distinct(words, indptr, np.concatenate(ids)[order])
+
+
+def with_phrases(tokens: Tokens, phrases: Sequence[Phrase]) -> Tokens:
+    """Join neighbours that are one of ``phrases``, from left to right, each token once at most."""
+    if not phrases or len(tokens.word_of) < 2:
+        return tokens
+    n_words = len(tokens.words)
+    columns = [
+        np.asarray(pc.index_in(pa.array(column, pa.string()), tokens.words).fill_null(-1))
+        for column in zip(*phrases, strict=True)
+    ]
+    present = (columns[0] >= 0) & (columns[1] >= 0)
+    firsts, seconds = (column[present].astype(np.int64) for column in columns)
+    keys, order = np.unique(firsts * n_words + seconds, return_index=True)
+    if not len(keys):
+        return tokens
+    document_of = documents_of_tokens(tokens)
+    pairs = tokens.word_of[:-1].astype(np.int64) * n_words + tokens.word_of[1:]
+    places = np.minimum(np.searchsorted(keys, pairs), len(keys) - 1)
+    joins = _from_left((keys[places] == pairs) & (document_of[:-1] == document_of[1:]))
+    ids = tokens.word_of.astype(np.int64)
+    ids[:-1][joins] = n_words + places[joins]
+    remains = np.concatenate(([True], ~joins))  # the second token of a phrase is dropped
+    words = _joined(
+        tokens.words.take(pa.array(firsts[order])), tokens.words.take(pa.array(seconds[order]))
+    )
+    indptr = np.concatenate(([0], np.cumsum(remains)))[tokens.indptr]
+    return _distinct([tokens.words, words], indptr, ids[remains])
+
+
+def _from_left(joinable: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Every other place of each run of neighbours that could be joined, from the first."""
+    positions = np.arange(len(joinable))
+    begins = joinable & ~np.concatenate(([False], joinable[:-1]))
+    run_start = np.maximum.accumulate(np.where(begins, positions, 0))
+    is_even: NDArray[np.bool_] = (positions - run_start) % 2 == 0
+    return joinable & is_even
+
+
+def _joined(firsts: pa.StringArray, seconds: pa.StringArray) -> pa.StringArray:
+    return pc.binary_join_element_wise(firsts, seconds, JOINT)
+
+
+def _distinct(
+    words: Sequence[pa.StringArray], indptr: NDArray[np.int64], ids: NDArray[np.int64]
+) -> Tokens:
+    """Give equal words equal numbers: a token may look like two that were joined."""
+    encoded = pa.concat_arrays(words).dictionary_encode()
+    return Tokens(encoded.dictionary, indptr, np.asarray(encoded.indices)[ids].astype(np.int32))
+
+
+_DELIMITER = "\x1f"  # between the words of a pair while it is learned; no token has it
+_MOST_CANDIDATES = 4_000_000  # words and pairs counted at once (400 MB); the rarest are dropped
 
 
 @dataclass(frozen=True, slots=True)
 class PhraseOptions:
-    """Which neighbours are a phrase: those seen together ``min_count`` times or more whose
-    normalised pointwise mutual information is above ``threshold``, from -1 to 1 (Bouma 2009)."""
+    """Which neighbours form a phrase.
+
+    They occur together at least ``min_count`` times, and their normalised pointwise mutual
+    information (Bouma 2009) is above ``threshold``, a number from -1 to 1.
+    """
 
     threshold: float = 0.5
     min_count: int = 5
@@ -33,9 +120,11 @@ class PhraseOptions:
 
 
 def learn_phrases(blocks: Iterable[Tokens], options: PhraseOptions) -> tuple[Phrase, ...]:
-    """The phrases of the documents, sorted. Memory is bounded, and the order of the documents is
-    all that the result depends on besides them."""
-    from gensim.models.phrases import Phrases  # takes a second to import, and most go without
+    """The phrases of the documents, sorted; memory is bounded.
+
+    The result depends on the order of the documents, not on how they are cut into blocks.
+    """
+    from gensim.models.phrases import Phrases  # a second to import, and most corpora have none
 
     model = Phrases(
         _documents(blocks),

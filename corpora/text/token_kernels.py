@@ -1,8 +1,9 @@
-"""Numba kernels of ingest: arrays in, arrays out. They call each other, so they share a file."""
+"""Numba kernels of ingest: arrays in, arrays out.
+
+They call each other, so they share a file: a cached kernel does not notice changes in another.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numba
 import numpy as np
@@ -12,6 +13,8 @@ Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 Offsets = NDArray[np.int32]
 Ids = NDArray[np.int32]
+Hashes = NDArray[np.uint64]
+Counts = NDArray[np.int64]
 
 FIRST_TABLE_SIZE = 1 << 15
 FNV_START = np.uint64(0xCBF29CE484222325)
@@ -19,7 +22,7 @@ FNV_PRIME = np.uint64(0x100000001B3)
 
 
 @numba.njit(cache=True, nogil=True)
-def _code_point(text: Bytes, position: int) -> Any:
+def _code_point(text: Bytes, position: int) -> np.int64:
     """The character of two to four bytes that starts at ``position``."""
     lead = np.int64(text[position])
     width = 2 if lead < 0xE0 else (3 if lead < 0xF0 else 4)
@@ -35,7 +38,7 @@ def find_tokens(
     offsets: Offsets,  # (n_docs + 1,) byte positions
     in_token: Flags,  # (0x110000,) whether a code point belongs to tokens
     min_characters: int,
-) -> Any:
+) -> tuple[Ids, Ids, Hashes, Counts]:
     """Longest runs of ``in_token`` characters that have ``min_characters`` or more.
 
     Returns ``(starts, lengths, hashes, indptr)``: byte position, byte length and 64-bit FNV-1a
@@ -58,7 +61,7 @@ def find_tokens(
             if byte < 0x80:
                 inside = in_token[byte]
                 n_characters += 1
-            elif byte >= 0xC0:  # else a later byte of the same character
+            elif byte >= 0xC0:  # otherwise a later byte of the same character
                 inside = in_token[_code_point(text, position)]
                 n_characters += 1
             if inside:
@@ -91,7 +94,7 @@ def _same_bytes(text: Bytes, one: int, other: int, length: int) -> bool:
 
 
 @numba.njit(cache=True, nogil=True)
-def _grown_table(table: Ids, hashes: NDArray[np.uint64], firsts: Ids) -> Ids:
+def _grown_table(table: Ids, hashes: Hashes, firsts: Ids) -> Ids:
     """A table of four times the size that holds the same words."""
     larger = np.full(4 * len(table), -1, np.int32)
     mask = np.uint64(len(larger) - 1)
@@ -108,9 +111,9 @@ def number_words(
     text: Bytes,
     starts: Ids,  # (n_tokens,)
     lengths: Ids,  # (n_tokens,)
-    hashes: NDArray[np.uint64],  # (n_tokens,)
-) -> Any:
-    """Number the distinct tokens as they appear, by a hash table with open addressing.
+    hashes: Hashes,  # (n_tokens,)
+) -> tuple[Ids, Ids]:
+    """Number the distinct tokens in order of appearance, with a hash table of open addressing.
 
     Returns ``(word_of, firsts)``: the word of each token, the first token of each word.
     """
@@ -146,11 +149,11 @@ def number_words(
 
 @numba.njit(cache=True, nogil=True)
 def count_words(
-    indptr: NDArray[np.int64],  # (n_docs + 1,) documents as rows of tokens
+    indptr: Counts,  # (n_docs + 1,) documents as rows of tokens
     word_of: Ids,  # (n_tokens,)
     n_words: int,
-) -> Any:
-    """Histogram of each document, words in order of appearance.
+) -> tuple[Counts, Ids, NDArray[np.uint32]]:
+    """Count the words of each document, in order of appearance.
 
     Returns ``(indptr, word_ids, word_counts)``.
     """

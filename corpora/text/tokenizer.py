@@ -1,28 +1,28 @@
-"""From text to word counts, each document once."""
+"""From text to word counts: what a token is, and which tokens are joined to words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, fields, replace
 
+import msgspec
 import pyarrow.compute as pc
 
 from sparsetopics.base.errors import OptionError, VocabularyError
 from sparsetopics.corpora.readers.blocks import CountedBlock, TextBlock
-from sparsetopics.corpora.text.character_class import character_run
-from sparsetopics.corpora.text.joining import Phrase, with_ngrams, with_phrases
+from sparsetopics.corpora.text.phrases import Phrase, with_ngrams, with_phrases
 from sparsetopics.corpora.text.token_kernels import count_words
 from sparsetopics.corpora.text.tokenizer_functions import call_tokenizer
 from sparsetopics.corpora.text.tokens import (
     Tokens,
+    character_run,
     match_tokens,
     scan_tokens,
     tokens_of_lists,
     without,
 )
-from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 
 DEFAULT_PATTERN = r"[^\W\d_]{3,}"  # three letters or more, of any script
 _LONGEST_NGRAM = 5
@@ -34,12 +34,12 @@ class TokenizerOptions:
 
     ``token_pattern`` is a regular expression in the syntax of Python's ``re``; with one group, the
     group is the token. A run of one character class (``[a-z]{2,}``, ``\\w+``) is found by a
-    compiled scan, about ten times faster than any other pattern. Lower case is Unicode's simple
-    mapping, one character to one, before anything else. ``function``, ``MODULE:NAME`` of something
-    that takes a text and returns its words, stands in for the pattern.
+    compiled scan, about ten times faster than any other pattern. Text is first put in lower case by
+    Unicode's simple mapping, one character to one. ``function`` names a function ``MODULE:NAME``
+    that takes a text and returns its words; it replaces the pattern.
 
-    ``ngrams`` adds all runs of up to so many tokens, ``phrases`` makes pairs one word. Tokens are
-    neighbours if only what is no token stands between them; ``stop_words`` are taken out first.
+    ``ngrams`` adds all runs of up to that many tokens as words, ``phrases`` joins pairs of tokens.
+    Two tokens are neighbours if no third stands between them; ``stop_words`` are removed first.
     """
 
     token_pattern: str = DEFAULT_PATTERN
@@ -74,8 +74,9 @@ class TokenizerOptions:
         if self.ngrams > 1 and self.phrases:
             raise OptionError("ngrams", found="n-grams and phrases", wanted="one or the other")
 
-    def settings(self) -> dict[str, Any]:
-        """What manifest and vocabulary keep: how text is cut, and of the rest what is used."""
+    def settings(self) -> dict[str, Setting]:
+        """The settings that manifests and vocabularies keep: the pattern or function, the case,
+        and all others that are not the default."""
         settings = asdict(self)
         if self.function is not None:
             del settings["token_pattern"]
@@ -90,23 +91,25 @@ class TokenizerOptions:
         return settings
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> TokenizerOptions:
-        """What ``settings`` told, read back from JSON; TypeError or ValueError for others."""
-        options = cls(**settings)
-        phrases = tuple((first, second) for first, second in options.phrases)
-        return replace(options, phrases=phrases, stop_words=tuple(options.stop_words))
+    def from_settings(cls, settings: Mapping[str, Setting]) -> TokenizerOptions:
+        """The options that ``settings``, read from JSON, stand for; ValueError for settings that
+        this release does not know."""
+        unknown = sorted(set(settings) - {field.name for field in fields(cls)})
+        if unknown:
+            raise ValueError(f"settings {', '.join(unknown)}")
+        return msgspec.convert(settings, cls)
 
     def before_joining(self, stop_words: Iterable[str]) -> TokenizerOptions:
-        """With these stop words too, which are to be gone before tokens are joined."""
+        """The options with these stop words too, which must be gone before tokens are joined."""
         return replace(self, stop_words=tuple(sorted({*self.stop_words, *stop_words})))
 
 
 def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) -> TokenizerOptions:
-    """The settings that were chosen, else those the vocabulary was made with, else the default.
+    """The chosen settings; without any, those of the vocabulary or the defaults.
 
-    A function that a vocabulary was made with has to be chosen again, so that no code runs only
-    because a file names it; alone, it stands for all the settings. Raises VocabularyError if it is
-    not, or if the settings are not known to this release.
+    If the vocabulary was made with a function, the user must name that function again, so that no
+    code runs merely because a file names it; naming it alone stands for all the settings. Raises
+    VocabularyError if it is not named, or if this release does not know the settings.
     """
     if vocabulary is None or vocabulary.tokenizer is None:
         return chosen or TokenizerOptions()
@@ -117,23 +120,23 @@ def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) 
         raise VocabularyError(
             "vocabulary",
             found=f"words cut by the function {function!r}",
-            wanted="leave to run it",
-            hint=f"Say so with --tokenizer {function}.",
+            wanted="permission to run it",
+            hint=f"Pass --tokenizer {function}.",
         )
     try:
         return TokenizerOptions.from_settings(vocabulary.tokenizer)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:
         raise VocabularyError(
             "vocabulary",
             found=f"tokeniser settings {dict(vocabulary.tokenizer)!r:.200}",
             wanted="token_pattern, lowercase and others that this release knows",
-            hint="Say how to tokenise with --token-pattern.",
+            hint="Choose how to tokenise with --token-pattern.",
         ) from error
 
 
-def _is_only(chosen: TokenizerOptions, function: str) -> bool:
+def _is_only(chosen: TokenizerOptions, function: Setting) -> bool:
     """Whether nothing but this function was chosen."""
-    return chosen == TokenizerOptions(function=function, lowercase=chosen.lowercase)
+    return chosen == TokenizerOptions(function=str(function), lowercase=chosen.lowercase)
 
 
 def count_texts(block: TextBlock, options: TokenizerOptions) -> CountedBlock:
@@ -144,7 +147,7 @@ def count_texts(block: TextBlock, options: TokenizerOptions) -> CountedBlock:
     if options.ngrams > 1:
         tokens = with_ngrams(tokens, options.ngrams)
     counted = count_words(tokens.indptr, tokens.word_of, len(tokens.words))
-    return CountedBlock(block.doc_ids, block.labels, tokens.words, *counted)
+    return CountedBlock(block.ids, block.labels, tokens.words, *counted)
 
 
 def tokens_of(block: TextBlock, options: TokenizerOptions) -> Tokens:

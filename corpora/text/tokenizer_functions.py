@@ -1,4 +1,4 @@
-"""Functions of the user's that cut text, named as MODULE:NAME."""
+"""Functions of users that cut text, named as MODULE:NAME."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ TokenizerFunction = Callable[[str], Iterable[str]]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_LOCK = Lock()  # a function that was written for one thread is called by one at a time
+_LOCK = Lock()  # one thread at a time, because a function may be written for one only
 
 
 class FunctionCode(NamedTuple):
-    """What another process needs to find the same function, and to know that it is the same."""
+    """What another process needs to find a function and to check that it is the same."""
 
-    folder: str  # that was current
+    folder: str  # the current folder
     digest: str  # of the file of the module
 
 
 def load_tokenizer(name: str, folder: str | None = None) -> TokenizerFunction:
-    """Import ``MODULE:NAME``, from ``folder`` too, the current one unless told.
+    """Import ``MODULE:NAME``; the module is installed or in ``folder`` (default: the current one).
 
-    Raises OptionError if there is no such module or name, or it is nothing to call.
+    Raises OptionError if there is no such module or name, or if it is not callable.
     """
     module_name, _, attribute = name.partition(":")
     if not module_name or not attribute:
@@ -43,7 +43,7 @@ def load_tokenizer(name: str, folder: str | None = None) -> TokenizerFunction:
         sys.path.append(folder)  # last, so that it hides no installed module
     try:
         function = attrgetter(attribute)(importlib.import_module(module_name))
-    except Exception as error:  # whatever the module does when imported
+    except Exception as error:  # a module may raise anything when imported
         raise OptionError(
             "tokenizer",
             found=f"{name!r}, which cannot be imported ({_said(error)})",
@@ -62,8 +62,8 @@ def load_tokenizer(name: str, folder: str | None = None) -> TokenizerFunction:
 def where_function_is_same(
     work: Callable[[Item], Result], name: str | None
 ) -> Callable[[Item], Result]:
-    """``work``, which raises OptionError in a process where ``MODULE:NAME``, if there is one, is
-    missing or another than in this."""
+    """``work``, made to raise OptionError in a process where the function ``MODULE:NAME`` is
+    missing or differs from that of this process; ``work`` itself without a name."""
     if name is None:
         return work
     load_tokenizer(name)
@@ -77,7 +77,7 @@ def _checked(work: Callable[[Item], Result], name: str, code: FunctionCode, item
 
 @lru_cache(maxsize=8)
 def _check_same(name: str, code: FunctionCode) -> None:
-    wanted = "in every worker the module that the process that was called has"
+    wanted = "the same module in every worker as in this process"
     try:
         load_tokenizer(name, code.folder)
     except OptionError as error:
@@ -92,7 +92,7 @@ def _check_same(name: str, code: FunctionCode) -> None:
             f"tokenizer {name}",
             found="a worker that has imported another file",
             wanted=wanted,
-            hint="Install it there; workers that had it before it changed must be started again.",
+            hint="Install it there; workers that imported it before it changed must be restarted.",
         )
 
 
@@ -102,7 +102,7 @@ def _module_of(name: str) -> ModuleType:
 
 @lru_cache(maxsize=8)  # by the module as it was imported: the file may change later
 def _digest(module: ModuleType) -> str:
-    """Nothing for what is built in, and comes with the interpreter."""
+    """SHA-256 of the file of a module; "" for a module that is built into the interpreter."""
     file = getattr(module, "__file__", None)
     return "" if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
@@ -119,7 +119,7 @@ def _words(function: TokenizerFunction, name: str, text: str) -> list[str]:
         words = function(text)
         found = type(words).__name__
         listed = None if isinstance(words, str | bytes) else list(words)
-    except Exception as error:  # whatever the function does
+    except Exception as error:  # a function may raise anything
         raise _wrong(name, text, _said(error)) from error
     if listed is None:
         raise _wrong(name, text, f"a {found}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +13,49 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray
-from sparsetopics.corpora.text.character_class import CharacterRun
 from sparsetopics.corpora.text.token_kernels import find_tokens, number_words
+
+N_CODE_POINTS = 0x110000
+_SURROGATES = range(0xD800, 0xE000)  # code points that are no characters
+
+_CLASS = r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\w"
+_RUN = re.compile(
+    rf"(?:\(\?u\))?(?P<edge>\\b)?(?P<first>{_CLASS})(?P<again>(?:(?P=first))*)"
+    r"(?:\+|\{(?P<least>\d+),\})(?P<close>\\b)?"
+)
+
+
+class CharacterRun(NamedTuple):
+    """Tokens are the longest runs of ``in_token`` characters with ``min_characters`` or more."""
+
+    in_token: NDArray[np.bool_]  # (N_CODE_POINTS,)
+    min_characters: int
+
+
+@lru_cache(maxsize=4)
+def character_run(pattern: str) -> CharacterRun | None:
+    r"""The run that ``pattern`` describes, such as ``[a-z]{3,}`` or ``\b\w\w+\b``; None for others.
+
+    The table is filled by ``re`` itself, so the meaning of the class is Python's.
+    """
+    match = _RUN.fullmatch(pattern)
+    if match is None:
+        return None
+    if (match["edge"] or match["close"]) and match["first"] != r"\w":
+        return None  # for other classes, \b is a further condition
+    n_before = len(match["again"]) // len(match["first"])  # classes before the repeated one
+    least = 1 if match["least"] is None else int(match["least"])
+    return CharacterRun(_members(match["first"]), max(n_before + least, 1))
+
+
+def _members(character_class: str) -> NDArray[np.bool_]:
+    """Which code points belong to the class, (N_CODE_POINTS,)."""
+    codes = np.delete(np.arange(N_CODE_POINTS), np.arange(_SURROGATES.start, _SURROGATES.stop))
+    characters = codes.astype("<u4").tobytes().decode("utf-32-le")
+    members = np.zeros(N_CODE_POINTS, np.bool_)
+    for run in re.finditer(f"(?:{character_class})+", characters):
+        members[codes[run.start() : run.end()]] = True
+    return members
 
 
 class Tokens(NamedTuple):
@@ -25,10 +67,10 @@ class Tokens(NamedTuple):
 
 
 def scan_tokens(texts: pa.StringArray, run: CharacterRun) -> Tokens:
-    """The longest runs of one character class."""
+    """Cut texts into the longest runs of one character class."""
     _, offset_buffer, data = texts.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    text = np.frombuffer(data or bytearray(), np.uint8)  # writable as others: one signature
+    text = np.frombuffer(data or bytearray(), np.uint8)  # writable, so that kernels compile once
     starts, lengths, hashes, indptr = find_tokens(text, offsets, run.in_token, run.min_characters)
     word_of, firsts = number_words(text, starts, lengths, hashes)
     return Tokens(_strings_at(text, starts[firsts], lengths[firsts]), indptr, word_of)
@@ -47,14 +89,14 @@ def _strings_at(
 
 
 def match_tokens(texts: pa.StringArray, pattern: re.Pattern[str]) -> Tokens:
-    """As ``scan_tokens``, for a pattern that only ``re`` understands."""
+    """Cut texts with a pattern that only ``re`` understands."""
     return tokens_of_lists(
         [[token for token in pattern.findall(text) if token] for text in texts.to_pylist()]
     )
 
 
 def tokens_of_lists(documents: Sequence[Sequence[str]]) -> Tokens:
-    """Tokens that came as Python strings."""
+    """Tokens from Python strings, (n_docs,) lists of them."""
     indptr = np.cumsum([0, *map(len, documents)], dtype=np.int64)
     tokens = pa.array([token for document in documents for token in document], pa.string())
     encoded = tokens.dictionary_encode()
@@ -62,7 +104,7 @@ def tokens_of_lists(documents: Sequence[Sequence[str]]) -> Tokens:
 
 
 def without(tokens: Tokens, stop_words: Sequence[str]) -> Tokens:
-    """The tokens that are not among ``stop_words``."""
+    """The tokens without ``stop_words``."""
     if not stop_words:
         return tokens
     is_stopped = pc.is_in(tokens.words, value_set=pa.array(stop_words, pa.string()))
@@ -70,11 +112,11 @@ def without(tokens: Tokens, stop_words: Sequence[str]) -> Tokens:
 
 
 def kept(tokens: Tokens, mask: NDArray[np.bool_]) -> Tokens:
-    """The tokens where ``mask``, (n_tokens,), holds."""
+    """The tokens where ``mask``, (n_tokens,), is true."""
     indptr = np.concatenate(([0], np.cumsum(mask)))[tokens.indptr]
     return Tokens(tokens.words, indptr, tokens.word_of[mask])
 
 
 def documents_of_tokens(tokens: Tokens) -> NDArray[np.int64]:
-    """The document that each token stands in, (n_tokens,)."""
+    """The document of each token, (n_tokens,)."""
     return np.repeat(np.arange(len(tokens.indptr) - 1), np.diff(tokens.indptr))

@@ -4,32 +4,38 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.safe_reading import parse_json
-from sparsetopics.base.sealed_files import FileEntry, Refusal, absence
-from sparsetopics.corpora.sources.arrow_files import open_parquet
-from sparsetopics.corpora.sources.arrow_numbers import arrow_numbers, arrow_strings, numbers_of
+from sparsetopics.corpora.sources.arrow_files import (
+    arrow_numbers,
+    arrow_strings,
+    numbers_of,
+    open_parquet,
+)
 from sparsetopics.corpora.sources.parquet_sizes import check_sizes
-from sparsetopics.corpora.store.manifest import DAMAGE
 
 FILE_NAME = "vocabulary.parquet"
 _TOKENIZER_KEY = b"tokenizer"  # in the metadata of the file
 _COLUMNS = ("word", "document_frequency", "term_frequency")
 
+#: A setting of the tokeniser in JSON; lists hold stop words, or phrases as pairs of words.
+Setting: TypeAlias = str | int | float | bool | Sequence[str | Sequence[str]] | None
+
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """Words in id order with their frequencies in the corpus that made the vocabulary.
+    """Words in the order of their ids, with their frequencies in the corpus they come from.
 
     The tokeniser settings travel along, so that new text can be cut the same way.
     """
@@ -37,14 +43,14 @@ class Vocabulary:
     words: tuple[str, ...]
     document_frequency: IntArray  # (n_words,)
     term_frequency: IntArray  # (n_words,)
-    tokenizer: Mapping[str, Any] | None = None  # None: made of counts, or not known
+    tokenizer: Mapping[str, Setting] | None = None  # None: made from counts, or not known
 
     def __len__(self) -> int:
         return len(self.words)
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the words in order: two corpora can share a model only if it is the same."""
+        """SHA-256 of the words in order. Two corpora can share a model only if it is equal."""
         return hashlib.sha256("".join(f"{word}\0" for word in self.words).encode()).hexdigest()
 
     def save(self, folder: Path) -> None:
@@ -56,17 +62,6 @@ class Vocabulary:
             }
         ).replace_schema_metadata({_TOKENIZER_KEY: json.dumps(self.tokenizer)})
         pq.write_table(table, folder / FILE_NAME, compression="zstd")
-
-    @classmethod
-    def load(cls, folder: Path) -> Vocabulary:
-        """The vocabulary of a corpus of documents or of a run, as its folder lists it.
-
-        Raises CorpusFormatError or RunError if the folder is neither, or if the file is missing
-        or damaged.
-        """
-        entry, refusal = _listed(folder)
-        entry.check(folder, refusal)
-        return cls.read(folder)
 
     @classmethod
     def read(cls, folder: Path) -> Vocabulary:
@@ -91,32 +86,20 @@ class Vocabulary:
         return cls(words, document_frequency, term_frequency, tokenizer)
 
 
-def _listed(folder: Path) -> tuple[FileEntry, Refusal]:
-    """What ``manifest.json`` or ``model.json`` says of the vocabulary, and how to refuse it."""
-    from sparsetopics.corpora.store.document_manifest import Manifest
-    from sparsetopics.runs import run_files
-
-    path = folder / run_files.SETTINGS_FILE
-    if not absence(path):
-        settings = run_files.read_settings(folder)
-        return run_files.file_entry(folder, settings, FILE_NAME), run_files.DAMAGE
-    return Manifest.load(folder).vocabulary, DAMAGE
-
-
 def _read_table(path: Path) -> pa.Table:
-    """Words stay a dictionary, so that a short file cannot ask for much memory."""
+    """The columns; words stay a dictionary, so that a short file cannot claim much memory."""
     with path.open("rb") as raw, open_parquet(raw, dictionary_columns=["word"]) as file:
         check_sizes(raw)
         return file.read(list(_COLUMNS), use_threads=False)
 
 
 def _words(column: pa.ChunkedArray) -> list[str]:
-    """ValueError unless they are strings, each once."""
+    """The words; ValueError unless they are strings, each once."""
     if column.type not in (pa.string(), pa.dictionary(pa.int32(), pa.string())):
         raise ValueError(f"words of type {column.type}")
     encoded = column.combine_chunks()
     if pa.types.is_dictionary(column.type):
-        if len(encoded.dictionary) != len(encoded):  # or a word would stand there twice
+        if len(encoded.dictionary) != len(encoded):  # a word occurs twice
             raise ValueError(f"{len(encoded.dictionary):,} different words in {len(encoded):,}")
         encoded = encoded.dictionary_decode()
     encoded.validate(full=True)
@@ -130,7 +113,7 @@ def _frequencies(table: pa.Table, name: str) -> IntArray:
     column = table[name]
     if column.type != pa.int64() or column.null_count:
         raise ValueError(f"a column {name} of type {column.type}")
-    frequencies: IntArray = numbers_of(column.combine_chunks())
+    frequencies = numbers_of(column.combine_chunks(), np.int64)
     if (frequencies < 0).any():
         raise ValueError(f"a negative {name}")
     return frequencies

@@ -14,10 +14,8 @@ import numpy as np
 from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.base.outputs import output_file, output_folder
 from sparsetopics.base.own_folders import COMPARISON
-from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.opening import check_alike, open_corpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus, check_alike, open_corpus
 from sparsetopics.corpora.split import split_corpus
-from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, score_facts, scored_subject
 from sparsetopics.evaluation.report.subject import Fact, Subject

@@ -9,9 +9,7 @@ from pathlib import Path
 from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.base.outputs import Output, output_file
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
-from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.opening import open_corpus
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus, open_corpus
 from sparsetopics.evaluation.scoring.fixed_topics import (
     FixedTopics,
     is_run,

@@ -127,7 +127,7 @@ class NoisyPatches(NamedTuple):
 
 def as_pixels(
     covariances: FloatArray,  # (n_topics, side² − 1, side² − 1)
-    basis: FloatArray,  # (side² − 1, side²)  ``corpora.patch_basis.patch_basis``
+    basis: FloatArray,  # (side² − 1, side²)  ``corpora.projection.patch_basis``
 ) -> FloatArray:
     """Turn covariances of coordinates into those of pixels, Bᵀ Σ_k B, (n_topics, side², side²).
 

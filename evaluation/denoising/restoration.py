@@ -13,8 +13,7 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import OptionError, RunError
 from sparsetopics.base.outputs import Output, written
-from sparsetopics.corpora.patch_basis import NAME as PATCH_BASIS
-from sparsetopics.corpora.patch_basis import patch_basis
+from sparsetopics.corpora.projection import PATCH_BASIS, patch_basis
 from sparsetopics.corpora.readers.images import read_grey
 from sparsetopics.evaluation.denoising.denoising import add_noise, denoise, psnr
 from sparsetopics.evaluation.denoising.patch_prior import PatchPrior, as_pixels

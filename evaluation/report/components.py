@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.corpora.patch_basis import patch_basis
+from sparsetopics.corpora.projection import patch_basis
 from sparsetopics.evaluation.denoising.patch_prior import as_pixels
 from sparsetopics.evaluation.denoising.pictures import grey_png, signed_png
 from sparsetopics.evaluation.denoising.restoration import side_of_patches

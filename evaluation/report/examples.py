@@ -8,8 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, VectorBatch
-from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.inference.new_documents import topic_proportions
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.registry import LIKELIHOODS
@@ -127,14 +126,14 @@ def example_items(
     if isinstance(corpus, Corpus):
         sizes = [group.n_docs for group in corpus.row_groups]
         return _collect(sizes, _documents_of(corpus), model.n_topics, closeness, describe)
-    sizes = [group.n_items for group in corpus.row_groups]
+    sizes = [group.n_docs for group in corpus.row_groups]
     return _collect(sizes, _items_of(corpus), model.n_topics, closeness, describe)
 
 
 def _documents_of(corpus: Corpus) -> Read[DocumentBatch]:
     def read(place: int, rows: IntArray) -> tuple[DocumentBatch, list[str], list[str | None]]:
         group = corpus.row_groups[place]
-        return group.read().take(rows), group.read_doc_ids(), group.read_labels()
+        return group.read().take(rows), group.read_ids(), group.read_labels()
 
     return read
 
@@ -142,7 +141,7 @@ def _documents_of(corpus: Corpus) -> Read[DocumentBatch]:
 def _items_of(corpus: VectorCorpus) -> Read[VectorBatch]:
     def read(place: int, rows: IntArray) -> tuple[VectorBatch, list[str], list[str | None]]:
         group = corpus.row_groups[place]
-        return group.read().take(rows), group.read_item_ids(), group.read_labels()
+        return group.read().take(rows), group.read_ids(), group.read_labels()
 
     return read
 

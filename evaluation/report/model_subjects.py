@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.evaluation.report.components import component_table
 from sparsetopics.evaluation.report.examples import Examples, example_documents, example_items
 from sparsetopics.evaluation.report.figures import ScoreLine

@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.base.outputs import output_file
-from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.opening import open_corpus
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus, open_corpus
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
-from sparsetopics.corpora.corpus import Corpus, RowGroup
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.inference.new_documents import topic_proportions
 
@@ -47,7 +48,7 @@ class CompletionScore(NamedTuple):
 class _Part(NamedTuple):
     """Consecutive documents, and the number of pairs in the collection before them."""
 
-    group: RowGroup
+    group: RowGroup[DocumentBatch]
     n_pairs_before: int
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.corpora.corpus import Corpus, RowGroup
-from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.evaluation.scores.clustering import ClusteringScore, score_clustering
 from sparsetopics.evaluation.scoring.topic_scores import Record
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
@@ -93,7 +93,7 @@ def score_mixture(
 
     ``items`` fit the columns or words of ``run``.
     """
-    groups: Sequence[RowGroup | VectorGroup] = items.row_groups
+    groups: Sequence[AnyRowGroup] = items.row_groups
     found = list(broadcast(_score_group, groups, run.model))
     scores, owners = (np.concatenate(each) for each in zip(*found, strict=True))
     labels = [label for batch_labels in items.labels() for label in batch_labels]
@@ -110,9 +110,7 @@ def score_mixture(
     )
 
 
-def _score_group(
-    group: RowGroup | VectorGroup, model: MixturePosterior
-) -> tuple[FloatArray, IntArray]:
+def _score_group(group: AnyRowGroup, model: MixturePosterior) -> tuple[FloatArray, IntArray]:
     """Return the log density and the most probable component of each item."""
     values = group.read().values
     return model.log_densities(values), model.responsibilities(values).argmax(axis=1)

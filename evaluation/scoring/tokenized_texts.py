@@ -10,9 +10,10 @@ import numpy as np
 
 from sparsetopics.base.errors import SourceError, VocabularyError
 from sparsetopics.corpora.readers.blocks import CountedBlock, TextBlock
-from sparsetopics.corpora.readers.formats import Collection, find_collection
-from sparsetopics.corpora.sources.sources import ReadOptions, names_of
-from sparsetopics.corpora.text.joining import with_phrases
+from sparsetopics.corpora.readers.formats import TextCollection, find_collection
+from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.sources.source_files import names_of
+from sparsetopics.corpora.text.phrases import with_phrases
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, options_for, tokens_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 
@@ -25,7 +26,7 @@ class TokenizedTexts:
     Documents without any word of the vocabulary are left out too.
     """
 
-    collection: Collection
+    collection: TextCollection
     read: ReadOptions
     tokenizer: TokenizerOptions
     words: frozenset[str]
@@ -56,7 +57,7 @@ class TokenizedTexts:
         return cls(collection, read, tokenizer, frozenset(vocabulary.words))
 
     def __iter__(self) -> Iterator[list[str]]:
-        for pending in self.collection.format.read(self.collection.files, self.read):
+        for pending in self.collection.read(self.read):
             block = pending()
             assert not isinstance(block, CountedBlock), "refused by find"
             yield from self._documents(block)
@@ -74,7 +75,7 @@ class TokenizedTexts:
 def _in_order(vocabulary: Vocabulary) -> TokenizerOptions:
     """Return how words were cut; VocabularyError unless tokens follow each other in a text."""
     settings = vocabulary.tokenizer or {}
-    if settings.get("ngrams", 1) > 1 or "function" in settings:
+    if settings.get("ngrams", 1) != 1 or "function" in settings:
         raise VocabularyError(
             "vocabulary",
             found="n-grams" if "ngrams" in settings else "words cut by a function",

@@ -19,11 +19,12 @@ from pyarrow.csv import ConvertOptions, ParseOptions, ReadOptions, read_csv
 
 from sparsetopics.base.array_files import read_npy
 from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.errors import SourceError
 from sparsetopics.base.safe_reading import check_regular
+from sparsetopics.corpora.readers.matrix_market import MOST_ENTRIES, read_matrix
 from sparsetopics.corpora.sources.archives import check_packing, check_unpacked, refuse_twice
 from sparsetopics.corpora.sources.arrow_batches import Wanted, parquet_batches, pieces
 from sparsetopics.corpora.sources.arrow_files import open_parquet
-from sparsetopics.evaluation.scoring.matrix_market import MOST_ENTRIES, read_matrix_market
 
 NPZ_KEY = "topic_word"
 VOCABULARY_SUFFIX = ".vocab"
@@ -57,7 +58,10 @@ def _npz(path: Path) -> WordWeights:
 
 
 def _matrix_market(path: Path) -> WordWeights:
-    return WordWeights(read_matrix_market(path), _words_beside(path))
+    try:
+        return WordWeights(read_matrix(path), _words_beside(path))
+    except SourceError as error:
+        raise ValueError(str(error)) from error
 
 
 def _csv(path: Path) -> WordWeights:

@@ -16,9 +16,8 @@ from scipy.sparse import csr_array, sparray, spmatrix
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError, VocabularyError
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.corpora.vectors import VectorCorpus
 
 Data: TypeAlias = Corpus | VectorCorpus | ArrayLike | sparray | spmatrix
 Names = NDArray[np.object_]

@@ -19,8 +19,7 @@ import numpy as np
 
 from sparsetopics.base.batches import Source
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference.batch_steps import fit_batch
 from sparsetopics.inference.bounds import elbo

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from sparsetopics.base.batches import Source
-from sparsetopics.corpora.batching import plan_batches
-from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.opening import check_alike, open_corpus
-from sparsetopics.corpora.vector_batching import plan_vector_batches
-from sparsetopics.corpora.vectors import VectorCorpus
+from sparsetopics.corpora.batching import plan_batches, plan_vector_batches
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus, check_alike, open_corpus
 from sparsetopics.evaluation.scores.completion import document_completion, unigram_probabilities
 from sparsetopics.inference.training import Model
 from sparsetopics.model.document_items import DocumentItemSource
@@ -64,7 +62,7 @@ def facts_of(corpus: Corpus | VectorCorpus) -> CorpusFacts:
     return {
         "n_items": corpus.n_items,
         "columns_fingerprint": corpus.fingerprint,
-        "made": dict(corpus.made),
+        "made": msgspec.to_builtins(corpus.made),
     }
 
 

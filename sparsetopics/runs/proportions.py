@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, VectorBatch
 from sparsetopics.base.outputs import Output, written
-from sparsetopics.corpora.corpus import Corpus, RowGroup
-from sparsetopics.corpora.sources.arrow_numbers import arrow_numbers, arrow_strings
-from sparsetopics.corpora.vectors import VectorCorpus, VectorGroup
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
+from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.inference.new_documents import topic_proportions
 from sparsetopics.inference.training import Model
@@ -49,7 +49,7 @@ def write_shares(
     ``doc_id``, or ``item_id`` for vectors, and ``proportions``, or ``responsibilities`` for
     mixtures: ``n_topics`` numbers that sum to one. Raises OutputError.
     """
-    groups: Sequence[RowGroup | VectorGroup] = corpus.row_groups
+    groups: Sequence[AnyRowGroup] = corpus.row_groups
     shares = broadcast(_shares_in, groups, shares_of(model, workers=workers))
     column = "responsibilities" if isinstance(model, MixturePosterior) else "proportions"
     if isinstance(corpus, Corpus):
@@ -59,7 +59,7 @@ def write_shares(
     return _write(output, columns, model.n_topics, names, shares)
 
 
-def _shares_in(group: RowGroup | VectorGroup, shares: Shares) -> FloatArray:
+def _shares_in(group: AnyRowGroup, shares: Shares) -> FloatArray:
     return shares(group.read())
 
 

@@ -11,10 +11,9 @@ from typing import Generic, TypeVar, overload
 from sparsetopics.base.errors import CorpusFormatError, RunError, ShapeError, VocabularyError
 from sparsetopics.base.sealed_files import absence, decoded
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.inference.training import Model
 from sparsetopics.model.array_formats import StoredReader
 from sparsetopics.model.mixture_posterior import MixturePosterior

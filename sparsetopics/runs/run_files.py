@@ -24,12 +24,16 @@ from sparsetopics.base.sealed_files import (
     Json,
     Refusal,
     Size,
+    absence,
     decoded,
     parsed,
     read_sealed,
     read_text,
     write_sealed,
 )
+from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
+from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
+from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.array_formats import LARGEST_NUMBER, ModelSettings, Stored
 from sparsetopics.runs.callbacks import LapEntry
 
@@ -38,7 +42,7 @@ SETTINGS_FILE = "model.json"
 ARRAYS_FILE = "model.safetensors"
 TRACE_FILE = "trace.jsonl"
 CONFIG_FILE = "config.toml"
-LISTED_FILES = (ARRAYS_FILE, TRACE_FILE, "vocabulary.parquet")  # users may edit config.toml
+LISTED_FILES = (ARRAYS_FILE, TRACE_FILE, VOCABULARY_FILE)  # users may edit config.toml
 RUN_FILES = (SETTINGS_FILE, CONFIG_FILE, *LISTED_FILES)
 PLAN_FILE = "plan.json"
 PLAN_VERSION = 2
@@ -148,6 +152,18 @@ def file_entry(folder: Path, settings: RunSettings, name: str) -> FileEntry:
         if entry.file == name:
             return entry
     raise DAMAGE.of(f"{folder / SETTINGS_FILE}, files", found=f"no {name}", wanted="its digest")
+
+
+def vocabulary_of(folder: Path) -> Vocabulary:
+    """The vocabulary of a run or of a corpus of documents, as its folder lists it.
+
+    Raises CorpusFormatError or RunError if the folder is neither, or if the file is missing or
+    damaged.
+    """
+    if absence(folder / SETTINGS_FILE):
+        return vocabulary_of_corpus(folder)
+    check_file(folder, read_settings(folder), VOCABULARY_FILE)
+    return Vocabulary.read(folder)
 
 
 def load_trace(folder: Path, settings: RunSettings) -> list[LapEntry]:

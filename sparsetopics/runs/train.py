@@ -15,10 +15,9 @@ import numpy as np
 from sparsetopics.base.batches import Source
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.sealed_files import file_sha256
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.corpora.vectors import VectorCorpus
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.local_step import LocalSteps
 from sparsetopics.inference.training import Hooks, LapInfo, Model, train

@@ -13,14 +13,14 @@ from fuzz.subject import Subject, files_of
 from fuzz.tables import change_parquet
 from resealing import reseal
 from sparsetopics.base.errors import CorpusFormatError
+from sparsetopics.corpora.corpus import load_any_manifest, open_corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.opening import load_any_manifest, open_corpus
 from sparsetopics.corpora.projection import FILE_NAME as PROJECTION
 from sparsetopics.corpora.projection import PcaOptions
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
-from sparsetopics.corpora.store.validate import validate
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY
+from sparsetopics.corpora.validate import validate
 
 SHARD = "shard-00000.parquet"
 WRONG_ROWS = {SHARD: change_parquet}

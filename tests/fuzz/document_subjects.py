@@ -20,11 +20,11 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.readers.blocks import CountedBlock
 from sparsetopics.corpora.readers.formats import find_collection
-from sparsetopics.corpora.sources.sources import ReadOptions
-from sparsetopics.corpora.store.encoding import encode
-from sparsetopics.corpora.store.validate import validate
-from sparsetopics.corpora.text.stop_words import read_stop_words
+from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.store.document_rows import encode
+from sparsetopics.corpora.text.pruning import read_stop_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
+from sparsetopics.corpora.validate import validate
 
 WORDS = ("owl", "cat", "dog", "newt", "élan")
 TEXTS = ("An owl, a cat; and the dog.", 'newt "owl" owl', "élan élan newt\tcat", "dog dog dog cat")

@@ -14,9 +14,9 @@ from fuzz.structure import NPY_TOKENS, change_members, change_npy
 from fuzz.subject import Subject
 from fuzz.tables import change_ipc, change_parquet, write_parquet
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
-from sparsetopics.corpora.readers.vector_blocks import VectorReadOptions
-from sparsetopics.corpora.readers.vector_formats import find_vectors
-from sparsetopics.corpora.store.validate import validate
+from sparsetopics.corpora.readers.formats import find_vectors
+from sparsetopics.corpora.readers.options import VectorReadOptions
+from sparsetopics.corpora.validate import validate
 
 VALUES = np.arange(12.0).reshape(4, 3)
 IMAGE_FORMATS = ("png", "jpeg", "bmp", "tiff")

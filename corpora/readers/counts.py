@@ -1,9 +1,13 @@
-"""Lines of document, word and count, which UCI collections and Matrix Market files are made of."""
+"""What the formats of word counts share: lines of document, word and count, and word lists.
+
+UCI collections and Matrix Market files are lines of document, word and count.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,23 +15,22 @@ import pyarrow.csv as pcsv
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import CountedBlock
 from sparsetopics.corpora.sources.arrow_files import native_reader
-from sparsetopics.corpora.sources.byte_stream import LineBlock
-from sparsetopics.corpora.sources.places import Place
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, read_utf8
 
 LARGEST_COUNT = np.iinfo(np.uint32).max
 _LARGEST_EXACT = 2.0**53
 _MOST_DOCS = 2**31 - 1  # in a file
 _DOCS_AT_ONCE = 1 << 20
-_MOST_WITHOUT = 1 << 20  # documents without a line, whatever else there is
-_MOST_EMPTY = 100  # for each line beyond that
+_MOST_WITHOUT = 1 << 20  # documents without a line in any file
+_MOST_EMPTY = 100  # documents for each line, beyond that
 
 
 class LineLayout(NamedTuple):
-    """What the numbers of a line are."""
+    """The meaning of the numbers of a line."""
 
     columns: tuple[str, ...] = ("document", "word", "count")  # without count, each is 1
     is_real: bool = False  # counts may be written as 2.0
@@ -35,7 +38,7 @@ class LineLayout(NamedTuple):
 
 
 class Size(NamedTuple):
-    """What the head of a file promises."""
+    """The sizes that the head of a file promises."""
 
     n_docs: int
     n_words: int
@@ -43,14 +46,14 @@ class Size(NamedTuple):
 
 
 class Pairs(NamedTuple):
-    """Lines, read."""
+    """Parsed lines."""
 
     triples: NDArray[np.int64]  # (n_pairs, 3) document, word, count; both ids from 1
-    lines: IntArray  # (n_pairs,) where they stand in the file
+    lines: IntArray  # (n_pairs,) their numbers in the file
 
 
 class Documents(NamedTuple):
-    """Consecutive documents, all of their lines."""
+    """Consecutive documents with all of their lines."""
 
     source: str  # the file, for errors
     triples: NDArray[np.int64]
@@ -59,11 +62,11 @@ class Documents(NamedTuple):
 
 
 def parse(block: LineBlock, layout: LineLayout) -> Pairs:
-    """The numbers of a block: by Arrow where the lines are regular, else one by one.
+    """Parse a block, with Arrow if the lines are regular, otherwise line by line.
 
     Raises SourceError at a line of another form, or a count that is not whole.
     """
-    if b"x" in block.data or b"X" in block.data:  # Arrow takes 0x10 for 16
+    if b"x" in block.data or b"X" in block.data:  # Arrow reads 0x10 as 16
         return _parse_each(block, layout)
     types = [pa.int64()] * len(layout.columns)
     if layout.is_real:
@@ -72,9 +75,7 @@ def parse(block: LineBlock, layout: LineLayout) -> Pairs:
         table = pcsv.read_csv(
             native_reader(block.data),
             pcsv.ReadOptions(
-                use_threads=False,
-                block_size=len(block.data) + 1,
-                column_names=list(layout.columns),
+                use_threads=False, block_size=len(block.data) + 1, column_names=list(layout.columns)
             ),
             pcsv.ParseOptions(delimiter=" ", quote_char=False),
             pcsv.ConvertOptions(
@@ -91,7 +92,7 @@ def parse(block: LineBlock, layout: LineLayout) -> Pairs:
 
 
 def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
-    """Line by line, any white space between numbers."""
+    """Parse line by line, with any white space between numbers."""
     rows, lines = [], []
     as_count = float if layout.is_real else int
     kinds = [as_count if name == "count" else int for name in layout.columns]
@@ -99,7 +100,7 @@ def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
         if not line.strip():
             continue
         try:
-            if b"_" in line:  # Python takes 1_0 for 10
+            if b"_" in line:  # Python reads 1_0 as 10
                 raise ValueError("an underscore")
             rows.append([kind(n) for kind, n in zip(kinds, line.split(), strict=True)])
         except ValueError as error:
@@ -123,14 +124,14 @@ def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
     return _pairs(columns, np.array(lines, np.int64), block.source)
 
 
-def _pairs(columns: Mapping[str, NDArray[Any]], lines: IntArray, source: str) -> Pairs:
-    counts = columns.get("count", np.ones(len(lines), np.int64))
+def _pairs(columns: Mapping[str, NDArray[np.number]], lines: IntArray, source: str) -> Pairs:
+    counts: NDArray[np.number] = columns.get("count", np.ones(len(lines), np.int64))
     if counts.dtype == np.float64:
         counts = _whole(counts, lines, source)
     return Pairs(np.column_stack([columns["document"], columns["word"], counts]), lines)
 
 
-def _whole(counts: FloatArray, lines: IntArray, source: str) -> NDArray[np.int64]:
+def _whole(counts: NDArray[np.number], lines: IntArray, source: str) -> NDArray[np.int64]:
     bad = ~(np.abs(counts) <= _LARGEST_EXACT) | (counts != np.floor(counts))
     if bad.any():
         row = int(np.argmax(bad))
@@ -138,7 +139,7 @@ def _whole(counts: FloatArray, lines: IntArray, source: str) -> NDArray[np.int64
             f"{source}, line {lines[row]}",
             found=f"{counts[row]}",
             wanted="a whole count",
-            hint="Weights such as tf-idf are no counts.",
+            hint="Weights such as tf-idf are not counts.",
         )
     return counts.astype(np.int64)
 
@@ -146,7 +147,10 @@ def _whole(counts: FloatArray, lines: IntArray, source: str) -> NDArray[np.int64
 def whole_documents(
     path: Place, size: Size, pairs: Iterable[Pairs], layout: LineLayout
 ) -> Iterator[Documents]:
-    """Whole documents, also those without a line; SourceError at a line out of range or order."""
+    """Join lines to whole documents, those without a line too.
+
+    Raises SourceError at a line that is out of range or order.
+    """
     if size.n_docs > _MOST_DOCS:
         raise SourceError(
             str(path), found=f"{size.n_docs} documents", wanted=f"at most {_MOST_DOCS} in a file"
@@ -175,7 +179,7 @@ def whole_documents(
 
 
 def _check_empty(n_docs: int, n_pairs: int, path: Place) -> None:
-    """A few bytes may say that there are thousands of millions of documents without a word."""
+    """Refuse a few bytes that claim thousands of millions of documents without a word."""
     if n_docs > _MOST_WITHOUT + _MOST_EMPTY * n_pairs:
         raise SourceError(
             str(path),
@@ -186,7 +190,7 @@ def _check_empty(n_docs: int, n_pairs: int, path: Place) -> None:
 
 
 def _pieces(source: str, triples: NDArray[np.int64], first: int, stop: int) -> Iterator[Documents]:
-    """The documents from ``first`` to before ``stop``, not too many at once: most may be empty."""
+    """The documents from ``first`` to before ``stop``, in pieces, because most may be empty."""
     for start in range(first, stop, _DOCS_AT_ONCE):
         end = min(start + _DOCS_AT_ONCE, stop)
         low, high = np.searchsorted(triples[:, 0], (start, end))
@@ -223,14 +227,14 @@ def check_pairs(
 def count_documents(
     documents: Documents, words: pa.StringArray, n_docs_before: int
 ) -> CountedBlock:
-    """The documents as rows, under their numbers; a word given twice in one is added up.
+    """The documents as rows with their numbers as ids; counts of a repeated word are added up.
 
     Raises SourceError for a sum of more than ``LARGEST_COUNT``.
     """
     rows, word_ids, counts = documents.triples.T
     indptr = np.searchsorted(rows, documents.first + np.arange(documents.n_docs + 1))
     matrix = csr_array((counts, word_ids - 1, indptr), (documents.n_docs, len(words)))
-    summed = add_up(
+    summed = sum_in_place(
         matrix, lambda row: f"{documents.source}, document {documents.first + row}", words
     )
     numbers = np.arange(documents.first, documents.first + documents.n_docs) + n_docs_before
@@ -246,12 +250,12 @@ class SummedCounts(NamedTuple):
     word_counts: NDArray[np.uint32]  # (n_pairs,) above zero
 
 
-def add_up(
+def sum_in_place(
     matrix: csr_array,  # (n_docs, n_words) of int64, each entry from 0 to LARGEST_COUNT
     where: Callable[[int], str],  # the place of a row, for the error
     words: pa.StringArray,  # (n_words,)
 ) -> SummedCounts:
-    """Add up the counts of a word that a document gives several times; modifies ``matrix``.
+    """Add up the counts that a document has for the same word; changes ``matrix``.
 
     Raises SourceError for a sum of more than ``LARGEST_COUNT``.
     """
@@ -270,4 +274,73 @@ def add_up(
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int32),
         matrix.data.astype(np.uint32),
+    )
+
+
+_ENTRY = re.compile(r"([0-9]{1,9})\t([^\t]+)\t[0-9]+")  # of gensim: id, word, document frequency
+_GZ = ("", ".gz", ".zst")
+
+
+def read_words(path: Place) -> pa.StringArray:
+    """The words of a file in the order of their numbers.
+
+    gensim's ``Dictionary.save_as_text`` writes a line with one number, then lines of id, word and
+    document frequency. Any other file has a word on each line. Raises SourceError for a word or a
+    number that occurs twice, and for a number that is missing.
+    """
+    lines = read_utf8(path, "strict").rstrip().split("\n")
+    if lines[0].strip().isdigit() and len(lines) > 1 and _ENTRY.fullmatch(lines[1].rstrip("\r")):
+        return _of_dictionary(lines, path)
+    words = [line.strip() for line in lines]
+    seen: dict[str, int] = {}
+    for line, word in enumerate(words, start=1):
+        if not word or word in seen:
+            raise SourceError(
+                f"{path}, line {line}",
+                found=f"{word!r} again, as in line {seen[word]}" if word else "an empty line",
+                wanted="a different word on each line",
+            )
+        seen[word] = line
+    return pa.array(words, pa.string())
+
+
+def _of_dictionary(lines: Sequence[str], path: Place) -> pa.StringArray:
+    words: dict[int, str] = {}
+    for line, text in enumerate(lines[1:], start=2):
+        entry = _ENTRY.fullmatch(text.rstrip("\r"))
+        if entry is None or int(entry[1]) in words:
+            raise SourceError(
+                f"{path}, line {line}",
+                found=repr(text)[:60],
+                wanted="id, word and document frequency with tabs between them, each id once",
+            )
+        words[int(entry[1])] = entry[2]
+    missing = next((n for n in range(len(words)) if n not in words), None)
+    if missing is not None or len(set(words.values())) < len(words):
+        found = "a word of two numbers" if missing is None else f"no word of number {missing}"
+        raise SourceError(
+            str(path),
+            found=found,
+            wanted="a different word for every number",
+            hint="Dictionary.compactify() closes gaps.",
+        )
+    return pa.array([words[number] for number in range(len(words))], pa.string())
+
+
+def words_beside(source: Place, names: Iterable[str]) -> Place:
+    """The first existing file of ``names``, packed or not, in the folder of ``source``.
+
+    Raises SourceError if there is none.
+    """
+    names = list(dict.fromkeys(names))
+    for name in names:
+        for packed in _GZ:
+            place = source.with_name(name + packed)
+            if place.is_file():
+                return place
+    raise SourceError(
+        str(source),
+        found=f"no {' or '.join(names)} beside it",
+        wanted="the vocabulary, one word a line",
+        hint="Name it with --vocabulary-file.",
     )

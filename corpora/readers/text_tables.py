@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC (file or stream): one document per row."""
+"""Text columns of Parquet and Arrow IPC (file or stream): one document per row."""
 
 from __future__ import annotations
 
@@ -9,32 +9,34 @@ import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock
-from sparsetopics.corpora.readers.fields import find_fields
+from sparsetopics.corpora.readers.options import ReadOptions, find_fields
 from sparsetopics.corpora.sources.arrow_batches import (
+    Choose,
     Piece,
     Wanted,
     column_names,
     ipc_pieces,
     parquet_pieces,
 )
-from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES
-from sparsetopics.corpora.sources.sources import ReadOptions, SourceFile
+from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place
+from sparsetopics.corpora.sources.source_files import SourceFile
 
 _ROWS_AT_ONCE = 1_024
 
 
-def read_parquet(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
+def _read(
+    pieces_of: Callable[[Place, Choose], Iterator[Piece]],
+    files: Sequence[SourceFile],
+    options: ReadOptions,
+) -> Iterator[PendingBlock]:
     for file in files:
         where = str(file.path)
         choose = partial(text_columns, options=options, where=where)
-        yield from table_blocks(parquet_pieces(file.path, choose), where, options)
+        yield from table_blocks(pieces_of(file.path, choose), where, options)
 
 
-def read_ipc(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
-    for file in files:
-        where = str(file.path)
-        choose = partial(text_columns, options=options, where=where)
-        yield from table_blocks(ipc_pieces(file.path, choose), where, options)
+read_parquet = partial(_read, parquet_pieces)
+read_ipc = partial(_read, ipc_pieces)
 
 
 def text_columns(schema: pa.Schema, options: ReadOptions, where: str) -> Wanted:
@@ -48,7 +50,7 @@ def text_columns(schema: pa.Schema, options: ReadOptions, where: str) -> Wanted:
 def table_blocks(
     pieces: Iterable[Piece], where: str, options: ReadOptions
 ) -> Iterator[Callable[[], TextBlock]]:
-    """Join pieces into blocks of a suitable size."""
+    """Join pieces into blocks of about ``BLOCK_BYTES``."""
     together: list[pa.RecordBatch] = []
     n_bytes = first_row = 0
     for piece in pieces:
@@ -95,7 +97,7 @@ def _is_text(kind: pa.DataType) -> bool:
 def _strings(
     column: pa.ChunkedArray, where: str, first_row: int, options: ReadOptions
 ) -> pa.StringArray:
-    """The column as strings of valid UTF-8, which Arrow itself does not promise."""
+    """The column as strings of valid UTF-8, which Arrow itself does not check."""
     try:
         strings = column.cast(pa.string()).combine_chunks()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:

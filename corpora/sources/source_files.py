@@ -1,4 +1,4 @@
-"""From the paths a user names to the list of files to read, and their format."""
+"""From the paths that a user names to the files to read, and their format."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from typing import NamedTuple
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.safe_reading import check_regular
 from sparsetopics.corpora.sources.archives import ZipMember, zip_members
-from sparsetopics.corpora.sources.places import Place
+from sparsetopics.corpora.sources.byte_stream import PACKED_SUFFIXES, Place
 from sparsetopics.corpora.sources.remote import RemoteFile, find_remote, is_url
-from sparsetopics.corpora.sources.unpacking import PACKED_SUFFIXES
 
 _MOST_SHOWN = 3  # names of links, in a message
 
 
 class SourceFile(NamedTuple):
-    """One file of the collection."""
+    """One file to read."""
 
     path: Place
     name: str  # path relative to the folder or archive the user named, else the file's own name
@@ -48,19 +47,19 @@ class ReadOptions:
 
 
 def bare_suffix(path: Place) -> str:
-    """The extension that tells the format: ``.jsonl`` for both ``a.jsonl`` and ``a.JSONL.gz``."""
+    """The extension that tells the format: ``.jsonl`` of both ``a.jsonl`` and ``a.JSONL.gz``."""
     is_packed = path.suffix in PACKED_SUFFIXES
     return PurePath(path.stem if is_packed else path.name).suffix.lower()
 
 
 def names_of(files: Sequence[SourceFile]) -> str:
-    """The files in few words, for a message about all of them."""
+    """A short name for all files, for messages."""
     first, *others = files
     return f"{first.path} and {len(others)} more files" if others else str(first.path)
 
 
 class FormatTable(NamedTuple):
-    """The formats of one kind of corpus, as far as finding files is concerned."""
+    """The formats of one kind of corpus, and how to recognise them by file name."""
 
     names: Collection[str]
     format_of: Callable[[Place], str | None]  # that a file name means
@@ -68,13 +67,13 @@ class FormatTable(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The files that sources mean."""
+    """The files that sources name."""
 
     files: list[SourceFile]
     skipped_links: list[Path]  # in folders, that point outside or to another folder
 
     def say_skipped(self, say: Callable[[str], None]) -> None:
-        """Tell a user of links that were not followed."""
+        """Pass a sentence about links that were not followed to ``say``."""
         if self.skipped_links:
             shown = ", ".join(map(str, self.skipped_links[:_MOST_SHOWN]))
             n_more = len(self.skipped_links) - _MOST_SHOWN
@@ -93,7 +92,7 @@ def find_of_one_format(
     *,
     follow_links: bool = False,
 ) -> tuple[Found, str]:
-    """The files that ``sources`` mean and their format, told by extension unless named.
+    """The files that ``sources`` name, and their format: ``format_name``, or that of the extension.
 
     Raises SourceError if a source is missing, of no known format or of another than the first;
     OptionError if ``format_name`` is unknown.
@@ -142,14 +141,13 @@ def find_files(
     or_all: bool,
     follow_links: bool = False,
 ) -> Found:
-    """The files meant by paths, folders (searched through), archives, glob patterns and URLs, in
-    a fixed order.
+    """The files that paths, folders, archives, glob patterns and URLs name, in a fixed order.
 
-    Files named one by one or by a pattern are always taken. Of a folder or a zip archive, files
-    that ``belongs`` knows are taken; if it knows none, ``or_all`` takes all of them. Hidden files
-    never are. Links in a folder are followed to files in the same folder, which are read under
-    each of their names; to others only with ``follow_links``. Raises SourceError for a source
-    that is missing or no regular file, or a folder without such files.
+    Files that a path or a pattern names are always read. In folders, subfolders and zip archives,
+    those that ``belongs`` accepts are read; if it accepts none, ``or_all`` reads all. Hidden files
+    are never read. Links in a folder are followed to files in the same folder, which are read under
+    each of their names, and to others only with ``follow_links``. Raises SourceError for a source
+    that is missing or no regular file, and for a folder without such files.
     """
     found = Found([], [])
     for source in sources:
@@ -185,7 +183,7 @@ def _remote_files(
 def _named(
     path: Path | RemoteFile, belongs: Callable[[Place], bool], *, or_all: bool
 ) -> list[SourceFile]:
-    """A file that was named: itself, or what is in it."""
+    """A named file, or the members of a named archive."""
     if not _is_archive(path):
         return [SourceFile(path, path.name)]
     members = [SourceFile(member, str(member.inside)) for member in zip_members(path)]
@@ -193,7 +191,7 @@ def _named(
 
 
 def _matches(source: Path, found: Found, *, follow_links: bool) -> list[Path]:
-    """The files and folders that a path or pattern means; links that are skipped join ``found``."""
+    """The files and folders that a path or pattern names; skipped links are added to ``found``."""
     if source.exists():
         matches = [source]
     else:
@@ -215,7 +213,7 @@ def _matches(source: Path, found: Found, *, follow_links: bool) -> list[Path]:
 
 
 def _link_on_the_way(match: Path, pattern: Path) -> Path | None:
-    """The first link to a folder on the path of a match, since ** follows such links."""
+    """The first link to a folder on the path of a match, because ** follows such links."""
     n_fixed = pattern.parts.index("**")
     ways = reversed(match.parents[: len(match.parts) - 1 - n_fixed])
     return next((folder for folder in ways if folder.is_symlink()), None)
@@ -238,7 +236,7 @@ def _is_archive(path: Place) -> bool:
 
 
 def _files_in(folder: Path, *, follow_links: bool) -> tuple[list[SourceFile], list[Path]]:
-    """All files of a folder except hidden ones, with the members of archives; and the links that
+    """All files of a folder and the members of its archives, except hidden ones; and the links that
     were skipped."""
     paths: list[Path] = []
     skipped: list[Path] = []
@@ -251,7 +249,9 @@ def _files_in(folder: Path, *, follow_links: bool) -> tuple[list[SourceFile], li
             if is_link and not follow_links and (is_folder or _leads_out(path, root)):
                 skipped.append(path)
             elif is_folder:
-                if path.resolve() not in above:  # a link to a folder above it never ends
+                if (
+                    path.resolve() not in above
+                ):  # following a link to a folder above would never end
                     waiting.append((path, (*above, path.resolve())))
             elif path.is_file():
                 paths.append(path)
@@ -260,7 +260,7 @@ def _files_in(folder: Path, *, follow_links: bool) -> tuple[list[SourceFile], li
 
 
 def _entries(folder: Path) -> list[tuple[Path, bool]]:
-    """Entries of a folder that are not hidden, and whether each is a link."""
+    """The entries of a folder that are not hidden, and whether each is a link."""
     try:
         with os.scandir(folder) as entries:
             shown = [entry for entry in entries if not entry.name.startswith(".")]
@@ -277,7 +277,7 @@ def _leads_out(link: Path, folder: Path) -> bool:
 
 
 def _unpacked(listed: Iterable[SourceFile]) -> list[SourceFile]:
-    """The files of a folder that are not hidden, members in the place of an archive."""
+    """The files of a folder that are not hidden, with archives replaced by their members."""
     files: list[SourceFile] = []
     for place, name in listed:
         if any(part[0] == "." for part in name.split("/")):
@@ -298,7 +298,7 @@ def _taken(
     *,
     or_all: bool,
 ) -> list[SourceFile]:
-    """Those of the files of a folder or an archive that are to be read."""
+    """The files of a folder or an archive that are to be read; SourceError if there are none."""
     taken = [file for file in files if belongs(file.path)]
     if not taken and or_all:
         taken = files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,15 +16,15 @@ import pyarrow.csv as pa_csv
 
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.fields import DEFAULT_ID_FIELD, DEFAULT_LABEL_FIELD
-from sparsetopics.corpora.readers.vector_blocks import (
-    BLOCK_BYTES,
-    PendingVectors,
-    VectorBlock,
+from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, finite_vectors
+from sparsetopics.corpora.readers.options import (
+    DEFAULT_ID_FIELD,
+    DEFAULT_LABEL_FIELD,
     VectorReadOptions,
-    finite_vectors,
 )
 from sparsetopics.corpora.sources.arrow_batches import (
+    Choose,
+    Piece,
     Wanted,
     arrow_errors,
     column_names,
@@ -32,9 +32,8 @@ from sparsetopics.corpora.sources.arrow_batches import (
     parquet_pieces,
 )
 from sparsetopics.corpora.sources.arrow_files import open_native
-from sparsetopics.corpora.sources.byte_stream import reading
-from sparsetopics.corpora.sources.places import Place
-from sparsetopics.corpora.sources.sources import SourceFile, bare_suffix
+from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, reading
+from sparsetopics.corpora.sources.source_files import SourceFile, bare_suffix
 
 _CSV_ERROR = re.compile(
     r"(?:In CSV column #\d+: )?(?:CSV parse error: )?Row #(\d+): (.*)", re.DOTALL
@@ -57,8 +56,10 @@ class NumberFields(NamedTuple):
 def read_csv_numbers(
     files: Sequence[SourceFile], options: VectorReadOptions
 ) -> Iterator[PendingVectors]:
-    """With a header line; every record has as many fields. The first 8 MiB tell which columns are
-    numeric; from there on they have to be."""
+    """Read records that have as many fields as the header line.
+
+    Columns count as numeric if they are in the first 8 MiB; later values must be numbers too.
+    """
     for file in files:
         where = str(file.path)
         with _csv_errors(file.path), open_native(file.path) as source:
@@ -69,24 +70,20 @@ def read_csv_numbers(
             yield from _blocks(_open_csv(source, file.path, types), options, where)
 
 
-def read_parquet_numbers(
-    files: Sequence[SourceFile], options: VectorReadOptions
+def _read(
+    pieces_of: Callable[[Place, Choose], Iterator[Piece]],
+    files: Sequence[SourceFile],
+    options: VectorReadOptions,
 ) -> Iterator[PendingVectors]:
     for file in files:
         where = str(file.path)
         choose = partial(_number_columns, options=options, where=where)
-        batches = (piece.rows for piece in parquet_pieces(file.path, choose))
+        batches = (piece.rows for piece in pieces_of(file.path, choose))
         yield from _blocks(batches, options, where)
 
 
-def read_ipc_numbers(
-    files: Sequence[SourceFile], options: VectorReadOptions
-) -> Iterator[PendingVectors]:
-    for file in files:
-        where = str(file.path)
-        choose = partial(_number_columns, options=options, where=where)
-        batches = (piece.rows for piece in ipc_pieces(file.path, choose))
-        yield from _blocks(batches, options, where)
+read_parquet_numbers = partial(_read, parquet_pieces)
+read_ipc_numbers = partial(_read, ipc_pieces)
 
 
 def _number_columns(schema: pa.Schema, options: VectorReadOptions, where: str) -> Wanted:
@@ -95,10 +92,10 @@ def _number_columns(schema: pa.Schema, options: VectorReadOptions, where: str) -
 
 
 def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> NumberFields:
-    """The columns that were named, else all numeric ones but id and label.
+    """The named columns, or all numeric ones except id and label.
 
-    Where there is no numeric one, or it alone is named, a column of lists of numbers serves, too.
-    Raises SourceError if one that was named is not there or not numeric, or none is left.
+    A column of lists of numbers serves too if it is the only named one, or if there is no numeric
+    column. Raises SourceError if a named column is missing or not numeric, or if none is left.
     """
     names = column_names(schema, where)
     if len(set(names)) < len(names):
@@ -139,7 +136,7 @@ def _is_list(kind: pa.DataType) -> bool:
 def _open_csv(
     stream: object, path: Place, types: dict[str, pa.DataType]
 ) -> pa_csv.CSVStreamingReader:
-    """The columns of ``types``, or all to see which are numeric."""
+    """Open the columns of ``types``, or all columns to see which are numeric."""
     delimiter = "\t" if bare_suffix(path) == ".tsv" else ","
     return pa_csv.open_csv(
         stream,
@@ -153,7 +150,7 @@ def _open_csv(
 
 @contextmanager
 def _csv_errors(path: Place) -> Iterator[None]:
-    """As ``arrow_errors``, with the number of the record, the header being 1."""
+    """As ``arrow_errors``, with the number of the record; the header is record 1."""
     with reading(path):
         try:
             yield
@@ -182,7 +179,7 @@ def _decode(
 ) -> VectorBlock:
     with arrow_errors(Path(where)):
         batch = batch.select(fields.all)
-        batch.validate(full=True)  # Arrow reads what a damaged file says without a look
+        batch.validate(full=True)  # Arrow does not check what it reads from a damaged file
         item_ids, labels = (
             pa.nulls(len(batch), pa.string())
             if name is None
@@ -202,7 +199,7 @@ def _matrix(batch: pa.RecordBatch, names: Sequence[str], where: str, first_item:
     matrix = np.empty((len(batch), len(names)), np.float32)
     for index, name in enumerate(names):
         _refuse_nulls(batch.column(name), name, where, first_item)
-        with np.errstate(over="ignore"):  # what overflows is found as not finite
+        with np.errstate(over="ignore"):  # an overflow is found later as not finite
             matrix[:, index] = batch.column(name).cast(pa.float64(), safe=False).to_numpy()
     return matrix
 

@@ -1,0 +1,258 @@
+"""Documents in a corpus folder: their manifest, vocabulary and rows as Parquet."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from scipy.sparse import csr_array
+
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.sealed_files import FileEntry, Json, Size
+from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock
+from sparsetopics.corpora.sources.arrow_files import numbers_of
+from sparsetopics.corpora.store.manifest import (
+    DAMAGE,
+    CorpusManifest,
+    ShardEntry,
+    Sizes,
+    total,
+)
+from sparsetopics.corpora.store.shards import RowKind, Rows, open_shard
+from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
+from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
+
+DOCS_PER_ROW_GROUP = 8_192
+ROW_GROUPS_PER_SHARD = 32
+_COUNT_TYPES = (pa.uint32(), pa.float32())
+
+
+class DocumentShard(ShardEntry, frozen=True):
+    """A shard of documents; a row group is stored as its three sizes."""
+
+    row_groups: tuple[Sizes, ...]
+
+    @property
+    def groups(self) -> Sequence[Sizes]:
+        return self.row_groups
+
+
+class VocabularyEntry(FileEntry, frozen=True):
+    """The file of the vocabulary, and the fingerprint of its words."""
+
+    fingerprint: str
+
+
+class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
+    """Files, sizes and tokeniser settings of a corpus of documents."""
+
+    kind = DOCUMENTS
+    n_words: Size
+    n_skipped: Size  # documents left out because they hold no word of the vocabulary
+    n_unknown_tokens: Size  # tokens left out because a given vocabulary does not hold them
+    vocabulary: VocabularyEntry
+    shards: tuple[DocumentShard, ...]
+    tokenizer: dict[str, Setting] | None  # None for a collection that came as counts
+
+    @property
+    def sums(self) -> dict[str, int | float]:
+        return _named(self.sizes)
+
+    @property
+    def totals(self) -> dict[str, int | float]:
+        sizes = self.sizes
+        return {
+            "n_documents": sizes.n_docs,
+            "n_tokens": sizes.n_tokens,
+            "n_pairs": sizes.n_pairs,
+            "n_words": self.n_words,
+            "n_shards": len(self.shards),
+            "n_skipped": self.n_skipped,
+            "n_unknown_tokens": self.n_unknown_tokens,
+        }
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            **self.sums,
+            "n_words": self.n_words,
+            "n_skipped": self.n_skipped,
+            "n_unknown_tokens": self.n_unknown_tokens,
+            "vocabulary": self.vocabulary.to_json() | {"fingerprint": self.vocabulary.fingerprint},
+            "shards": [
+                {**shard.to_json(), **_named(total(shard.groups)), "row_groups": shard.row_groups}
+                for shard in self.shards
+            ],
+            "tokenizer": self.tokenizer,
+            "tokenizer_hash": settings_hash(self.tokenizer),
+        }
+
+    def read_vocabulary(self, folder: Path) -> Vocabulary:
+        """The listed vocabulary of the corpus ``folder``; CorpusFormatError for any other."""
+        self.vocabulary.check(folder, DAMAGE)
+        vocabulary = Vocabulary.read(folder)
+        wanted = self.vocabulary.fingerprint
+        if vocabulary.fingerprint != wanted or len(vocabulary) != self.n_words:
+            raise DAMAGE.of(
+                folder / self.vocabulary.file,
+                found=f"{len(vocabulary)} words with fingerprint {vocabulary.fingerprint[:12]}",
+                wanted=f"{self.n_words} with {wanted[:12]}",
+            )
+        return vocabulary
+
+
+def write_manifest(
+    folder: Path,
+    vocabulary: Vocabulary,
+    shards: Sequence[ShardEntry],
+    n_skipped: int,
+    n_unknown_tokens: int,
+) -> DocumentManifest:
+    """Turn a folder that holds the shards into a corpus: add the vocabulary, then the manifest."""
+    vocabulary.save(folder)
+    entry = FileEntry.of(folder / VOCABULARY_FILE)
+    manifest = DocumentManifest(
+        n_words=len(vocabulary),
+        n_skipped=n_skipped,
+        n_unknown_tokens=n_unknown_tokens,
+        vocabulary=VocabularyEntry(entry.file, entry.n_bytes, entry.sha256, vocabulary.fingerprint),
+        shards=tuple(DocumentKind.entry_of(shard, shard.groups) for shard in shards),
+        tokenizer=None if vocabulary.tokenizer is None else dict(vocabulary.tokenizer),
+    )
+    manifest.save(folder)
+    return manifest
+
+
+def vocabulary_of_corpus(folder: Path) -> Vocabulary:
+    """The vocabulary of a corpus of documents; CorpusFormatError if the folder is none, or if the
+    file is missing or damaged."""
+    return DocumentManifest.load(folder).read_vocabulary(folder)
+
+
+def settings_hash(settings: Mapping[str, Setting] | None) -> str:
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def _named(sizes: Sizes) -> dict[str, int | float]:
+    return {"n_documents": sizes.n_docs, "n_pairs": sizes.n_pairs, "n_tokens": sizes.n_tokens}
+
+
+def sizes_of_batch(batch: DocumentBatch) -> Sizes:
+    """The sizes of documents in memory; a whole number of tokens where counts are whole."""
+    counts = batch.word_counts
+    is_whole = counts.dtype == np.uint32
+    n_tokens = int(counts.sum(dtype=np.int64)) if is_whole else batch.n_tokens
+    return Sizes(batch.n_docs, batch.n_pairs, n_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentKind(RowKind[DocumentBatch]):
+    """Documents as lists of word ids and counts."""
+
+    id_column = "doc_id"
+    columns = ["word_ids", "counts"]  # noqa: RUF012  read only
+    n_words: int
+
+    @property
+    def rows_per_group(self) -> int:
+        return DOCS_PER_ROW_GROUP
+
+    @property
+    def groups_per_shard(self) -> int:
+        return ROW_GROUPS_PER_SHARD
+
+    def describe(self, n_rows: int) -> str:
+        return f"{n_rows} documents"
+
+    def table_of(self, rows: Rows[DocumentBatch]) -> pa.Table:
+        offsets = pa.array(rows.batch.indptr, pa.int32())
+        # Unsigned on disk: Parquet has no smaller code for a sign that never occurs.
+        word_ids = pa.ListArray.from_arrays(offsets, pa.array(rows.batch.word_ids.view(np.uint32)))
+        counts = pa.ListArray.from_arrays(offsets, pa.array(rows.batch.word_counts))
+        schema = pa.schema(
+            [
+                pa.field("doc_id", pa.string(), nullable=False),
+                pa.field("label", pa.string()),
+                pa.field("word_ids", word_ids.type, nullable=False),
+                pa.field("counts", counts.type, nullable=False),
+            ]
+        )
+        return pa.Table.from_arrays([rows.ids, rows.labels, word_ids, counts], schema=schema)
+
+    def sizes_of(self, table: pa.Table) -> Sizes:
+        counts = table["counts"].combine_chunks().flatten()
+        return Sizes(len(table), len(counts), pc.sum(counts).as_py())
+
+    def batch_of(self, columns: Sequence[pa.Array], sizes: Sizes) -> DocumentBatch:
+        word_ids, counts = columns
+        if word_ids.type != pa.list_(pa.uint32()) or counts.type not in map(pa.list_, _COUNT_TYPES):
+            raise ValueError(f"columns of type {word_ids.type} and {counts.type}")
+        if word_ids.offsets != counts.offsets:
+            raise ValueError("word ids and counts of different length")
+        ids, numbers = word_ids.flatten(), counts.flatten()
+        if ids.null_count or numbers.null_count:
+            raise ValueError("word ids or counts that are null")
+        # The kernels rely on these two checks to stay inside their arrays.
+        if len(ids) != sizes.n_pairs:
+            raise ValueError(f"{len(ids)} pairs where the manifest has {sizes.n_pairs}")
+        own_ids = numbers_of(ids, np.uint32)
+        largest = int(own_ids.max(initial=0))
+        if largest >= self.n_words:
+            raise ValueError(f"word id {largest} where the vocabulary has {self.n_words} words")
+        offsets = numbers_of(word_ids.offsets, np.int32).astype(np.int64)
+        is_whole = numbers.type == pa.uint32()
+        own_counts = numbers_of(numbers, np.uint32) if is_whole else numbers_of(numbers, np.float32)
+        return DocumentBatch(offsets - offsets[0], own_ids.view(np.int32), own_counts)
+
+    def open_writer(self, path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+        return open_shard(
+            path,
+            schema,
+            level=3,
+            dictionaries=["label", "counts.list.element"],
+            encodings={"doc_id": "DELTA_BYTE_ARRAY", "word_ids.list.element": "BYTE_STREAM_SPLIT"},
+        )
+
+    @staticmethod
+    def entry_of(file: FileEntry, groups: Sequence[Sizes]) -> DocumentShard:
+        return DocumentShard(file.file, file.n_bytes, file.sha256, tuple(groups))
+
+
+class EncodedBlock(NamedTuple):
+    """Documents under the word ids of the corpus, and how much was left out."""
+
+    rows: Rows[DocumentBatch]
+    n_skipped: int  # documents without a known word
+    n_unknown_tokens: int
+
+
+def encode(block: CountedBlock, words: pa.StringArray) -> EncodedBlock:
+    """Number the words of a block by their place in ``words``.
+
+    Other words are left out, and so are documents that hold no known word.
+    """
+    new_ids = pc.index_in(block.words, value_set=words).fill_null(-1).to_numpy(zero_copy_only=False)
+    pair_ids = new_ids[block.word_ids]
+    known = pair_ids >= 0
+    indptr = np.concatenate(([0], np.cumsum(known)))[block.indptr]
+    kept = np.diff(indptr) > 0
+    indptr = np.concatenate(([0], indptr[1:][kept]))
+    shape = (len(indptr) - 1, len(words))
+    counts = csr_array((block.word_counts[known], pair_ids[known], indptr), shape)
+    counts.sort_indices()
+    batch = DocumentBatch(
+        counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data
+    )
+    kept_mask = pa.array(kept)
+    return EncodedBlock(
+        Rows(block.ids.filter(kept_mask), block.labels.filter(kept_mask), batch),
+        n_skipped=int(len(kept) - kept.sum()),
+        n_unknown_tokens=int(block.word_counts[~known].sum(dtype=np.int64)),
+    )

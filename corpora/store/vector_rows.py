@@ -1,0 +1,167 @@
+"""Vectors in a corpus folder: their manifest and rows as Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec import Meta
+
+from sparsetopics.base.batches import VectorBatch
+from sparsetopics.base.sealed_files import FileEntry, Json, Size
+from sparsetopics.corpora.readers.blocks import VECTORS
+from sparsetopics.corpora.sources.arrow_files import numbers_of
+from sparsetopics.corpora.store.manifest import CorpusManifest, ShardEntry, Sizes
+from sparsetopics.corpora.store.shards import RowKind, Rows, open_shard
+
+ROW_GROUP_BYTES = 4 << 20  # of values: a batch can be made of many, so that it is well mixed
+MOST_ROWS = 65_536  # in a row group, whose names are decoded at once
+ROW_GROUPS_PER_SHARD = 64
+MOST_COLUMNS = 2**31 - 1  # of a list of fixed size in Arrow
+
+
+class PcaFacts(TypedDict):
+    """How a projection was fitted."""
+
+    n_components: int
+    whitened: bool
+    seed: int
+    n_sampled: int
+    explained_variance: float  # share of the variance of the sample
+
+
+class Made(TypedDict, total=False):
+    """How the values of a corpus were made."""
+
+    format: str
+    patches: int | None  # side, pixels
+    stride: int | None  # pixels
+    patch_mean_removed: bool
+    basis: str
+    pca: PcaFacts
+
+
+class VectorShard(ShardEntry, frozen=True):
+    """A shard of vectors; a row group is stored as its number of items."""
+
+    row_groups: tuple[Size, ...]
+
+    @property
+    def groups(self) -> Sequence[Sizes]:
+        return [Sizes.of_items(n_items) for n_items in self.row_groups]
+
+
+class VectorManifest(CorpusManifest, frozen=True, kw_only=True):
+    """Files and sizes of a corpus of vectors, and how its values were made."""
+
+    kind = VECTORS
+    n_columns: Annotated[int, Meta(ge=1, le=MOST_COLUMNS)]
+    columns: tuple[str, ...] | None  # names, where the source has them and nothing was projected
+    made: Made
+    projection: FileEntry | None
+    shards: tuple[VectorShard, ...]
+
+    def __post_init__(self) -> None:
+        if self.columns is not None and len(self.columns) != self.n_columns:
+            raise ValueError(f"{len(self.columns):,} names of {self.n_columns:,} columns")
+
+    @property
+    def sums(self) -> dict[str, int | float]:
+        return {"n_items": self.sizes.n_docs}
+
+    @property
+    def totals(self) -> dict[str, int | float]:
+        return {
+            **self.sums,
+            "n_columns": self.n_columns,
+            "n_shards": len(self.shards),
+            "n_skipped": 0,  # an item is read or refused
+        }
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            **self.sums,
+            "n_columns": self.n_columns,
+            "n_bytes": sum(shard.n_bytes for shard in self.shards),
+            "columns": self.columns,
+            "made": msgspec.to_builtins(self.made),
+            "projection": None if self.projection is None else self.projection.to_json(),
+            "shards": [
+                shard.to_json() | {"n_items": sum(shard.row_groups), "row_groups": shard.row_groups}
+                for shard in self.shards
+            ],
+        }
+
+
+def rows_per_group(n_columns: int) -> int:
+    """The number of items in a row group of about ``ROW_GROUP_BYTES``."""
+    n_bytes = n_columns * np.dtype(np.float32).itemsize
+    return min(MOST_ROWS, max(1, ROW_GROUP_BYTES // n_bytes))
+
+
+@dataclass(frozen=True, slots=True)
+class VectorKind(RowKind[VectorBatch]):
+    """Items as lists of float32, all of the same length."""
+
+    id_column = "item_id"
+    columns = ["values"]  # noqa: RUF012  read only
+    n_columns: int
+
+    @property
+    def rows_per_group(self) -> int:
+        return rows_per_group(self.n_columns)
+
+    @property
+    def groups_per_shard(self) -> int:
+        return ROW_GROUPS_PER_SHARD
+
+    def describe(self, n_rows: int) -> str:
+        return f"{n_rows} items of {self.n_columns} columns"
+
+    def table_of(self, rows: Rows[VectorBatch]) -> pa.Table:
+        flat = pa.array(rows.batch.values.reshape(-1))
+        values = pa.FixedSizeListArray.from_arrays(flat, type=self._type)
+        schema = pa.schema(
+            [
+                pa.field("item_id", pa.string(), nullable=False),
+                pa.field("label", pa.string()),
+                pa.field("values", self._type, nullable=False),
+            ]
+        )
+        return pa.Table.from_arrays([rows.ids, rows.labels, values], schema=schema)
+
+    def sizes_of(self, table: pa.Table) -> Sizes:
+        return Sizes.of_items(len(table))
+
+    def batch_of(self, columns: Sequence[pa.Array], sizes: Sizes) -> VectorBatch:
+        (column,) = columns
+        if column.type != self._type or column.null_count:
+            raise ValueError(f"a column values of type {column.type}")
+        flat = column.flatten()
+        if flat.null_count:
+            raise ValueError("values that are null")
+        return VectorBatch(numbers_of(flat, np.float32).reshape(sizes.n_docs, self.n_columns))
+
+    def open_writer(self, path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+        return open_shard(
+            path,
+            schema,
+            level=1,  # floats hardly get smaller at higher ones
+            dictionaries=["label"],
+            encodings={"item_id": "DELTA_BYTE_ARRAY", "values.list.element": "BYTE_STREAM_SPLIT"},
+        )
+
+    @staticmethod
+    def entry_of(file: FileEntry, groups: Sequence[Sizes]) -> VectorShard:
+        sizes = tuple(group.n_docs for group in groups)
+        return VectorShard(file.file, file.n_bytes, file.sha256, sizes)
+
+    @property
+    def _type(self) -> pa.DataType:
+        return pa.list_(pa.float32(), self.n_columns)

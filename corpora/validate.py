@@ -1,0 +1,111 @@
+"""Checking every byte of a corpus: checksums, totals, and what is promised about the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetopics.base.batches import DocumentBatch
+from sparsetopics.base.errors import CorpusFormatError
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus, load_any_manifest, open_corpus
+from sparsetopics.corpora.store.manifest import Sizes, damaged_shards
+from sparsetopics.corpora.store.shards import RowBatch, StoredRowGroup
+from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
+
+
+def validate(folder: str | Path) -> list[str]:
+    """All problems of a corpus folder, one sentence each; empty if it is sound.
+
+    Raises CorpusFormatError if the folder cannot be opened as a corpus at all.
+    """
+    folder = Path(folder)
+    manifest = load_any_manifest(folder)
+    corpus = open_corpus(folder)
+    if isinstance(corpus, Corpus):
+        problems = _vocabulary_problems(folder, corpus)
+    else:
+        problems = _projection_problems(folder, corpus)
+    damaged = damaged_shards(folder, manifest.shards)
+    problems += damaged.values()
+    for group in corpus.row_groups:
+        assert isinstance(group, StoredRowGroup)  # what open_corpus makes
+        if group.shard.path not in damaged:
+            problems += _group_problems(group)
+    return problems
+
+
+def _vocabulary_problems(folder: Path, corpus: Corpus) -> list[str]:
+    words = corpus.vocabulary.words
+    frequencies = corpus.vocabulary.term_frequency.tolist()
+    keys = [(-n, word) for n, word in zip(frequencies, words, strict=True)]
+    for row in range(1, len(keys)):
+        if keys[row - 1] >= keys[row]:
+            return [
+                f"{folder / VOCABULARY_FILE}, row {row}: found {words[row]!r} after "
+                f"{words[row - 1]!r}, wanted falling term frequency, ties by word."
+            ]
+    return []
+
+
+def _projection_problems(folder: Path, corpus: VectorCorpus) -> list[str]:
+    n_columns = corpus.projection.n_columns if corpus.projection else corpus.n_columns
+    if n_columns == corpus.n_columns:
+        return []
+    return [f"{folder}: found a projection to {n_columns} columns, wanted {corpus.n_columns}."]
+
+
+def _group_problems(group: StoredRowGroup[RowBatch]) -> Iterator[str]:
+    """The problems of one row group: each kind of problem once, at its first row."""
+    where = f"{group.shard.path}, row group {group.index}"
+    try:
+        batch = group.read()
+        ids: list[str | None] = [*group.read_ids()]
+        group.read_labels()
+    except CorpusFormatError as error:
+        yield str(error)
+        return
+    if None in ids:
+        noun = group.kind.id_column.replace("doc_id", "document id").replace("_", " ")
+        yield f"{where}, row {ids.index(None)}: found no {noun}, wanted one."
+    if isinstance(batch, DocumentBatch):
+        yield from _document_problems(batch, group.sizes, where)
+    else:
+        yield from _value_problems(batch.values, where)
+
+
+def _document_problems(batch: DocumentBatch, sizes: Sizes, where: str) -> Iterator[str]:
+    if batch.n_tokens != sizes.n_tokens:
+        yield f"{where}: found {batch.n_tokens:.12g} tokens, wanted {sizes.n_tokens:.12g}."
+    for wanted, wrong in _broken_invariants(batch):
+        if wrong.any():
+            pair = int(np.argmax(wrong))
+            row = int(np.searchsorted(batch.indptr, pair, side="right")) - 1
+            yield (
+                f"{where}, row {row}: found word {batch.word_ids[pair]} with count "
+                f"{batch.word_counts[pair]}, wanted {wanted}."
+            )
+    empty = np.diff(batch.indptr) == 0
+    if empty.any():
+        yield f"{where}, row {int(np.argmax(empty))}: found no words, wanted at least one."
+
+
+def _broken_invariants(batch: DocumentBatch) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """What every pair must fulfil, and the pairs that do not, (n_pairs,)."""
+    starts = np.zeros(batch.n_pairs, np.bool_)
+    starts[batch.indptr[:-1][np.diff(batch.indptr) > 0]] = True
+    falling = np.diff(batch.word_ids, prepend=-1) <= 0
+    yield "word ids sorted and unique", falling & ~starts
+    yield "counts above zero", ~(np.isfinite(batch.word_counts) & (batch.word_counts > 0))
+
+
+def _value_problems(values: NDArray[np.float32], where: str) -> Iterator[str]:
+    odd = np.argwhere(~np.isfinite(values))
+    if len(odd):
+        row, column = odd[0].tolist()
+        yield (
+            f"{where}, row {row}, column {column}: found {values[row, column]}, "
+            "wanted a finite number."
+        )
