@@ -8,8 +8,7 @@ import pytest
 from dense_responsibilities import dense_of
 from moved_collections import WORLDS, grown, table_of
 from sparse_worlds import make_world
-from sparsetopics.inference.moves import birth, word_evidence
-from sparsetopics.inference.moves.birth import plan_birth
+from sparsetopics.inference.moves import rival_plans, word_evidence
 from sparsetopics.inference.moves.families import (
     FEWEST_SEEDS,
     SEED_SHARE,
@@ -17,6 +16,7 @@ from sparsetopics.inference.moves.families import (
     divide_words,
     words_of_topic,
 )
+from sparsetopics.inference.moves.rival_plans import plan_birth
 from sparsetopics.inference.moves.sample import doc_topics
 from sparsetopics.model.assignments import Assignments
 
@@ -72,15 +72,15 @@ def test_the_same_draws_give_the_same_children(tmp_path):
 
 
 def test_the_largest_topics_are_split_where_there_are_too_many(tmp_path, monkeypatch):
-    monkeypatch.setattr(birth, "MOST_BORN", 7)
+    monkeypatch.setattr(rival_plans, "MOST_BORN", 7)
     standing, tools = grown(tmp_path, WORLDS["bars"](), 12)
 
     candidate = planned(standing, tools)
 
     n_children = np.bincount(parents_of(candidate, standing))
     largest = np.argsort(-standing.sizes, kind="stable")[:2]
-    assert (n_children[largest] == birth.CHILDREN).all()
-    assert n_children.sum() == 12 + 2 * (birth.CHILDREN - 1)
+    assert (n_children[largest] == rival_plans.CHILDREN).all()
+    assert n_children.sum() == 12 + 2 * (rival_plans.CHILDREN - 1)
     alone = np.flatnonzero(n_children == 1)
     first = np.cumsum(n_children) - n_children
     np.testing.assert_array_equal(
@@ -109,7 +109,7 @@ def test_a_topic_has_children_if_there_are_documents_enough_for_each(n_missing, 
 def test_one_topic_is_split_even_if_fewer_may_be_born_than_it_has_children(tmp_path):
     standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
 
-    families = birth.split_topics(standing, 4, 1, tools.rng)
+    families = rival_plans.split_topics(standing, 4, 1, tools.rng)
 
     assert sorted(np.bincount(families.parents)) == [1, 1, 4]
 
@@ -146,7 +146,7 @@ def test_only_documents_that_use_a_topic_are_sampled(tmp_path, monkeypatch):
     monkeypatch.setattr(word_evidence, "SAMPLING", Sampling(24, 5.0))
     standing, _ = grown(tmp_path, WORLDS["simulated"](), 4, laps=4)
 
-    samples = birth._sample(standing, np.array([2, 0]), np.random.default_rng(0))
+    samples = rival_plans._sample(standing, np.array([2, 0]), np.random.default_rng(0))
 
     assert samples.keys() == {0, 2}
     for topic, sampled in samples.items():
@@ -171,7 +171,7 @@ def test_every_batch_gives_to_a_sample_what_has_tokens_enough(tmp_path, monkeypa
     sizes = {}
     for n_documents, tokens in ((4, 1.0), (1_000, fewest), (1_000, fewest + 1.0)):
         monkeypatch.setattr(word_evidence, "SAMPLING", Sampling(n_documents, tokens))
-        sample = birth._sample(standing, np.array([0]), np.random.default_rng(0))
+        sample = rival_plans._sample(standing, np.array([0]), np.random.default_rng(0))
         sizes[n_documents, tokens] = {
             topic: each.documents.n_docs for topic, each in sample.items()
         }

@@ -125,9 +125,7 @@ def train(
     memo = Memo(scratch, versioned=keeper is not None)
 
     def check(progress: Progress) -> None:
-        from sparsetopics.inference.progress_checks import (
-            check_progress,  # only continued training needs it
-        )
+        from sparsetopics.inference.progress import check_progress
 
         learner = _learner(source, options, progress.prior, memo, executor)
         check_progress(progress, learner, source, options, rng)

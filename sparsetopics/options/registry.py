@@ -138,7 +138,7 @@ TRIMS: dict[str, MoveKind] = {  # ``moves.trimming.Move``, made in this order
     "delete": MoveKind("sparsetopics.inference.moves.delete:delete_topics", "deletes"),
 }
 RIVALS: dict[str, MoveKind] = {  # ``moves.phase.Plan``, one at a time
-    "birth": MoveKind("sparsetopics.inference.moves.birth:plan_birth", "births"),
+    "birth": MoveKind("sparsetopics.inference.moves.rival_plans:plan_birth", "births"),
     "cull": MoveKind(  # as often as ``cull.SHARES`` has shares to try
         "sparsetopics.inference.moves.cull:plan_cull",
         "deletes",

@@ -27,7 +27,7 @@ from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference import training
 from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.learners.memoized import MemoizedState
-from sparsetopics.inference.progress_checks import checked_elbo, nothing_under
+from sparsetopics.inference.progress import checked_elbo, nothing_under
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.memo import Memo
 from sparsetopics.options.training import (

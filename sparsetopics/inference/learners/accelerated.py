@@ -52,7 +52,7 @@ class AcceleratedLearner:
         return state
 
     def check(self, state: GrownState, nothing: Statistics, source: Source) -> None:
-        """See ``Learner.check``; ``progress_checks`` checks responsibilities, knowing the nodes."""
+        """See ``Learner.check``; ``progress`` checks responsibilities, knowing the nodes."""
         require(isinstance(state, GrownState), "the state of another learner")
         require(not state.is_start, "a lap that is not done")
         state.total.check(nothing, source.n_docs)

@@ -9,8 +9,8 @@ takes the place of the collection if its score is the higher.
 
 from __future__ import annotations
 
-from sparsetopics.inference.moves.birth import split_topics
 from sparsetopics.inference.moves.rival import Candidate, Course
+from sparsetopics.inference.moves.rival_plans import split_topics
 from sparsetopics.inference.moves.standing import Standing, Tools
 
 NAME = "regroup"
