@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import VectorBatch, Vectors
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference import training
-from sparsetopics.inference.growth import begin
-from sparsetopics.inference.growth.begin import outer_nodes
+from sparsetopics.inference.growth import grower
+from sparsetopics.inference.growth.grower import outer_nodes
 from sparsetopics.options.table import DEFAULT_TREE_TOLERANCE
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
@@ -110,7 +110,7 @@ def grow(values: Vectors, tolerance: float, seed: int) -> Run:
 
     course: list[training.LapInfo] = []
     hooks = training.Hooks(on_lap=lambda info, model: course.append(info))
-    begin.outer_nodes = timed  # type: ignore[assignment]
+    grower.outer_nodes = timed  # type: ignore[assignment]
     began = time.process_time()
     with tempfile.TemporaryDirectory() as scratch:
         model = training.train(

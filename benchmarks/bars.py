@@ -23,7 +23,8 @@ import numpy as np
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.training import Hooks, LapInfo, train
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.options.training import MoveOptions, TrainingOptions
 
 # Before this file's own folder, where ``bars`` is this file.

@@ -26,7 +26,8 @@ from prepared import SOURCES, Prepared, prepare
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.training import Hooks, LapInfo, train
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.options.table import DEFAULT_MOVES
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 

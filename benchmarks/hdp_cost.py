@@ -26,15 +26,17 @@ from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference import laps as lap_module
-from sparsetopics.inference.laps import Laps, LapTally, Prior
+from sparsetopics.inference.laps import Laps, LapTally
+from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves import phase
-from sparsetopics.inference.training import Hooks, LapInfo, train
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 NAMES: Any = ("merge", "delete")
-LapRun = Callable[[Laps, Any, Prior, np.random.Generator], tuple[Any, Prior, LapTally]]
+LapRun = Callable[[Laps, Any, Parameters, np.random.Generator], tuple[Any, Parameters, LapTally]]
 
 
 @dataclass
@@ -54,8 +56,8 @@ class Clock:
     plain: float | None = None
 
     def lap(
-        self, laps: Laps, state: Any, prior: Prior, rng: np.random.Generator
-    ) -> tuple[Any, Prior, LapTally]:
+        self, laps: Laps, state: Any, prior: Parameters, rng: np.random.Generator
+    ) -> tuple[Any, Parameters, LapTally]:
         """``Laps.run``, timed if it is not a rival's; now and then a lap without moves before."""
         if self.in_rival:
             return self.run_lap(laps, state, prior, rng)
@@ -69,7 +71,7 @@ class Clock:
         self.of_lap = time.process_time() - began
         return result
 
-    def lap_without_moves(self, laps: Laps, state: Any, prior: Prior) -> float:
+    def lap_without_moves(self, laps: Laps, state: Any, prior: Parameters) -> float:
         rng = np.random.default_rng(0)
         with tempfile.TemporaryDirectory() as scratch:
             learner = replace(laps.learner, memo=Memo(Path(scratch)), keep_assignments=False)

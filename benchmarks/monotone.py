@@ -17,7 +17,8 @@ from prepared import SOURCES, prepare
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.training import Hooks, LapInfo, train
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 

@@ -8,17 +8,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from sparsetopics.options.registry import MOVE_COUNTS
+
 if TYPE_CHECKING:
     from sparsetopics.options.training import TrainingOptions
     from sparsetopics.runs.train import RunHooks
 
 Entry = Mapping[str, float | None]  # of a trace, as ``runs.callbacks.OnLap`` gets it
-MOVES = {
-    "merges": "−{} merged",
-    "deletes": "−{} deleted",
-    "births": "+{} born",
-    "regroups": "regrouped",
-}
 # Entries that are there only if they were asked for, and what a line calls them.
 MEASURES = {"criterion_per_token": "criterion", "heldout_log_likelihood_per_token": "held-out"}
 
@@ -54,7 +50,7 @@ def lap_line(entry: Entry, options: TrainingOptions) -> str:
 
 def _accepted_moves(entry: Entry) -> str:
     """`` (−3 merged, +4 born)``, in topics; nothing where the lap made no move."""
-    accepted = {text: entry[f"{move}_accepted"] for move, text in MOVES.items()}
+    accepted = {text: entry[f"{move}_accepted"] for move, text in MOVE_COUNTS.items()}
     made = [text.format(number) for text, number in accepted.items() if number]
     return f" ({', '.join(made)})" if made else ""
 

@@ -28,3 +28,8 @@ def draw_documents(seed, n_docs=240, n_words=30, n_kinds=4, n_tokens=30):
 def items_of(batch, n_words, n_batches):
     """A source of the documents, in order, as items."""
     return DocumentItemSource(as_source(batch, n_words, n_batches))
+
+
+def n_removed(infos):
+    """Components that merges and deletes removed in all laps."""
+    return sum(info.moves[name].accepted for info in infos for name in ("merges", "deletes"))

@@ -7,8 +7,9 @@ from bars import ten_bars
 from dense_responsibilities import dense_of, memoized, visit_of
 from simulated_documents import as_source, simulate
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.laps import Laps, Prior
+from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.learners.memoized import assignments_of
+from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.standing import Standing, Tools, refreshed
 from sparsetopics.model.allocations.hdp import HDPAllocation
@@ -37,7 +38,7 @@ def trained(folder, source, n_topics, local, seed, laps=2, *, budget=None):
             counts = learner.components(state).table
             current = globals_of(counts, allocation, ETA)
             visits = [visit_of(n, source.read(n), current, local) for n in batch_ids.tolist()]
-            state, _ = learner.step(state, visits, current)
+            state, _ = learner.step_in_place(state, visits, current)
         state = learner.end_lap(state)
         allocation = allocation.updated(learner.terms(state))
     return learner, state, allocation
@@ -56,7 +57,7 @@ def make_tools(source, learner, local, seed=0, criterion="bound"):
 def standing_of(state, allocation):
     return Standing.of(
         state,
-        Prior(allocation, Words(len(state.total.components.table), ETA)),
+        Parameters(allocation, Words(len(state.total.components.table), ETA)),
         Ledger.new(len(allocation.weights)),
     )
 
@@ -71,7 +72,7 @@ def grown(folder, source, n_topics, local=None, *, seed=2, laps=2, criterion="bo
 
 def next_lap(standing, tools):
     """Another lap of training, without moves."""
-    prior = Prior(standing.allocation, standing.likelihood)
+    prior = Parameters(standing.allocation, standing.likelihood)
     state, prior, _ = tools.laps.run(standing.state, prior, tools.rng)
     ledger = standing.ledger._replace(lap=standing.ledger.lap + 1)
     return refreshed(Standing.of(state, prior, ledger), tools)

@@ -186,7 +186,7 @@ def test_batches_take_the_changes_they_have_missed(tmp_path_factory, seed, order
             )
         else:
             world = make_world(int(rng.integers(10_000)), n_topics=n_topics)
-            state, _ = learner.step(state, [visit_in(world, what)], None)
+            state, _ = learner.step_in_place(state, [visit_in(world, what)], None)
             seen[what] = world.batch, world.dense
 
     assert set(state.per_batch) == set(seen)

@@ -9,15 +9,15 @@ from dense_responsibilities import dense_of
 from moved_collections import WORLDS, grown, table_of
 from sparse_worlds import make_world
 from sparsetopics.inference.moves import rival_plans, word_evidence
-from sparsetopics.inference.moves.families import (
+from sparsetopics.inference.moves.evidence import Sampling
+from sparsetopics.inference.moves.rival_plans import plan_birth
+from sparsetopics.inference.moves.standing import topic_use
+from sparsetopics.inference.moves.word_evidence import (
     FEWEST_SEEDS,
     SEED_SHARE,
-    Sampling,
     divide_words,
     words_of_topic,
 )
-from sparsetopics.inference.moves.rival_plans import plan_birth
-from sparsetopics.inference.moves.sample import doc_topics
 from sparsetopics.model.assignments import Assignments
 
 
@@ -79,8 +79,8 @@ def test_the_largest_topics_are_split_where_there_are_too_many(tmp_path, monkeyp
 
     n_children = np.bincount(parents_of(candidate, standing))
     largest = np.argsort(-standing.sizes, kind="stable")[:2]
-    assert (n_children[largest] == rival_plans.CHILDREN).all()
-    assert n_children.sum() == 12 + 2 * (rival_plans.CHILDREN - 1)
+    assert (n_children[largest] == rival_plans.BIRTH_CHILDREN).all()
+    assert n_children.sum() == 12 + 2 * (rival_plans.BIRTH_CHILDREN - 1)
     alone = np.flatnonzero(n_children == 1)
     first = np.cumsum(n_children) - n_children
     np.testing.assert_array_equal(
@@ -165,7 +165,7 @@ def test_every_batch_gives_to_a_sample_what_has_tokens_enough(tmp_path, monkeypa
     """Of one topic the counts are whole: some documents have just as many as are wanted."""
     source = WORLDS["simulated"]()
     standing, _ = grown(tmp_path, source, 1)
-    entries = [doc_topics(each, 1) for _, each in standing.assignments()]
+    entries = [topic_use(each, 1) for _, each in standing.assignments()]
     fewest = float(max(each.counts.max() for each in entries))
     n_longest = sum(int((each.counts == fewest).sum()) for each in entries)
     sizes = {}

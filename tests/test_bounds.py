@@ -13,8 +13,8 @@ from reference_lda import Visit
 from simulated_documents import batch_of_counts, simulate
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.bounds import batch_bound, elbo
 from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.inference.local_step import batch_bound, elbo
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.likelihoods import words
 from sparsetopics.model.statistics import Statistics
@@ -91,7 +91,7 @@ def test_elbo_of_real_steps_equals_plain_numpy(tmp_path, update, sparsity, seed,
         alpha = rng.uniform(0.01, 0.6, N_TOPICS)
         current = make_globals(learner.components(state).table, alpha, eta)
         visit = visit_of(batch_id, batches[batch_id], current, options)
-        state, info = learner.step(state, [visit], current)
+        state, info = learner.step_in_place(state, [visit], current)
         if not info.kept_old:
             dense = dense_of(visit.responsibilities, N_TOPICS)
             visits[batch_id] = Visit(batches[batch_id], dense, alpha)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moved_collections import WORLDS, grown, table_of
-from sparsetopics.inference.moves.cull import NAME, plan_cull
+from sparsetopics.inference.moves.rival_plans import plan_cull
 
 
 @pytest.mark.parametrize(
@@ -15,7 +15,7 @@ def test_half_then_a_quarter_of_the_topics_go_the_smallest(tmp_path, n_topics, n
     standing, tools = grown(tmp_path, WORLDS["simulated"](), n_topics)
     ledger = standing.ledger
     for _ in range(n_refusals):
-        ledger = ledger.refused(NAME, n_topics)
+        ledger = ledger.refused("cull", n_topics)
 
     candidate = plan_cull(standing._replace(ledger=ledger), tools)
 
@@ -33,6 +33,6 @@ def test_where_no_topic_would_go_there_is_no_plan(tmp_path, n_topics, n_refusals
     standing, tools = grown(tmp_path, WORLDS["simulated"](), n_topics)
     ledger = standing.ledger
     for _ in range(n_refusals):
-        ledger = ledger.refused(NAME, n_topics)
+        ledger = ledger.refused("cull", n_topics)
 
     assert plan_cull(standing._replace(ledger=ledger), tools) is None

@@ -8,8 +8,8 @@ from moved_collections import WORLDS, assert_sound, bytes_of, grown
 from simulated_documents import as_source, simulate
 from sparsetopics.inference.moves import delete
 from sparsetopics.inference.moves.delete import delete_topics
-from sparsetopics.inference.moves.sample import doc_topics
-from sparsetopics.inference.moves.verify import recomputed_score
+from sparsetopics.inference.moves.standing import topic_use
+from sparsetopics.inference.moves.trimming import recomputed_score
 from sparsetopics.options.training import LocalOptions
 
 UPDATES = pytest.mark.parametrize("update", ["collapsed", "mean-field"])
@@ -19,7 +19,7 @@ def users_of(standing, topics):
     """Documents that use one of ``topics``, by batch."""
     users = {}
     for batch_id, assignments in standing.assignments():
-        entries = doc_topics(assignments, standing.n_topics)
+        entries = topic_use(assignments, standing.n_topics)
         users[batch_id] = np.unique(entries.documents[np.isin(entries.topics, topics)])
     return users
 
@@ -52,11 +52,11 @@ def tokens_of_users(standing):
 def test_the_smallest_topics_are_planned_with_their_documents(tmp_path):
     standing, _ = grown(tmp_path, WORLDS["simulated"](), 25)
 
-    plan = delete.plan(standing)
+    plan = delete.choose_targets(standing)
 
     smallest = np.argsort(standing.sizes, kind="stable")
-    np.testing.assert_array_equal(plan.targets, smallest[: delete.FEWEST_TARGETS])
-    assert_same_documents(plan.documents, users_of(standing, plan.targets))
+    np.testing.assert_array_equal(plan.topics, smallest[: delete.FEWEST_TARGETS])
+    assert_same_documents(plan.documents, users_of(standing, plan.topics))
 
 
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.4])
@@ -64,7 +64,7 @@ def test_a_topic_that_too_many_documents_use_is_not_planned(tmp_path, monkeypatc
     monkeypatch.setattr(delete, "LARGEST_TARGET", share)
     standing, _ = grown(tmp_path, WORLDS["simulated"](), 16, laps=4)
 
-    targets = delete.plan(standing).targets
+    targets = delete.choose_targets(standing).topics
 
     small_enough = tokens_of_users(standing) <= share * standing.terms.n_tokens
     assert 0 < small_enough.sum() < 16
@@ -79,7 +79,7 @@ def test_no_more_documents_are_fetched_than_there_is_room_for(tmp_path, monkeypa
     for share in (0.1, 0.5, 2.0, 20.0):
         monkeypatch.setattr(delete, "FETCHED_SHARE", share)
 
-        targets = delete.plan(standing).targets
+        targets = delete.choose_targets(standing).topics
 
         assert tokens[targets].sum() <= share * standing.terms.n_tokens
         n_targets.append(len(targets))
@@ -95,10 +95,10 @@ def test_refused_topics_are_not_planned(tmp_path):
     for topic in smallest[:2].tolist():
         ledger = ledger.refused(delete.NAME, float(standing.sizes[topic]), topic)
 
-    plan = delete.plan(standing._replace(ledger=ledger))
+    plan = delete.choose_targets(standing._replace(ledger=ledger))
 
-    assert not np.isin(smallest[:2], plan.targets).any()
-    assert plan.targets[0] == smallest[2]
+    assert not np.isin(smallest[:2], plan.topics).any()
+    assert plan.topics[0] == smallest[2]
 
 
 @pytest.mark.usefixtures("without_limits")
@@ -106,7 +106,7 @@ def test_refused_topics_are_not_planned(tmp_path):
 def test_a_topic_always_remains(tmp_path, n_topics):
     standing, tools = grown(tmp_path, WORLDS["simulated"](), n_topics)
 
-    assert len(delete.plan(standing).targets) == n_topics - 1
+    assert len(delete.choose_targets(standing).topics) == n_topics - 1
     after, _ = delete_topics(standing, tools)
     assert after.n_topics >= 1
 
@@ -120,16 +120,16 @@ def test_other_documents_are_left_alone(tmp_path, monkeypatch, update, criterion
     standing, tools = grown(
         tmp_path, WORLDS["bars"](), 12, LocalOptions(update), laps=2, criterion=criterion
     )
-    plan = delete.plan(standing)
+    plan = delete.choose_targets(standing)
 
     after, tally = delete_topics(standing, tools)
 
-    assert tally.proposed == len(plan.targets)
+    assert tally.proposed == len(plan.topics)
     assert standing.n_topics - after.n_topics == tally.accepted > 0
     assert after.score > standing.score
     assert_sound(after, tools)
     survivors = np.isin(standing.ledger.ids, after.ledger.ids)
-    assert set(np.flatnonzero(~survivors)) <= set(plan.targets.tolist())
+    assert set(np.flatnonzero(~survivors)) <= set(plan.topics.tolist())
     befores, afters = dict(standing.assignments()), dict(after.assignments())
     n_untouched = 0
     for batch_id, before in befores.items():
@@ -152,7 +152,7 @@ def test_a_topic_that_is_needed_stays_and_is_left_alone_for_some_laps(tmp_path):
     assert tally.accepted == 0
     assert bytes_of(after) == before
     assert len(after.ledger.failures) == 2
-    assert delete.plan(after).targets.tolist() == [int(np.argmax(standing.sizes))]
+    assert delete.choose_targets(after).topics.tolist() == [int(np.argmax(standing.sizes))]
 
 
 @pytest.mark.parametrize(("share", "n_tried"), [(0.0, 1), (1.5, 2)])
@@ -181,7 +181,7 @@ def test_where_no_topic_may_go_nothing_is_done(tmp_path):
 def test_at_the_same_score_only_topics_go_that_no_document_uses(tmp_path, monkeypatch):
     source = as_source(simulate(np.random.default_rng(0), n_docs=10, n_tokens=15), 30, 2)
     standing, tools = grown(tmp_path, source, 24, laps=4)
-    n_empty = int((standing.sizes[delete.plan(standing).targets] == 0.0).sum())
+    n_empty = int((standing.sizes[delete.choose_targets(standing).topics] == 0.0).sum())
     refit = delete.refit_without
 
     def tied(trial, *others, **options):

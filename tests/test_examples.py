@@ -10,7 +10,7 @@ from sparsetopics import VectorCorpus
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.evaluation.report import examples
 from sparsetopics.evaluation.report.examples import example_documents, example_items, spread_evenly
-from sparsetopics.inference.new_documents import topic_proportions
+from sparsetopics.inference.document_step import topic_proportions
 
 WORDS = tuple(f"word{number}" for number in range(30))
 

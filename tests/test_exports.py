@@ -15,7 +15,7 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.exports import RUN_TARGETS, pyldavis, run_writer, text_formats
 from sparsetopics.exports.exporting import export_run
-from sparsetopics.inference.new_documents import topic_proportions
+from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.runs.run import load_run, save_run
 
 WORD_TARGETS = [target for target in RUN_TARGETS if target not in ("gensim", "pyldavis")]

@@ -19,7 +19,7 @@ from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS, Format
 from sparsetopics.exports import CORPUS_TARGETS, RUN_TARGETS, corpus_writer, run_writer
-from sparsetopics.inference.moves import cull
+from sparsetopics.inference.moves import rival_plans
 from sparsetopics.model.likelihoods.normals import mixture_log_densities
 from sparsetopics.options import registry as kinds
 from sparsetopics.options.registry import LearnerKind, LikelihoodKind, MoveKind
@@ -209,4 +209,4 @@ def test_every_line_leads_somewhere():
         assert kind.takes_more is None or callable(kinds.imported(kind.takes_more))
     assert all(callable(run_writer(target)) for target in RUN_TARGETS)
     assert all(callable(corpus_writer(target)) for target in CORPUS_TARGETS)
-    assert kinds.RIVALS["cull"].most_refusals == len(cull.SHARES)
+    assert kinds.RIVALS["cull"].most_refusals == len(rival_plans.CULL_SHARES)

@@ -19,13 +19,11 @@ from gaussian_worlds import (
 from separated_gaussians import asterisk, c_separated
 from sparsetopics.evaluation.scores.clustering import score_clustering
 from sparsetopics.execution.executors import open_executor
-from sparsetopics.inference.bounds import elbo
 from sparsetopics.inference.growth.refining import division_gains, node_worth, plan_refinement
 from sparsetopics.inference.growth.splitting import halves, owners, try_split
 from sparsetopics.inference.item_step import fit_items
-from sparsetopics.inference.laps import Prior
-from sparsetopics.inference.learners.accelerated import GrownState, tied
-from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.learners.accelerated import GrownState, with_empty_tail
+from sparsetopics.inference.local_step import Globals, Parameters, elbo
 from sparsetopics.inference.training import Hooks, train
 from sparsetopics.model.allocations.mixture import sum_item_terms
 from sparsetopics.model.allocations.nested import NestedAllocation
@@ -54,7 +52,7 @@ def world(name, seed, n_items=60, n_topics=3, n_columns=3, n_nodes=8):
     moments = likelihood.zeros(n_topics + 1).sum_items(values, sparse(shares), SERIAL)
     allocation = NestedAllocation(moments.counts, 2.0)
     source = tree_source(values, likelihood, n_nodes)
-    return source, values, Globals(tied(moments), allocation, likelihood)
+    return source, values, Globals(with_empty_tail(moments), allocation, likelihood)
 
 
 def dense(found, n_topics):
@@ -203,11 +201,8 @@ def test_the_score_of_a_split_is_that_of_its_responsibilities(name, kind, seed):
     source, values, current = world(name, seed, n_items=400, n_nodes=64)
     if kind == "leaves":
         source = LeafSource(values)
-    prior = Prior(current.allocation, current.likelihood)
-    found = fit_items(
-        source.read(0), current, current.allocation.expected_log_weights,
-        LocalOptions("mean-field"), SERIAL,
-    )  # fmt: skip
+    prior = Parameters(current.allocation, current.likelihood)
+    found = fit_items(source.read(0), current, LocalOptions("mean-field"), SERIAL)
     state = GrownState(Statistics(*found.summary), found.responsibilities, False)
     n_topics = current.components.n_topics
     component = int(np.argmax(found.summary.terms.counts[:-1]))
@@ -225,7 +220,7 @@ def test_the_score_of_a_split_is_that_of_its_responsibilities(name, kind, seed):
     np.testing.assert_allclose(counts[rest], (weights @ untouched)[rest], rtol=1e-6, atol=1e-6)
     assert counts.sum() == pytest.approx(len(values), rel=1e-9)
     np.testing.assert_allclose(counts, split.total.terms.counts, rtol=1e-9)
-    renewed = Globals(tied(split.total.components), split.allocation, current.likelihood)
+    renewed = Globals(with_empty_tail(split.total.components), split.allocation, current.likelihood)
     assert split.score == pytest.approx(elbo(split.total, renewed), rel=1e-12)
     if kind == "tree":
         np.testing.assert_array_equal(split.nodes, source.outer[positions])

@@ -25,8 +25,8 @@ from reference_hdp import Prior
 from simulated_documents import batch_of_counts, simulate
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.bounds import batch_bound, elbo
 from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.inference.local_step import batch_bound, elbo
 from sparsetopics.model.allocations import documents, sticks
 from sparsetopics.model.allocations.documents import sum_terms
 from sparsetopics.model.allocations.hdp import HDPAllocation

@@ -151,7 +151,8 @@ def test_a_stochastic_step_of_size_one_on_all_documents_equals_a_full_step(updat
     learners = StochasticLearner(batch.n_docs, StepSizes(delay=0.0)), FullLearner(False)
 
     one, other = (
-        learner.step(learner.init(start_of(counts)), [visit], current)[0] for learner in learners
+        learner.step_in_place(learner.init(start_of(counts)), [visit], current)[0]
+        for learner in learners
     )
 
     found = [each.components(state) for each, state in zip(learners, (one, other), strict=True)]

@@ -8,7 +8,7 @@ from reference_lda import Visit
 from simulated_documents import batch_of_counts, read_only, simulate
 from sparsetopics.base import batches
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.inference.new_documents import topic_proportions
+from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.kernels import documents as document_kernels
 
 N_WORDS, N_TOPICS = 30, 5

@@ -22,8 +22,12 @@ from gaussian_worlds import (
 )
 from sparse_worlds import worlds
 from sparsetopics.base.batches import VectorBatch
-from sparsetopics.inference.moves.item_evidence import SAMPLING, ItemEvidence
-from sparsetopics.inference.moves.item_families import FEWEST_ITEMS, divide_items
+from sparsetopics.inference.moves.item_evidence import (
+    FEWEST_ITEMS,
+    SAMPLING,
+    ItemEvidence,
+    divide_items,
+)
 from sparsetopics.kernels.pairs import add_shared_shares
 from sparsetopics.model.allocations.pair_gains import item_pair_gains
 from sparsetopics.model.assignments import Assignments

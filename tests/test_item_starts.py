@@ -5,7 +5,7 @@ import pytest
 
 from clumped_mixtures import LIKELIHOOD_NAMES, LIKELIHOODS, draw_clumps
 from sparsetopics.base.batches import VectorBatch
-from sparsetopics.inference.item_starts import components_of, sample_items
+from sparsetopics.inference.item_step import components_of, sample_items
 
 WITH_MEANS = ("gaussian", "diagonal-gaussian", "isotropic-gaussian")
 each_likelihood = pytest.mark.parametrize("name", LIKELIHOOD_NAMES)
@@ -28,7 +28,7 @@ class Batches:
 def test_a_sample_reads_no_more_batches_than_it_needs(n_items, n_read):
     source = Batches()
 
-    sample = sample_items(source, n_items, np.random.default_rng(0))
+    sample = sample_items(source, n_items, np.random.default_rng(0)).values
 
     assert sample.shape == (min(n_items, 70), 1)
     assert len(np.unique(sample)) == len(sample)
@@ -36,7 +36,7 @@ def test_a_sample_reads_no_more_batches_than_it_needs(n_items, n_read):
 
 
 def test_samples_differ_from_seed_to_seed_and_repeat_with_it():
-    draws = [sample_items(Batches(), 5, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    draws = [sample_items(Batches(), 5, np.random.default_rng(seed)).values for seed in (0, 0, 1)]
 
     np.testing.assert_array_equal(draws[0], draws[1])
     assert not np.array_equal(draws[0], draws[2])

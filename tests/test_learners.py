@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from dense_responsibilities import lda_globals, memoized, visit_of
 from simulated_documents import as_source, read_only, simulate
-from sparsetopics.inference.bounds import batch_bound, elbo
 from sparsetopics.inference.learners.full import FullLearner
 from sparsetopics.inference.learners.stochastic import StochasticLearner
+from sparsetopics.inference.local_step import batch_bound, elbo
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.training import LocalOptions, StepSizes
 from word_models import start_of, zero_statistics
@@ -103,7 +103,7 @@ def test_total_is_always_the_sum_of_the_batches(
     state = learner.init(start_of(counts))
     for batch_id, which in order:
         state = learner.start_lap(state)
-        state, _ = learner.step(state, [visits[batch_id][which]], make_globals(counts))
+        state, _ = learner.step_in_place(state, [visits[batch_id][which]], make_globals(counts))
         freeze(state.total)
 
         stored = [learner.recall(state, batch_id) for batch_id in state.per_batch]
@@ -122,7 +122,7 @@ def test_after_a_lap_nothing_is_left_of_former_visits(tmp_path, visits, keep_bet
         state = learner.start_lap(state)
         for batch_id in rng.permutation(N_BATCHES).tolist():
             visit, current = visits[batch_id][rng.integers(6)], make_globals(draw_counts(rng))
-            state, _ = learner.step(state, [visit], current)
+            state, _ = learner.step_in_place(state, [visit], current)
         state = learner.end_lap(state)
 
         kept = [learner.recall(state, batch_id) for batch_id in state.per_batch]
@@ -139,9 +139,9 @@ def test_keep_better_keeps_the_better(tmp_path, visits):
     learner = memoized(tmp_path, True)
     state = learner.init(start_of(counts))
 
-    state, first = learner.step(state, [worse], current)
-    state, second = learner.step(state, [better], current)
-    after, third = learner.step(state, [worse], current)
+    state, first = learner.step_in_place(state, [worse], current)
+    state, second = learner.step_in_place(state, [better], current)
+    after, third = learner.step_in_place(state, [worse], current)
 
     assert [info.kept_old for info in (first, second, third)] == [False, False, True]
     assert after is state
@@ -154,8 +154,8 @@ def test_without_keep_better_the_newer_stays(tmp_path, visits):
     worse, *_, better = sorted(visits[0], key=lambda each: summary_bound(each, current))
     learner = memoized(tmp_path, False)
 
-    state, _ = learner.step(learner.init(start_of(counts)), [better], current)
-    state, info = learner.step(state, [worse], current)
+    state, _ = learner.step_in_place(learner.init(start_of(counts)), [better], current)
+    state, info = learner.step_in_place(state, [worse], current)
 
     assert not info.kept_old
     assert_same_summary(learner.recall(state, 0), worse.summary)
@@ -164,11 +164,13 @@ def test_without_keep_better_the_newer_stays(tmp_path, visits):
 def test_the_full_learner_keeps_the_better_total(visits):
     learner = FullLearner(keep_better=True)
     counts = draw_counts(np.random.default_rng(5))
-    state, _ = learner.step(learner.init(start_of(counts)), [visits[0][0]], make_globals(counts))
+    state, _ = learner.step_in_place(
+        learner.init(start_of(counts)), [visits[0][0]], make_globals(counts)
+    )
     current = make_globals(learner.components(state).table)
     for visit in visits[0]:
         total = total_of(visit)
-        after, info = learner.step(state, [visit], current)
+        after, info = learner.step_in_place(state, [visit], current)
 
         worse = elbo(total, current) < elbo(state.total, current)
         assert info.kept_old == worse
@@ -186,7 +188,7 @@ def test_the_start_stands_for_documents_not_seen_so_far(tmp_path, visits):
     np.testing.assert_allclose(learner.components(state).rows(every_word), start)
     for batch_id in range(N_BATCHES):
         current = make_globals(learner.components(state).rows(every_word))
-        state, _ = learner.step(state, [visits[batch_id][0]], current)
+        state, _ = learner.step_in_place(state, [visits[batch_id][0]], current)
 
         components = learner.components(state)
         found = components.rows(every_word)
@@ -210,7 +212,7 @@ def test_a_memoized_run_with_one_batch_equals_the_full_learner(tmp_path, source,
         for i, learner in enumerate(learners):
             counts = learner.components(states[i]).table
             visit = local_step(0, batch, counts, update)
-            states[i], _ = learner.step(states[i], [visit], make_globals(counts))
+            states[i], _ = learner.step_in_place(states[i], [visit], make_globals(counts))
             states[i] = learner.end_lap(states[i])
         memoized, full = (
             learner.statistics(state) for learner, state in zip(learners, states, strict=True)
@@ -226,8 +228,8 @@ def test_a_stochastic_step_of_size_one_on_all_documents_equals_a_full_step(sourc
     stochastic = StochasticLearner(whole.n_docs, StepSizes(delay=0.0))
     full = FullLearner(keep_better=False)
 
-    one, info = stochastic.step(stochastic.init(start_of(counts)), [visit], current)
-    other, _ = full.step(full.init(start_of(counts)), [visit], current)
+    one, info = stochastic.step_in_place(stochastic.init(start_of(counts)), [visit], current)
+    other, _ = full.step_in_place(full.init(start_of(counts)), [visit], current)
 
     assert info.step_size == 1.0
     np.testing.assert_allclose(one.components.table, full.components(other).table, atol=1e-9)
@@ -239,7 +241,7 @@ def test_a_stochastic_step_interpolates_with_falling_steps(visits):
     learner = StochasticLearner(60, StepSizes(delay=3.0, forgetting_rate=0.7))
     state, expected = learner.init(start_of(counts)), counts
     for number, visit in enumerate(visits[0], start=1):
-        state, info = learner.step(state, [visit], make_globals(counts))
+        state, info = learner.step_in_place(state, [visit], make_globals(counts))
         size = (3.0 + number) ** -0.7
         scaled = total_of(visit).components.table * 60 / 20
         expected = (1 - size) * expected + size * scaled
@@ -255,7 +257,7 @@ def test_a_stochastic_lap_counts_every_document_once(visits):
         state = learner.start_lap(state)
         for batch_id in range(N_BATCHES):
             current = make_globals(learner.components(state).table)
-            state, _ = learner.step(state, [visits[batch_id][0]], current)
+            state, _ = learner.step_in_place(state, [visits[batch_id][0]], current)
         state = learner.end_lap(state)
 
     assert learner.statistics(state).terms.n_docs == 60
@@ -269,7 +271,9 @@ def test_a_lap_changes_none_of_its_inputs(tmp_path, visits, name):
     for batch_id, which in ((0, 0), (1, 1), (0, 2), (0, 3)):
         current = make_globals(learner.components(state).table)
         before = learner.components(state).table.copy()
-        after, _ = learner.step(learner.start_lap(state), [visits[batch_id][which]], current)
+        after, _ = learner.step_in_place(
+            learner.start_lap(state), [visits[batch_id][which]], current
+        )
         np.testing.assert_array_equal(learner.components(state).table, before)
         state = learner.end_lap(after)
         freeze(learner.statistics(state))

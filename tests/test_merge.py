@@ -131,7 +131,7 @@ def test_topics_that_differ_are_left_alone(tmp_path, update, criterion):
 def test_plans_are_disjoint_pairs_the_best_first(tmp_path):
     _, halves, _ = whole_and_halves(tmp_path, "collapsed")
 
-    pairs = merge.plan(halves)
+    pairs = merge.best_pairs(halves)
 
     gains = merge.pair_gains(halves)
     of_pairs = gains[pairs[:, 0], pairs[:, 1]]

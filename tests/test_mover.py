@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from moved_collections import ETA, WORLDS, make_tools, trained
-from sparsetopics.inference.bounds import elbo
-from sparsetopics.inference.laps import Prior
+from sparsetopics.inference.local_step import Parameters, elbo
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.mover import Mover
+from sparsetopics.inference.moves.phase import Mover
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.options.training import LocalOptions, MoveOptions
 
@@ -17,7 +16,7 @@ def mover_of(folder, n_topics, options, seed=2):
     source, local = WORLDS["bars"](), LocalOptions()
     learner, state, allocation = trained(folder, source, n_topics, local, seed)
     mover = Mover(make_tools(source, learner, local).laps, options, Ledger.new(n_topics))
-    return mover, state, Prior(allocation, Words(source.n_words, ETA))
+    return mover, state, Parameters(allocation, Words(source.n_words, ETA))
 
 
 def moved_laps(mover, state, prior, n_laps, seed=0):
@@ -26,7 +25,7 @@ def moved_laps(mover, state, prior, n_laps, seed=0):
     for lap in range(1, n_laps + 1):
         moved = mover.move(state, prior, lap, rng)
         yield moved
-        state, prior, _ = mover.laps.run(moved.state, moved.prior, rng)
+        state, prior, _ = mover.laps.run(moved.state, moved.parameters, rng)
 
 
 @pytest.mark.parametrize("criterion", ["bound", "collapsed"])
@@ -36,7 +35,7 @@ def test_names_last_from_phase_to_phase(tmp_path, criterion):
     for lap, moved in enumerate(moved_laps(mover, state, prior, 16), start=1):
         n_topics = moved.state.total.components.table.shape[1]
         ids = set(mover.ledger.ids.tolist())
-        assert len(ids) == len(mover.ledger.ids) == n_topics == moved.prior.allocation.n_topics
+        assert len(ids) == len(mover.ledger.ids) == n_topics == moved.parameters.allocation.n_topics
         assert mover.ledger.lap == lap
         gone |= last - ids
         assert not ids & gone
@@ -80,7 +79,7 @@ def test_the_score_is_told_where_it_is_not_the_bound(tmp_path, criterion, told):
 
     assert (moved.score is not None) == told
     if told:
-        current = moved.prior.with_components(moved.state.total.components)
+        current = moved.parameters.with_components(moved.state.total.components)
         assert moved.score > elbo(moved.state.total, current)
 
 

@@ -3,12 +3,9 @@
 import pytest
 
 from moved_collections import WORLDS, grown
-from sparsetopics.inference.moves.cull import plan_cull
-from sparsetopics.inference.moves.mover import Mover
-from sparsetopics.inference.moves.phase import PLANS
-from sparsetopics.inference.moves.regroup import plan_regroup
+from sparsetopics.inference.moves.phase import PLANS, Mover
 from sparsetopics.inference.moves.rival import entered
-from sparsetopics.inference.moves.rival_plans import plan_birth
+from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull, plan_regroup
 from sparsetopics.options.training import MoveOptions
 
 RIVALS = {"birth": plan_birth, "cull": plan_cull, "regroup": plan_regroup}

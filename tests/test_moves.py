@@ -38,7 +38,7 @@ def bounds(trace):
 
 
 def accepted(trace, move):
-    return sum(getattr(info, f"{move}s_accepted") for info in trace)
+    return sum(info.moves[f"{move}s"].accepted for info in trace)
 
 
 # --- every accepted move raises the exactly recomputed score (``verify``) ------------------------
@@ -164,7 +164,7 @@ def test_training_stops_by_itself_when_nothing_moves_any_more(fit, criterion, up
 
     assert 4 < len(trace) < 100
     assert [info.n_topics for info in trace[-4:]] == [model.n_topics] * 4
-    assert sum(info.births_proposed for info in trace) > accepted(trace, "birth")
+    assert sum(info.moves["births"].proposed for info in trace) > accepted(trace, "birth")
 
 
 def test_the_trace_tells_the_criterion_that_moves_follow(fit):

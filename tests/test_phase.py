@@ -19,11 +19,11 @@ from moved_collections import (
     trained,
     twin_bound,
 )
-from sparsetopics.inference.laps import Prior
+from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves import phase, trimming
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.phase import is_exhausted, make_moves
-from sparsetopics.inference.moves.rival import Candidate, Course, Rival, Verdict
+from sparsetopics.inference.moves.rival import Course, Rival, RivalPlan, Verdict
 from sparsetopics.inference.moves.standing import MoveTally, Standing, refreshed
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.options.training import LocalOptions
@@ -84,14 +84,16 @@ def test_many_phases_between_visits_are_replayed(tmp_path):
     tools, ledger = make_tools(source, learner, local), Ledger.new(15)
     likelihood = Words(source.n_words, ETA)
     for lap in range(4):
-        standing = Standing.of(state, Prior(allocation, likelihood), ledger._replace(lap=lap))
+        standing = Standing.of(state, Parameters(allocation, likelihood), ledger._replace(lap=lap))
         standing = make_moves(standing, None, ALL, tools).standing
         assert_sums(learner, standing.state)
         assert_terms(standing)
         allocation, ledger = standing.allocation, standing.ledger
-        current = Prior(allocation, likelihood).with_components(standing.state.total.components)
+        current = Parameters(allocation, likelihood).with_components(
+            standing.state.total.components
+        )
         visit = visit_of(lap % 4, source.read(lap % 4), current, local)
-        state, _ = learner.step(standing.state, [visit], current)
+        state, _ = learner.step_in_place(standing.state, [visit], current)
         assert_sums(learner, state)
 
     resummed = learner.end_lap(state)
@@ -136,7 +138,7 @@ def scene(tmp_path, monkeypatch):
             made.append(f"plan {name}")
             allocation = standing.allocation
             course = Course(1, None, trimmed_from=4, judged_from=4)
-            return Candidate(standing.evidence.components, allocation, course)
+            return RivalPlan(standing.evidence.components, allocation, course)
 
         return plan
 

@@ -1,7 +1,5 @@
 """Regrouping: LDA's topics are split and merged back to as many, where that raises the score."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -16,12 +14,12 @@ from moved_collections import (
     trained,
 )
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.laps import Prior
-from sparsetopics.inference.moves import merge, merging_down
-from sparsetopics.inference.moves.merging_down import merge_down
-from sparsetopics.inference.moves.regroup import plan_regroup
+from sparsetopics.inference.local_step import Parameters
+from sparsetopics.inference.moves import merge
+from sparsetopics.inference.moves.merge import best_pairs, merge_down
+from sparsetopics.inference.moves.rival_plans import plan_regroup
 from sparsetopics.inference.moves.standing import refreshed
-from sparsetopics.inference.moves.verify import recomputed_score
+from sparsetopics.inference.moves.trimming import recomputed_score
 from sparsetopics.inference.training import Hooks, train
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.statistics import Statistics
@@ -86,11 +84,11 @@ def test_half_of_what_is_too_much_goes_before_pairs_are_planned_anew(
     standing, tools = fixed_topics(tmp_path, 12)
     seen = []
 
-    def plan(standing, least):
+    def planned_now(standing, least):
         seen.append(standing.n_topics)
-        return merge.plan(standing, least)
+        return best_pairs(standing, least)
 
-    monkeypatch.setattr(merging_down, "merge", SimpleNamespace(plan=plan))
+    monkeypatch.setattr(merge, "best_pairs", planned_now)
 
     merge_down(standing, tools, n_topics)
 
@@ -103,7 +101,7 @@ def test_halves_of_one_topic_are_merged_first(tmp_path):
     allocation = LDAAllocation.symmetric(8, 0.5)
     halves = standing.evidence.take(np.repeat(np.arange(4), 2)).components.scaled(0.5)
     state = tools.laps.learner.init(Statistics(halves, allocation.zero_terms()))
-    prior = Prior(allocation, standing.likelihood)
+    prior = Parameters(allocation, standing.likelihood)
     state, _, _ = tools.laps.run(state, prior, np.random.default_rng(0))
 
     merged = merge_down(refreshed(standing_of(state, allocation), tools), tools, 4)
@@ -124,7 +122,7 @@ def test_laps_alone_end_lower(tmp_path, seed, local):
     _, alone = train_bars(tmp_path, bars, seed, **local)
     model, regrouped = train_bars(tmp_path, bars, seed, moves=moves, **local)
 
-    assert sum(info.regroups_accepted for info in regrouped) > 0
+    assert sum(info.moves["regroups"].accepted for info in regrouped) > 0
     assert regrouped[-1].elbo_per_token > alone[-1].elbo_per_token + 0.005
     assert {info.n_topics for info in regrouped} == {BARS}
     np.testing.assert_allclose(model.doc_concentration, np.full(BARS, 0.05))
@@ -137,5 +135,5 @@ def test_no_regroup_is_begun_that_could_not_be_judged(tmp_path):
     _, course = train_bars(tmp_path / "short", bars, 0, moves=moves, laps=7)
     _, longer = train_bars(tmp_path / "long", bars, 0, moves=moves, laps=8)
 
-    assert sum(info.regroups_proposed for info in course) == 0
-    assert sum(info.regroups_proposed for info in longer) == 1
+    assert sum(info.moves["regroups"].proposed for info in course) == 0
+    assert sum(info.moves["regroups"].proposed for info in longer) == 1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from moved_collections import WORLDS, assert_sound, bytes_of, grown, table_of
-from sparsetopics.inference.moves.reorder import reorder_topics
+from sparsetopics.inference.moves.phase import reorder_topics
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.model.allocations.hdp import HDPAllocation
 

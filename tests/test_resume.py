@@ -198,7 +198,7 @@ from sparsetopics.runs.checkpoints import RunKeeper
 keep, gate = RunKeeper.keep, pathlib.Path(sys.argv[1])
 
 def keep_when_let(self, progress, memo):
-    while len(progress.course) == 13 and not gate.exists():
+    while len(progress.laps) == 13 and not gate.exists():
         time.sleep(0.01)
     keep(self, progress, memo)
 
@@ -359,7 +359,7 @@ def interrupted(monkeypatch, plan_of):
 
         def keep_two(self, progress, memo):
             keep(self, progress, memo)
-            if len(progress.course) == 2:
+            if len(progress.laps) == 2:
                 raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
@@ -542,8 +542,8 @@ EDITS = [
     ("hdp memoized", "learner.total.components.seen", 0, 40.0, "does not add up"),
     ("hdp memoized", "learner.total.components.seen", None, lambda a: a[1:], "has shape"),
     ("hdp memoized", "learner.total.terms.totals", 0, np.inf, "not finite"),
-    ("hdp memoized", "prior.allocation.sticks.means", 0, 1.5, "sticks out of range"),
-    ("hdp memoized", "prior.allocation.sticks.means", None, lambda a: a[:-1], "damaged"),
+    ("hdp memoized", "parameters.allocation.sticks.means", 0, 1.5, "sticks out of range"),
+    ("hdp memoized", "parameters.allocation.sticks.means", None, lambda a: a[:-1], "damaged"),
     ("hdp memoized", "mover.ledger.ids", 0, FAR, "ids of topics has 50000000"),
     ("lda memoized", f"{OF_BATCH}.stored.words", -1, FAR, "words has 50000000 of"),
     ("lda memoized", f"{OF_BATCH}.stored.words", 0, 7, "words do not rise"),
@@ -551,13 +551,13 @@ EDITS = [
     ("lda memoized", f"{OF_BATCH}.doc_topics.topics", 0, FAR, "topics has 50000000 of 4"),
     ("lda memoized", f"{OF_BATCH}.doc_topics.topics", None, np.zeros_like, "name one twice"),
     ("lda memoized", "learner.total.components.seen", 0, -1.0, "below zero"),
-    ("lda memoized", "prior.allocation.doc_concentration", 0, 0.0, "not positive"),
+    ("lda memoized", "parameters.allocation.doc_concentration", 0, 0.0, "not positive"),
     ("lda full", "learner.total.components.seen", None, lambda a: a[:, :2], "has shape"),
     ("lda stochastic", "learner.components.seen", 0, 2.0, "the ELBO does not add up"),
     ("gaussian", f"{OF_BATCH}.stored.topics", 0, FAR, "topics has 50000000 of"),
     ("gaussian", "learner.total.components.origin", 0, 9.0, "another origin"),
     ("finite memoized", f"{OF_BATCH}.stored.counts", 0, -1.0, "below zero"),
-    ("zero-mean", "prior.likelihood.scale_matrix", 0, -1.0, "singular or indefinite"),
+    ("zero-mean", "parameters.likelihood.scale_matrix", 0, -1.0, "singular or indefinite"),
     ("words", f"{OF_BATCH}.stored.topics", 0, FAR, "topics has 50000000 of"),
     ("words finite", "learner.components.table", None, lambda a: a[:3], "has shape"),
     ("accelerated", "learner.found.topics", 0, FAR, "topics has 50000000 of"),
@@ -566,7 +566,7 @@ EDITS = [
     ("accelerated", "mover.nodes.divided", -1, FAR, "divided nodes has 50000000"),
     ("gradient fisher", "learner.points.sticks", 0, 1.0, "sticks out of range"),
     ("gradient fisher", "learner.velocity.means", None, lambda a: a[1:], "has shape"),
-    ("alternating", "prior.allocation.mixture.counts", 0, -1.0, "below zero"),
+    ("alternating", "parameters.allocation.mixture.counts", 0, -1.0, "below zero"),
 ]
 
 
@@ -588,7 +588,7 @@ def test_an_edited_checkpoint_is_refused(interrupted, world, name, place, value,
         (lambda kept: kept["progress"]["fields"]["rng"]["pairs"][1].pop(), "damaged checkpoint"),
         (lambda kept: kept["scores"].update(items=[]), "damaged checkpoint"),
         (
-            lambda kept: kept["progress"]["fields"].update(course={"type": "tuple", "items": []}),
+            lambda kept: kept["progress"]["fields"].update(laps={"type": "tuple", "items": []}),
             "laps that do not follow",
         ),
         (lambda kept: kept["progress"]["fields"].update(learner=None), "another learner"),

@@ -6,9 +6,8 @@ import pytest
 from moved_collections import WORLDS, assert_sound, bytes_of, grown, next_lap
 from sparsetopics.inference.moves import rival as rivals
 from sparsetopics.inference.moves import trimming
-from sparsetopics.inference.moves.cull import plan_cull
 from sparsetopics.inference.moves.rival import REACH, Course, advanced, entered
-from sparsetopics.inference.moves.rival_plans import plan_birth
+from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull
 from sparsetopics.inference.moves.standing import Standing
 from sparsetopics.model.memo import Memo
 from sparsetopics.options.training import LocalOptions

@@ -10,7 +10,7 @@ from bars import ten_bars
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.batch_steps import StepsHere, fit_batch
+from sparsetopics.inference.laps import StepsHere, fit_batch
 from sparsetopics.inference.learners.learner import Visit, cut_rounds
 from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.local_step import Globals
@@ -67,8 +67,8 @@ def test_a_stochastic_round_is_a_step_with_all_its_documents():
     current = globals_of(counts)
     start = learner.init(Statistics(counts, current.allocation.zero_terms()))
 
-    one, _ = learner.step(start, [visit(batch, current) for batch in batches], current)
-    other, _ = learner.step(start, [visit(together, current)], current)
+    one, _ = learner.step_in_place(start, [visit(batch, current) for batch in batches], current)
+    other, _ = learner.step_in_place(start, [visit(together, current)], current)
 
     assert one.n_steps == other.n_steps == 1
     np.testing.assert_allclose(one.components.table, other.components.table, rtol=1e-6)

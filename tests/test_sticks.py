@@ -15,7 +15,7 @@ from hdp_worlds import (
     draw_sticks,
 )
 from simulated_documents import simulate
-from sparsetopics.inference.bounds import elbo
+from sparsetopics.inference.local_step import elbo
 from sparsetopics.model.allocations import sticks
 from sparsetopics.model.allocations.hdp import CONCENTRATION_RANGE, HDPAllocation, weight_terms
 from sparsetopics.model.statistics import DocumentLengths, Statistics

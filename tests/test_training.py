@@ -15,14 +15,8 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import SerialExecutor, open_executor
 from sparsetopics.inference import document_step, training
 from sparsetopics.inference.document_step import fit_documents
-from sparsetopics.inference.training import (
-    QUIET_GAIN,
-    QUIET_LAPS,
-    Hooks,
-    LapInfo,
-    has_settled,
-    train,
-)
+from sparsetopics.inference.training import QUIET_GAIN, QUIET_LAPS, Hooks, has_settled, train
+from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model import word_counts
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, TopicPrior, TrainingOptions

@@ -10,7 +10,7 @@ from sparsetopics.inference.moves import trimming
 from sparsetopics.inference.moves.merge import merge_topics
 from sparsetopics.inference.moves.phase import make_moves
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.moves.verify import recomputed_score, verify_move
+from sparsetopics.inference.moves.trimming import recomputed_score, verify_move
 from sparsetopics.model.word_counts import WordCounts
 
 CRITERIA = pytest.mark.parametrize("criterion", ["bound", "collapsed"])

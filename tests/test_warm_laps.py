@@ -9,8 +9,8 @@ from bars import ten_bars
 from dense_responsibilities import lda_globals
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.batch_steps import StepsHere
 from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.inference.laps import StepsHere
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.learners.memoized import MemoizedLearner
 from sparsetopics.inference.training import train
@@ -119,7 +119,7 @@ def test_what_is_kept_of_documents_goes_when_a_cold_lap_follows(budget, tmp_path
         assert (former is None) == (lap % 2 == 0)
         found = fit_documents(batch, current, LocalOptions(), SerialExecutor(), former)
         visit = Visit(0, found.summary, batch, found.responsibilities, doc_topics=found.doc_topics)
-        state, _ = learner.step(learner.start_lap(state), [visit], current)
+        state, _ = learner.step_in_place(learner.start_lap(state), [visit], current)
         state = learner.end_lap(state)
         if lap % 2 == 0:
             assert same(learner.former(state, 0), found.doc_topics)

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from sparsetopics.base.batches import IntArray, Source
-from sparsetopics.inference.learners.learner import Setting, StepInfo, Visit
+from sparsetopics.base.batches import Source
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.model.statistics import Components, Statistics
 
@@ -25,29 +23,18 @@ class HalfwayState(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class HalfwayLearner:
+class HalfwayLearner(Learner[HalfwayState, Any, Any, Any, Any]):
     """All batches a step."""
 
     def init(self, start: Statistics) -> HalfwayState:
         return HalfwayState(start.components, start.zeros_like(), 0)
 
-    def rounds(
-        self, state: HalfwayState, n_batches: int, rng: np.random.Generator
-    ) -> list[IntArray]:
-        return [np.arange(n_batches)]
-
-    def step(
+    def step_in_place(
         self, state: HalfwayState, visits: Iterable[Visit], current: Globals
     ) -> tuple[HalfwayState, StepInfo]:
         total = Statistics.sum((visit.summary for visit in visits), state.total.zeros_like())
         components = state.components.scaled(1.0 - SHARE).plus(total.components.scaled(SHARE))
         return HalfwayState(components, total, state.n_steps + 1), StepInfo(step_size=SHARE)
-
-    def start_lap(self, state: HalfwayState) -> HalfwayState:
-        return state
-
-    def end_lap(self, state: HalfwayState) -> HalfwayState:
-        return state
 
     def components(self, state: HalfwayState) -> Components:
         return state.components
@@ -66,5 +53,5 @@ class HalfwayLearner:
 STATES = (HalfwayState,)
 
 
-def make(setting: Setting) -> HalfwayLearner:
+def make(inputs: LearnerInputs) -> HalfwayLearner:
     return HalfwayLearner()

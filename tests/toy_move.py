@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.inference.moves.rival import Candidate, Course
+from sparsetopics.inference.moves.rival import Course, RivalPlan
 from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, committed
 from sparsetopics.model.assignments import TopicChange
 
 
-def plan_drop(standing: Standing, tools: Tools) -> Candidate | None:
+def plan_drop(standing: Standing, tools: Tools) -> RivalPlan | None:
     """A rival: the collection without its smallest topic."""
     n_topics = standing.n_topics
     if n_topics == 1:
@@ -17,7 +17,7 @@ def plan_drop(standing: Standing, tools: Tools) -> Candidate | None:
     kept = np.delete(np.arange(n_topics), np.argmin(standing.sizes))
     course = Course(1, n_topics - 1, trimmed_from=1, judged_from=1)
     components = standing.evidence.take(kept).components
-    return Candidate(components, standing.allocation.restricted(kept), course)
+    return RivalPlan(components, standing.allocation.restricted(kept), course)
 
 
 def swap_neighbours(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]:

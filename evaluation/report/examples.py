@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, VectorBatch
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
-from sparsetopics.inference.new_documents import topic_proportions
+from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.registry import LIKELIHOODS
 

@@ -27,6 +27,7 @@ from sparsetopics.evaluation.report.figures import (
 from sparsetopics.evaluation.report.subject import DASH, Fact, Subject, Trace
 from sparsetopics.evaluation.report.topic_browser import browser_data
 from sparsetopics.evaluation.report.topic_map import map_figure
+from sparsetopics.options.registry import MOVE_COUNTS
 
 ROW_WORDS = 10  # shown before a topic is opened
 FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
@@ -36,7 +37,6 @@ TRACES = {
     "n_topics": "number of {noun}",
     "heldout_log_likelihood_per_token": "held-out log-likelihood per {datum}",
 }
-MOVES = ("births", "merges", "deletes", "regroups")
 
 
 class Panel(NamedTuple):
@@ -207,7 +207,8 @@ def _laps(entries: Trace) -> list[float]:
 def _accepted_moves(subject: Subject) -> Markup | None:
     """Return a figure of the moves accepted in each lap; None if there were none."""
     counts = {
-        kind: [int(entry.get(f"{kind}_accepted") or 0) for entry in subject.trace] for kind in MOVES
+        kind: [int(entry.get(f"{kind}_accepted") or 0) for entry in subject.trace]
+        for kind in MOVE_COUNTS
     }
     made = {kind: own for kind, own in counts.items() if any(own)}
     return Markup(moves_figure(_laps(subject.trace), made)) if made else None

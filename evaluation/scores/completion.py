@@ -18,7 +18,7 @@ from sparsetopics.base.errors import CorpusError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
-from sparsetopics.inference.new_documents import topic_proportions
+from sparsetopics.inference.document_step import topic_proportions
 
 SCORED_SHARE = 0.2  # of the word types of a document
 UNIGRAM_PSEUDO_COUNT = 0.1

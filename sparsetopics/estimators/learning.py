@@ -21,25 +21,17 @@ from sparsetopics.base.batches import Source
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.execution.executors import Executor, open_executor
-from sparsetopics.inference.batch_steps import fit_batch
-from sparsetopics.inference.bounds import elbo
-from sparsetopics.inference.laps import Prior
+from sparsetopics.inference.laps import fit_batch
 from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.learners.memoized import MemoizedLearner, MemoizedState
 from sparsetopics.inference.learners.stochastic import StochasticLearner
-from sparsetopics.inference.local_step import Globals
-from sparsetopics.inference.training import (
-    Hooks,
-    LapInfo,
-    Model,
-    begin_training,
-    make_model,
-    train,
-)
+from sparsetopics.inference.local_step import Globals, Parameters, elbo
+from sparsetopics.inference.training import Hooks, Model, make_model, train
+from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import DocumentLengths, Statistics, scaled
-from sparsetopics.options.registry import LEARNERS, imported
+from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
 from sparsetopics.runs.data import source_of
@@ -51,7 +43,7 @@ class Learned(NamedTuple):
     """What ``partial_fit`` continues from."""
 
     statistics: Statistics  # of all data seen so far
-    prior: Prior
+    prior: Parameters
     n_steps: int  # made by the stochastic learner
     is_start: bool = False  # no data were seen: the statistics are those of seeds
 
@@ -79,14 +71,14 @@ def learn(
 ) -> Fit:
     """Train a model on all data at once; raises OptionError for too many batches or no jobs."""
     trace: list[LapEntry] = []
-    ends: list[tuple[Statistics, Prior]] = []
+    ends: list[tuple[Statistics, Parameters]] = []
 
     def keep(info: LapInfo, _: Callable[[], Model]) -> None:
-        trace.append(info._asdict())
+        trace.append(info.entry())
         if on_lap is not None:
             on_lap(trace[-1])
 
-    hooks = Hooks(keep, on_end=lambda statistics, prior: ends.append((statistics, prior)))
+    hooks: Hooks = Hooks(keep, on_end=lambda statistics, prior: ends.append((statistics, prior)))
     rng = np.random.default_rng(seed)
     source = source_of(corpus, options, n_batches, rng)
     with _workplace(n_jobs) as (executor, scratch):
@@ -138,7 +130,8 @@ def learn_more(
     rng = np.random.default_rng(seed)
     source = source_of(corpus, options, 1, rng)
     if before is None:
-        before = Learned(*begin_training(source, options, rng, None), n_steps=0, is_start=True)
+        start, prior = imported(MODELS[options.model].begin)(source, options, rng, None)
+        before = Learned(start, prior, n_steps=0, is_start=True)
     with _workplace(n_jobs) as (executor, scratch):
         learned = take_more(before, source, options, executor, Memo(scratch))
     current = learned.prior.with_components(learned.statistics.components)
@@ -153,7 +146,9 @@ def memoize_more(
     before: Learned, source: Source, options: TrainingOptions, executor: Executor, memo: Memo
 ) -> Learned:
     """Add the summaries of new data, which are visited several times, to the total."""
-    learner = MemoizedLearner(memo, executor, options.keeps_better, False, keep_assignments=False)
+    learner: MemoizedLearner = MemoizedLearner(
+        memo, executor, options.keeps_better, False, keep_assignments=False
+    )
     prior = before.prior
     if before.is_start:
         state = learner.init(before.statistics)
@@ -165,7 +160,7 @@ def memoize_more(
         for batch_id in range(source.n_batches):
             current = prior.with_components(learner.components(state))
             visit = _visit(source, batch_id, current, options, executor)
-            state, _ = learner.step(state, [visit], current)
+            state, _ = learner.step_in_place(state, [visit], current)
             prior = prior.updated(learner.terms(state))
         state = state._replace(start=None)
         prior = prior.updated(learner.terms(state))
@@ -182,14 +177,14 @@ def step_more(
         n_docs += round(terms.n_docs)
         growth = n_docs / terms.n_docs
         components, terms = components.scaled(growth), scaled(terms, growth)
-    learner = StochasticLearner(n_docs, options.step_sizes)
+    learner: StochasticLearner = StochasticLearner(n_docs, options.step_sizes)
     state = learner.init(Statistics(components, terms))
     if not before.is_start:
         state = state._replace(terms=terms, n_steps=before.n_steps)
     for batch_id in range(source.n_batches):
         current = prior.with_components(learner.components(state))
         visit = _visit(source, batch_id, current, options, executor)
-        state, _ = learner.step(state, [visit], current)
+        state, _ = learner.step_in_place(state, [visit], current)
         prior = prior.updated(learner.terms(state))
     return Learned(Statistics(state.components, state.terms), prior, state.n_steps)
 
@@ -203,7 +198,7 @@ def _visit(
     return Visit(batch_id, found.summary, documents, found.responsibilities)
 
 
-def _with_lengths(prior: Prior, source: Source) -> Prior:
+def _with_lengths(prior: Parameters, source: Source) -> Parameters:
     """Add the lengths of new documents for an HDP whose α was learned, which depends on them."""
     allocation = prior.allocation
     if not isinstance(allocation, HDPAllocation) or allocation.lengths is None:

@@ -59,7 +59,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         Raises UnfittedError before ``fit``, and ShapeError or VocabularyError if the words are
         not those that were fitted.
         """
-        from sparsetopics.inference.new_documents import topic_proportions
+        from sparsetopics.inference.document_step import topic_proportions
 
         self._check_fitted()
         rows, prior = self._more_rows(X), self.model_.doc_concentration

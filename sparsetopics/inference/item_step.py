@@ -1,49 +1,133 @@
 """The local step of items: under any likelihood of items, to the components of a mixture.
 
 The responsibilities are the exact optimum for the global parameters, so a step never lowers the
-ELBO. Blocks of items always lie in the same places: the bits do not depend on the workers.
+ELBO. Blocks of items always begin at the same places, so the bits do not depend on the workers.
+The components that a mixture starts from are made here too, by hard assignments of a sample.
 """
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
+from typing import Any, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, ItemBatch
-from sparsetopics.execution.executors import Executor
+from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, Source, StoredBatch, V_co
+from sparsetopics.execution.executors import Executor, SerialExecutor
 from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
 from sparsetopics.kernels import summaries as summary_kernels
-from sparsetopics.model.allocations.mixture import sum_item_terms
-from sparsetopics.model.item_assignment import assign_batch
+from sparsetopics.model.allocations.allocation import ItemRule
+from sparsetopics.model.allocations.mixture import ItemTerms, sum_item_terms
+from sparsetopics.model.document_topics import DocumentTopics
+from sparsetopics.model.item_assignment import assign, assign_batch
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
+from sparsetopics.model.likelihoods.scorers import V, V_contra
+from sparsetopics.model.node_batches import NodeBatch
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.statistics import Summary
+from sparsetopics.model.statistics import B_contra, C, Components, P, Summary
 from sparsetopics.options.training import LocalOptions
 
 
+class StoredItems(ItemBatch[V_co], StoredBatch, Protocol[V_co]):
+    """A batch of items of a corpus."""
+
+
+class ItemComponents(Components[B_contra, P], Protocol[B_contra, V_contra, P]):
+    """Components of a mixture."""
+
+    @property
+    def counts(self) -> FloatArray:
+        """Items of each component, (n_components,)."""
+        ...
+
+    @property
+    def features(self) -> FloatArray:
+        """Rows to compare components by, (n_components, n_features)."""
+        ...
+
+    def sum_items(self, values: V_contra, found: Responsibilities, executor: Executor) -> Self:
+        """Sum items with a row of ``found`` each, for the same number of components."""
+        ...
+
+    def take(self, topics: IntArray) -> Self:
+        """The chosen components, in that order."""
+        ...
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The components of at least one part, one part after the other."""
+        ...
+
+    def renumbered(self, new_topics: IntArray, n_topics: int) -> Self:
+        """Component k becomes ``new_topics[k]``, -1 leaves it out; equal numbers add up."""
+        ...
+
+
+K = TypeVar("K", bound="ItemComponents[Any, Any, Any]")  # of any items
+
+
 def fit_items(
-    batch: ItemBatch,
-    current: Globals,
-    expected_log_weights: FloatArray,  # (n_topics,)
+    batch: ItemBatch[V] | NodeBatch,
+    current: Globals[C, P, ItemTerms],
     options: LocalOptions,
     executor: Executor,
-) -> LocalResult:
-    """L-sparse responsibilities of all items of ``batch``, and what follows from them."""
-    likelihood = cast("ItemLikelihood", current.likelihood)
-    n_slots = options.n_slots(len(expected_log_weights))
-    components = current.components
-    assigned = assign_batch(batch, likelihood, components, expected_log_weights, n_slots, executor)
+    former: DocumentTopics | None = None,
+) -> LocalResult[P, ItemTerms]:
+    """L-sparse responsibilities of all items of ``batch``, and what follows from them.
+
+    ``former`` is not used: the step is exact from any start.
+    """
+    components, allocation = current.components, current.allocation
+    assert isinstance(allocation, ItemRule), "items have one component each"
+    likelihood = cast("ItemLikelihood[V, C, P]", current.likelihood)
+    log_weights = allocation.expected_log_weights
+    n_slots = options.n_slots(len(log_weights))
+    assigned = assign_batch(batch, likelihood, components, log_weights, n_slots, executor)
     found = _without_zeros(assigned.responsibilities, n_slots)
-    terms = sum_item_terms(batch, found, len(expected_log_weights))
-    summary = Summary(current.components.sum_batch(batch, found, executor), terms)
+    terms = sum_item_terms(batch, found, len(log_weights))
+    summary = Summary(components.sum_batch(batch, found, executor), terms)
     return LocalResult(summary, found, LocalInfo(0, 0, batch.n_docs))
 
 
 def _without_zeros(found: Responsibilities, n_slots: int) -> Responsibilities:
-    """Components that round to nothing are not used."""
+    """Drop the components whose share rounds to zero."""
     shape = len(found.shares) // n_slots, n_slots
     compact = summary_kernels.compact(
         found.topics.reshape(shape), found.shares.reshape(shape).astype(np.float64)
     )
     return Responsibilities(*compact)
+
+
+def sample_items(
+    source: Source[StoredItems[V]], n_items: int, rng: np.random.Generator
+) -> StoredItems[V]:
+    """Draw up to ``n_items`` items from as many random batches as are needed for them."""
+    found: list[StoredItems[V]] = []
+    for batch_id in rng.permutation(source.n_batches):
+        found.append(source.read(int(batch_id)))
+        if sum(batch.n_docs for batch in found) >= n_items:
+            break
+    joined = type(found[0]).joined(found)
+    return joined.take(np.sort(rng.permutation(joined.n_docs)[:n_items]))
+
+
+def components_of(
+    values: V,  # items
+    seeds: IntArray,  # (n_components,)  positions of items
+    likelihood: ItemLikelihood[V, K, P],
+    n_rounds: int,
+) -> K:
+    """Assign all items to their best seed, then ``n_rounds`` − 1 times to the resulting components.
+
+    A component without items keeps its seed. Assignments are hard, and sizes do not count.
+    """
+    executor = SerialExecutor()
+    alone = likelihood.alone(values, seeds)
+    own, even = alone, np.zeros(len(seeds))
+    for _ in range(n_rounds):
+        found = assign(values, likelihood.prepare(own), even, 1, executor).responsibilities
+        own = own.sum_items(values, found, executor)
+        filled = np.arange(len(seeds))
+        filled[own.counts == 0.0] += len(seeds)
+        own = own.joined([own, alone]).take(filled)
+    return own

@@ -1,49 +1,34 @@
-"""One pass over the batches of a collection: local steps, the learner's steps, the global steps."""
+"""Laps: one pass over the batches, with local steps, the learner's steps and global steps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, cast
 
 import numpy as np
 
 from sparsetopics.base.batches import IntArray, Source
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.batch_steps import StepsHere
-from sparsetopics.inference.learners.learner import Learner, Remembering, Visit
-from sparsetopics.inference.local_step import Globals, LocalInfo, LocalSteps
-from sparsetopics.model.allocations.allocation import Allocation
+from sparsetopics.inference.document_step import fit_documents
+from sparsetopics.inference.item_step import fit_items
+from sparsetopics.inference.learners.learner import Learner, S, Visit
+from sparsetopics.inference.local_step import (
+    D,
+    Fitted,
+    Globals,
+    LocalInfo,
+    LocalResult,
+    LocalSteps,
+    Parameters,
+)
+from sparsetopics.model.allocations.allocation import DocumentAllocation
 from sparsetopics.model.document_topics import DocumentTopics
-from sparsetopics.model.likelihoods.likelihood import Likelihood
-from sparsetopics.model.statistics import Components, DocumentLengths, Statistics
+from sparsetopics.model.statistics import C, DocumentLengths, P, T
 from sparsetopics.options.training import LocalOptions
 
-OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, of all
-
-
-class Prior(NamedTuple):
-    """Global parameters beside the topics, as they stand."""
-
-    allocation: Allocation
-    likelihood: Likelihood
-
-    def with_components(self, components: Components) -> Globals:
-        return Globals(components, *self)
-
-    def updated(self, terms: Any | None) -> Prior:
-        """With topic weights at their optimum, unless no documents speak for them yet."""
-        if terms is None:
-            return self
-        return self._replace(allocation=self.allocation.updated(terms))
-
-    def learned(self, statistics: Statistics, lengths: DocumentLengths) -> Prior:
-        """With the concentrations of the priors themselves at their optimum."""
-        return Prior(
-            self.allocation.learned(statistics.terms, lengths),
-            self.likelihood.learned(statistics.components),
-        )
+OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, and in all
 
 
 class LapTally(NamedTuple):
@@ -55,55 +40,48 @@ class LapTally(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Laps:
-    """What every lap of a training run has in common."""
+class Laps(Generic[S, D, C, P, T]):
+    """What all laps of a training run have in common."""
 
-    source: Source
-    learner: Learner[Any]
+    source: Source[D]
+    learner: Learner[S, D, C, P, T]
     local: LocalOptions
     executor: Executor
     on_documents: OnDocuments
-    steps: LocalSteps | None = None  # None: in this process
+    steps: LocalSteps[D, C, P, T] | None = None  # None: made in this process
 
     def run(
-        self, state: Any, prior: Prior, rng: np.random.Generator
-    ) -> tuple[Any, Prior, LapTally]:
-        """Visit every batch once; the learner's state and the parameters after it."""
-        learner, progress = self.learner, _Progress()
-        kept_old = 0
+        self, state: S, parameters: Parameters[C, P, T], rng: np.random.Generator
+    ) -> tuple[S, Parameters[C, P, T], LapTally]:
+        """Visit every batch once; return the learner's state and the parameters after it."""
+        learner, sums = self.learner, _LapSums()
         state = learner.start_lap(state)
         for batch_ids in learner.rounds(state, self.source.n_batches, rng):
-            current = prior.with_components(learner.components(state))
-            former = map(partial(self._former, state), batch_ids.tolist())
-            visits = self._visits(batch_ids, current, former, progress)
-            state, info = learner.step(state, visits, current)
-            prior = prior.updated(learner.terms(state))
-            kept_old += info.kept_old
+            current = parameters.with_components(learner.components(state))
+            former = map(partial(learner.former, state), batch_ids.tolist())
+            visits = self._visits(batch_ids, current, former, sums)
+            state, info = learner.step_in_place(state, visits, current)
+            parameters = parameters.updated(learner.terms(state))
+            sums.kept_old += info.kept_old
         state = learner.end_lap(state)
-        prior = prior.updated(learner.terms(state))
-        tally = LapTally(LocalInfo(*progress.local.tolist()), kept_old, progress.lengths)
-        return state, prior, tally
-
-    def _former(self, state: Any, batch_id: int) -> DocumentTopics | None:
-        if not isinstance(self.learner, Remembering):
-            return None
-        return self.learner.former(state, batch_id)
+        parameters = parameters.updated(learner.terms(state))
+        return state, parameters, sums.tally()
 
     def _visits(
         self,
         batch_ids: IntArray,
-        current: Globals,
+        current: Globals[C, P, T],
         former: Iterable[DocumentTopics | None],
-        progress: _Progress,
-    ) -> Iterator[Visit]:
-        """The batches of a round, in their order."""
+        sums: _LapSums,
+    ) -> Iterator[Visit[D, P, T]]:
+        """Fit the batches of a round, in their order."""
         steps = self.steps or StepsHere(self.source, self.local, self.executor)
         fitted = steps.fit_all(batch_ids, current, former)
         for batch_id, (documents, found) in zip(batch_ids.tolist(), fitted, strict=True):
-            progress.local += np.array(found.info)
-            progress.n_docs += documents.n_docs
-            progress.lengths = progress.lengths.plus(DocumentLengths.of([documents]))
-            self.on_documents(progress.n_docs, self.source.n_docs)
+            sums.local += np.array(found.info)
+            sums.n_docs += documents.n_docs
+            sums.lengths = sums.lengths.plus(DocumentLengths.of([documents]))
+            self.on_documents(sums.n_docs, self.source.n_docs)
             yield Visit(
                 batch_id,
                 found.summary,
@@ -114,10 +92,58 @@ class Laps:
             )
 
 
-class _Progress:
-    """Sums over the visits of a lap."""
+class _LapSums:
+    """Sums over the visits of a lap, added up in place."""
 
     def __init__(self) -> None:
         self.local = np.zeros(len(LocalInfo._fields), np.int64)
+        self.kept_old = 0
         self.n_docs = 0
         self.lengths = DocumentLengths.of([])
+
+    def tally(self) -> LapTally:
+        return LapTally(LocalInfo(*self.local.tolist()), self.kept_old, self.lengths)
+
+
+@dataclass(frozen=True, slots=True)
+class StepsHere(Generic[D, C, P, T]):
+    """Local steps in this process: one batch after the other, each by all workers."""
+
+    source: Source[D]
+    local: LocalOptions
+    executor: Executor
+
+    def fit_all(
+        self,
+        batch_ids: IntArray,
+        current: Globals[C, P, T],
+        former: Iterable[DocumentTopics | None],
+    ) -> Iterator[Fitted[D, P, T]]:
+        """See ``LocalSteps``; each batch is fitted when it is asked for."""
+        for batch_id, topics in zip(batch_ids.tolist(), former, strict=True):
+            documents = self.source.read(batch_id)
+            found = fit_batch(documents, current, self.local, self.executor, topics)
+            yield Fitted(documents, found)
+
+
+def fit_batch(
+    batch: D,
+    current: Globals[C, P, T],
+    options: LocalOptions,
+    executor: Executor,
+    former: DocumentTopics | None = None,
+) -> LocalResult[P, T]:
+    """Make the local step of a batch.
+
+    ``former`` has the topics that documents begin with, or None for a cold start. Items have no
+    use for it, because their step is exact from any start.
+    """
+    of_documents = isinstance(current.allocation, DocumentAllocation)
+    # The allocation says what the batch is; no type can.
+    fit = cast("FitBatch[D, C, P, T]", fit_documents if of_documents else fit_items)
+    return fit(batch, current, options, executor, former)
+
+
+FitBatch = Callable[
+    [D, Globals[C, P, T], LocalOptions, Executor, DocumentTopics | None], LocalResult[P, T]
+]

@@ -1,58 +1,112 @@
-"""What a local step needs, what it gives and who makes it, of documents and of items alike."""
+"""What a local step is given and what it returns, for documents and for items alike.
+
+``laps.fit_batch`` makes the local step of a batch: ``document_step`` for documents that share
+topics, ``item_step`` for items that have one component each. The evidence lower bound (ELBO) is
+here too. It is exact for the whole collection, and a bound for any choice of responsibilities,
+because the other factors follow from those in closed form. It therefore holds under either local
+update, although only the mean-field update is sure to raise it. Multinomial coefficients are left
+out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
-from sparsetopics.base.batches import IntArray
+from sparsetopics.base.batches import Batch, IntArray
 from sparsetopics.model.allocations.allocation import Allocation
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.statistics import Summary
+from sparsetopics.model.statistics import C, DocumentLengths, P, Statistics, Summary, T
+
+D = TypeVar("D", bound=Batch)  # a batch, of documents, items or nodes
+D_co = TypeVar("D_co", bound=Batch, covariant=True)
 
 
-class Globals(NamedTuple):
+class Parameters(NamedTuple, Generic[C, P, T]):
+    """The present global parameters, except for the components, which the learner holds."""
+
+    allocation: Allocation[T]
+    likelihood: Likelihood[C, P]
+
+    def with_components(self, components: C) -> Globals[C, P, T]:
+        return Globals(components, *self)
+
+    def updated(self, terms: T | None) -> Self:
+        """Parameters with optimal topic weights; the same if there are no ``terms`` yet."""
+        if terms is None:
+            return self
+        return self._replace(allocation=self.allocation.updated(terms))
+
+    def learned(self, statistics: Statistics[C, T], lengths: DocumentLengths) -> Self:
+        """Parameters with the priors' own concentrations at their optimum."""
+        return self._replace(
+            allocation=self.allocation.learned(statistics.terms, lengths),
+            likelihood=self.likelihood.learned(statistics.components),
+        )
+
+
+class Globals(NamedTuple, Generic[C, P, T]):
     """All that a document or item needs to know of the collection."""
 
-    components: Any  # Components; the posterior is what follows from them and the prior
-    allocation: Allocation
-    likelihood: Likelihood
+    components: C  # the posterior follows from them and the prior
+    allocation: Allocation[T]
+    likelihood: Likelihood[C, P]
+
+
+def elbo(statistics: Statistics[C, T], current: Globals[C, P, T]) -> float:
+    """Whole-data ELBO in nats of ``statistics`` under the ``current`` global parameters."""
+    of_data = current.likelihood.elbo(statistics.components, current.components)
+    return of_data + current.allocation.elbo(statistics.terms)
+
+
+def batch_bound(summary: Summary[P, T], current: Globals[C, P, T]) -> float:
+    """The part of the ELBO, in nats, that depends on a batch's responsibilities.
+
+    Under the same global parameters, two summaries of a batch differ in it by as much as in the
+    whole-data ELBO. Keeping the better one before a global step therefore never lowers the ELBO.
+    """
+    of_data = current.likelihood.expected_log_evidence(summary.components, current.components)
+    return of_data + current.allocation.elbo(summary.terms)
 
 
 class LocalInfo(NamedTuple):
-    """What a local step tells people."""
+    """What a local step reports to people."""
 
     restarts_proposed: int
     restarts_accepted: int
     iterations: int
 
 
-class LocalResult(NamedTuple):
+class LocalResult(NamedTuple, Generic[P, T]):
     """Responsibilities of a batch, what follows from them, and how they were found."""
 
-    summary: Summary
+    summary: Summary[P, T]
     responsibilities: Responsibilities
     info: LocalInfo
-    doc_topics: DocumentTopics | None = None  # of documents; an item has one component
+    doc_topics: DocumentTopics | None = None  # None for items
 
 
-class Fitted(NamedTuple):
+class Fitted(NamedTuple, Generic[D_co, P, T]):
     """A batch after its local step."""
 
-    documents: Any  # the batch as it was read
-    found: LocalResult
+    documents: D_co  # the batch as it was read
+    found: LocalResult[P, T]
 
 
-class LocalSteps(Protocol):
+class LocalSteps(Protocol[D_co, C, P, T]):
     """Makes the local steps of a round, each a pure function of its batch and the parameters."""
 
     def fit_all(
-        self, batch_ids: IntArray, current: Globals, former: Iterable[DocumentTopics | None]
-    ) -> Iterator[Fitted]:
-        """The batches in their order, whoever fits them; ``current`` stays as it is until then.
+        self,
+        batch_ids: IntArray,
+        current: Globals[C, P, T],
+        former: Iterable[DocumentTopics | None],
+    ) -> Iterator[Fitted[D_co, P, T]]:
+        """Fit the batches and yield them in their order.
 
-        ``former`` are the topics that each batch's documents begin with; None: they start cold.
+        ``current`` must not change until the last one is out. ``former`` has the topics that the
+        documents of each batch begin with, or None for a cold start.
         """
         ...

@@ -1,4 +1,4 @@
-"""The components that training of mixtures starts from, and the posterior that it ends with."""
+"""How training of mixtures begins, and the model it ends with."""
 
 from __future__ import annotations
 
@@ -8,42 +8,47 @@ import numpy as np
 
 from sparsetopics.base.batches import IntArray, ItemSource, Rows
 from sparsetopics.base.errors import OptionError
-from sparsetopics.inference.item_starts import components_of, sample_items
-from sparsetopics.inference.laps import Prior
-from sparsetopics.inference.local_step import Globals
-from sparsetopics.model.allocations.mixture import ItemAllocation
+from sparsetopics.inference.item_step import K, StoredItems, components_of, sample_items
+from sparsetopics.inference.local_step import Globals, Parameters
+from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
 from sparsetopics.model.allocations.nested import NestedAllocation
-from sparsetopics.model.mixture_posterior import AnyItemLikelihood, MixturePosterior, sharing_of
-from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
+from sparsetopics.model.likelihoods.scorers import V
+from sparsetopics.model.mixture_posterior import MixturePosterior, sharing_of
+from sparsetopics.model.statistics import P, Statistics
 from sparsetopics.options.registry import LIKELIHOODS, imported
 from sparsetopics.options.training import TrainingOptions
 
-PRIOR_ITEMS = 100_000  # the prior is made from a sample of at most so many items
-# Seeds are chosen among so many items, or so many times the number of seeds if that is more.
-SEED_ITEMS = 2_000
-ITEMS_PER_SEED = 10
-KMEANS_ROUNDS = 10  # rounds of k-means, which assignment is for spheres at modes
+PRIOR_ITEMS = 100_000  # at most, to make the prior from
+SEED_ITEMS = 2_000  # to choose seeds from, or
+ITEMS_PER_SEED = 10  # for each seed, whichever are more
+KMEANS_ROUNDS = 10  # for spheres at modes, where hard assignments to seeds are k-means
 
 
 def begin_mixture(
-    source: ItemSource, options: TrainingOptions, rng: np.random.Generator, start: None = None
-) -> tuple[Statistics, Prior]:
-    """Make the prior, and components from seeds in a sample of the items.
+    source: ItemSource[StoredItems[V]],
+    options: TrainingOptions,
+    rng: np.random.Generator,
+    start: None = None,
+) -> tuple[Statistics[K, ItemTerms], Parameters[K, P, ItemTerms]]:
+    """Components made from seeds in a sample of the items, and the first parameters.
 
-    Raises OptionError for more components than items, ShapeError for vectors without a prior.
+    Raises OptionError if there are fewer items than components, ShapeError for vectors that no
+    prior can be made from.
     """
-    assert start is None, "mixtures do not start from a model"
+    assert start is None, "a mixture cannot start from a model"
     sample = sample_items(source, PRIOR_ITEMS, rng)
-    likelihood = _likelihood_of(sample, source, options)
-    if options.n_topics > len(sample):
+    kind = imported(LIKELIHOODS[options.likelihood_name].where)
+    likelihood: ItemLikelihood[V, K, P] = kind.for_training(sample.values, source, options)
+    if options.n_topics > sample.n_docs:
         raise OptionError(
             "components",
             found=f"{options.n_topics:,}",
-            wanted=f"at most {len(sample):,}, the items",
+            wanted=f"at most {sample.n_docs:,}, the items",
         )
     n_seeds = options.n_topics
     n_candidates = max(SEED_ITEMS, ITEMS_PER_SEED * n_seeds)
-    values = sample[np.sort(rng.permutation(len(sample))[:n_candidates])]
+    values = sample.take(np.sort(rng.permutation(sample.n_docs)[:n_candidates])).values
     if options.start_name == "random":
         seeds = rng.permutation(len(values))[:n_seeds]
     else:
@@ -55,15 +60,17 @@ def begin_mixture(
     if options.grows:
         components = components.joined([components, components.zeros_like()])  # and a tail
         nested = NestedAllocation(components.counts, options.prior.gamma)
-        return Statistics(components, nested.zero_terms()), Prior(nested, likelihood)
+        return Statistics(components, nested.zero_terms()), Parameters(nested, likelihood)
     kind = sharing_of(options.model, at_modes=options.at_modes)
     allocation = ItemAllocation(kind(components.counts, options.prior.gamma))
-    return Statistics(components, allocation.zero_terms()), Prior(allocation, likelihood)
+    return Statistics(components, allocation.zero_terms()), Parameters(allocation, likelihood)
 
 
-def make_mixture_model(current: Globals, options: TrainingOptions) -> MixturePosterior:
-    """Return the posterior, with components in falling order of weight."""
-    likelihood = cast(AnyItemLikelihood, current.likelihood)
+def make_mixture_model(
+    current: Globals[K, P, ItemTerms], options: TrainingOptions
+) -> MixturePosterior:
+    """The posterior as a model, components by falling weight."""
+    likelihood = cast("ItemLikelihood[Rows, K, P]", current.likelihood)
     allocation, components = current.allocation, current.components
     if isinstance(allocation, NestedAllocation):
         components = components.take(np.arange(allocation.n_topics))
@@ -79,14 +86,7 @@ def make_mixture_model(current: Globals, options: TrainingOptions) -> MixturePos
     )
 
 
-def _likelihood_of(sample: Rows, source: ItemSource, options: TrainingOptions) -> AnyItemLikelihood:
-    """Make the prior; ShapeError for vectors that it cannot be made from."""
-    kind = imported(LIKELIHOODS[options.likelihood_name].where)
-    prior: AnyItemLikelihood = kind.for_training(sample, source, options)
-    return prior
-
-
 def _filled_up(seeds: IntArray, n_seeds: int, n_items: int) -> IntArray:
-    """Add further items to seeds if fewer than ``n_seeds`` items are distinct."""
+    """Add arbitrary items to ``seeds``, which are fewer than wanted if few items differ."""
     spare = np.setdiff1d(np.arange(n_items), seeds)
     return np.concatenate([seeds, spare[: n_seeds - len(seeds)]])

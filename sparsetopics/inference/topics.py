@@ -1,4 +1,4 @@
-"""The topics that training of LDA and HDP starts from, and the posterior that it ends with."""
+"""How training of LDA and HDP begins, and the model it ends with."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from sparsetopics.base.batches import BatchSource
 from sparsetopics.base.errors import OptionError
-from sparsetopics.inference.laps import Prior
-from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.document_step import TopicGlobals
+from sparsetopics.inference.local_step import Parameters
 from sparsetopics.model.allocations.allocation import Allocation, DocumentAllocation
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
@@ -17,10 +17,12 @@ from sparsetopics.model.likelihoods.document_seeds import (
     random_documents,
 )
 from sparsetopics.model.likelihoods.words import Words
-from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.statistics import DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.model.word_counts import SparseCounts, WordCounts
 from sparsetopics.options.training import TrainingOptions
+
+TopicParameters = Parameters[WordCounts, SparseCounts, DocumentTerms]
 
 
 def begin_topics(
@@ -28,17 +30,17 @@ def begin_topics(
     options: TrainingOptions,
     rng: np.random.Generator,
     start: TopicPosterior | None,
-) -> tuple[Statistics, Prior]:
-    """Make topics from seed documents, or take those of ``start``; weights are those of the prior.
+) -> tuple[Statistics[WordCounts, DocumentTerms], TopicParameters]:
+    """Topics made from seed documents or taken from the model ``start``, and the first weights.
 
     Raises OptionError if ``start`` has another number of topics or words.
     """
     likelihood = Words(source.n_words, options.prior.word_concentration)
-    prior = Prior(_allocation(source, options), likelihood)
+    parameters = Parameters(_allocation(source, options), likelihood)
     if start is None:
         draw = random_documents if options.start_name == "random" else distant_documents
         counts = draw(source, options.n_topics, SEED_SHARES[options.local.update], rng)
-        return Statistics(WordCounts(counts), prior.allocation.zero_terms()), prior
+        return Statistics(WordCounts(counts), parameters.allocation.zero_terms()), parameters
     wanted = (options.n_topics, source.n_words)
     if start.topic_word_posterior.shape != wanted:
         raise OptionError(
@@ -48,18 +50,18 @@ def begin_topics(
         )
     counts = np.maximum(start.topic_word_posterior.T - start.word_concentration, 0.0)
     components = WordCounts(np.ascontiguousarray(counts))
-    return Statistics(components, prior.allocation.zero_terms()), prior
+    return Statistics(components, parameters.allocation.zero_terms()), parameters
 
 
-def _allocation(source: BatchSource, options: TrainingOptions) -> Allocation:
+def _allocation(source: BatchSource, options: TrainingOptions) -> Allocation[DocumentTerms]:
     alpha = options.prior.doc_concentration
     if options.model == "lda":
         return LDAAllocation.symmetric(options.n_topics, alpha)
     return HDPAllocation.even(options.n_topics, source.n_docs, options.prior.gamma, alpha)
 
 
-def make_topic_model(current: Globals, options: TrainingOptions) -> TopicPosterior:
-    """Return the posterior, with topics in falling order of weight; ties keep their order."""
+def make_topic_model(current: TopicGlobals, options: TrainingOptions) -> TopicPosterior:
+    """The posterior as a model, topics by falling weight; ties keep their order."""
     likelihood = current.likelihood
     assert isinstance(likelihood, Words), "topics have words"
     order = np.argsort(-current.components.sizes, kind="stable")

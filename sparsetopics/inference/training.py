@@ -1,188 +1,198 @@
-"""The training loop: laps over the batches of a collection, until it has settled."""
+"""The training loop: laps over the batches of a collection, until the model has settled."""
 
 from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Generic, NamedTuple, Protocol, cast
 
 import numpy as np
 
 from sparsetopics.base.batches import Source
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.bounds import elbo
-from sparsetopics.inference.growth.begin import begin_growth
-from sparsetopics.inference.growth.grower import Grower
-from sparsetopics.inference.laps import Laps, LapTally, OnDocuments, Prior
-from sparsetopics.inference.learners.learner import Learner, LearnerModule, Setting
-from sparsetopics.inference.local_step import Globals, LocalSteps
+from sparsetopics.inference.growth.grower import begin_growth
+from sparsetopics.inference.laps import Laps, LapTally, OnDocuments
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
+from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters, elbo
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.mover import Moved, Mover
-from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.inference.moves.phase import Mover
+from sparsetopics.inference.moves.standing import Moved, MoveTally
+from sparsetopics.inference.training_state import (
+    AnyState,
+    Keeper,
+    LapInfo,
+    TrainingState,
+    check_training_state,
+)
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.statistics import C, P, Statistics, T
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.options.registry import LEARNERS, MODELS, MOVES, imported
+from sparsetopics.options.registry import LEARNERS, MODELS, MOVE_COUNTS, MOVES, imported
 from sparsetopics.options.training import TrainingOptions
 
-
-class LapInfo(NamedTuple):
-    """How training stands after a lap."""
-
-    lap: int  # from 1
-    seconds: float  # since training began
-    elbo_per_token: float  # whole data, nats
-    criterion_per_token: float | None  # the collapsed criterion, where moves followed it
-    n_topics: int
-    active_topics: int  # holding at least one token
-    restarts_proposed: int
-    restarts_accepted: int
-    batches_kept_old: int  # whose former responsibilities were better
-    local_iterations_per_document: float
-    merges_proposed: int
-    merges_accepted: int
-    deletes_proposed: int
-    deletes_accepted: int
-    births_proposed: int
-    births_accepted: int
-    regroups_proposed: int
-    regroups_accepted: int
-    reorders_accepted: int
-    doc_concentration: float | None  # total α, of topic models
-    word_concentration: float | None  # η, where data are words
-    top_concentration: float | None  # γ, of the HDP
-
+QUIET_LAPS = 3  # after which training has settled
+QUIET_GAIN = 1e-3  # nats per token that a quiet lap may add or lose
 
 Model = TopicPosterior | MixturePosterior
-Start = TopicPosterior | None  # to go on from
-Begin = Callable[[Any, TrainingOptions, np.random.Generator, Start], tuple[Statistics, Prior]]
-Finish = Callable[[Globals, TrainingOptions], Model]
+Start = TopicPosterior | None  # a model to start from
+Begin = Callable[
+    [Source[D], TrainingOptions, np.random.Generator, Start],
+    tuple[Statistics[C, T], Parameters[C, P, T]],
+]
+Finish = Callable[[Globals[C, P, T], TrainingOptions], Model]
 AfterLap = Callable[[LapInfo, Callable[[], Model]], None]
-QUIET_LAPS = 3
-QUIET_GAIN = 1e-3  # nats per token
 
 
-class Hooks(NamedTuple):
-    """Whom to tell; the second argument of ``on_lap`` makes the model as it stands."""
+class Hooks(NamedTuple, Generic[C, P, T]):
+    """Functions that training calls. The second argument of ``on_lap`` makes the present model."""
 
     on_lap: AfterLap = lambda info, model: None
     on_documents: OnDocuments = lambda n_done, n_docs: None
-    on_end: Callable[[Statistics, Prior], None] = lambda statistics, prior: None  # to go on from
+    on_end: Callable[[Statistics[C, T], Parameters[C, P, T]], None] = lambda *end: None
 
 
-class Progress(NamedTuple):
-    """All that the next lap needs beside data and options: a checkpoint is exactly this."""
+class TopicMover(Protocol[S, D, C, P, T]):
+    """Changes the number of topics after a lap: a ``Mover`` or a ``Grower``."""
 
-    learner: Any  # its state
-    prior: Prior
-    mover: Any  # its record; None where topics stay
-    rng: Mapping[str, Any]  # of the bit generator
-    course: tuple[LapInfo, ...]  # of all laps so far
+    laps: Laps[S, D, C, P, T]
 
+    @property
+    def first_lap(self) -> int: ...
 
-class Keeper(Protocol):
-    """Keeps progress where a later process finds it."""
-
-    def resume(
-        self, source: Source, memo: Memo, check: Callable[[Progress], None]
-    ) -> Progress | None:
-        """The progress that was kept last, if any; the memo takes the arrays of batches.
-
-        ``check`` raises ValueError, or another built-in error, if training cannot continue from it.
-        """
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether it has nothing left to try."""
         ...
 
-    def keep(self, progress: Progress, memo: Memo) -> None:
-        """After a lap."""
+    def move(
+        self, state: S, parameters: Parameters[C, P, T], lap: int, rng: np.random.Generator
+    ) -> Moved[S, C, P, T]:
+        """Make the moves of a lap."""
+        ...
+
+    def record(self) -> tuple[object, ...]:
+        """What a checkpoint must hold to continue after this lap."""
+        ...
+
+    def restore(self, record: Any) -> None:  # what its own ``record`` returned
+        """Continue from a record, in place."""
         ...
 
 
 def train(
-    source: Source,
+    source: Source[D],
     options: TrainingOptions,
     scratch: Path,
     executor: Executor,
     rng: np.random.Generator,
     *,
-    hooks: Hooks = Hooks(),  # noqa: B008 - immutable
+    hooks: Hooks[C, P, T] = Hooks(),  # noqa: B008 - immutable
     start: Start = None,
     keeper: Keeper | None = None,
-    steps: LocalSteps | None = None,
+    steps: LocalSteps[D, C, P, T] | None = None,
 ) -> Model:
     """Learn topics or components; the same bits for the same ``source``, ``options`` and ``rng``.
 
     ``scratch`` is a folder for memoized summaries that outgrow memory. Local steps are made by
-    ``steps``, or by the ``executor`` as all the rest is. Training goes on from what
-    the ``keeper`` has kept, if there is any; else from ``start`` if it is given, otherwise from
-    seed documents. Raises OptionError if ``start`` has another number of topics or words.
+    ``steps`` if given, everything else by the ``executor``. Training continues from the state that
+    the ``keeper`` has, if any. Otherwise it begins with the model ``start``, or with seed documents
+    or items. Raises OptionError if ``start`` has another number of topics or words.
     """
     memo = Memo(scratch, versioned=keeper is not None)
+    learners = importlib.import_module(LEARNERS[options.learner].where)
+    training = _Training(source, options, executor, memo, rng, hooks, steps, learners.make)
+    return training.run(imported(MODELS[options.model].begin), start, keeper)
 
-    def check(progress: Progress) -> None:
-        from sparsetopics.inference.progress import check_progress
 
-        learner = _learner(source, options, progress.prior, memo, executor)
-        check_progress(progress, learner, source, options, rng)
+@dataclass(frozen=True, slots=True)
+class _Training(Generic[S, D, C, P, T]):
+    """What stays the same from lap to lap."""
 
-    kept = None if keeper is None else keeper.resume(source, memo, check)
-    if kept is None:
-        begin, prior = begin_training(source, options, rng, start)
-        learner = _learner(source, options, prior, memo, executor)
-        state, course = learner.init(begin), []
-        del begin  # its tables are large
-    else:
-        prior, state, course = kept.prior, kept.learner, list(kept.course)
-        learner = _learner(source, options, prior, memo, executor)
-    laps = Laps(source, learner, options.local_step, executor, hooks.on_documents, steps)
-    mover = _mover(laps, options, prior)
-    if mover is not None:
-        laps = mover.laps
-    if kept is not None:
+    source: Source[D]
+    options: TrainingOptions
+    executor: Executor
+    memo: Memo
+    rng: np.random.Generator
+    hooks: Hooks[C, P, T]
+    steps: LocalSteps[D, C, P, T] | None
+    make_learner: Callable[[LearnerInputs[D, C, P]], Learner[S, D, C, P, T]]
+
+    def run(self, begin: Begin[D, C, T, P], start: Start, keeper: Keeper | None) -> Model:
+        """Run laps until training is over."""
+        source, options, hooks, rng = self.source, self.options, self.hooks, self.rng
+        kept = None if keeper is None else keeper.resume(source, self.memo, self._check)
+        if kept is None:
+            first, parameters = begin(source, options, rng, start)
+            learner = self._learner(parameters)
+            state, infos = learner.init(first), []
+            del first  # its tables are large
+        else:
+            parameters, state, infos = kept.parameters, kept.learner, list(kept.laps)
+            learner = self._learner(parameters)
+            rng.bit_generator.state = kept.rng
+        laps = Laps(
+            source, learner, options.local_step, self.executor, hooks.on_documents, self.steps
+        )
+        mover = _mover(laps, options, parameters)
         if mover is not None:
-            mover.restore(kept.mover)
-        rng.bit_generator.state = kept.rng
-    began = time.perf_counter() - (course[-1].seconds if course else 0.0)
-    while not _is_over(course, mover, options):
-        lap = len(course) + 1
-        state, prior, tally = laps.run(state, prior, rng)
-        moved = Moved(state, prior, {}, None)
-        if mover is not None and lap >= mover.first_lap:
-            moved = mover.move(state, prior, lap, rng)
-            state, prior = moved.state, moved.prior
-        if options.learn_hyperparameters:
-            prior = prior.learned(learner.statistics(state), tally.lengths)
-        current = prior.with_components(learner.components(state))
-        bound = elbo(learner.statistics(state), current) / source.n_tokens
-        seconds = time.perf_counter() - began
-        course.append(_report(lap, seconds, bound, current, tally, moved, source))
-        hooks.on_lap(course[-1], partial(make_model, current, options))
-        if keeper is not None:
-            record = None if mover is None else mover.record()
-            rng_state = rng.bit_generator.state
-            keeper.keep(Progress(state, prior, record, rng_state, tuple(course)), memo)
-    hooks.on_end(Statistics(learner.components(state), learner.terms(state)), prior)
-    return make_model(prior.with_components(learner.components(state)), options)
+            laps = mover.laps
+            if kept is not None:
+                mover.restore(kept.mover)
+        began = time.perf_counter() - (infos[-1].seconds if infos else 0.0)
+        while not _is_over(infos, mover is None or mover.is_exhausted, options):
+            lap = len(infos) + 1
+            state, parameters, tally = laps.run(state, parameters, rng)
+            moved = Moved(state, parameters, {}, None)
+            if mover is not None and lap >= mover.first_lap:
+                moved = mover.move(state, parameters, lap, rng)
+                state, parameters = moved.state, moved.parameters
+            if options.learn_hyperparameters:
+                parameters = parameters.learned(learner.statistics(state), tally.lengths)
+            current = parameters.with_components(learner.components(state))
+            bound = elbo(learner.statistics(state), current) / source.n_tokens
+            seconds = time.perf_counter() - began
+            infos.append(_report(lap, seconds, bound, current, tally, moved, source))
+            hooks.on_lap(infos[-1], partial(make_model, current, options))
+            if keeper is not None:
+                record = None if mover is None else mover.record()
+                rng_state = rng.bit_generator.state
+                keeper.keep(
+                    TrainingState(state, parameters, record, rng_state, tuple(infos)), self.memo
+                )
+        components, terms = learner.components(state), learner.terms(state)
+        assert terms is not None, "after a lap"
+        hooks.on_end(Statistics(components, terms), parameters)
+        return make_model(parameters.with_components(components), options)
+
+    def _learner(self, parameters: Parameters[C, P, T]) -> Learner[S, D, C, P, T]:
+        likelihood = parameters.likelihood
+        return self.make_learner(
+            LearnerInputs(self.source, self.options, likelihood, self.memo, self.executor)
+        )
+
+    def _check(self, kept: AnyState) -> None:
+        learner = self._learner(kept.parameters)
+        check_training_state(kept, learner, self.source, self.options, self.rng)
 
 
-def _is_over(course: list[LapInfo], mover: Mover | Grower | None, options: TrainingOptions) -> bool:
-    if len(course) >= options.n_laps:
+def _is_over(infos: list[LapInfo], is_exhausted: bool, options: TrainingOptions) -> bool:
+    if len(infos) >= options.n_laps:
         return True
-    is_done = mover is None or mover.is_exhausted
-    return options.model != "lda" and is_done and has_settled(course)
+    return options.model != "lda" and is_exhausted and has_settled(infos)
 
 
-def has_settled(course: list[LapInfo]) -> bool:
-    """Whether in each of the last ``QUIET_LAPS`` laps the topics stayed and the ELBO hardly moved.
+def has_settled(infos: list[LapInfo]) -> bool:
+    """Whether the last ``QUIET_LAPS`` laps kept the number of topics and hardly changed the ELBO.
 
-    Hardly is by less than ``QUIET_GAIN`` nats per token, up or down.
+    A lap is quiet if it changes the ELBO by less than ``QUIET_GAIN`` nats per token, up or down.
     """
-    last = course[-QUIET_LAPS - 1 :]
+    last = infos[-QUIET_LAPS - 1 :]
     if len(last) <= QUIET_LAPS:
         return False
     return all(
@@ -192,48 +202,36 @@ def has_settled(course: list[LapInfo]) -> bool:
     )
 
 
-def begin_training(
-    source: Source, options: TrainingOptions, rng: np.random.Generator, start: Start
-) -> tuple[Statistics, Prior]:
-    """Components that stand for data not seen so far, and the prior."""
-    begin: Begin = imported(MODELS[options.model].begin)
-    return begin(source, options, rng, start)
-
-
-def make_model(current: Globals, options: TrainingOptions) -> Model:
+def make_model(current: Globals[C, P, T], options: TrainingOptions) -> Model:
     """The posterior as a model, topics in falling order of weight."""
-    finish: Finish = imported(MODELS[options.model].finish)
+    finish: Finish[C, P, T] = imported(MODELS[options.model].finish)
     return finish(current, options)
 
 
-def _mover(laps: Laps, options: TrainingOptions, prior: Prior) -> Mover | Grower | None:
-    """What changes the number of topics after a lap."""
+def _mover(
+    laps: Laps[S, D, C, P, T], options: TrainingOptions, parameters: Parameters[C, P, T]
+) -> TopicMover[S, D, C, P, T] | None:
+    """What changes the number of topics after a lap, if anything does."""
+    # The options say what the state and the components are; no type can.
     if options.grows:
-        return begin_growth(laps, cast(Moments, prior.likelihood.zeros(1)), options)
+        grow = cast("Callable[..., TopicMover[S, D, C, P, T]]", begin_growth)
+        return grow(laps, parameters.likelihood.zeros(1), options)
     if not options.active_moves.names:
         return None
-    return Mover(laps, options.active_moves, Ledger.new(prior.allocation.n_topics), options.n_laps)
-
-
-def _learner(
-    source: Source, options: TrainingOptions, prior: Prior, memo: Memo, executor: Executor
-) -> Learner[Any]:
-    module = cast(LearnerModule, importlib.import_module(LEARNERS[options.learner].where))
-    return module.make(Setting(source, options, prior.likelihood, memo, executor))
+    ledger = Ledger.new(parameters.allocation.n_topics)
+    move = cast("Callable[..., TopicMover[S, D, C, P, T]]", Mover)
+    return move(laps, options.active_moves, ledger, options.n_laps)
 
 
 def _report(
     lap: int,
     seconds: float,
     bound: float,
-    current: Globals,
+    current: Globals[C, P, T],
     tally: LapTally,
-    moved: Moved,
-    source: Source,
+    moved: Moved[S, C, P, T],
+    source: Source[D],
 ) -> LapInfo:
-    merges, deletes, births, regroups = (
-        _tally(moved, name) for name in ("merges", "deletes", "births", "regroups")
-    )
     reordered = moved.tallies.get("reorder")
     return LapInfo(
         lap=lap,
@@ -246,14 +244,7 @@ def _report(
         restarts_accepted=tally.local.restarts_accepted,
         batches_kept_old=tally.kept_old,
         local_iterations_per_document=tally.local.iterations / source.n_docs,
-        merges_proposed=merges.proposed,
-        merges_accepted=merges.accepted,
-        deletes_proposed=deletes.proposed,
-        deletes_accepted=deletes.accepted,
-        births_proposed=births.proposed,
-        births_accepted=births.accepted,
-        regroups_proposed=regroups.proposed,
-        regroups_accepted=regroups.accepted,
+        moves={counted: _counted(moved, counted) for counted in MOVE_COUNTS},
         reorders_accepted=0 if reordered is None else reordered.accepted,
         doc_concentration=current.allocation.total_concentration,
         word_concentration=current.likelihood.word_concentration,
@@ -261,8 +252,8 @@ def _report(
     )
 
 
-def _tally(moved: Moved, counted: str) -> MoveTally:
-    """Of all moves that the trace counts as one kind."""
+def _counted(moved: Moved[S, C, P, T], counted: str) -> MoveTally:
+    """Add up the moves that the trace counts as one kind."""
     own = [
         tally
         for name, tally in moved.tallies.items()

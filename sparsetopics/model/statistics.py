@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 import numpy as np
 from scipy.special import gammaln
 
-from sparsetopics.base.batches import Arrays, Batch, FloatArray, IntArray, StoredBatch
+from sparsetopics.base.batches import AnyArray, Arrays, Batch, FloatArray, IntArray, StoredBatch
 from sparsetopics.base.soundness import check_close, check_like, require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.model.responsibilities import Responsibilities
@@ -21,10 +21,16 @@ from sparsetopics.model.responsibilities import Responsibilities
 # All parts of a model share four type parameters:
 B = TypeVar("B", bound=StoredBatch)  # a batch
 C = TypeVar("C", bound="Components[Any, Any]")  # components, of any batches: those of B and P
-P = TypeVar("P")  # what one batch gives components, often a sparse form of them
+P = TypeVar("P", bound="BatchSums")  # what one batch gives components, often a sparse form of them
 T = TypeVar("T", bound="Terms")
 B_contra = TypeVar("B_contra", contravariant=True)
 ROUNDING = 1e-3  # documents that rounding may leave over after batches were added and taken out
+
+
+class BatchSums(Protocol):
+    """A NamedTuple of arrays, from which ``Components.restored`` makes it again."""
+
+    def _asdict(self) -> dict[str, AnyArray]: ...
 
 
 class Components(Protocol[B_contra, P]):

@@ -1,7 +1,7 @@
-"""What there is to choose from: a line for each model, likelihood, learner and move.
+"""The models, likelihoods, learners and moves that options can name: one line for each.
 
-Here stands what options must know of it before any work. The rest is where the line says, and is
-imported when it is asked for: options and ``--help`` do without it.
+A line holds what options must know before any work. The module it names is imported only when it is
+needed, so that options and ``--help`` do without it.
 """
 
 from __future__ import annotations
@@ -9,51 +9,52 @@ from __future__ import annotations
 import importlib
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-T = TypeVar("T")
+L = TypeVar("L")  # a line
+T = TypeVar("T")  # what is made of it
 
 
 class ModelKind(NamedTuple):
-    """How training of one kind of model begins, and what it ends with."""
+    """A kind of model: how its training begins, and what it ends with."""
 
-    begin: str  # module:function, ``training.Begin``
-    finish: str  # module:function, ``training.Finish``
-    estimator: str | None = None  # module:class that a run is loaded as; None: by its likelihood
+    begin: str  # module:function of type ``training.Begin``
+    finish: str  # module:function of type ``training.Finish``
+    estimator: str | None = None  # module:class to load a run as; None: its likelihood says
 
 
 class LikelihoodKind(NamedTuple):
-    """One of items."""
+    """A likelihood of items."""
 
-    where: str  # module:class with the methods of ``likelihoods.likelihood.ItemLikelihood``
+    where: str  # module:class with the methods of ``ItemLikelihood``
     grows: bool = False  # it has ``natural_parameters``, which score nodes of a tree
     at_modes: bool = False  # its parameters may be points, and its variance given
-    has_means: bool = True  # its components are densest at their means, which tell them apart
-    estimators: Mapping[str, str] = {}  # of each model, module:class that a run is loaded as
+    has_means: bool = True  # components differ in their means, where they are densest
+    estimators: Mapping[str, str] = {}  # module:class to load a run as, by model
 
 
 class LearnerKind(NamedTuple):
-    """An algorithm that makes parameters of summaries."""
+    """A learner: an algorithm that turns summaries into parameters."""
 
-    where: str  # module with ``make`` and ``STATES``, as ``learners.learner.LearnerModule``
-    takes_all: bool = False  # all batches are one round of it
-    at_modes: bool = False  # of points, and of items with one component each
-    grows: bool = False  # from one component, on a kd-tree
-    makes_moves: bool = False  # it keeps what every batch contributes
+    where: str  # module with ``make`` and ``STATES`` (see ``learners.learner``)
+    takes_all: bool = False  # fits all batches in one round
+    at_modes: bool = False  # learns points, with one component for each item
+    grows: bool = False  # begins with one component, on a kd-tree
+    makes_moves: bool = False  # keeps what every batch contributes, which moves need
     knows_all: bool = True  # has statistics of the whole collection, to learn concentrations from
-    passes_on: bool = False  # the learners that take more go on from its statistics
-    remembers: bool = False  # where documents stood at their last visit
+    passes_on: bool = False  # ``partial_fit`` can continue from its statistics
+    remembers: bool = False  # keeps the topics that documents had at their last visit
     takes_more: str | None = None  # module:function, ``learning.TakesMore``; None: it cannot
 
 
 class MoveKind(NamedTuple):
-    """What changes topics after a lap."""
+    """A move, which changes topics after a lap."""
 
     where: str  # module:function
-    counted: Literal["merges", "deletes", "births", "regroups"]  # what it is to the trace
-    option: str | None = None  # of ``--moves`` that asks for it; None: its own name
-    keeps_number: bool = False  # of topics: for LDA, which does not learn it
-    most_refusals: int = 1  # of a rival, after which it is not tried on the same topics
+    counted: str  # a key of ``MOVE_COUNTS``
+    option: str | None = None  # the name in ``--moves`` that asks for it; None: its own name
+    keeps_number: bool = False  # keeps the number of topics, which LDA does not learn
+    most_refusals: int = 1  # of a rival on the same topics, before it is not tried again
 
 
 _TOPICS = ModelKind(
@@ -126,47 +127,54 @@ LEARNERS: dict[str, LearnerKind] = {
     "accelerated": LearnerKind(
         "sparsetopics.inference.learners.accelerated", takes_all=True, grows=True
     ),
-    # Differs from full in what it starts with.
+    # The full learner; only its start differs.
     "alternating": LearnerKind(
         "sparsetopics.inference.learners.full", takes_all=True, at_modes=True
     ),
     "gradient": LearnerKind("sparsetopics.inference.learners.gradient", at_modes=True),
 }
 
+MOVE_COUNTS: dict[str, str] = {  # what the trace counts, and how progress reports a number of it
+    "merges": "−{} merged",
+    "deletes": "−{} deleted",
+    "births": "+{} born",
+    "regroups": "regrouped",
+}
 TRIMS: dict[str, MoveKind] = {  # ``moves.trimming.Move``, made in this order
     "merge": MoveKind("sparsetopics.inference.moves.merge:merge_topics", "merges"),
     "delete": MoveKind("sparsetopics.inference.moves.delete:delete_topics", "deletes"),
 }
 RIVALS: dict[str, MoveKind] = {  # ``moves.phase.Plan``, one at a time
     "birth": MoveKind("sparsetopics.inference.moves.rival_plans:plan_birth", "births"),
-    "cull": MoveKind(  # as often as ``cull.SHARES`` has shares to try
-        "sparsetopics.inference.moves.cull:plan_cull",
+    "cull": MoveKind(  # as often as ``rival_plans.CULL_SHARES`` has shares to try
+        "sparsetopics.inference.moves.rival_plans:plan_cull",
         "deletes",
         option="delete",
         most_refusals=3,
     ),
     "regroup": MoveKind(
-        "sparsetopics.inference.moves.regroup:plan_regroup", "regroups", keeps_number=True
+        "sparsetopics.inference.moves.rival_plans:plan_regroup", "regroups", keeps_number=True
     ),
 }
 MOVES: Mapping[str, MoveKind] = ChainMap(RIVALS, TRIMS)
+W = TypeVar("W", LikelihoodKind, MoveKind)  # lines that name one thing
 
 
 def move_options() -> dict[str, bool]:
-    """The names that ``--moves`` takes, each with whether the number of topics stays."""
+    """The names that ``--moves`` takes, each with whether it keeps the number of topics."""
     return {kind.option or name: kind.keeps_number for name, kind in MOVES.items()}
 
 
-def imported(where: str) -> Any:
-    """What ``module:name`` means."""
+def imported(where: str) -> Any:  # each caller knows the type of what it names
+    """Import what ``module:name`` stands for."""
     module, _, name = where.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
-class Registered(Mapping[str, T]):
-    """A registry as what is made of its lines, whenever that is asked for."""
+class Registered(Mapping[str, T], Generic[L, T]):
+    """A view of a registry that makes something of a line whenever it is looked up."""
 
-    def __init__(self, registry: Mapping[str, Any], make: Callable[[Any], T]) -> None:
+    def __init__(self, registry: Mapping[str, L], make: Callable[[L], T]) -> None:
         self._registry, self._make = registry, make
 
     def __getitem__(self, name: str) -> T:
@@ -179,6 +187,6 @@ class Registered(Mapping[str, T]):
         return len(self._registry)
 
 
-def things_of(registry: Mapping[str, Any]) -> Registered[Any]:
-    """What the lines of a registry mean, by name."""
+def things_of(registry: Mapping[str, W]) -> Registered[W, Any]:  # as for ``imported``
+    """What the lines of a registry stand for, by name; imported when looked up."""
     return Registered(registry, lambda kind: imported(kind.where))

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.soundness import check_fields
 from sparsetopics.inference.growth.grower import GrowerRecord
-from sparsetopics.inference.laps import Prior
-from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.local_step import Globals, Parameters
 from sparsetopics.inference.moves.ledger import Failure, Ledger
-from sparsetopics.inference.moves.mover import MoverRecord
+from sparsetopics.inference.moves.phase import MoverRecord
 from sparsetopics.inference.moves.rival import Course, Rival
-from sparsetopics.inference.training import LapInfo, Progress
+from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.inference.training_state import LapInfo, TrainingState
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
@@ -63,14 +63,26 @@ T = TypeVar("T")
 class Kept(NamedTuple):
     """What the checkpoint of a run holds."""
 
-    progress: Progress
+    progress: TrainingState
     scores: tuple[float | None, ...]  # held-out scores of all laps, nats per token or item
 
 
 # To add a class, give it a new name. A name never changes and is never used for another class.
 CLASSES: Mapping[str, type] = {
-    **{"kept": Kept, "progress": Progress, "lap": LapInfo, "prior": Prior, "globals": Globals},
-    **{"mover": MoverRecord, "rival": Rival, "course": Course, "ledger": Ledger},
+    **{
+        "kept": Kept,
+        "progress": TrainingState,
+        "lap": LapInfo,
+        "prior": Parameters,
+        "globals": Globals,
+    },
+    **{
+        "mover": MoverRecord,
+        "tally": MoveTally,
+        "rival": Rival,
+        "course": Course,
+        "ledger": Ledger,
+    },
     **{"failure": Failure, "topic-change": TopicChange, "patch": Patch},
     **{"grower": GrowerRecord, "nodes": NodeRecord},
     **{"responsibilities": Responsibilities, "statistics": Statistics, "words": Words},

@@ -24,8 +24,8 @@ from sparsetopics.base.safe_reading import parse_json
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.soundness import check_finite
 from sparsetopics.inference.learners.memoized import MemoizedState
-from sparsetopics.inference.moves.mover import MoverRecord
-from sparsetopics.inference.training import Progress
+from sparsetopics.inference.moves.phase import MoverRecord
+from sparsetopics.inference.training_state import TrainingState
 from sparsetopics.model.memo import Memo
 from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.checkpoint_format import FORMAT_VERSION, Decoder, Encoder, Kept
@@ -118,8 +118,8 @@ class RunKeeper:
         self._due = 0.0  # by the clock
 
     def resume(
-        self, source: Source, memo: Memo, check: Callable[[Progress], None]
-    ) -> Progress | None:
+        self, source: Source, memo: Memo, check: Callable[[TrainingState], None]
+    ) -> TrainingState | None:
         """The progress that the folder keeps; RunError if it is damaged or ``check`` refuses it."""
         path = self._folder.checkpoint
         if not path.exists():
@@ -133,22 +133,24 @@ class RunKeeper:
             raise _damaged(path, error) from error
         memo.drop_strangers()
         self._folder.lap = len(self.trace)
-        self.seconds_before = progress.course[-1].seconds
+        self.seconds_before = progress.laps[-1].seconds
         return progress
 
-    def _checked(self, kept: Kept, source: Source, check: Callable[[Progress], None]) -> Progress:
+    def _checked(
+        self, kept: Kept, source: Source, check: Callable[[TrainingState], None]
+    ) -> TrainingState:
         """The progress, with the documents of batches, and the trace; errors in ``UNSOUND``."""
         check_finite(kept.progress, "progress")
         read = source.read if source.is_resident else lambda batch_id: None
         progress = with_documents(kept.progress, read)
         check(progress)
-        laps = zip(progress.course, kept.scores, strict=True)
-        self.trace[:] = [info._asdict() | {HELDOUT_SCORE: score} for info, score in laps]
+        laps = zip(progress.laps, kept.scores, strict=True)
+        self.trace[:] = [info.entry() | {HELDOUT_SCORE: score} for info, score in laps]
         return progress
 
-    def keep(self, progress: Progress, memo: Memo) -> None:
+    def keep(self, progress: TrainingState, memo: Memo) -> None:
         """Write a checkpoint if one is due; a kill meanwhile leaves the last one whole."""
-        lap = len(progress.course)
+        lap = len(progress.laps)
         if not self._is_due(lap):
             return
         began = time.monotonic()
@@ -166,7 +168,7 @@ class RunKeeper:
         return self._every > 0 and lap % self._every == 0
 
 
-def with_documents(progress: Progress, read: Callable[[int], Batch | None]) -> Progress:
+def with_documents(progress: TrainingState, read: Callable[[int], Batch | None]) -> TrainingState:
     """``progress`` with the documents of batches as ``read`` gives them.
 
     Checkpoints leave them out, since the source has them anyway.

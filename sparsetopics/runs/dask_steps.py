@@ -28,7 +28,7 @@ from sparsetopics.base.sealed_files import VERSION_KEY, file_sha256, read_sealed
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.execution.dask_cluster import Cluster, open_cluster
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference import batch_steps
+from sparsetopics.inference import laps
 from sparsetopics.inference.local_step import Fitted, Globals, LocalResult
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
@@ -112,7 +112,7 @@ def fit_batch(task: Task, run: WorkerRun, version: Path) -> LocalResult:
         source, current = _kept_source(run), _kept_globals(version)
     local = run.plan.options.local_step
     batch = source.read(batch_id)
-    found = batch_steps.fit_batch(batch, current, local, SerialExecutor(), former)
+    found = laps.fit_batch(batch, current, local, SerialExecutor(), former)
     if not run.with_responsibilities:
         found = found._replace(responsibilities=Responsibilities.joined([]))
     return found if run.with_doc_topics else found._replace(doc_topics=None)

@@ -20,7 +20,8 @@ from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.local_step import LocalSteps
-from sparsetopics.inference.training import Hooks, LapInfo, Model, train
+from sparsetopics.inference.training import Hooks, Model, train
+from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import StartName
 from sparsetopics.options.training import TrainingOptions
@@ -81,14 +82,14 @@ def finish_training(
 
     def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
         score = None if task.score is None else task.score(snapshot())
-        keeper.trace.append(info._asdict() | {HELDOUT_SCORE: score})
+        keeper.trace.append(info.entry() | {HELDOUT_SCORE: score})
         folder.tell(keeper.trace)
         hooks.on_lap(keeper.trace[-1])
 
     rng = np.random.default_rng(plan.seed)
     with open_executor(plan.workers) as executor, _open_steps(plan, folder) as steps_of:
         source = divided(plan, rng)
-        told = Hooks(on_lap, hooks.on_documents)
+        told: Hooks = Hooks(on_lap, hooks.on_documents)
         with _enough_memory(plan):
             model = train(
                 source, plan.options, folder.memo, executor, rng,

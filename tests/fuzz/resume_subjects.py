@@ -25,9 +25,14 @@ from sparsetopics.base.batches import Source, VectorBatch
 from sparsetopics.corpora.batching import Facts, ResidentBatches
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference import training
-from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.learners.memoized import MemoizedState
-from sparsetopics.inference.progress import checked_elbo, nothing_under
+from sparsetopics.inference.local_step import Parameters
+from sparsetopics.inference.training_state import (
+    LapInfo,
+    TrainingState,
+    checked_elbo,
+    nothing_under,
+)
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.memo import Memo
 from sparsetopics.options.training import (
@@ -148,9 +153,9 @@ class StoppingKeeper(RunKeeper):
         super().__init__(folder, n_laps, TIE)
         self._n_laps = n_laps
 
-    def keep(self, progress: training.Progress, memo: Memo) -> None:
+    def keep(self, progress: TrainingState, memo: Memo) -> None:
         super().keep(progress, memo)
-        if len(progress.course) >= self._n_laps:
+        if len(progress.laps) >= self._n_laps:
             raise Stopped
 
 
@@ -200,35 +205,35 @@ class Training:
             with np.errstate(all="ignore"):
                 kept = read_checkpoint(path, memo, TIE, Kept)
                 progress = self._with_sums(kept.progress, memo)
-                scores = (None,) * len(progress.course)
+                scores = (None,) * len(progress.laps)
                 write_checkpoint(path, Kept(progress, scores), TIE)
         except Exception:  # there is nothing to add up, or it cannot be written
             return
 
-    def _with_sums(self, progress: training.Progress, memo: Memo) -> training.Progress:
+    def _with_sums(self, progress: TrainingState, memo: Memo) -> TrainingState:
         read = self.source.read if self.source.is_resident else lambda batch_id: None
         given = with_documents(progress, read)
-        prior, n_laps = given.prior, len(given.course)
+        prior, n_laps = given.parameters, len(given.laps)
         learner = training._learner(self.source, self.options, prior, memo, SerialExecutor())
         state = self._added_up(given.learner, prior, learner)
         bound = checked_elbo(state, prior, learner, self.source, self.options, n_laps)
-        last = given.course[-1]._replace(elbo_per_token=bound / self.source.n_tokens)
-        given = given._replace(learner=state, course=(*given.course[:-1], last))
+        last = given.laps[-1]._replace(elbo_per_token=bound / self.source.n_tokens)
+        given = given._replace(learner=state, laps=(*given.laps[:-1], last))
         rival = getattr(given.mover, "rival", None)
         if rival is not None:
-            rival = rival._replace(state=self._added_up(rival.state, rival.prior, learner))
+            rival = rival._replace(state=self._added_up(rival.state, rival.parameters, learner))
             given = given._replace(mover=given.mover._replace(rival=rival))
         return with_documents(given, lambda batch_id: None)
 
-    def _added_up(self, state: Any, prior: Prior, learner: Any) -> Any:
+    def _added_up(self, state: Any, prior: Parameters, learner: Any) -> Any:
         if not isinstance(state, MemoizedState):
             return state
         learner.check_parts(state, nothing_under(prior), self.source)
         return state._replace(total=learner.added_up(state, state.total.zeros_like()))
 
 
-def _entry(info: training.LapInfo) -> LapEntry:
-    return info._asdict() | {HELDOUT_SCORE: None}
+def _entry(info: LapInfo) -> LapEntry:
+    return info.entry() | {HELDOUT_SCORE: None}
 
 
 @contextmanager

@@ -1,9 +1,9 @@
-"""Growth: after a lap a component is split, everything updated, and the split kept if it pays.
+"""Growth: after a lap a component is split and everything updated; the split is kept if it pays.
 
-The greedy algorithm of VDP06, section 7. From one component: updates until the ELBO hardly rises,
-the tree refined on the way; then trial splits (``splitting``), the best of which are updated in
-full. A split stays if the ELBO is higher than that of the components as they were, on the same
-tree: refinement alone raises it too.
+The greedy algorithm of VDP06, section 7. Beginning with one component, laps run until the ELBO
+hardly rises, and refine the tree on the way. Then splits are tried (``splitting``), and the best of
+them updated in full. A split is kept if its ELBO is higher than that of the components before it on
+the same tree, since refinement alone raises the ELBO too.
 """
 
 from __future__ import annotations
@@ -14,37 +14,47 @@ from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import IntArray
-from sparsetopics.inference.bounds import elbo
-from sparsetopics.inference.growth.outer_source import OuterSource
-from sparsetopics.inference.growth.refining import plan_refinement
+from sparsetopics.base.batches import IntArray, Vectors, VectorSource
+from sparsetopics.inference.growth.refining import (
+    MomentParameters,
+    OuterSource,
+    nested_of,
+    plan_refinement,
+)
 from sparsetopics.inference.growth.splitting import Split, owners, try_split
-from sparsetopics.inference.laps import Laps, Prior
-from sparsetopics.inference.learners.accelerated import GrownState
-from sparsetopics.inference.moves.mover import Moved
-from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.model.allocations.nested import NestedAllocation
+from sparsetopics.inference.laps import Laps
+from sparsetopics.inference.learners.accelerated import GrownState, Nodes
+from sparsetopics.inference.local_step import elbo
+from sparsetopics.inference.moves.standing import Moved, MoveTally
+from sparsetopics.model.allocations.mixture import ItemTerms
+from sparsetopics.model.kd_tree import KdTree
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.node_batches import NodeRecord
+from sparsetopics.model.node_batches import LeafSource, NodeRecord, NodeSource
+from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Statistics
+from sparsetopics.options.table import DEFAULT_TREE_TOLERANCE
+from sparsetopics.options.training import TrainingOptions
 
+FIRST_NODES = 256  # outer nodes, before anything is known of components
 CANDIDATES = 10  # components that are split on trial at once (VDP06)
-FULL_TRIALS = 3  # of those, updated in full at most
-EMPTY = 1.0  # items: smaller components are tried to do without at once
-MOST_REFUSED = 3  # components that cannot be done without, and no more are tried
-LEVELS_BELOW = 3  # its nodes are divided to see whether a component can be done without
-AXES = 2  # of a component, that it is cut across
+FULL_TRIALS = 3  # of those, at most, are updated in full
+EMPTY = 1.0  # items; training first tries to do without smaller components
+MOST_REFUSED = 3  # components that turn out to be needed, before no more are tried
+LEVELS_BELOW = 3  # by which a component's nodes are divided before training tries to do without it
+AXES = 2  # of a component, to cut across
 GAIN = 1e-5  # nats per item that a split must add
-SETTLED = 1e-4  # nats per item: a lap that adds less is the last
+SETTLED = 1e-4  # nats per item; a lap that adds less is the last
 LAPS_TO_REFINEMENT = 3
 MOST_LAPS = 100  # between two splits
+
+GrowthLaps = Laps[GrownState, Nodes, Moments, Moments, ItemTerms]
 
 
 class Grown(NamedTuple):
     """A mixture and its ELBO in nats."""
 
     state: GrownState
-    prior: Prior
+    parameters: MomentParameters
     score: float
 
 
@@ -57,40 +67,42 @@ class GrowerRecord(NamedTuple):
 
 @dataclass(slots=True)
 class Grower:
-    """Adds components one by one; ``enough`` is what refinement may leave, in nats."""
+    """Adds components one by one."""
 
-    laps: Laps
-    enough: float
+    laps: GrowthLaps
+    enough: float  # nats that refinement may leave to gain
     is_exhausted: bool = False
     first_lap: ClassVar[int] = 1
 
-    def move(self, state: GrownState, prior: Prior, lap: int, rng: np.random.Generator) -> Moved:
-        """Updates until they are of no use, then one split.
+    def move(
+        self, state: GrownState, parameters: MomentParameters, lap: int, rng: np.random.Generator
+    ) -> Moved[GrownState, Moments, Moments, ItemTerms]:
+        """Update everything until that hardly helps, then make one split.
 
         All components may be tried, first across their longest axis, then across the second.
         """
         if self.is_exhausted:
-            return Moved(state, prior, {}, None)
+            return Moved(state, parameters, {}, None)
         self.laps = replace(self.laps, on_documents=lambda n_done, n_docs: None)
-        before, n_tried = self._trimmed(self._settled(state, prior, rng), EMPTY, rng), 0
-        n_topics = before.prior.allocation.n_topics
+        before, n_tried = self._trimmed(self._settled(state, parameters, rng), EMPTY, rng), 0
+        n_topics = before.parameters.allocation.n_topics
         for axis, candidates in self._rounds(before.state.total.components, rng):
             for split in self._trials(before, candidates, axis):
                 n_tried += 1
                 after, before = self._grown(before, split, rng)
                 if after.score > before.score + GAIN * self._source.n_tokens:
-                    tally = MoveTally(n_tried, after.prior.allocation.n_topics - n_topics)
-                    return Moved(after.state, after.prior, {"birth": tally}, None)
+                    tally = MoveTally(n_tried, after.parameters.allocation.n_topics - n_topics)
+                    return Moved(after.state, after.parameters, {"birth": tally}, None)
         self.is_exhausted = True
         before = self._trimmed(before, np.inf, rng, n_levels=LEVELS_BELOW)
-        return Moved(before.state, before.prior, {"birth": MoveTally(n_tried, 0)}, None)
+        return Moved(before.state, before.parameters, {"birth": MoveTally(n_tried, 0)}, None)
 
     def record(self) -> GrowerRecord:
-        """What to go on from after this lap."""
+        """What a checkpoint must hold to continue after this lap."""
         return GrowerRecord(self.is_exhausted, self._source.record())
 
     def restore(self, record: GrowerRecord) -> None:
-        """Become what was recorded, in place."""
+        """Continue from a record, in place."""
         self.is_exhausted = record.is_exhausted
         if record.nodes is not None:
             self._source.restore(record.nodes)
@@ -102,7 +114,7 @@ class Grower:
     def _rounds(
         self, components: Moments, rng: np.random.Generator
     ) -> Iterator[tuple[int, IntArray]]:
-        """An axis and the components to cut across it, each once; the larger the sooner."""
+        """An axis and the components to cut across it; larger components tend to come sooner."""
         for axis in range(min(AXES, components.n_columns)):
             left = np.arange(components.n_topics - 1)
             while len(left):
@@ -113,59 +125,62 @@ class Grower:
                 yield axis, np.sort(chosen)
 
     def _trials(self, grown: Grown, candidates: IntArray, axis: int) -> list[Split]:
-        """Splits for a full update: the best, and others that are of use as they are."""
-        found = grown.state.found
-        assert found is not None, "after a lap"
-        owner = owners(found)
-        assert len(owner) == self._source.read(0).n_docs, "of the outer nodes as they are"
+        """Splits to update in full: the best one, and others that raise the ELBO as they are."""
+        owner = owners(_found(grown.state))
+        assert len(owner) == self._source.read(0).n_docs, "of the present outer nodes"
 
         def tried(component: int) -> Split | None:
             own = np.flatnonzero(owner == component)
-            state, prior, executor = grown.state, grown.prior, self.laps.executor
+            state, parameters, executor = grown.state, grown.parameters, self.laps.executor
             enough = self.enough / self._source.n_tokens
-            return try_split(self._source, state, prior, component, own, axis, enough, executor)
+            return try_split(
+                self._source, state, parameters, component, own, axis, enough, executor
+            )
 
         splits = filter(None, map(tried, candidates.tolist()))
         ranked = sorted(splits, key=lambda split: -split.score)[:FULL_TRIALS]
         return ranked[:1] + [split for split in ranked[1:] if split.score > grown.score]
 
     def _grown(self, before: Grown, split: Split, rng: np.random.Generator) -> tuple[Grown, Grown]:
-        """The split updated in full, and what was there before on the same tree."""
+        """The split updated in full, and the mixture before it on the same tree."""
         n_nodes = self._source.read(0).n_docs
         self._source.refine(split.nodes)
-        prior = before.prior._replace(allocation=split.allocation)
-        after = self._settled(GrownState(split.total, None, False), prior, rng)
+        parameters = before.parameters._replace(allocation=split.allocation)
+        after = self._settled(GrownState(split.total, None, False), parameters, rng)
         return after, self._on_this_tree(before, n_nodes, rng)
 
     def _on_this_tree(self, grown: Grown, n_nodes: int, rng: np.random.Generator) -> Grown:
-        """Updated once if there are other outer nodes now than the ``n_nodes`` it knows."""
+        """Update once if the tree has other outer nodes now than the ``n_nodes`` before."""
         if self._source.read(0).n_docs == n_nodes:
             return grown
-        state, prior, _ = self.laps.run(grown.state, grown.prior, rng)
-        return Grown(state, prior, self._score(state, prior))
+        state, parameters, _ = self.laps.run(grown.state, grown.parameters, rng)
+        return Grown(state, parameters, self._score(state, parameters))
 
-    def _settled(self, state: GrownState, prior: Prior, rng: np.random.Generator) -> Grown:
-        """Laps until they add next to nothing, with refinements in between."""
+    def _settled(
+        self, state: GrownState, parameters: MomentParameters, rng: np.random.Generator
+    ) -> Grown:
+        """Run laps until they add next to nothing, with refinements in between."""
         score, calm = -np.inf, SETTLED * self._source.n_tokens
         for n_laps in range(1, MOST_LAPS + 1):
-            state, prior, _ = self.laps.run(state, prior, rng)
-            state, prior = reordered(state, prior)
-            former, score = score, self._score(state, prior)
+            state, parameters, _ = self.laps.run(state, parameters, rng)
+            state, parameters = reordered(state, parameters)
+            former, score = score, self._score(state, parameters)
             is_calm = score - former < calm
-            is_last = n_laps == MOST_LAPS  # responsibilities are those of the nodes as they are
-            if is_last or (is_calm and self._refine(state, prior) == 0):
+            # No refinement after the last lap: responsibilities must be of the present nodes.
+            is_last = n_laps == MOST_LAPS
+            if is_last or (is_calm and self._refine(state, parameters) == 0):
                 break
             if not is_calm and n_laps % LAPS_TO_REFINEMENT == 0:
-                self._refine(state, prior)
-        return Grown(state, prior, score)
+                self._refine(state, parameters)
+        return Grown(state, parameters, score)
 
     def _trimmed(
         self, grown: Grown, smaller_than: float, rng: np.random.Generator, n_levels: int = 0
     ) -> Grown:
-        """Without small components, the smallest first, as long as the ELBO is hardly lower.
+        """Drop small components, the smallest first, as long as the ELBO hardly falls.
 
-        Some are of nodes that lie across others, so that no half of a node is of another component.
-        Their nodes are divided ``n_levels`` times first.
+        Some components own nodes that lie across others, so that no half of such a node belongs to
+        another component. Therefore their nodes are divided ``n_levels`` times first.
         """
         n_refused = 0
         while n_refused < MOST_REFUSED:
@@ -182,28 +197,27 @@ class Grower:
         return grown
 
     def _divide(self, state: GrownState, component: int, n_levels: int) -> None:
-        """All nodes that are mostly the component's."""
-        if n_levels == 0:
-            return
-        assert state.found is not None, "after a lap"
-        self._source.refine(self._source.outer[owners(state.found) == component], n_levels)
+        """Divide all nodes that are mostly the component's."""
+        if n_levels:
+            own = owners(_found(state)) == component
+            self._source.refine(self._source.outer[own], n_levels)
 
     def _without(self, grown: Grown, component: int, rng: np.random.Generator) -> Grown:
-        """Updates without a component."""
+        """Drop a component and update the others."""
         components, terms = grown.state.total
         kept = np.delete(np.arange(components.n_topics), component)
         number = np.full(components.n_topics, -1)
         number[kept] = np.arange(len(kept))
         terms = terms.renumbered(number, len(kept))
         state = GrownState(Statistics(components.take(kept), terms), None, False)
-        allocation = grown.prior.allocation.updated(terms)
-        return self._settled(state, grown.prior._replace(allocation=allocation), rng)
+        allocation = grown.parameters.allocation.updated(terms)
+        return self._settled(state, grown.parameters._replace(allocation=allocation), rng)
 
-    def _refine(self, state: GrownState, prior: Prior) -> int:
-        """How many nodes were divided."""
+    def _refine(self, state: GrownState, parameters: MomentParameters) -> int:
+        """Divide the nodes that are worth it; return how many."""
         if not self._source.is_refinable:
             return 0
-        current = prior.with_components(self.laps.learner.components(state))
+        current = parameters.with_components(self.laps.learner.components(state))
         plan = plan_refinement(
             self._source, current, self.enough, self.laps.local, self.laps.executor
         )
@@ -211,21 +225,64 @@ class Grower:
             self._source.refine(self._source.outer[plan.positions])
         return len(plan.positions)
 
-    def _score(self, state: GrownState, prior: Prior) -> float:
-        return elbo(state.total, prior.with_components(self.laps.learner.components(state)))
+    def _score(self, state: GrownState, parameters: MomentParameters) -> float:
+        return elbo(state.total, parameters.with_components(self.laps.learner.components(state)))
 
 
-def reordered(state: GrownState, prior: Prior) -> tuple[GrownState, Prior]:
-    """Components in falling order of size, the tail last: the best order for sticks."""
+def reordered(
+    state: GrownState, parameters: MomentParameters
+) -> tuple[GrownState, MomentParameters]:
+    """Sort components by falling size, the tail last: the best order for sticks."""
     components, terms = state.total
     n_topics = components.n_topics
     order = np.append(np.argsort(-components.sizes[:-1], kind="stable"), n_topics - 1)
     if np.array_equal(order, np.arange(n_topics)):
-        return state, prior
+        return state, parameters
     number = np.empty(n_topics, np.int64)
     number[order] = np.arange(n_topics)
-    assert state.found is not None, "after a lap"
     total = Statistics(components.take(order), terms.renumbered(number, n_topics))
-    state = state._replace(total=total, found=state.found.renumbered(number))
-    allocation = cast(NestedAllocation, prior.allocation).reordered(order).updated(total.terms)
-    return state, prior._replace(allocation=allocation)
+    state = state._replace(total=total, found=_found(state).renumbered(number))
+    allocation = nested_of(parameters).reordered(order).updated(total.terms)
+    return state, parameters._replace(allocation=allocation)
+
+
+def _found(state: GrownState) -> Responsibilities:
+    assert state.found is not None, "after a lap"
+    return state.found
+
+
+def begin_growth(laps: GrowthLaps, zero: Moments, options: TrainingOptions) -> Grower:
+    """Make what grows a mixture by laps over the items of all batches.
+
+    ``zero`` has the sums of no vectors, which say what is summed, and from which origin.
+    """
+    source = cast(VectorSource, laps.source)
+    enough = _tree_tolerance(source, options)
+    return Grower(replace(laps, source=outer_nodes(source, zero, options)), enough)
+
+
+def outer_nodes(source: VectorSource, zero: Moments, options: TrainingOptions) -> OuterSource:
+    """The items of all batches in memory, in a tree unless its tolerance is 0."""
+    values = _all_items(source)
+    if options.tree_tolerance == 0.0:
+        return LeafSource(values)
+    tree = KdTree(values, zero.origin, in_pairs=zero.squares.ndim == 3)
+    return NodeSource(tree, FIRST_NODES)
+
+
+def _tree_tolerance(source: VectorSource, options: TrainingOptions) -> float:
+    """Nats of the whole ELBO that refinement may leave to gain."""
+    tolerance = options.tree_tolerance
+    per_number = DEFAULT_TREE_TOLERANCE if tolerance is None else tolerance
+    return per_number * source.n_docs * source.n_columns
+
+
+def _all_items(source: VectorSource) -> Vectors:
+    """A copy of all items, (n_items, n_columns)."""
+    values = np.empty((source.n_docs, source.n_columns), np.float32)
+    filled = 0
+    for batch_id in range(source.n_batches):
+        batch = source.read(batch_id)
+        values[filled : filled + batch.n_items] = batch.values
+        filled += batch.n_items
+    return values

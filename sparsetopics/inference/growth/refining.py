@@ -1,23 +1,30 @@
-"""Refinement of the tree: nodes are divided where their children would differ in responsibilities.
+"""Refinement of the tree: nodes are divided if their children would differ in responsibilities.
 
-Under the same global parameters the ELBO of a node's items is n_A log Σ_k exp W_Ak. Divided, each
-half finds its own optimum, so the ELBO never falls, and by how much it rises is known from the
-means of the halves alone.
+Under given global parameters, the ELBO of a node's items is n_A log Σ_k exp W_Ak. If the node is
+divided, each half finds its own optimum, so the ELBO never falls. The rise is known from the means
+of the halves alone.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.growth.outer_source import OuterSource
-from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.learners.accelerated import MomentGlobals, Nodes
+from sparsetopics.inference.local_step import Parameters
+from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.item_assignment import assign_batch
+from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
+from sparsetopics.model.node_batches import LeafSource, NodeSource
 from sparsetopics.options.training import LocalOptions
+
+OuterSource = LeafSource | NodeSource  # all items in one batch, alone or as nodes of a tree
+MomentParameters = Parameters[Moments, Moments, ItemTerms]
 
 
 class Refinement(NamedTuple):
@@ -30,12 +37,12 @@ class Refinement(NamedTuple):
 
 def plan_refinement(
     source: OuterSource,
-    current: Globals,
+    current: MomentGlobals,
     enough: float,  # nats that may be left
     local: LocalOptions,
     executor: Executor,
 ) -> Refinement:
-    """As few nodes as leave ``enough`` at most."""
+    """Choose the fewest nodes to divide so that at most ``enough`` is left to gain."""
     gains = division_gains(source, current, local, executor)
     order = np.argsort(-gains, kind="stable")
     left = gains.sum() - np.cumsum(gains[order])
@@ -47,7 +54,7 @@ def plan_refinement(
 
 
 def division_gains(
-    source: OuterSource, current: Globals, local: LocalOptions, executor: Executor
+    source: OuterSource, current: MomentGlobals, local: LocalOptions, executor: Executor
 ) -> FloatArray:
     """What dividing each outer node alone would add to the ELBO, (n_nodes,), in nats."""
     batch = source.read(0)
@@ -57,12 +64,25 @@ def division_gains(
     return np.maximum(halves - node_worth(batch, current, local, executor), 0.0)
 
 
-def node_worth(batch: Any, current: Globals, local: LocalOptions, executor: Executor) -> FloatArray:
+def node_worth(
+    batch: Nodes, current: MomentGlobals, local: LocalOptions, executor: Executor
+) -> FloatArray:
     """n_A log Σ_k exp W_Ak over the best components, (n_nodes,), in nats."""
-    log_weights = cast(NestedAllocation, current.allocation).expected_log_weights
+    allocation, likelihood = nested_of(current), vectors_of(current)
+    log_weights = allocation.expected_log_weights
     n_slots = local.n_slots(len(log_weights))
-    found = assign_batch(
-        batch, cast(Any, current.likelihood), current.components, log_weights, n_slots, executor
-    )
+    found = assign_batch(batch, likelihood, current.components, log_weights, n_slots, executor)
     worth: FloatArray = batch.weights * found.log_totals
     return worth
+
+
+def nested_of(current: MomentParameters | MomentGlobals) -> NestedAllocation:
+    """The allocation of a mixture that grows."""
+    assert isinstance(current.allocation, NestedAllocation), "growth is of nested families"
+    return current.allocation
+
+
+def vectors_of(current: MomentParameters | MomentGlobals) -> VectorLikelihood:
+    """The likelihood of a mixture that grows."""
+    assert isinstance(current.likelihood, VectorLikelihood), "growth is of vectors"
+    return current.likelihood

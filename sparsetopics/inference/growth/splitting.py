@@ -1,39 +1,50 @@
-"""Trial splits of one component: a small mixture of two, on the nodes that are mostly the one's.
+"""Trial splits: a small mixture of two, fitted to the nodes that mostly belong to one component.
 
-VDP06, section 7, step 2: the nodes are taken one level deeper, divided by the bisector of one of
-the component's principal axes, and fitted by the two children alone, everything else as it is. The
-children's sums and those of the rest make a mixture of one component more, whose ELBO is exact.
+VDP06, section 7, step 2: the nodes are taken one level deeper and divided by the bisector of one of
+the component's principal axes. The two children are then fitted to them, while everything else
+stays as it is. The children's sums and those of the rest make a mixture with one component more,
+whose ELBO is exact.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.growth.outer_source import OuterSource
-from sparsetopics.inference.laps import Prior
-from sparsetopics.inference.learners.accelerated import GrownState, tied
-from sparsetopics.model.allocations.mixture import ItemTerms, sum_item_terms
+from sparsetopics.inference.growth.refining import (
+    MomentParameters,
+    OuterSource,
+    nested_of,
+    vectors_of,
+)
+from sparsetopics.inference.learners.accelerated import (
+    GrownState,
+    MomentStatistics,
+    Nodes,
+    with_empty_tail,
+)
+from sparsetopics.model.allocations.mixture import sum_item_terms
 from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.item_assignment import Assigned, assign_batch
 from sparsetopics.model.likelihoods.moments import Moments
+from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Statistics, added, subtracted
 
 ROUNDS = 20
-CALM = 1e-4  # of the nodes' items: fewer that change sides end the rounds
-HALF_NORMAL_MEAN = np.sqrt(2.0 / np.pi)  # of a normal's halves, in its standard deviations
+CALM = 1e-4  # of the nodes' items; the rounds end when fewer change sides
+HALF_NORMAL_MEAN = np.sqrt(2.0 / np.pi)  # distance of a half's mean, in standard deviations
 
 
 class Split(NamedTuple):
     """A mixture with one component more."""
 
-    nodes: IntArray  # outer ones to be divided with it
-    total: Statistics
+    nodes: IntArray  # outer nodes to divide with it
+    total: MomentStatistics
     allocation: NestedAllocation
     score: float  # ELBO in nats
 
@@ -50,14 +61,14 @@ def owners(found: Responsibilities) -> IntArray:
 def try_split(
     source: OuterSource,
     state: GrownState,
-    prior: Prior,
+    parameters: MomentParameters,
     component: int,
     positions: IntArray,  # of outer nodes that are mostly the component's
     axis: int,
-    enough: float,  # nats per item: the nodes stay divided only if that adds more
+    enough: float,  # nats per item that dividing the nodes must add, or they stay whole
     executor: Executor,
 ) -> Split | None:
-    """``component`` cut across its principal ``axis``, from 0; None if a half would be empty."""
+    """Cut ``component`` across its principal ``axis``, from 0; None if a half would be empty."""
     assert state.found is not None, "after a lap"
     batch, _ = source.children(positions)
     if batch.n_docs < 2:
@@ -66,21 +77,21 @@ def try_split(
     rest = _without(state.total, above, former, executor)
     absorbed = rest.components.take(np.array([component]))
     pair = halves(state.total.components.take(np.array([component])), axis)
-    found = _divided(batch, pair, absorbed, prior, executor)
+    found = _divided(batch, pair, absorbed, parameters, executor)
     if found is None:
         return None
     nodes = source.outer[positions[:0]]
     if batch.n_docs > above.n_docs and found.gain(above, executor) > enough * above.weights.sum():
         nodes = source.outer[positions]
     return _composed(
-        rest, batch, found.assigned.responsibilities, component, nodes, prior, executor
+        rest, batch, found.assigned.responsibilities, component, nodes, parameters, executor
     )
 
 
 def _without(
-    total: Statistics, batch: Any, found: Responsibilities, executor: Executor
-) -> Statistics:
-    """All but some nodes."""
+    total: MomentStatistics, batch: Nodes, found: Responsibilities, executor: Executor
+) -> MomentStatistics:
+    """The statistics of all nodes but those of ``batch``."""
     components = total.components.accumulator()
     components.take_out(components.sum_batch(batch, found, executor))
     terms = subtracted(total.terms, sum_item_terms(batch, found, total.terms.n_topics))
@@ -92,26 +103,26 @@ class _Halved(NamedTuple):
 
     assigned: Assigned  # the nodes that they were fitted to
     worth: float  # Σ_A n_A log Σ_k exp W_Ak of those, in nats
-    likelihood: Any
+    likelihood: VectorLikelihood
     pair: Moments
     log_weights: FloatArray  # (2,)
 
-    def gain(self, above: Any, executor: Executor) -> float:
-        """What the nodes are worth beyond those that they are halves of, in nats."""
+    def gain(self, above: Nodes, executor: Executor) -> float:
+        """How much more the nodes are worth than those above them, in nats."""
         whole = assign_batch(above, self.likelihood, self.pair, self.log_weights, 2, executor)
         return self.worth - float(above.weights @ whole.log_totals)
 
 
 def _divided(
-    batch: Any,
+    batch: Nodes,
     pair: Moments,  # to begin with
-    absorbed: Moments,  # what other nodes give the component: the first child has it
-    prior: Prior,
+    absorbed: Moments,  # what other nodes give the component; the first child keeps it
+    parameters: MomentParameters,
     executor: Executor,
 ) -> _Halved | None:
-    """Two children fitted to the nodes of ``batch``."""
-    likelihood = cast(Any, prior.likelihood)
-    gamma = cast(NestedAllocation, prior.allocation).concentration
+    """Fit two children to the nodes of ``batch``; None if one of them is empty."""
+    likelihood = vectors_of(parameters)
+    gamma = nested_of(parameters).concentration
     log_weights, sparsity = np.zeros(2), 1
     n_items, first = batch.weights.sum(), np.inf
     for _ in range(ROUNDS):
@@ -130,9 +141,9 @@ def _divided(
 
 
 def halves(whole: Moments, axis: int) -> Moments:
-    """Two components like the two halves of ``whole`` (one), cut across a principal axis.
+    """Two components like the halves of the component ``whole``, cut across a principal axis.
 
-    Where means are known to be zero: a narrower and a wider one along that axis.
+    If means are known to be zero, one is narrower and the other wider along that axis.
     """
     count = whole.counts[0]
     mean = whole.sums[0] / count
@@ -154,7 +165,7 @@ def _pair(whole: Moments, means: FloatArray, squares: FloatArray, step: FloatArr
 
 
 def _principal_axis(spread: FloatArray, axis: int) -> FloatArray:
-    """The direction of the largest variance but ``axis``, as long as its standard deviation."""
+    """The principal axis number ``axis``, as long as its standard deviation, (n_columns,)."""
     if spread.ndim == 1:
         column = np.argsort(-spread, kind="stable")[axis]
         alone: FloatArray = np.where(np.arange(len(spread)) == column, spread, 0.0)
@@ -171,23 +182,24 @@ def _principal_product(squares: FloatArray, axis: int) -> FloatArray:
 
 
 def _composed(
-    rest: Statistics,
-    batch: Any,
+    rest: MomentStatistics,
+    batch: Nodes,
     pair: Responsibilities,
     component: int,
     nodes: IntArray,
-    prior: Prior,
+    parameters: MomentParameters,
     executor: Executor,
 ) -> Split:
-    """The children put in: the first in the component's place, the second before the tail."""
+    """Put the children in: the first in the component's place, the second before the tail."""
     n_topics = rest.components.n_topics
     place = np.append(np.arange(n_topics - 1), n_topics)
     components = rest.components.renumbered(place, n_topics + 1)
     shares = pair.renumbered(np.array([component, n_topics - 1]))
     components.add(components.sum_batch(batch, shares, executor))
-    kept: ItemTerms = rest.terms.renumbered(place, n_topics + 1)
+    kept = rest.terms.renumbered(place, n_topics + 1)
     terms = added(kept, sum_item_terms(batch, shares, n_topics + 1))
     total = Statistics(components, terms)
-    allocation = cast(NestedAllocation, prior.allocation).updated(terms)
-    score = prior.likelihood.elbo(components, tied(components)) + allocation.elbo(terms)
+    allocation = nested_of(parameters).updated(terms)
+    of_data = parameters.likelihood.elbo(components, with_empty_tail(components))
+    score = of_data + allocation.elbo(terms)
     return Split(nodes, total, allocation, score)

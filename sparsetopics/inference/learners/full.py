@@ -4,41 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
-import numpy as np
-
-from sparsetopics.base.batches import IntArray, Source
+from sparsetopics.base.batches import Batch, Source
 from sparsetopics.base.soundness import require
-from sparsetopics.inference.bounds import elbo
-from sparsetopics.inference.learners.learner import Setting, StepInfo, Visit
-from sparsetopics.inference.local_step import Globals
-from sparsetopics.model.statistics import Components, Statistics
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
+from sparsetopics.inference.local_step import D, Globals, elbo
+from sparsetopics.model.statistics import C, P, Statistics, T
 
 
-class FullState(NamedTuple):
+class FullState(NamedTuple, Generic[C, T]):
     """All that survives between two steps."""
 
-    total: Statistics
-    is_start: bool  # no step was made: the components stand for data, without terms
+    total: Statistics[C, T]
+    is_start: bool  # before the first step: the components stand for data, without terms
 
 
 @dataclass(frozen=True, slots=True)
-class FullLearner:
-    """All batches a step. ``keep_better`` is that of the memoized learner, for the whole."""
+class FullLearner(Learner[FullState[C, T], D, C, P, T], Generic[D, C, P, T]):
+    """Takes in all batches in one step.
+
+    With ``keep_better``, a step that would lower the ELBO is refused.
+    """
 
     keep_better: bool
 
-    def init(self, start: Statistics) -> FullState:
+    def init(self, start: Statistics[C, T]) -> FullState[C, T]:
         return FullState(start, True)
 
-    def rounds(self, state: FullState, n_batches: int, rng: np.random.Generator) -> list[IntArray]:
-        return [np.arange(n_batches)]
-
-    def step(
-        self, state: FullState, visits: Iterable[Visit], current: Globals
-    ) -> tuple[FullState, StepInfo]:
-        """``visits`` may compute each summary when it is asked for: none is kept."""
+    def step_in_place(
+        self, state: FullState[C, T], visits: Iterable[Visit[D, P, T]], current: Globals[C, P, T]
+    ) -> tuple[FullState[C, T], StepInfo]:
+        """See ``Learner``; each summary is added as it comes, and none is kept."""
         summaries = (visit.summary for visit in visits)
         total = Statistics.sum(summaries, state.total.zeros_like())
         may_keep = self.keep_better and not state.is_start
@@ -46,30 +43,25 @@ class FullLearner:
             return state, StepInfo(kept_old=True)
         return FullState(total, False), StepInfo()
 
-    def start_lap(self, state: FullState) -> FullState:
-        return state
-
-    def end_lap(self, state: FullState) -> FullState:
-        return state
-
-    def check(self, state: FullState, nothing: Statistics, source: Source) -> None:
+    def check(
+        self, state: FullState[C, T], nothing: Statistics[C, T], source: Source[Batch]
+    ) -> None:
         require(isinstance(state, FullState), "the state of another learner")
         require(not state.is_start, "a lap that is not done")
         state.total.check(nothing, source.n_docs)
 
-    def components(self, state: FullState) -> Components:
-        components: Components = state.total.components
-        return components
+    def components(self, state: FullState[C, T]) -> C:
+        return state.total.components
 
-    def terms(self, state: FullState) -> Any | None:
+    def terms(self, state: FullState[C, T]) -> T | None:
         return None if state.is_start else state.total.terms
 
-    def statistics(self, state: FullState) -> Statistics:
+    def statistics(self, state: FullState[C, T]) -> Statistics[C, T]:
         return state.total
 
 
 STATES = (FullState,)
 
 
-def make(setting: Setting) -> FullLearner:
-    return FullLearner(setting.options.keeps_better)
+def make(inputs: LearnerInputs[D, C, P]) -> FullLearner[D, C, P, T]:
+    return FullLearner(inputs.options.keeps_better)

@@ -1,19 +1,19 @@
 """Stochastic gradient ascent of a DP mixture of spheres with hard assignments (Lim 2020).
 
-E[μ_k] and E[v_k] are points that climb the log posterior ln q(μ) + ln q(v), batch by batch. Of a
-batch of M among N items, with z_nk the assignments, the gradient of 1/N of it is estimated by
+E[μ_k] and E[v_k] are points that climb the log posterior ln q(μ) + ln q(v), batch by batch. With
+the assignments z_nk of a batch of M among N items, the gradient of 1/N of it is estimated by
 
     g(μ_k) = 1/M Σ_n z_nk (x_n − μ_k)/σ² − 1/N λ (μ_k − m)/σ²
     g(v_k) = 1/M Σ_n (z_nk / v_k − Σ_{j>k} z_nj / (1 − v_k)) − 1/N (γ − 1)/(1 − v_k).
 
-Equations 12 and 14 of the paper have the prior's term in the gradient of every item, so that a mean
-of them holds it N times too often; here each item has one N-th of it. Steps of means are scaled by
-σ², as if items were measured in units of σ: step sizes then mean the same in all units.
+Equations 12 and 14 of the paper put the prior's term into the gradient of every item, so that their
+mean contains it N times too often; here each item has one N-th of it. Steps of means are scaled by
+σ², as if items were measured in units of σ, so that a step size means the same in all units.
 
 SGA+F divides by the mean of the items' squared gradients, element by element (equation 16). Near an
-optimum that is the square of the gradient itself, and steps grow without bound; so the squared
-residuals of means, (x − μ)²/σ², get the step size η added. With that the new mean of a column never
-lies beyond the mean of the batch's items, and with less it may.
+optimum that is the square of the gradient itself, and steps would grow without bound. Therefore the
+step size η is added to the squared residuals of means, (x − μ)²/σ². The new mean of a column then
+never lies beyond the mean of the batch's items; a smaller addend does not ensure this.
 """
 
 from __future__ import annotations
@@ -25,22 +25,30 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray, Source
+from sparsetopics.base.batches import Batch, FloatArray, IntArray, Source, VectorBatch
 from sparsetopics.base.soundness import check_like, require
-from sparsetopics.inference.learners.learner import Setting, StepInfo, Visit, cut_rounds
-from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.learners.accelerated import MomentGlobals, MomentStatistics
+from sparsetopics.inference.learners.learner import (
+    Learner,
+    LearnerInputs,
+    StepInfo,
+    Visit,
+    cut_rounds,
+)
 from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.allocations.mixture_weights import log_weights_of, sticks_of
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.statistics import Statistics, Summary, added
+from sparsetopics.model.statistics import Summary, added
 from sparsetopics.options.training import GradientOptions
 
-EDGE = 1e-9  # sticks keep so far from 0 and 1
+EDGE = 1e-9  # distance that sticks keep from 0 and 1
+
+MomentSummary = Summary[Moments, ItemTerms]
 
 
 class Ascent(NamedTuple):
-    """A number for each parameter: values, their gradient, Fisher information or velocity."""
+    """One number for each parameter: its value, gradient, Fisher information or velocity."""
 
     means: FloatArray  # (n_topics, n_columns)  of μ_k, measured from the prior's mean
     sticks: FloatArray  # (n_topics,)  of v_k
@@ -50,14 +58,14 @@ class GradientState(NamedTuple):
     """All that survives between two steps."""
 
     points: Ascent
-    velocity: Ascent  # γ of the paper: what momentum carries on
-    sizes: FloatArray  # (n_topics,)  items of each component in the last lap; before, of the start
-    lap: Statistics  # of the assignments since the lap began
+    velocity: Ascent  # γ of the paper, which momentum carries on
+    sizes: FloatArray  # (n_topics,)  items of each component in the last lap, or at the start
+    lap: MomentStatistics  # of the assignments since the lap began
 
 
 @dataclass(frozen=True, slots=True)
-class GradientLearner:
-    """A round of batches a step."""
+class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, ItemTerms]):
+    """Takes a round of batches a step."""
 
     prior: IsotropicGaussian
     concentration: float  # γ
@@ -65,9 +73,9 @@ class GradientLearner:
     options: GradientOptions
     batches_per_round: int = 1
 
-    def init(self, start: Statistics) -> GradientState:
-        """The modes for the start's components."""
-        components: Moments = start.components
+    def init(self, start: MomentStatistics) -> GradientState:
+        """Begin at the modes of the start's components."""
+        components = start.components
         means = components.sums / (self.prior.mean_precision + components.counts)[:, None]
         sticks = sticks_of(components.counts, self.concentration)
         points = Ascent(means, np.clip(sticks, EDGE, 1.0 - EDGE))
@@ -79,8 +87,11 @@ class GradientLearner:
     ) -> list[IntArray]:
         return cut_rounds(rng.permutation(n_batches), self.batches_per_round)
 
-    def step(
-        self, state: GradientState, visits: Iterable[Visit], current: Globals
+    def step_in_place(
+        self,
+        state: GradientState,
+        visits: Iterable[Visit[VectorBatch, Moments, ItemTerms]],
+        current: MomentGlobals,
     ) -> tuple[GradientState, StepInfo]:
         summary = reduce(_together, (visit.summary for visit in visits))
         velocity = self._velocity(state, summary)
@@ -91,8 +102,8 @@ class GradientLearner:
         )
         return state, StepInfo(step_size=self.options.step_size)
 
-    def _velocity(self, state: GradientState, batch: Summary) -> Ascent:
-        """What is added to the points."""
+    def _velocity(self, state: GradientState, batch: MomentSummary) -> Ascent:
+        """What the step adds to the points."""
         step, rule = self.options.step_size, self.options.rule
         ascent = self.gradient(state.points, batch)
         ascent = ascent._replace(means=ascent.means * self.prior.variance)
@@ -104,8 +115,8 @@ class GradientLearner:
         )
         return Ascent(means, sticks)
 
-    def gradient(self, points: Ascent, batch: Summary) -> Ascent:
-        """Of 1/N of the log posterior, as a batch tells it."""
+    def gradient(self, points: Ascent, batch: MomentSummary) -> Ascent:
+        """Estimate the gradient of 1/N of the log posterior from a batch."""
         components, n_here = batch.components, batch.terms.n_docs
         residuals = components.sums - components.counts[:, None] * points.means
         pull = self.prior.mean_precision / self.n_items * points.means
@@ -116,10 +127,10 @@ class GradientLearner:
             taken / points.sticks - spare / (1.0 - points.sticks),
         )
 
-    def fisher(self, points: Ascent, batch: Summary) -> Ascent:
-        """Mean squared gradients of a batch's items, in units of σ; of means with η added.
+    def fisher(self, points: Ascent, batch: MomentSummary) -> Ascent:
+        """Mean squared gradients of a batch's items, in units of σ; those of means with η added.
 
-        What the prior has in them, one N-th, is left out.
+        The prior's part, one N-th, is left out.
         """
         components, n_here = batch.components, batch.terms.n_docs
         counts = components.counts[:, None]
@@ -137,7 +148,7 @@ class GradientLearner:
     def end_lap(self, state: GradientState) -> GradientState:
         return state._replace(sizes=state.lap.components.counts)
 
-    def check(self, state: GradientState, nothing: Statistics, source: Source) -> None:
+    def check(self, state: GradientState, nothing: MomentStatistics, source: Source[Batch]) -> None:
         require(isinstance(state, GradientState), "the state of another learner")
         state.lap.check(nothing, source.n_docs)
         counts, sums = nothing.components.counts, nothing.components.sums
@@ -149,31 +160,31 @@ class GradientLearner:
         require(state.sizes.min() >= 0.0, "sizes below zero")
 
     def components(self, state: GradientState) -> Moments:
-        """Items of the last lap's sizes with which the means would be the modes."""
+        """Components of the last lap's sizes whose modes would be the means."""
         means = state.points.means
         sums = (self.prior.mean_precision + state.sizes)[:, None] * means
         return Moments(state.sizes, sums, np.zeros_like(sums), state.lap.components.origin)
 
     def terms(self, state: GradientState) -> ItemTerms:
-        """Items shared out as the sticks do; what these leave over is shared out alike."""
+        """Items shared out in the proportions of the sticks, the rest of the process left out."""
         logs = log_weights_of(state.points.sticks)
         weights = np.exp(logs - logs.max())
         counts = self.n_items * weights / weights.sum()
         return ItemTerms(float(self.n_items), float(self.n_items), counts, np.zeros(len(counts)))
 
-    def statistics(self, state: GradientState) -> Statistics:
+    def statistics(self, state: GradientState) -> MomentStatistics:
         return state.lap
 
 
 STATES = (GradientState, Ascent)
 
 
-def make(setting: Setting) -> GradientLearner:
-    options = setting.options
+def make(inputs: LearnerInputs[VectorBatch, Moments, Moments]) -> GradientLearner:
+    options = inputs.options
     return GradientLearner(
-        cast(IsotropicGaussian, setting.likelihood),
+        cast(IsotropicGaussian, inputs.likelihood),
         options.prior.gamma,
-        setting.source.n_docs,
+        inputs.source.n_docs,
         options.gradient or GradientOptions(),
         options.batches_per_round,
     )
@@ -185,19 +196,19 @@ def moved(points: Ascent, step: Ascent) -> Ascent:
     return Ascent(points.means + step.means, np.clip(sticks, EDGE, 1.0 - EDGE))
 
 
-def _together(one: Summary, other: Summary) -> Summary:
-    """What two batches say."""
+def _together(one: MomentSummary, other: MomentSummary) -> MomentSummary:
+    """The summary of two batches."""
     return Summary(one.components.plus(other.components), added(one.terms, other.terms))
 
 
 def _shares(counts: FloatArray, n_items: float) -> tuple[FloatArray, FloatArray]:
-    """Of the items in each component, and in the later ones, (n_topics,) each."""
+    """The shares of items in each component, and in all later ones, (n_topics,) each."""
     from_here = np.cumsum(counts[::-1])[::-1]
     return counts / n_items, np.append(from_here[1:], 0.0) / n_items
 
 
 def _divided(gradient: Ascent, fisher: Ascent) -> Ascent:
-    """Parameters that no item of the batch tells of stay where they are."""
+    """Divide by ``fisher``; parameters that no item of the batch depends on stay as they are."""
     means, sticks = (
         np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0.0)
         for top, bottom in zip(gradient, fisher, strict=True)

@@ -1,113 +1,119 @@
-"""What the training loop asks of a learner."""
+"""What the training loop needs of a learner, which turns summaries into global parameters.
+
+A module that ``registry.LEARNERS`` names has ``make``, which takes ``LearnerInputs`` and returns a
+``Learner``, and ``STATES``, the classes of its state that checkpoints may hold.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from sparsetopics.base.batches import IntArray, Source
+from sparsetopics.base.batches import Batch, IntArray, Source
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.local_step import D, Globals
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.statistics import Components, Statistics, Summary
+from sparsetopics.model.statistics import C, P, Statistics, Summary, T
 from sparsetopics.options.training import TrainingOptions
 
+S = TypeVar("S")  # the state of a learner
 
-class Visit(NamedTuple):
-    """One batch after its local steps."""
+
+class Visit(NamedTuple, Generic[D, P, T]):
+    """One batch after its local step."""
 
     batch_id: int
-    summary: Summary
-    documents: Any  # the batch as it was read
+    summary: Summary[P, T]
+    documents: D  # the batch as it was read
     responsibilities: Responsibilities
     is_resident: bool = False  # whether the batch stays in memory anyway
-    doc_topics: DocumentTopics | None = None  # of documents that share topics
+    doc_topics: DocumentTopics | None = None  # None for items
 
 
 class StepInfo(NamedTuple):
-    """What a step tells people; nothing here feeds the next step."""
+    """What a step reports to people; nothing here feeds the next step."""
 
     kept_old: bool = False  # the former responsibilities were better, and stay
-    step_size: float | None = None  # of the stochastic learner
+    step_size: float | None = None  # of learners that take partial steps
 
 
-State = TypeVar("State")
+class LearnerInputs(NamedTuple, Generic[D, C, P]):
+    """What a learner is made from."""
 
-
-class Setting(NamedTuple):
-    """What a learner is made for and from."""
-
-    source: Source
+    source: Source[D]
     options: TrainingOptions
-    likelihood: Likelihood
+    likelihood: Likelihood[C, P]
     memo: Memo
     executor: Executor
 
 
-def cut_rounds(order: IntArray, batches_per_round: int) -> list[IntArray]:
-    """The batches of ``order`` in rounds of as many, but for the last."""
-    return np.split(order, np.arange(batches_per_round, len(order), batches_per_round))
+class Learner(ABC, Generic[S, D, C, P, T]):
+    """Turns the summaries of batches into what the global parameters follow from.
 
-
-class Learner(Protocol[State]):
-    """Decides how summaries of batches become what global parameters are made from.
-
-    ``step`` is a function of its arguments and changes none of them. A round is a set of batches
-    processed under the same global parameters; ``step`` takes them all in one update.
+    A learner holds settings only. What it has learned is its state, an immutable value that a
+    checkpoint can hold, apart from the arrays that ``start_lap`` makes for ``step_in_place``.
     """
 
-    def init(self, start: Statistics) -> State:
-        """``start``: components that stand for data not seen so far, and no terms."""
-        ...
+    @abstractmethod
+    def init(self, start: Statistics[C, T]) -> S:
+        """The state before training; ``start`` has components that stand for unseen data."""
 
-    def rounds(self, state: State, n_batches: int, rng: np.random.Generator) -> list[IntArray]: ...
+    def rounds(self, state: S, n_batches: int, rng: np.random.Generator) -> list[IntArray]:
+        """Divide a lap into rounds of batches, each fitted under the same parameters.
 
-    def step(
-        self, state: State, visits: Iterable[Visit], current: Globals
-    ) -> tuple[State, StepInfo]: ...
+        Unless a learner says otherwise, all batches make one round.
+        """
+        return [np.arange(n_batches)]
 
-    def end_lap(self, state: State) -> State: ...
+    def start_lap(self, state: S) -> S:
+        """Called before the first step of a lap; copies what its steps change in place."""
+        return state
 
-    def start_lap(self, state: State) -> State:
-        """Before the first step of a lap; steps change in place only what is made here."""
-        ...
+    @abstractmethod
+    def step_in_place(
+        self, state: S, visits: Iterable[Visit[D, P, T]], current: Globals[C, P, T]
+    ) -> tuple[S, StepInfo]:
+        """Take in a round of batches, and return the new state, which replaces ``state``.
 
-    def components(self, state: State) -> Components:
-        """What the posterior is made from."""
-        ...
+        Arrays of ``state`` may be overwritten, since copying them for each batch would take longer
+        than the batch. Each visit may be computed only when it is asked for.
+        """
 
-    def terms(self, state: State) -> Any | None:
-        """What weights are made from; None as long as a start stands for data."""
-        ...
+    def end_lap(self, state: S) -> S:
+        """Called after the last step of a lap."""
+        return state
 
-    def statistics(self, state: State) -> Statistics: ...
+    def former(self, state: S, batch_id: int) -> DocumentTopics | None:
+        """The topics that the documents of a batch begin with, or None for a cold start."""
+        return None
 
-    def check(self, state: State, nothing: Statistics, source: Source) -> None:
+    @abstractmethod
+    def components(self, state: S) -> C:
+        """The components that the posterior follows from."""
+
+    @abstractmethod
+    def terms(self, state: S) -> T | None:
+        """The terms that the weights follow from; None as long as a start stands for data."""
+
+    @abstractmethod
+    def statistics(self, state: S) -> Statistics[C, T]:
+        """The statistics of the whole collection."""
+
+    @abstractmethod
+    def check(self, state: S, nothing: Statistics[C, T], source: Source[Batch]) -> None:
         """ValueError unless a ``state`` read from a file could result from a lap over ``source``.
 
         ``nothing`` has the statistics of no data, for the same number of topics. Kernels trust the
         state, so all indices must be checked here or when they are loaded.
         """
-        ...
 
 
-@runtime_checkable
-class Remembering(Protocol):
-    """A learner that knows where documents stood at their last visit."""
-
-    def former(self, state: Any, batch_id: int) -> DocumentTopics | None:
-        """What the documents of a batch begin with; None: they start cold."""
-        ...
-
-
-class LearnerModule(Protocol):
-    """What a module has that ``kinds.LEARNERS`` names."""
-
-    STATES: tuple[type[Any], ...]  # classes of its states, for checkpoints
-
-    def make(self, setting: Setting) -> Learner[Any]: ...
+def cut_rounds(order: IntArray, batches_per_round: int) -> list[IntArray]:
+    """Cut ``order`` into rounds of ``batches_per_round`` batches; the last may have fewer."""
+    return np.split(order, np.arange(batches_per_round, len(order), batches_per_round))

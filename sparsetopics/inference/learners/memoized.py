@@ -1,7 +1,7 @@
-"""Memoized variational learning: a batch's old statistics out, its new ones in.
+"""Memoized variational learning: a batch's old statistics go out, its new ones come in.
 
 Hughes & Sudderth (2013), section 3: every step is a full coordinate-ascent update of the whole
-collection, at the cost of one batch. Batches are visited in a fresh random order each lap.
+collection, at the cost of one batch. Batches are visited in a new random order each lap.
 """
 
 from __future__ import annotations
@@ -9,30 +9,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import Arrays, IntArray, Source
+from sparsetopics.base.batches import Arrays, Batch, IntArray, Source
 from sparsetopics.base.soundness import check_close, require
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.bounds import batch_bound
-from sparsetopics.inference.learners.learner import Setting, StepInfo, Visit, cut_rounds
-from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.learners.learner import (
+    Learner,
+    LearnerInputs,
+    StepInfo,
+    Visit,
+    cut_rounds,
+)
+from sparsetopics.inference.local_step import Globals, batch_bound
 from sparsetopics.model.assignments import Assignments, TopicChange, check_documents
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo, StoredArrays
-from sparsetopics.model.statistics import Components, Statistics, Summary, check_terms
+from sparsetopics.model.statistics import B, C, P, Statistics, Summary, T, check_terms
 
 
-class KeptBatch(NamedTuple):
+class KeptBatch(NamedTuple, Generic[B, T]):
     """What is memoized of a batch."""
 
-    stored: StoredArrays  # its assignments if moves may need them, else its components
-    documents: Any  # the batch, if that is in memory anyway; None: with the assignments, if at all
-    terms: Any  # Terms, up to date, whatever moves were made since the visit
-    n_changes: int  # moves that the stored arrays have seen
-    doc_topics: StoredArrays | None = None  # where its documents stood, if the next lap is warm
+    stored: StoredArrays  # its assignments if moves may need them, otherwise its components
+    documents: B | None  # the batch if it stays in memory; None: stored with the assignments
+    terms: T  # up to date with all moves, unlike ``stored``
+    n_changes: int  # how many of the state's changes ``stored`` contains
+    doc_topics: StoredArrays | None = None  # its documents' topics, if the next lap is warm
 
     def discard(self) -> None:
         self.stored.discard()
@@ -40,46 +45,52 @@ class KeptBatch(NamedTuple):
             self.doc_topics.discard()
 
 
-class MemoizedState(NamedTuple):
+class MemoizedState(NamedTuple, Generic[B, C, T]):
     """All that survives between two steps. Invariant: ``total`` is the sum over ``per_batch``."""
 
-    start: Components | None  # stands for the data not seen so far
-    total: Statistics
-    per_batch: Mapping[int, KeptBatch]
+    start: C | None  # stands for the data not seen so far
+    total: Statistics[C, T]
+    per_batch: Mapping[int, KeptBatch[B, T]]
     changes: tuple[TopicChange, ...] = ()  # by moves, oldest first
-    renewed: Renewed | None = None  # within a lap
-    n_laps: int = 0  # that are done
+    renewed: Renewed[C, T] | None = None  # within a lap
+    n_laps: int = 0  # completed
+
+    def renew_in_place(self, batch: Summary[P, T]) -> MemoizedState[B, C, T]:
+        """The state with a batch added to the lap's own sum, if a lap is under way."""
+        if self.renewed is None:
+            return self
+        total = self.renewed.sum.exchange_in_place(batch, None)
+        return self._replace(renewed=Renewed(total, self.renewed.n_batches + 1))
+
+    def check_topics(self, arrays: Arrays) -> None:
+        _topics_in(arrays).check(self.total.components.n_topics)
 
 
-class Renewed(NamedTuple):
-    """The batches of a lap so far: their sum, which the next lap begins with.
+class Renewed(NamedTuple, Generic[C, T]):
+    """The sum of the batches of a lap so far, which becomes the total when the lap ends.
 
-    Of a total that batches went in and out of, rounding leaves traces where there is nothing.
+    In a total that batches were added to and taken out of, rounding leaves traces of what is gone.
     """
 
-    sum: Statistics
+    sum: Statistics[C, T]
     n_batches: int
-
-    def plus(self, batch: Summary) -> Renewed:
-        """With one more. The components change in place."""
-        return Renewed(self.sum.exchange_in_place(batch, None), self.n_batches + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class MemoizedLearner:
-    """A batch a step, or several that share the parameters they begin with.
+class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C, P, T]):
+    """Takes a batch a step, or several that were fitted under the same parameters.
 
-    Where documents start cold, their new local optimum may be a worse one. With
-    ``keep_better``, the better of the batch's new and old summaries stays, which makes the
-    whole-data ELBO rise from step to step without storing anything per document.
+    A document that starts cold may find a worse local optimum than before. With ``keep_better``,
+    the better of the batch's new and old summaries stays. The whole-data ELBO then rises from step
+    to step, although nothing is stored per document.
 
-    Documents start cold in the first lap and in every ``cold_every``-th after it. In between they
-    begin with the topics of their last visit, and with no others: that takes a fraction of the
-    time, and topics are hardly different from one lap to the next.
+    Documents start cold in the first lap and in every ``cold_every``-th after it. In the other laps
+    they begin with the topics of their last visit, and with no others. This takes a fraction of the
+    time, and topics hardly change from one lap to the next.
 
-    With ``whole_first_lap`` the first lap is one round: every batch under the start's parameters,
-    then one update. Otherwise the first batches' documents, few as they are, decide what topics
-    become; mean-field does not recover from that (the README has the figures).
+    With ``whole_first_lap`` the first lap is one round: all batches are fitted under the start's
+    parameters, then one update follows. Otherwise the few documents of the first batches would
+    decide what topics become; mean-field does not recover from that (the README has the figures).
 
     With ``keep_assignments`` batches keep their responsibilities, which moves need, instead of
     the sums that follow from them.
@@ -93,24 +104,31 @@ class MemoizedLearner:
     batches_per_round: int = 1
     cold_every: int = 1
 
-    def init(self, start: Statistics) -> MemoizedState:
+    def init(self, start: Statistics[C, T]) -> MemoizedState[B, C, T]:
         return MemoizedState(start.components.accumulator(), start.zeros_like(), {})
 
     def rounds(
-        self, state: MemoizedState, n_batches: int, rng: np.random.Generator
+        self, state: MemoizedState[B, C, T], n_batches: int, rng: np.random.Generator
     ) -> list[IntArray]:
         if self.whole_first_lap and state.start is not None:
             return [np.arange(n_batches)]
         return cut_rounds(rng.permutation(n_batches), self.batches_per_round)
 
-    def step(
-        self, state: MemoizedState, visits: Iterable[Visit], current: Globals
-    ) -> tuple[MemoizedState, StepInfo]:
+    def start_lap(self, state: MemoizedState[B, C, T]) -> MemoizedState[B, C, T]:
+        renewed = Renewed(state.total.zeros_like(), 0)
+        return state._replace(total=state.total.accumulator(), renewed=renewed)
+
+    def step_in_place(
+        self,
+        state: MemoizedState[B, C, T],
+        visits: Iterable[Visit[B, P, T]],
+        current: Globals[C, P, T],
+    ) -> tuple[MemoizedState[B, C, T], StepInfo]:
         kept_old = False
         for visit in visits:
             old = self.recall(state, visit.batch_id)
             if old is not None and self._is_better(old, visit.summary, current):
-                kept_old, state = True, _with_renewed(state, old)
+                kept_old, state = True, state.renew_in_place(old)
                 continue
             former = state.per_batch.get(visit.batch_id)
             kept = self._keep(visit, state)
@@ -118,13 +136,24 @@ class MemoizedLearner:
                 total=state.total.exchange_in_place(visit.summary, old),
                 per_batch={**state.per_batch, visit.batch_id: kept},
             )
-            state = _with_renewed(state, visit.summary)
+            state = state.renew_in_place(visit.summary)
             if former is not None:
                 former.discard()
         return state, StepInfo(kept_old)
 
-    def recall(self, state: MemoizedState, batch_id: int) -> Summary | None:
-        """What a batch contributes to the total; None if it was not visited."""
+    def end_lap(self, state: MemoizedState[B, C, T]) -> MemoizedState[B, C, T]:
+        """Use the sum of the lap's batches as the total, so that rounding does not accumulate."""
+        renewed = state.renewed
+        if renewed is not None and renewed.n_batches == len(state.per_batch):
+            total = renewed.sum
+        else:
+            total = self.added_up(state, state.total.zeros_like())
+        n_laps = state.n_laps + 1
+        done = state._replace(start=None, total=total, renewed=None, n_laps=n_laps)
+        return _without_seen_changes(done)
+
+    def recall(self, state: MemoizedState[B, C, T], batch_id: int) -> Summary[P, T] | None:
+        """What a batch contributes to the total; None if it was not visited yet."""
         kept = state.per_batch.get(batch_id)
         if kept is None:
             return None
@@ -135,21 +164,22 @@ class MemoizedLearner:
         assignments = assignments_of(state, batch_id)
         return Summary(components.sum_batch(*assignments, self.executor), kept.terms)
 
-    def former(self, state: MemoizedState, batch_id: int) -> DocumentTopics | None:
+    def former(self, state: MemoizedState[B, C, T], batch_id: int) -> DocumentTopics | None:
         kept = state.per_batch.get(batch_id)
         if kept is None or kept.doc_topics is None or not self._is_warm(state.n_laps):
             return None
-        return _topics_in(kept.doc_topics.load(partial(_check_topics, state)))
+        return _topics_in(kept.doc_topics.load(state.check_topics))
 
     def _is_warm(self, n_laps: int) -> bool:
-        """Whether documents begin with former topics in the lap after as many."""
+        """Whether documents begin with their former topics in the lap after ``n_laps``."""
         return n_laps % self.cold_every > 0
 
-    def _keep(self, visit: Visit, state: MemoizedState) -> KeptBatch:
+    def _keep(self, visit: Visit[B, P, T], state: MemoizedState[B, C, T]) -> KeptBatch[B, T]:
         documents = visit.documents if visit.is_resident else None
         doc_topics = None
         if visit.doc_topics is not None and self._is_warm(state.n_laps + 1):
             doc_topics = self.memo.keep(visit.doc_topics._asdict())
+        arrays: Arrays
         if not self.keep_assignments:
             arrays = visit.summary.components._asdict()
         elif visit.is_resident:
@@ -159,29 +189,18 @@ class MemoizedLearner:
         stored, n_changes = self.memo.keep(arrays), len(state.changes)
         return KeptBatch(stored, documents, visit.summary.terms, n_changes, doc_topics)
 
-    def _is_better(self, old: Summary, new: Summary, current: Globals) -> bool:
+    def _is_better(self, old: Summary[P, T], new: Summary[P, T], current: Globals[C, P, T]) -> bool:
         return self.keep_better and batch_bound(old, current) > batch_bound(new, current)
 
-    def start_lap(self, state: MemoizedState) -> MemoizedState:
-        renewed = Renewed(state.total.zeros_like(), 0)
-        return state._replace(total=state.total.accumulator(), renewed=renewed)
-
-    def end_lap(self, state: MemoizedState) -> MemoizedState:
-        """Take the batches' sum for the total, so that rounding does not pile up over laps."""
-        renewed = state.renewed
-        if renewed is not None and renewed.n_batches == len(state.per_batch):
-            total = renewed.sum
-        else:
-            total = self.added_up(state, state.total.zeros_like())
-        n_laps = state.n_laps + 1
-        done = state._replace(start=None, total=total, renewed=None, n_laps=n_laps)
-        return _without_seen_changes(done)
-
-    def check(self, state: MemoizedState, nothing: Statistics, source: Source) -> None:
+    def check(
+        self, state: MemoizedState[B, C, T], nothing: Statistics[C, T], source: Source[Batch]
+    ) -> None:
         self.check_parts(state, nothing, source)
         check_close(state.total, self.added_up(state, nothing), "statistics")
 
-    def check_parts(self, state: MemoizedState, nothing: Statistics, source: Source) -> None:
+    def check_parts(
+        self, state: MemoizedState[B, C, T], nothing: Statistics[C, T], source: Source[Batch]
+    ) -> None:
         """``check`` without the sum over batches, which takes the longest."""
         require(isinstance(state, MemoizedState), "the state of another learner")
         require(state.start is None and state.renewed is None, "a lap that is not done")
@@ -193,51 +212,43 @@ class MemoizedLearner:
             check_terms(kept.terms, nothing.terms)
             self._check_arrays(state, batch_id)
 
-    def added_up(self, state: MemoizedState, nothing: Statistics) -> Statistics:
-        """The contributions of all batches, summed again on top of ``nothing``."""
-        recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
-        return Statistics.sum((each for each in recalled if each is not None), nothing)
-
-    def _check_arrays(self, state: MemoizedState, batch_id: int) -> None:
+    def _check_arrays(self, state: MemoizedState[B, C, T], batch_id: int) -> None:
         """Check a batch's arrays, even those in memory, which loading does not check."""
         kept = state.per_batch[batch_id]
         of_batch = state.total.components.check_batch
         check = partial(_check_assignments, state, batch_id) if self.keep_assignments else of_batch
         check(kept.stored.load(check))
         if kept.doc_topics is not None:
-            of_documents = partial(_check_topics, state)
-            of_documents(kept.doc_topics.load(of_documents))
+            state.check_topics(kept.doc_topics.load(state.check_topics))
 
-    def components(self, state: MemoizedState) -> Components:
-        """Those of the data seen and, in the first lap, of the start for the rest.
+    def added_up(
+        self, state: MemoizedState[B, C, T], nothing: Statistics[C, T]
+    ) -> Statistics[C, T]:
+        """Sum the contributions of all batches again, on top of ``nothing``."""
+        recalled = (self.recall(state, batch_id) for batch_id in sorted(state.per_batch))
+        return Statistics.sum((each for each in recalled if each is not None), nothing)
 
-        A step changes counts in place; the later batches of its round must not see that.
-        """
+    def components(self, state: MemoizedState[B, C, T]) -> C:
+        """The components of the data seen and, in the first lap, of the start for the rest."""
         is_first = state.start is not None
-        components: Components = state.total.components
+        components = state.total.components
         if self.batches_per_round > 1 or (is_first and self.whole_first_lap):
+            # A copy, since steps change the counts in place, unseen by the round's later batches.
             components = components.accumulator()
         if state.start is None:
             return components
         unseen = max(0.0, 1.0 - state.total.terms.n_tokens / float(state.start.sizes.sum()))
-        rest: Components = components.with_rest(state.start, unseen)
-        return rest
+        return components.with_rest(state.start, unseen)
 
-    def terms(self, state: MemoizedState) -> Any | None:
+    def terms(self, state: MemoizedState[B, C, T]) -> T | None:
         return None if state.start is not None else state.total.terms
 
-    def statistics(self, state: MemoizedState) -> Statistics:
+    def statistics(self, state: MemoizedState[B, C, T]) -> Statistics[C, T]:
         return state.total
 
 
-def _with_renewed(state: MemoizedState, batch: Summary) -> MemoizedState:
-    if state.renewed is None:
-        return state
-    return state._replace(renewed=state.renewed.plus(batch))
-
-
-def _without_seen_changes(state: MemoizedState) -> MemoizedState:
-    """Forget the changes that all batches have taken."""
+def _without_seen_changes(state: MemoizedState[B, C, T]) -> MemoizedState[B, C, T]:
+    """Forget the changes that the stored arrays of all batches contain."""
     seen = min((kept.n_changes for kept in state.per_batch.values()), default=0)
     per_batch = {
         batch_id: kept._replace(n_changes=kept.n_changes - seen)
@@ -246,7 +257,7 @@ def _without_seen_changes(state: MemoizedState) -> MemoizedState:
     return state._replace(per_batch=per_batch, changes=state.changes[seen:])
 
 
-def assignments_of(state: MemoizedState, batch_id: int) -> Assignments:
+def assignments_of(state: MemoizedState[B, C, T], batch_id: int) -> Assignments[B]:
     """The assignments of a batch, with the moves that were made since its visit."""
     kept = state.per_batch[batch_id]
     arrays = kept.stored.load(partial(_check_assignments, state, batch_id))
@@ -254,7 +265,7 @@ def assignments_of(state: MemoizedState, batch_id: int) -> Assignments:
     return found.changed(state.changes[kept.n_changes :], batch_id)
 
 
-def _check_assignments(state: MemoizedState, batch_id: int, arrays: Arrays) -> None:
+def _check_assignments(state: MemoizedState[B, C, T], batch_id: int, arrays: Arrays) -> None:
     kept, components = state.per_batch[batch_id], state.total.components
     if kept.documents is None:
         check_documents(arrays, components.n_columns)
@@ -276,18 +287,14 @@ def _topics_in(arrays: Arrays) -> DocumentTopics:
     return DocumentTopics(*(arrays[name] for name in DocumentTopics._fields))
 
 
-def _check_topics(state: MemoizedState, arrays: Arrays) -> None:
-    _topics_in(arrays).check(state.total.components.n_topics)
-
-
 STATES = (MemoizedState, KeptBatch)
 
 
-def make(setting: Setting) -> MemoizedLearner:
-    options = setting.options
+def make(inputs: LearnerInputs[B, C, P]) -> MemoizedLearner[B, C, P, T]:
+    options = inputs.options
     return MemoizedLearner(
-        setting.memo,
-        setting.executor,
+        inputs.memo,
+        inputs.executor,
         options.keeps_better,
         whole_first_lap=options.keeps_better,
         keep_assignments=bool(options.active_moves.names),

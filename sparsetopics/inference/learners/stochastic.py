@@ -1,8 +1,8 @@
-"""Stochastic variational inference: one batch stands for all, with falling step sizes.
+"""Stochastic variational inference: a batch stands for the whole collection, with falling steps.
 
-Hoffman, Blei, Wang & Paisley (2013). The posterior moves in natural parameters, which under a
-conjugate prior means that expected sufficient statistics are interpolated. What data say about
-weights is interpolated alike, and the weights follow from it.
+Hoffman, Blei, Wang & Paisley (2013). The posterior moves in natural parameters; under a conjugate
+prior this means that expected sufficient statistics are interpolated. The terms that the weights
+follow from are interpolated in the same way.
 """
 
 from __future__ import annotations
@@ -10,55 +10,58 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import IntArray, Source
+from sparsetopics.base.batches import Batch, IntArray, Source
 from sparsetopics.base.soundness import require
-from sparsetopics.inference.learners.learner import Setting, StepInfo, Visit, cut_rounds
-from sparsetopics.inference.local_step import Globals
-from sparsetopics.model.statistics import (
-    Components,
-    Statistics,
-    added,
-    check_terms,
-    scaled,
+from sparsetopics.inference.learners.learner import (
+    Learner,
+    LearnerInputs,
+    StepInfo,
+    Visit,
+    cut_rounds,
 )
+from sparsetopics.inference.local_step import D, Globals
+from sparsetopics.model.statistics import C, P, Statistics, T, added, check_terms, scaled
 from sparsetopics.options.training import StepSizes
 
 
-class StochasticState(NamedTuple):
+class StochasticState(NamedTuple, Generic[C, T]):
     """All that survives between two steps."""
 
-    components: Components  # as if of all data, like the next
-    terms: Any | None  # None before the first step
+    components: C  # scaled to the whole collection, like the terms
+    terms: T | None  # None before the first step
     n_steps: int
-    lap: Statistics  # of the responsibilities since the lap began; the trace's ELBO needs them
+    lap: Statistics[C, T]  # of the responsibilities since the lap began, for the trace's ELBO
 
 
 @dataclass(frozen=True, slots=True)
-class StochasticLearner:
-    """A round of batches a step, as if all ``n_docs`` documents were like theirs."""
+class StochasticLearner(Learner[StochasticState[C, T], D, C, P, T], Generic[D, C, P, T]):
+    """Takes a round of batches a step, as if all ``n_docs`` documents were like theirs."""
 
     n_docs: int
     sizes: StepSizes
     batches_per_round: int = 1
 
-    def init(self, start: Statistics) -> StochasticState:
+    def init(self, start: Statistics[C, T]) -> StochasticState[C, T]:
         return StochasticState(start.components, None, 0, start.zeros_like())
 
     def rounds(
-        self, state: StochasticState, n_batches: int, rng: np.random.Generator
+        self, state: StochasticState[C, T], n_batches: int, rng: np.random.Generator
     ) -> list[IntArray]:
         return cut_rounds(rng.permutation(n_batches), self.batches_per_round)
 
-    def step(
+    def start_lap(self, state: StochasticState[C, T]) -> StochasticState[C, T]:
+        return state._replace(lap=state.lap.zeros_like())
+
+    def step_in_place(
         self,
-        state: StochasticState,
-        visits: Iterable[Visit],
-        current: Globals,
-    ) -> tuple[StochasticState, StepInfo]:
+        state: StochasticState[C, T],
+        visits: Iterable[Visit[D, P, T]],
+        current: Globals[C, P, T],
+    ) -> tuple[StochasticState[C, T], StepInfo]:
         summaries = [visit.summary for visit in visits]
         size = (self.sizes.delay + state.n_steps + 1) ** -self.sizes.forgetting_rate
         terms = reduce(added, (summary.terms for summary in summaries))
@@ -73,32 +76,28 @@ class StochasticLearner:
         state = StochasticState(components, terms, state.n_steps + 1, lap)
         return state, StepInfo(step_size=size)
 
-    def start_lap(self, state: StochasticState) -> StochasticState:
-        return state._replace(lap=state.lap.zeros_like())
-
-    def end_lap(self, state: StochasticState) -> StochasticState:
-        return state
-
-    def check(self, state: StochasticState, nothing: Statistics, source: Source) -> None:
+    def check(
+        self, state: StochasticState[C, T], nothing: Statistics[C, T], source: Source[Batch]
+    ) -> None:
         require(isinstance(state, StochasticState), "the state of another learner")
         require(state.n_steps > 0, "no step")
         state.components.check(nothing.components)
         check_terms(state.terms, nothing.terms)
         state.lap.check(nothing, source.n_docs)
 
-    def components(self, state: StochasticState) -> Components:
+    def components(self, state: StochasticState[C, T]) -> C:
         return state.components
 
-    def terms(self, state: StochasticState) -> Any | None:
+    def terms(self, state: StochasticState[C, T]) -> T | None:
         return state.terms
 
-    def statistics(self, state: StochasticState) -> Statistics:
+    def statistics(self, state: StochasticState[C, T]) -> Statistics[C, T]:
         return state.lap
 
 
 STATES = (StochasticState,)
 
 
-def make(setting: Setting) -> StochasticLearner:
-    options = setting.options
-    return StochasticLearner(setting.source.n_docs, options.step_sizes, options.batches_per_round)
+def make(inputs: LearnerInputs[D, C, P]) -> StochasticLearner[D, C, P, T]:
+    options = inputs.options
+    return StochasticLearner(inputs.source.n_docs, options.step_sizes, options.batches_per_round)

@@ -1,70 +1,75 @@
 """Deletes: a topic goes, and its documents find other topics for their words.
 
-Plan: the smallest topics that have not just refused. Propose: the documents that use one of them
-are fitted anew without it. Accept: if the score rises. After a topic that could go, two are tried
-at once, then four, and so on; when several cannot go together, they are tried one by one again.
-Documents that do not use the topics are not touched. Refusals end it for this lap when they have
-cost as much as fitting a tenth of the collection once; a topic that too much of the collection uses
-is not tried at all.
+Plan: the smallest topics that were not refused lately. Propose: the documents that use one of them
+are fitted again without it. Accept: if the score rises. After a success two topics are tried at
+once, then four, and so on; if several cannot go together, they are tried one by one again.
+Documents that do not use these topics stay as they are, so that the score of a trial is exact: the
+documents' old contributions are taken out of the statistics, and the new ones put in. A lap's
+deletes end when refusals have cost ``REFUSED_SHARE`` of fitting the whole collection once. A topic
+that too much of the collection uses is not tried at all.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Generic, NamedTuple
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.inference.moves.refit import accepted, refit_without
-from sparsetopics.inference.moves.sample import (
-    DocTopics,
-    Sample,
-    Trial,
-    commit,
-    doc_topics,
-    first_trial,
-    gather,
+from sparsetopics.inference.laps import fit_batch
+from sparsetopics.inference.local_step import Globals
+from sparsetopics.inference.moves.evidence import Evidence, FocusEvidence
+from sparsetopics.inference.moves.standing import (
+    MoveTally,
+    Standing,
+    Tools,
+    TopicUse,
+    committed,
+    resummed,
+    topic_use,
 )
-from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools
+from sparsetopics.model.allocations.allocation import MovableAllocation
+from sparsetopics.model.assignments import Assignments, Patch, TopicChange, overlaid
+from sparsetopics.model.likelihoods.likelihood import Likelihood
+from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.statistics import B, C, P, T, added, subtracted
 
 NAME = "delete"
-LARGEST_SHARE = 0.5  # of the topics that are tried in a lap,
-FEWEST_TARGETS = 16  # or so many
-LARGEST_TARGET = 0.3  # of the collection's tokens, in documents that use it
-FETCHED_SHARE = 0.1  # of the collection's tokens, in the documents of all targets,
-FETCHED_TOKENS = 2e6  # or so many
-REFUSED_SHARE = 0.05  # of the collection's tokens, in documents of targets that refused
-TIE = 1e-12  # of the score: a topic that no document uses is worth nothing, and goes
+LARGEST_SHARE = 0.5  # of the topics may be tried in a lap,
+FEWEST_TARGETS = 16  # or this number
+LARGEST_TARGET = 0.3  # of the collection's tokens may be in documents that use the topic
+FETCHED_SHARE = 0.1  # of the collection's tokens may be in the documents of all targets,
+FETCHED_TOKENS = 2e6  # or this number
+REFUSED_SHARE = 0.05  # of the collection's tokens, in documents of targets that were refused
+TIE = 1e-12  # of the score; a topic that no document uses is worth nothing, and goes
 ROUNDS = 2  # of local steps for the targets' documents
 
 
-class Plan(NamedTuple):
-    targets: IntArray  # (n_targets,)  the smallest first
-    documents: dict[int, IntArray]  # by batch: those that use a target
-
-
-def delete_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]:
+def delete_topics(
+    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
+) -> tuple[Standing[B, C, P, T], MoveTally]:
     """Try to do without the smallest topics."""
-    chosen = plan(standing)
-    if len(chosen.targets) == 0:
+    chosen = choose_targets(standing)
+    if len(chosen.topics) == 0:
         return standing, MoveTally(0, 0)
-    sample = gather(standing, chosen.documents)
+    sample = fetch(standing, chosen.documents)
     trial, ledger = first_trial(standing, sample), standing.ledger
-    entries = _entries(trial, sample)
-    n_tokens, left, at_once = standing.terms.n_tokens, chosen.targets.tolist(), 1
+    use = _use(trial, sample)
+    n_tokens, left, at_once = standing.terms.n_tokens, chosen.topics.tolist(), 1
     refused, n_tried = 0.0, 0
     while left and refused <= REFUSED_SHARE * n_tokens:
         group = trial.new_topics[left[:at_once]]
-        users = np.unique(entries.documents[np.isin(entries.topics, group)])
+        users = np.unique(use.documents[np.isin(use.topics, group)])
         kept = np.setdiff1d(np.arange(trial.n_topics), group)
-        refit = refit_without(trial, sample, kept, users, standing.likelihood, tools, rounds=ROUNDS)
+        refit = refit_without(trial, sample, kept, users, standing.likelihood, tools)
         unused = TIE * abs(trial.score) if len(users) == 0 else 0.0
         if refit.score > trial.score - unused:
             trial = accepted(trial, sample, kept, users, refit)
-            entries = _entries(trial, sample)
+            use = _use(trial, sample)
             n_tried, left, at_once = n_tried + len(group), left[at_once:], 2 * at_once
             continue
-        refused += entries.lengths[users].sum()
+        refused += use.lengths[users].sum()
         if len(group) == 1:
             ledger = ledger.refused(NAME, float(standing.sizes[left[0]]), left[0])
             n_tried, left = n_tried + 1, left[1:]
@@ -76,24 +81,27 @@ def delete_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally
     return standing, MoveTally(n_tried, n_made)
 
 
-def _entries(trial: Trial, sample: Sample) -> DocTopics:
-    whole = sample.assignments._replace(responsibilities=trial.found)
-    return doc_topics(whole, trial.n_topics)
+# --- which topics to try --------------------------------------------------------------------------
+class Targets(NamedTuple):
+    """Topics to try, and the documents that use them."""
+
+    topics: IntArray  # (n_targets,)  the smallest first
+    documents: dict[int, IntArray]  # positions, by batch
 
 
-def plan(standing: Standing) -> Plan:
-    """Which topics to try, and their documents."""
+def choose_targets(standing: Standing[B, C, P, T]) -> Targets:
+    """Choose the topics to try, and find their documents in one pass over the assignments."""
     candidates = _candidates(standing)
     used = np.zeros(standing.n_topics)  # tokens of the documents that use a topic
     users = {}
     for batch_id, assignments in standing.assignments():
-        entries = doc_topics(assignments, standing.n_topics)
-        chosen = np.isin(entries.topics, candidates)
-        topics, documents = entries.topics[chosen], entries.documents[chosen]
-        used += np.bincount(topics, entries.lengths[documents], minlength=len(used))
+        use = topic_use(assignments, standing.n_topics)
+        chosen = np.isin(use.topics, candidates)
+        topics, documents = use.topics[chosen], use.documents[chosen]
+        used += np.bincount(topics, use.lengths[documents], minlength=len(used))
         users[batch_id] = topics, documents
     targets = _affordable(standing, candidates, used)
-    return Plan(
+    return Targets(
         targets,
         {
             batch_id: np.unique(documents[np.isin(topics, targets)])
@@ -102,13 +110,14 @@ def plan(standing: Standing) -> Plan:
     )
 
 
-def _candidates(standing: Standing) -> IntArray:
-    """Topics that have not just refused, the smallest first."""
+def _candidates(standing: Standing[B, C, P, T]) -> IntArray:
+    """Topics that were not refused lately, the smallest first."""
     eligible = standing.ledger.eligible(NAME, standing.sizes)
     return eligible[np.argsort(standing.sizes[eligible], kind="stable")]
 
 
-def _affordable(standing: Standing, candidates: IntArray, used: FloatArray) -> IntArray:
+def _affordable(standing: Standing[B, C, P, T], candidates: IntArray, used: FloatArray) -> IntArray:
+    """The first candidates whose documents together are not too large a part of the collection."""
     n_topics, n_tokens = standing.n_topics, standing.terms.n_tokens
     targets = candidates[used[candidates] <= LARGEST_TARGET * n_tokens]
     most = max(FEWEST_TARGETS, int(LARGEST_SHARE * n_topics))
@@ -116,3 +125,147 @@ def _affordable(standing: Standing, candidates: IntArray, used: FloatArray) -> I
     room = max(FETCHED_SHARE * n_tokens, FETCHED_TOKENS)
     affordable: IntArray = targets[np.cumsum(used[targets]) <= room]
     return affordable
+
+
+# --- their documents ------------------------------------------------------------------------------
+class Sample(NamedTuple, Generic[B]):
+    """Documents of several batches as one batch, and where they come from."""
+
+    assignments: Assignments[B]
+    batch_ids: IntArray  # (n_docs,)
+    positions: IntArray  # (n_docs,)  in their batch
+
+
+class Trial(NamedTuple, Generic[B, C, T]):
+    """The whole collection while topics are taken from it, one after the other."""
+
+    evidence: Evidence[B, C]
+    terms: T
+    allocation: MovableAllocation[B, T]
+    reference: FloatArray  # (n_topics,)  α_k that the terms were computed with
+    found: Responsibilities  # of the sample
+    new_topics: IntArray  # (topics before,)  -1 for those that are gone
+    score: float
+
+    @property
+    def n_topics(self) -> int:
+        return len(self.reference)
+
+
+def fetch(standing: Standing[B, C, P, T], wanted: Mapping[int, IntArray]) -> Sample[B]:
+    """Fetch documents; ``wanted`` has their positions in every batch, perhaps none."""
+    parts, batch_ids, positions = [], [], []
+    for batch_id, assignments in standing.assignments():
+        chosen = wanted[batch_id]
+        parts.append(assignments.take(chosen))
+        batch_ids.append(np.full(len(chosen), batch_id))
+        positions.append(chosen)
+    return Sample(Assignments.joined(parts), np.concatenate(batch_ids), np.concatenate(positions))
+
+
+def first_trial(standing: Standing[B, C, P, T], sample: Sample[B]) -> Trial[B, C, T]:
+    """The collection before anything was tried."""
+    return Trial(
+        standing.evidence,
+        standing.terms,
+        standing.allocation,
+        standing.reference,
+        sample.assignments.responsibilities,
+        np.arange(standing.n_topics),
+        standing.score,
+    )
+
+
+def _use(trial: Trial[B, C, T], sample: Sample[B]) -> TopicUse:
+    whole = sample.assignments._replace(responsibilities=trial.found)
+    return topic_use(whole, trial.n_topics)
+
+
+def commit(
+    standing: Standing[B, C, P, T],
+    trial: Trial[B, C, T],
+    sample: Sample[B],
+    tools: Tools[B, C, P, T],
+) -> Standing[B, C, P, T]:
+    """The standing that ``trial`` describes; only the sample's documents have changed."""
+    terms = standing.renumbered_terms(trial.new_topics, trial.n_topics)
+    patches = {}
+    for batch_id in np.unique(sample.batch_ids).tolist():
+        chosen = np.flatnonzero(sample.batch_ids == batch_id)
+        old = sample.assignments.take(chosen)
+        new = sample.assignments._replace(responsibilities=trial.found).take(chosen)
+        taken = standing.allocation.sum_terms(old, standing.reference, tools.executor)
+        rest = subtracted(standing.state.per_batch[batch_id].terms, taken)
+        put = trial.allocation.sum_terms(new, trial.reference, tools.executor)
+        terms[batch_id] = added(rest.renumbered(trial.new_topics, trial.n_topics), put)
+        patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
+    change = TopicChange(trial.new_topics, patches, trial.n_topics)
+    after = committed(standing, change, terms, trial.allocation, trial.reference, trial.evidence)
+    return resummed(after, tools)
+
+
+# --- fitting them again ---------------------------------------------------------------------------
+class Refit(NamedTuple, Generic[B, C, T]):
+    """The collection after some documents were fitted again."""
+
+    evidence: FocusEvidence[B, C]
+    terms: T
+    allocation: MovableAllocation[B, T]
+    found: Responsibilities  # of the documents
+    score: float
+
+
+def refit_without(
+    trial: Trial[B, C, T],
+    sample: Sample[B],
+    kept: IntArray,  # (n_kept,)  the other topics, rising
+    documents: IntArray,  # (n_docs,)  positions in the sample of those that use a topic that goes
+    likelihood: Likelihood[C, P],
+    tools: Tools[B, C, P, T],
+) -> Refit[B, C, T]:
+    """Fit the documents ``ROUNDS`` times with the topics ``kept``, then update the weights."""
+    old = Assignments(sample.assignments.documents, trial.found).take(documents)
+    focus = trial.evidence.focus(old, trial.reference, kept, tools.executor)
+    allocation, reference = trial.allocation.restricted(kept), trial.reference[kept]
+    components = focus.before
+    for _ in range(ROUNDS):
+        current = Globals(components, allocation, likelihood)
+        found = fit_batch(focus.batch, current, tools.local, tools.executor).responsibilities
+        components = focus.holding(found, tools.executor)
+    theirs = allocation.sum_terms(Assignments(focus.batch, found), reference, tools.executor)
+    terms = added(_without(trial, old, kept, tools), theirs)
+    allocation = allocation.updated(terms)
+    evidence = focus.refit(components, found, reference)
+    score = float(evidence.by_topic.sum()) + allocation.elbo(terms)
+    return Refit(evidence, terms, allocation, found, score)
+
+
+def _without(
+    trial: Trial[B, C, T], old: Assignments[B], kept: IntArray, tools: Tools[B, C, P, T]
+) -> T:
+    """Terms of all other documents, for the kept topics."""
+    theirs = trial.allocation.sum_terms(old, trial.reference, tools.executor)
+    rest = subtracted(trial.terms, theirs)
+    return rest.with_topics(rest.by_topic[:, kept])
+
+
+def accepted(
+    trial: Trial[B, C, T],
+    sample: Sample[B],
+    kept: IntArray,
+    documents: IntArray,
+    refit: Refit[B, C, T],
+) -> Trial[B, C, T]:
+    """The trial with the refit taken over into the whole collection."""
+    new_topics = np.full(trial.n_topics, -1)
+    new_topics[kept] = np.arange(len(kept))
+    indptr = sample.assignments.documents.indptr
+    return Trial(
+        refit.evidence.whole(),
+        refit.terms,
+        refit.allocation,
+        trial.reference[kept],
+        overlaid(trial.found.renumbered(new_topics), indptr, Patch(documents, refit.found)),
+        np.where(trial.new_topics >= 0, new_topics[trial.new_topics], -1),
+        refit.score,
+    )

@@ -1,32 +1,43 @@
-"""What topics hold and what it is worth, whatever kind of data it is.
+"""What topics hold and what it is worth: the interface that moves have to all kinds of data.
 
-Moves take topics away, join them, and fit some documents anew; after each they need the data's part
-of the score. How that is kept, and which of it has to be computed again, is the likelihood's
-matter: ``word_evidence`` for words, ``item_evidence`` for items.
+Moves take topics away, join them, and fit some documents again. After each of these they need the
+data's part of the score. How it is stored, and what must be computed again, depends on the data:
+``word_evidence`` is for words of documents, ``item_evidence`` for items of mixtures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, Self
+from typing import Generic, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.moves.families import Families, Sampling
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.statistics import Components
+from sparsetopics.model.statistics import B, C
 
 
-class Evidence(Protocol):
-    """Every method leaves the object as it is."""
+class Sampling(NamedTuple):
+    """The documents that children are made from."""
+
+    n_documents: int  # at most, of each topic
+    fewest_tokens: float  # of the topic in each
+
+
+class Families(NamedTuple, Generic[C]):
+    """The children of topics."""
+
+    components: C  # of all children, or of the topic itself if it was not split
+    parents: IntArray  # (n_children,)  rising
+
+
+class Evidence(Protocol[B, C]):
+    """What all topics hold. No method changes the object."""
 
     @property
-    def components(self) -> Any:
-        """Components."""
-        ...
+    def components(self) -> C: ...
 
     @property
     def by_topic(self) -> FloatArray:
@@ -35,31 +46,31 @@ class Evidence(Protocol):
 
     @property
     def sampling(self) -> Sampling:
-        """What ``families`` are made from."""
+        """The documents that ``families`` needs."""
         ...
 
     def fresh(self) -> Self:
-        """The same, with nothing remembered of what it is worth."""
+        """The same topics, their worth computed from scratch."""
         ...
 
     def take(self, topics: IntArray) -> Self:
         """The chosen topics alone, in that order."""
         ...
 
-    def with_components(self, components: Any) -> Self:
-        """The same topics with ``components`` that were summed anew."""
+    def with_components(self, components: C) -> Self:
+        """The same topics with ``components`` that were summed again."""
         ...
 
-    def gather_pairs(self, pairs: IntArray) -> Gathering:
-        """Of ``pairs`` (n_pairs, 2) of topics joined, before any assignments were seen."""
+    def gather_pairs(self, pairs: IntArray) -> Gathering[B, C]:
+        """Begin the evidence of joint topics, one for each of ``pairs`` (n_pairs, 2)."""
         ...
 
     def merged(self, pairs: IntArray, joint: Self) -> Self:
-        """With each pair in the place of its first, as ``joint`` has them; the second go."""
+        """Put the topics of ``joint`` in the places of the pairs' first; the second ones go."""
         ...
 
     def likeness(self) -> FloatArray:
-        """How alike topics are, (n_topics, n_topics), the greater the more."""
+        """How alike topics are, (n_topics, n_topics), larger for topics that are more alike."""
         ...
 
     def pair_gains(self, pairs: IntArray) -> FloatArray:
@@ -67,67 +78,70 @@ class Evidence(Protocol):
         ...
 
     def families(
-        self, samples: Mapping[int, Assignments], n_children: int, rng: np.random.Generator
-    ) -> Families:
-        """Children of the topics that are sampled, if the sample is large enough for them."""
+        self, samples: Mapping[int, Assignments[B]], n_children: int, rng: np.random.Generator
+    ) -> Families[C]:
+        """Split the topics that ``samples`` has enough documents of."""
         ...
 
     def focus(
-        self, assignments: Assignments, reference: FloatArray, kept: IntArray, executor: Executor
-    ) -> Focus:
-        """On some documents, which are to be fitted anew with the topics ``kept`` (rising)."""
+        self, assignments: Assignments[B], reference: FloatArray, kept: IntArray, executor: Executor
+    ) -> Focus[B, C]:
+        """Take out some documents, to be fitted again with the topics ``kept`` (rising)."""
         ...
 
 
-class Gathering(Protocol):
-    """Evidence in the making: assignments are added in place, batch after batch."""
+class Gathering(Protocol[B, C]):
+    """Evidence to which assignments are added in place, batch by batch."""
 
-    def add(self, assignments: Assignments, reference: FloatArray) -> None: ...
+    def add(self, assignments: Assignments[B], reference: FloatArray) -> None: ...
 
-    def done(self) -> Any:
+    def done(self) -> Evidence[B, C]:
         """The evidence."""
         ...
 
 
-class Focus(Protocol):
-    """The collection without some documents and some topics."""
+class Focus(Protocol[B, C]):
+    """The collection without some documents and without some topics."""
 
     @property
-    def batch(self) -> Any:
-        """The documents, as the components below know them."""
+    def batch(self) -> B:
+        """The documents, in the form that the components below understand."""
         ...
 
     @property
-    def before(self) -> Components:
-        """The kept topics as they were, the documents still among them."""
+    def before(self) -> C:
+        """The kept topics as they were, with the documents still in them."""
         ...
 
-    def holding(self, found: Responsibilities, executor: Executor) -> Components:
-        """The kept topics with the documents as ``found`` says."""
+    def holding(self, found: Responsibilities, executor: Executor) -> C:
+        """The kept topics with the documents put in as ``found`` says."""
         ...
 
-    def refit(self, components: Any, found: Responsibilities, reference: FloatArray) -> Refitted:
-        """What ``holding`` gave, as evidence."""
+    def refit(
+        self, components: C, found: Responsibilities, reference: FloatArray
+    ) -> FocusEvidence[B, C]:
+        """The evidence of what ``holding`` returned."""
         ...
 
 
-class Refitted(Protocol):
-    """The collection with some documents fitted anew."""
+class FocusEvidence(Protocol[B, C]):
+    """Evidence after some documents were fitted again."""
 
     @property
     def by_topic(self) -> FloatArray:
-        """As that of Evidence."""
+        """As ``Evidence.by_topic``."""
         ...
 
-    def whole(self) -> Any:
-        """The evidence of all; costly, so only if the documents are to stay as they are now."""
+    def whole(self) -> Evidence[B, C]:
+        """The evidence of the whole collection; costly, so only for a fit that is accepted."""
         ...
 
 
-def sum_anew(zero: Any, batches: Iterable[Assignments], executor: Executor) -> Any:
-    """Components summed from assignments, free of what exchanging documents leaves.
+def sum_anew(zero: C, batches: Iterable[Assignments[B]], executor: Executor) -> C:
+    """Sum components from assignments.
 
-    A batch's sums may be rounded, so parts that go out do not cancel what went in.
+    The sums of a batch may be rounded, so taking documents out of a total and putting them in again
+    leaves traces. A new sum is free of them.
     """
     components = zero.zeros_like()
     for assignments in batches:

@@ -1,70 +1,83 @@
-"""Evidence of items: what components have been given, and what that is worth of each.
+"""Evidence of items: the components of a mixture, and what each is worth.
 
-Nothing is remembered but the worth: components are few numbers beside the items.
+Components are small beside the items, so only their worth is remembered; the rest is computed again
+whenever a move needs it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.moves.families import Families, Sampling
-from sparsetopics.inference.moves.item_families import divide_items
+from sparsetopics.inference.item_step import K, StoredItems, components_of
+from sparsetopics.inference.moves.evidence import Families, Sampling
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
+from sparsetopics.model.likelihoods.scorers import V
 from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.statistics import P
 
 SAMPLING = Sampling(n_documents=2_000, fewest_tokens=0.1)
+FEWEST_ITEMS = 2  # of the sample for each child
+SEED_CANDIDATES = 200  # items of a sample to choose seeds from; batches are random already
+ROUNDS = 5  # of the small mixture that divides a component
 
 
-class ItemGathering(NamedTuple):
-    """Components say all that there is to know of items."""
+class ItemGathering(NamedTuple, Generic[V, K, P]):
+    """Components, which hold all that the evidence of items needs."""
 
-    components: Any
-    likelihood: ItemLikelihood[Any, Any, Any]
+    components: K
+    likelihood: ItemLikelihood[V, K, P]
 
-    def add(self, assignments: Assignments, reference: FloatArray) -> None:
-        """Nothing more."""
+    @classmethod
+    def begin(
+        cls, components: K, likelihood: ItemLikelihood[V, K, P], with_spread: bool
+    ) -> ItemGathering[V, K, P]:
+        """Items have no spread: each has one component."""
+        return cls(components, likelihood)
 
-    def done(self) -> ItemEvidence:
+    def add(self, assignments: Assignments[StoredItems[V]], reference: FloatArray) -> None:
+        """Assignments add nothing to the components."""
+
+    def done(self) -> ItemEvidence[V, K, P]:
         return ItemEvidence.of(*self)
 
 
-class ItemEvidence(NamedTuple):
-    """Of all items."""
+class ItemEvidence(NamedTuple, Generic[V, K, P]):
+    """What components hold of all items."""
 
-    components: Any
+    components: K
     by_topic: FloatArray  # (n_topics,)  log M(s_k)
-    likelihood: ItemLikelihood[Any, Any, Any]
+    likelihood: ItemLikelihood[V, K, P]
 
     @classmethod
-    def of(cls, components: Any, likelihood: ItemLikelihood[Any, Any, Any]) -> ItemEvidence:
+    def of(cls, components: K, likelihood: ItemLikelihood[V, K, P]) -> ItemEvidence[V, K, P]:
         return cls(components, likelihood.log_evidence(components), likelihood)
 
     @property
     def sampling(self) -> Sampling:
         return SAMPLING
 
-    def fresh(self) -> ItemEvidence:
+    def fresh(self) -> ItemEvidence[V, K, P]:
         return ItemEvidence.of(self.components, self.likelihood)
 
-    def take(self, topics: IntArray) -> ItemEvidence:
+    def take(self, topics: IntArray) -> ItemEvidence[V, K, P]:
         components = self.components.take(topics)
         return self._replace(components=components, by_topic=self.by_topic[topics])
 
-    def with_components(self, components: Any) -> ItemEvidence:
+    def with_components(self, components: K) -> ItemEvidence[V, K, P]:
         return ItemEvidence.of(components, self.likelihood)
 
-    def gather_pairs(self, pairs: IntArray) -> ItemGathering:
+    def gather_pairs(self, pairs: IntArray) -> ItemGathering[V, K, P]:
         first, second = pairs.T
         joint = self.components.take(first).plus(self.components.take(second))
         return ItemGathering(joint, self.likelihood)
 
-    def merged(self, pairs: IntArray, joint: ItemEvidence) -> ItemEvidence:
+    def merged(self, pairs: IntArray, joint: ItemEvidence[V, K, P]) -> ItemEvidence[V, K, P]:
         left = np.setdiff1d(np.arange(self.components.n_topics), pairs[:, 1])
         place = np.full(self.components.n_topics, -1)
         place[left] = np.arange(len(left))
@@ -75,7 +88,7 @@ class ItemEvidence(NamedTuple):
         return ItemEvidence(components, by_topic, self.likelihood)
 
     def likeness(self) -> FloatArray:
-        """The cosine of what components tell of themselves."""
+        """The cosine of the components' features."""
         features = self.components.features
         features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-30)
         likeness: FloatArray = (features @ features.T).astype(np.float64)
@@ -85,44 +98,68 @@ class ItemEvidence(NamedTuple):
         return self.likelihood.merge_gains(self.components, pairs)
 
     def families(
-        self, samples: Mapping[int, Assignments], n_children: int, rng: np.random.Generator
-    ) -> Families:
+        self,
+        samples: Mapping[int, Assignments[StoredItems[V]]],
+        n_children: int,
+        rng: np.random.Generator,
+    ) -> Families[K]:
         return divide_items(self.components, self.likelihood, samples, n_children, rng)
 
     def focus(
-        self, assignments: Assignments, reference: FloatArray, kept: IntArray, executor: Executor
-    ) -> ItemFocus:
+        self,
+        assignments: Assignments[StoredItems[V]],
+        reference: FloatArray,
+        kept: IntArray,
+        executor: Executor,
+    ) -> ItemFocus[V, K, P]:
         rest = self.components.accumulator()
         rest.take_out(rest.sum_batch(*assignments, executor))
         before = self.components.take(kept)
         return ItemFocus(assignments.documents, before, rest.take(kept), self.likelihood)
 
+    def whole(self) -> ItemEvidence[V, K, P]:
+        """Evidence of components that were fitted again is complete already."""
+        return self
 
-class ItemFocus(NamedTuple):
-    """The mixture without some items."""
 
-    batch: Any  # of items
-    before: Any  # Components, like the next
-    rest: Any
-    likelihood: ItemLikelihood[Any, Any, Any]
+class ItemFocus(NamedTuple, Generic[V, K, P]):
+    """The mixture without some items and some components."""
 
-    def holding(self, found: Responsibilities, executor: Executor) -> Any:
+    batch: StoredItems[V]
+    before: K
+    rest: K  # ``before`` without the items
+    likelihood: ItemLikelihood[V, K, P]
+
+    def holding(self, found: Responsibilities, executor: Executor) -> K:
         components = self.rest.accumulator()
         components.add(components.sum_batch(self.batch, found, executor))
         return components
 
-    def refit(self, components: Any, found: Responsibilities, reference: FloatArray) -> ItemRefit:
-        return ItemRefit(ItemEvidence.of(components, self.likelihood))
+    def refit(
+        self, components: K, found: Responsibilities, reference: FloatArray
+    ) -> ItemEvidence[V, K, P]:
+        return ItemEvidence.of(components, self.likelihood)
 
 
-class ItemRefit(NamedTuple):
-    """The items of a focus, fitted anew."""
+def divide_items(
+    components: K,
+    likelihood: ItemLikelihood[V, K, P],
+    samples: Mapping[int, Assignments[StoredItems[V]]],
+    n_children: int,
+    rng: np.random.Generator,
+) -> Families[K]:
+    """Split each component that has a sample of enough items into ``n_children``.
 
-    evidence: ItemEvidence
-
-    @property
-    def by_topic(self) -> FloatArray:
-        return self.evidence.by_topic
-
-    def whole(self) -> ItemEvidence:
-        return self.evidence
+    The children are a small mixture of the component's own items, fitted with hard assignments.
+    """
+    parts, parents = [], []
+    for topic in range(components.n_topics):
+        mine = components.take(np.array([topic]))
+        if topic in samples and samples[topic].documents.n_docs >= FEWEST_ITEMS * n_children:
+            values = samples[topic].documents.values
+            seeds = likelihood.distant_seeds(values[:SEED_CANDIDATES], n_children, rng)
+            children = components_of(values, seeds, likelihood, ROUNDS)
+            mine = children.scaled(mine.counts[0] / children.counts.sum())
+        parts.append(mine)
+        parents.append(np.full(mine.n_topics, topic))
+    return Families(components.joined(parts), np.concatenate(parents))

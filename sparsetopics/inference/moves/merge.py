@@ -1,35 +1,42 @@
 """Merges: two topics become one, r_m = r_a + r_b.
 
-Plan: the gain of all pairs of neighbours, exact in its words and entropies, to first order in the
-small prior of documents that use only one of the two. Propose: the best pairs, each topic in one of
-them; one pass over the assignments gives the exact terms of all. Accept: one after the other, each
-against the state that the ones before have left, sticks re-optimised (HDP15, MEMO13).
+Plan: the gain of all pairs of neighbours is computed, exactly for words and entropies, and to first
+order for the small prior of documents that use only one of the two. Propose: the best pairs are
+chosen so that no topic is in two of them; one pass over the assignments gives the exact terms of
+all. Accept: pairs are tested one after the other, each against the state that the earlier ones
+left, with sticks optimised again (HDP15, MEMO13).
+
+``merge_down`` merges to a given number of topics instead, whatever it costs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.inference.moves.evidence import Evidence, Gathering
-from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, committed
+from sparsetopics.inference.moves.evidence import Evidence, Gathering, sum_anew
+from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, committed, refreshed
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
+from sparsetopics.model.statistics import B, C, P, Statistics, T
 
 ROUNDS = 4  # a lap
-WORTH_ANOTHER = 0.25  # of a round's proposals must be accepted to make another
-NEIGHBOURS = 12  # of a topic in words, and as many in documents
-HOPE = 20.0  # nats that the first-order gain may lack: sticks and θ_d adapt
+WORTH_ANOTHER = 0.25  # of a round's proposals must be accepted for another round
+NEIGHBOURS = 12  # of a topic by words, and as many by documents
+HOPE = 20.0  # nats that the first-order gain may lack, since sticks and θ_d adapt
+LAST_ROUND = 0.1  # surplus, relative to the number wanted, that ``merge_down`` merges at once
 
 
-def merge_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]:
-    """Merge the best pairs; again as long as that is of use, ``ROUNDS`` times at most."""
+def merge_topics(
+    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
+) -> tuple[Standing[B, C, P, T], MoveTally]:
+    """Merge the best pairs, in up to ``ROUNDS`` rounds as long as enough are accepted."""
     proposed = accepted = 0
     for _ in range(ROUNDS):
-        pairs = plan(standing)
+        pairs = best_pairs(standing)
         if len(pairs) == 0:
             break
         proposed += len(pairs)
@@ -42,7 +49,7 @@ def merge_topics(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]
     return standing, MoveTally(proposed, accepted)
 
 
-def plan(standing: Standing, least: float = -HOPE) -> IntArray:
+def best_pairs(standing: Standing[B, C, P, T], least: float = -HOPE) -> IntArray:
     """Disjoint pairs (kept < absorbed) that gain more than ``least``, best first, (n_pairs, 2)."""
     gains = pair_gains(standing)
     a, b = np.nonzero(np.triu(gains > least, 1))
@@ -56,8 +63,8 @@ def plan(standing: Standing, least: float = -HOPE) -> IntArray:
     return np.array(pairs, np.int64).reshape(-1, 2)
 
 
-def pair_gains(standing: Standing) -> FloatArray:
-    """What merging topics a < b would add to the ELBO at the weights as they are, (K, K).
+def pair_gains(standing: Standing[B, C, P, T]) -> FloatArray:
+    """What merging topics a < b would add to the ELBO at the present weights, (K, K).
 
     Minus infinity for pairs that are neither alike nor used together.
     """
@@ -71,7 +78,7 @@ def pair_gains(standing: Standing) -> FloatArray:
 
 
 def _neighbours(*likenesses: FloatArray) -> IntArray:
-    """Pairs a < b of topics of which one is among the nearest of the other, (n_pairs, 2)."""
+    """Pairs a < b of topics, one of which is among the nearest of the other, (n_pairs, 2)."""
     n_topics = len(likenesses[0])
     near = np.zeros((n_topics, n_topics), bool)
     for likeness in likenesses:
@@ -82,23 +89,26 @@ def _neighbours(*likenesses: FloatArray) -> IntArray:
     return pairs
 
 
-class _Merged(NamedTuple):
-    """Where a round stands: all that the score needs, by topic."""
+class _Merged(NamedTuple, Generic[B, T]):
+    """The state of a round: all that the score needs, by topic."""
 
-    by_topic: FloatArray  # (n_topics,)  of words, and what the criterion adds
-    terms: Any
-    allocation: MovableAllocation
+    by_topic: FloatArray  # (n_topics,)  the data's part of the score
+    terms: T
+    allocation: MovableAllocation[B, T]
     score: float
 
 
-def _merge_round(standing: Standing, pairs: IntArray, tools: Tools) -> Standing:
+def _merge_round(
+    standing: Standing[B, C, P, T], pairs: IntArray, tools: Tools[B, C, P, T]
+) -> Standing[B, C, P, T]:
+    """Test ``pairs`` in their order and merge those that raise the score."""
     gathering = standing.evidence.gather_pairs(pairs)
     by_batch = {
         batch_id: _terms_of_pairs(assignments, pairs, standing, gathering, tools)
         for batch_id, assignments in standing.assignments()
     }
     columns = np.sum(list(by_batch.values()), axis=0)
-    joint: Evidence = gathering.done()
+    joint: Evidence[B, C] = gathering.done()
     by_pair = joint.by_topic
     merged = _Merged(
         standing.evidence.by_topic, standing.terms, standing.allocation, standing.score
@@ -123,8 +133,10 @@ def _merge_round(standing: Standing, pairs: IntArray, tools: Tools) -> Standing:
     return _commit(standing, merged.allocation.updated(merged.terms), number, joined)
 
 
-def _tried(before: _Merged, kept: int, absorbed: int, joint: float, column: FloatArray) -> _Merged:
-    """With two topics merged, sticks re-optimised only if that can decide."""
+def _tried(
+    before: _Merged[B, T], kept: int, absorbed: int, joint: float, column: FloatArray
+) -> _Merged[B, T]:
+    """Merge two topics; sticks are optimised again only if that can change the decision."""
     by_topic = before.by_topic.copy()
     by_topic[kept] = joint
     by_topic = np.delete(by_topic, absorbed)
@@ -137,23 +149,23 @@ def _tried(before: _Merged, kept: int, absorbed: int, joint: float, column: Floa
     return _Merged(by_topic, terms, allocation, score)
 
 
-def with_merged_column(terms: Any, kept: int, absorbed: int, column: FloatArray) -> Any:
-    """Sums over topics with ``column`` for the two; sums over documents as they are."""
+def with_merged_column(terms: T, kept: int, absorbed: int, column: FloatArray) -> T:
+    """Terms with ``column`` for the merged topic; sums over documents stay as they are."""
     by_topic = terms.by_topic
     by_topic[:, kept] = column
     return terms.with_topics(np.delete(by_topic, absorbed, axis=1))
 
 
 def _terms_of_pairs(
-    assignments: Assignments,
+    assignments: Assignments[B],
     pairs: IntArray,
-    standing: Standing,
-    gathering: Gathering,
-    tools: Tools,
+    standing: Standing[B, C, P, T],
+    gathering: Gathering[B, C],
+    tools: Tools[B, C, P, T],
 ) -> FloatArray:
-    """Sums over one batch's documents as if every pair were merged, (5, n_pairs).
+    """Terms of one batch as if every pair were merged, (5, n_pairs).
 
-    The same documents are put into ``gathering``.
+    The batch is added to ``gathering``, in place.
     """
     number = np.full(standing.n_topics, -1)
     number[pairs[:, 0]] = number[pairs[:, 1]] = np.arange(len(pairs))
@@ -165,17 +177,20 @@ def _terms_of_pairs(
     return by_topic
 
 
-class _Joined(NamedTuple):
-    """The pairs of a round that are merged."""
+class _Joined(NamedTuple, Generic[B, C]):
+    """The pairs that a round has merged."""
 
     pairs: IntArray  # (n_made, 2)  kept, absorbed
     by_batch: Mapping[int, FloatArray]  # (5, n_made) of each batch
-    evidence: Evidence  # of each pair
+    evidence: Evidence[B, C]  # of each pair
 
 
 def _commit(
-    standing: Standing, allocation: MovableAllocation, number: IntArray, joined: _Joined
-) -> Standing:
+    standing: Standing[B, C, P, T],
+    allocation: MovableAllocation[B, T],
+    number: IntArray,
+    joined: _Joined[B, C],
+) -> Standing[B, C, P, T]:
     kept_of_pair, absorbed = joined.pairs.T
     kept = np.setdiff1d(np.arange(standing.n_topics), absorbed)
     reference: FloatArray = np.bincount(number, standing.reference).astype(np.float64)
@@ -187,3 +202,40 @@ def _commit(
     evidence = standing.evidence.merged(joined.pairs, joined.evidence)
     change = TopicChange(number, {}, len(kept))
     return committed(standing, change, terms, allocation, reference, evidence)
+
+
+def merge_down(
+    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T], n_topics: int
+) -> Standing[B, C, P, T]:
+    """Merge the pairs that lose least until ``n_topics`` are left."""
+    while standing.n_topics > n_topics:
+        surplus = standing.n_topics - n_topics
+        is_last = surplus <= LAST_ROUND * n_topics + 1
+        pairs = best_pairs(standing, least=-np.inf)[: surplus if is_last else -(-surplus // 2)]
+        standing = _forced(standing, pairs, tools)
+    return standing
+
+
+def _forced(
+    standing: Standing[B, C, P, T], pairs: IntArray, tools: Tools[B, C, P, T]
+) -> Standing[B, C, P, T]:
+    """Merge each of ``pairs``, whether that raises the score or not."""
+    number = np.arange(standing.n_topics)
+    left = np.setdiff1d(number, pairs[:, 1])
+    number[left] = np.arange(len(left))
+    number[pairs[:, 1]] = number[pairs[:, 0]]
+    allocation = standing.allocation
+    # From the last absorbed topic down, so that the numbers of the others stay valid.
+    for kept, absorbed in pairs[np.argsort(-pairs[:, 1])].tolist():
+        allocation = allocation.merged(kept, absorbed)
+    change = TopicChange(number, {}, len(left))
+    merged = standing._replace(
+        state=standing.state._replace(changes=(*standing.state.changes, change)),
+        allocation=allocation,
+        ledger=standing.ledger.renumbered(number, len(left)),
+    )
+    assignments = (each for _, each in merged.assignments())
+    nothing = Statistics(standing.likelihood.zeros(len(left)), allocation.zero_terms())
+    components = sum_anew(nothing.components, assignments, tools.executor)
+    state = merged.state._replace(total=nothing._replace(components=components))
+    return refreshed(merged._replace(state=state), tools)

@@ -1,41 +1,127 @@
-"""A phase of moves, after a lap: merges, deletes, a rival with births or culls, the order."""
+"""Phases of moves, one after each lap: merges, deletes, a rival with births or culls, reordering.
+
+``Mover`` is what the training loop holds: it makes a phase after each lap, and carries the ledger
+and the rival from one phase to the next.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from typing import ClassVar, Generic, NamedTuple, Protocol
 
+import numpy as np
+
+from sparsetopics.inference.laps import Laps
+from sparsetopics.inference.learners.memoized import MemoizedState
+from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.reorder import reorder_topics
-from sparsetopics.inference.moves.rival import Candidate, Rival, advanced, entered
-from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, refreshed
-from sparsetopics.inference.moves.trimming import make_move, may_trim, trim_topics
-from sparsetopics.inference.moves.verify import verify_move
+from sparsetopics.inference.moves.rival import Rival, RivalPlan, advanced, entered
+from sparsetopics.inference.moves.standing import (
+    Moved,
+    MoveTally,
+    Standing,
+    Tools,
+    committed,
+    refreshed,
+)
+from sparsetopics.inference.moves.trimming import make_move, may_trim, trim_topics, verify_move
+from sparsetopics.model.assignments import TopicChange
+from sparsetopics.model.statistics import B, C, P, T
 from sparsetopics.options.registry import RIVALS, things_of
+from sparsetopics.options.table import DEFAULT_CRITERION, Criterion
+from sparsetopics.options.training import MoveOptions
 
-FEWER = "cull"  # tried next where merges or deletes were right
-SETTLED_SHARE = 0.95  # of the topics before merges and deletes must be left to try others
+FEWER = "cull"  # the kind of rival to try next after a successful merge or delete
+SETTLED_SHARE = 0.95  # of the topics must survive merges and deletes before a rival is entered
 
-Plan = Callable[[Standing, Tools], Candidate | None]
+
+class Plan(Protocol):
+    """Plans a rival, or returns None if there is nothing to try."""
+
+    def __call__(
+        self, standing: Standing[B, C, P, T], tools: Tools[B, C, P, T], /
+    ) -> RivalPlan[B, C, T] | None: ...
+
+
 PLANS: Mapping[str, Plan] = things_of(RIVALS)
 
 
-class Phase(NamedTuple):
-    """Where a phase of moves has left the collection."""
+class MoverRecord(NamedTuple, Generic[B, C, P, T]):
+    """A mover between two laps, as checkpoints hold it."""
 
-    standing: Standing
-    rival: Rival | None
+    ledger: Ledger
+    rival: Rival[B, C, P, T] | None
+
+
+@dataclass(slots=True)
+class Mover(Generic[B, C, P, T]):
+    """Makes moves after laps, and remembers what they need to know of each other."""
+
+    laps: Laps[MemoizedState[B, C, T], B, C, P, T]
+    options: MoveOptions
+    ledger: Ledger
+    last_lap: float = inf
+    rival: Rival[B, C, P, T] | None = None
+    first_lap: ClassVar[int] = 4  # topics must have formed
+
+    def move(
+        self,
+        state: MemoizedState[B, C, T],
+        parameters: Parameters[C, P, T],
+        lap: int,
+        rng: np.random.Generator,
+    ) -> Moved[MemoizedState[B, C, T], C, P, T]:
+        """Make one phase of moves."""
+        standing = Standing.of(state, parameters, self.ledger._replace(lap=lap))
+        # A rival's laps do not count as progress.
+        quiet = replace(self.laps, on_documents=lambda n_done, n_docs: None)
+        tools = Tools(quiet, rng, self.criterion, self.options.verify, self.last_lap)
+        phase = make_moves(standing, self.rival, self.options.names, tools)
+        standing, self.rival, self.ledger = phase.standing, phase.rival, phase.standing.ledger
+        is_scored = self.criterion == "collapsed" and standing.known_evidence is not None
+        score = standing.score if is_scored else None
+        return Moved(standing.state, standing.parameters, phase.tallies, score)
+
+    def record(self) -> MoverRecord[B, C, P, T]:
+        """What a checkpoint must hold to continue after this lap."""
+        return MoverRecord(self.ledger, self.rival)
+
+    def restore(self, record: MoverRecord[B, C, P, T]) -> None:
+        """Continue from a record, in place."""
+        self.ledger, self.rival = record
+
+    @property
+    def criterion(self) -> Criterion:
+        """The score that moves must raise."""
+        return self.options.criterion or DEFAULT_CRITERION
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether no kind of rival is left to try."""
+        return self.rival is None and is_exhausted(self.ledger, self.options.names)
+
+
+class Phase(NamedTuple, Generic[B, C, P, T]):
+    """The collection after a phase of moves."""
+
+    standing: Standing[B, C, P, T]
+    rival: Rival[B, C, P, T] | None
     tallies: Mapping[str, MoveTally]
 
 
 def make_moves(
-    standing: Standing, rival: Rival | None, names: tuple[str, ...], tools: Tools
-) -> Phase:
+    standing: Standing[B, C, P, T],
+    rival: Rival[B, C, P, T] | None,
+    names: tuple[str, ...],
+    tools: Tools[B, C, P, T],
+) -> Phase[B, C, P, T]:
     """Make the moves of ``names``; ``rival`` is one that an earlier phase has entered.
 
-    Nothing is computed that no move asks for: the standing may come back without its score.
+    Scores are computed only if a move needs them, so the standing may come back without one.
     """
-    if not _is_judged(standing, rival, names):
+    if not _needs_scores(standing, rival, names):
         return _advanced(standing, rival, tools)
     standing = refreshed(standing, tools)
     n_before = standing.n_topics
@@ -49,7 +135,9 @@ def make_moves(
     return Phase(standing, rival, {**tallies, **verdict, "reorder": reordered})
 
 
-def _is_judged(standing: Standing, rival: Rival | None, names: tuple[str, ...]) -> bool:
+def _needs_scores(
+    standing: Standing[B, C, P, T], rival: Rival[B, C, P, T] | None, names: tuple[str, ...]
+) -> bool:
     if may_trim(standing, names):
         return True
     if rival is not None:
@@ -57,8 +145,10 @@ def _is_judged(standing: Standing, rival: Rival | None, names: tuple[str, ...]) 
     return not is_exhausted(standing.ledger, names)
 
 
-def _advanced(standing: Standing, rival: Rival | None, tools: Tools) -> Phase:
-    """A lap of the rival if there is one; its tally, in topics, if it is decided."""
+def _advanced(
+    standing: Standing[B, C, P, T], rival: Rival[B, C, P, T] | None, tools: Tools[B, C, P, T]
+) -> Phase[B, C, P, T]:
+    """Train the rival, if there is one, for a lap; its tally, in topics, if it is decided."""
     if rival is None:
         return Phase(standing, None, {})
     verdict = advanced(standing, rival, tools)
@@ -75,28 +165,49 @@ def _advanced(standing: Standing, rival: Rival | None, tools: Tools) -> Phase:
 
 
 def is_exhausted(ledger: Ledger, names: tuple[str, ...]) -> bool:
-    """Whether every kind of rival has been refused since the topics were last replaced."""
+    """Whether every kind of rival was refused since the last one was accepted."""
     return not any(_may_challenge(kind, ledger, names) for kind in PLANS)
 
 
 def _may_challenge(kind: str, ledger: Ledger, names: tuple[str, ...]) -> bool:
-    """Whether rivals of a kind are asked for and not yet refused too often."""
+    """Whether the options ask for a kind of rival that was not yet refused too often."""
     rival = RIVALS[kind]
     return (rival.option or kind) in names and ledger.n_refusals(kind) < rival.most_refusals
 
 
 def _challenged(
-    standing: Standing, names: tuple[str, ...], tools: Tools
-) -> tuple[Standing, Rival | None]:
-    """Enter a rival of the kind that was last right, or of the other if that was refused."""
+    standing: Standing[B, C, P, T], names: tuple[str, ...], tools: Tools[B, C, P, T]
+) -> tuple[Standing[B, C, P, T], Rival[B, C, P, T] | None]:
+    """Enter a rival of the kind that last succeeded, or of another if that was refused."""
     ledger = standing.ledger
     for kind, plan in sorted(PLANS.items(), key=lambda item: item[0] != ledger.preferred):
         if not _may_challenge(kind, ledger, names):
             continue
-        candidate = plan(standing, tools)
-        if candidate is None:
+        planned = plan(standing, tools)
+        if planned is None:
             return standing._replace(ledger=ledger.refused(kind, standing.n_topics)), None
-        if ledger.lap + candidate.course.judged_from - 1 > tools.last_lap:
-            return standing, None  # there would be no verdict
-        return standing, entered(standing, kind, candidate, tools)
+        if ledger.lap + planned.course.judged_from - 1 > tools.last_lap:
+            return standing, None  # training ends before the scores could be compared
+        return standing, entered(standing, kind, planned, tools)
     return standing, None
+
+
+def reorder_topics(
+    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
+) -> tuple[Standing[B, C, P, T], MoveTally]:
+    """Sort topics by falling weight, as stick-breaking expects, if that raises the score.
+
+    Only the weights' part of the score changes.
+    """
+    order = np.argsort(-standing.allocation.weights, kind="stable")
+    if np.array_equal(order, np.arange(standing.n_topics)):
+        return standing, MoveTally(0, 0)
+    new_topics, n_topics = np.argsort(order), len(order)
+    terms = standing.terms.renumbered(new_topics, n_topics)
+    allocation = standing.allocation.reordered(order).updated(terms)
+    if allocation.elbo(terms) <= standing.allocation.elbo(standing.terms):
+        return standing, MoveTally(1, 0)
+    by_batch = standing.renumbered_terms(new_topics, n_topics)
+    change = TopicChange(new_topics, {}, n_topics)
+    evidence, reference = standing.evidence.take(order), standing.reference[order]
+    return committed(standing, change, by_batch, allocation, reference, evidence), MoveTally(1, 1)

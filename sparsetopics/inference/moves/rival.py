@@ -1,37 +1,37 @@
-"""Rivals: another set of topics for the whole collection, which grows beside the one in use.
+"""Rivals: other topics for the whole collection, which are trained beside those in use.
 
-A change that takes several laps to pay, such as many births at once, is made on a copy. Each lap of
-training is followed by one of the rival. In its first lap the topics' counts stand for documents
-not yet visited (the extra mass of MEMO13, section 3.1). Once its topics have formed, it takes the
-place of the collection as soon as its score is higher after as many laps; it is given up when it
-would not catch up in ``REACH`` laps at the present pace of both.
+Some changes, such as many births at once, need several laps before they pay. They are made on a
+copy, the rival. Each lap of training is followed by a lap of the rival. In its first lap the
+topics' counts stand for documents not yet visited (the extra mass of MEMO13, section 3.1). Once its
+topics have formed, the rival replaces the collection as soon as its score is higher. It is
+abandoned if it would not catch up within ``REACH`` laps at the present pace of both.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple
 
 from sparsetopics.base.soundness import require
-from sparsetopics.inference.laps import Prior
 from sparsetopics.inference.learners.memoized import MemoizedState
+from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.merging_down import merge_down
+from sparsetopics.inference.moves.merge import merge_down
 from sparsetopics.inference.moves.standing import Standing, Tools, refreshed
 from sparsetopics.inference.moves.trimming import trim_whole
 from sparsetopics.model.allocations.allocation import MovableAllocation
-from sparsetopics.model.statistics import Statistics
+from sparsetopics.model.statistics import B, C, P, Statistics, T
 
 REACH = 6  # laps
 
 
 class Course(NamedTuple):
-    """What becomes of a rival: numbers alone, so that checkpoints can hold it."""
+    """The rules for a rival. Numbers alone, so that checkpoints can hold them."""
 
-    fewest: int  # topics; with fewer or more it is not what was meant
-    most: int | None  # None: any number
-    trimmed_from: int  # lap; before it topics form
-    judged_from: int  # lap, no earlier; it is compared at the end of this one and each later
-    merged_to: int | None = None  # topics after each trim, instead of all moves that pay
+    fewest: int  # topics; a rival with fewer or with more than ``most`` is abandoned
+    most: int | None  # None: no limit
+    trimmed_from: int  # lap; before it the topics form
+    judged_from: int  # lap, no earlier than ``trimmed_from``; compared at its end and every later
+    merged_to: int | None = None  # merge to this number, instead of the usual merges and deletes
 
     def check(self) -> None:
         """ValueError if the course would never end."""
@@ -41,74 +41,79 @@ class Course(NamedTuple):
         return self.fewest <= n_topics and (self.most is None or n_topics <= self.most)
 
 
-class Candidate(NamedTuple):
-    """Topics that a rival begins with."""
+class RivalPlan(NamedTuple, Generic[B, C, T]):
+    """Topics that a rival begins with, and its course."""
 
-    components: Any  # Components
-    allocation: MovableAllocation
+    components: C
+    allocation: MovableAllocation[B, T]
     course: Course
 
 
-class Rival(NamedTuple):
-    """A rival that has not been decided on."""
+class Rival(NamedTuple, Generic[B, C, P, T]):
+    """A rival that is neither accepted nor abandoned yet."""
 
-    move: str  # that proposed it
+    move: str  # the kind of move that planned it
     course: Course
-    state: MemoizedState
-    prior: Prior
+    state: MemoizedState[B, C, T]
+    parameters: Parameters[C, P, T]
     ledger: Ledger
     n_laps: int
-    score: float  # after its last lap in nats, once topics have formed
-    opponent: float  # the collection's then
+    score: float  # nats, after its last lap, once topics have formed
+    opponent: float  # the collection's score at that time
 
     @property
     def needs_scores(self) -> bool:
-        """Whether its next lap ends with its score beside the collection's."""
-        return self.n_laps + 2 >= self.course.judged_from  # the pace to the first comparison
+        """Whether its next lap ends with a comparison of scores, or one lap before the first."""
+        return self.n_laps + 2 >= self.course.judged_from  # the pace needs two scores
 
-    def as_grown(self, grown: Standing) -> Rival:
-        """After one more lap."""
+    def as_grown(self, grown: Standing[B, C, P, T]) -> Rival[B, C, P, T]:
+        """The rival after one more lap."""
         return self._replace(
             state=grown.state,
-            prior=Prior(grown.allocation, grown.likelihood),
+            parameters=grown.parameters,
             ledger=grown.ledger,
             n_laps=self.n_laps + 1,
         )
 
 
-class Verdict(NamedTuple):
-    """The collection to go on with, and the rival if it is not decided."""
+class Verdict(NamedTuple, Generic[B, C, P, T]):
+    """The collection to continue with, and the rival unless it is decided."""
 
-    standing: Standing
-    rival: Rival | None
+    standing: Standing[B, C, P, T]
+    rival: Rival[B, C, P, T] | None
     replaced: bool
 
 
-def entered(standing: Standing, move: str, candidate: Candidate, tools: Tools) -> Rival:
-    """A rival before its first lap."""
-    scale = standing.sizes.sum() / candidate.components.sizes.sum()
-    components = candidate.components.scaled(scale)
+def entered(
+    standing: Standing[B, C, P, T], move: str, plan: RivalPlan[B, C, T], tools: Tools[B, C, P, T]
+) -> Rival[B, C, P, T]:
+    """The rival of a plan, before its first lap."""
+    # Its counts stand for the whole collection until documents have been visited.
+    scale = standing.sizes.sum() / plan.components.sizes.sum()
+    components = plan.components.scaled(scale)
     return Rival(
         move,
-        candidate.course,
-        tools.laps.learner.init(Statistics(components, candidate.allocation.zero_terms())),
-        Prior(candidate.allocation, standing.likelihood),
+        plan.course,
+        tools.laps.learner.init(Statistics(components, plan.allocation.zero_terms())),
+        Parameters(plan.allocation, standing.likelihood),
         Ledger.new(components.n_topics, standing.ledger),
-        0,
-        standing.score,
-        standing.score,
+        n_laps=0,
+        score=standing.score,
+        opponent=standing.score,
     )
 
 
-def advanced(standing: Standing, rival: Rival, tools: Tools) -> Verdict:
-    """One more lap of the rival, and the comparison if it is time.
+def advanced(
+    standing: Standing[B, C, P, T], rival: Rival[B, C, P, T], tools: Tools[B, C, P, T]
+) -> Verdict[B, C, P, T]:
+    """Train the rival for one more lap and compare the scores if it is time.
 
-    ``standing`` is refreshed if the rival ``needs_scores``.
+    ``standing`` must be refreshed if the rival ``needs_scores``.
     """
     course, n_laps = rival.course, rival.n_laps + 1
     grown = _grown(standing, rival, tools)
     if n_laps >= course.trimmed_from and not course.allows(grown.n_topics):
-        return _given_up(standing, rival, grown)
+        return _abandoned(standing, rival, grown)
     if not rival.needs_scores:
         return Verdict(standing, rival.as_grown(grown), False)
     score, opponent = grown.score, standing.score
@@ -118,15 +123,17 @@ def advanced(standing: Standing, rival: Rival, tools: Tools) -> Verdict:
             return Verdict(grown, None, True)
         closing = (score - rival.score) - (opponent - rival.opponent)
         if REACH * closing < opponent - score:
-            return _given_up(standing, rival, grown)
+            return _abandoned(standing, rival, grown)
     rival = rival.as_grown(grown)._replace(score=score, opponent=opponent)
     return Verdict(standing, rival, False)
 
 
-def _grown(standing: Standing, rival: Rival, tools: Tools) -> Standing:
-    """The rival's topics after one more lap, refreshed only where that is of use."""
-    state, prior, _ = tools.laps.run(rival.state, rival.prior, tools.rng)
-    grown = Standing.of(state, prior, rival.ledger._replace(lap=standing.ledger.lap))
+def _grown(
+    standing: Standing[B, C, P, T], rival: Rival[B, C, P, T], tools: Tools[B, C, P, T]
+) -> Standing[B, C, P, T]:
+    """The rival's topics after one more lap, refreshed only if that is needed."""
+    state, parameters, _ = tools.laps.run(rival.state, rival.parameters, tools.rng)
+    grown = Standing.of(state, parameters, rival.ledger._replace(lap=standing.ledger.lap))
     is_trimmed = rival.n_laps + 1 >= rival.course.trimmed_from
     if is_trimmed or rival.needs_scores:
         grown = refreshed(grown, tools)
@@ -136,13 +143,15 @@ def _grown(standing: Standing, rival: Rival, tools: Tools) -> Standing:
     return trim_whole(grown, tools) if merged_to is None else merge_down(grown, tools, merged_to)
 
 
-def _given_up(standing: Standing, rival: Rival, grown: Standing) -> Verdict:
+def _abandoned(
+    standing: Standing[B, C, P, T], rival: Rival[B, C, P, T], grown: Standing[B, C, P, T]
+) -> Verdict[B, C, P, T]:
     discard(grown)
     ledger = standing.ledger.refused(rival.move, standing.n_topics)
     return Verdict(standing._replace(ledger=ledger), None, False)
 
 
-def discard(standing: Standing) -> None:
-    """Give back what the memo keeps of a collection that is not needed any more."""
+def discard(standing: Standing[B, C, P, T]) -> None:
+    """Free what the memo holds of a collection that is no longer needed."""
     for kept in standing.state.per_batch.values():
         kept.stored.discard()

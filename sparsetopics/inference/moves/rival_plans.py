@@ -1,14 +1,7 @@
-"""Births: topics are split along their documents, and what is not worth it is merged again.
+"""Plans of rivals: births split topics, culls drop the smallest, regrouping splits and merges back.
 
-Plan: topics that enough documents use, the largest first. Creation: of each, a sample of documents
-is taken with the topic's share of their words; distant ones among them are the seeds of its
-children, each of which is the parent tilted towards its seed, as topics are at the start of
-training.
-Adoption: laps over all documents, in which children compete as equals, then laps with merges and
-deletes too (``rival``). Accept: if there are more topics and the whole-data score is higher.
-
-A child that is born small beside grown topics is hardly used, and a split judged on the topic's own
-words in a sample hardly ever pays: that is why whole families are adopted, by all documents.
+Each plan makes a new set of topics from the present one. A rival grows from it (``rival``) and
+replaces the collection if it ends with the higher score.
 """
 
 from __future__ import annotations
@@ -16,52 +9,112 @@ from __future__ import annotations
 import numpy as np
 
 from sparsetopics.base.batches import IntArray
-from sparsetopics.inference.moves.families import Families
-from sparsetopics.inference.moves.rival import Candidate, Course
-from sparsetopics.inference.moves.sample import doc_topics
-from sparsetopics.inference.moves.standing import Standing, Tools
+from sparsetopics.inference.moves.evidence import Families
+from sparsetopics.inference.moves.rival import Course, RivalPlan
+from sparsetopics.inference.moves.standing import Standing, Tools, topic_use
 from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.statistics import B, C, P, T
 
-NAME = "birth"
-CHILDREN = 4  # of a topic, itself among them
-FEWEST_TOPICS = 10  # that are tried: few topics have more children
-MOST_BORN = 200  # a lap
-FIRST_TRIM = 4  # lap: until then the topics form
+BIRTH_CHILDREN = 4  # of a topic, itself among them
+FEWEST_BIRTHS = 10  # topics to try at least: where topics are few, each has more children
+MOST_BORN = 200  # in a lap
+FIRST_BIRTH_TRIM = 4  # lap; before it, the new topics form
+
+CULL_SHARES = (0.5, 0.35, 0.2)  # of the topics to drop; each refusal moves on to the next
+FIRST_CULL_TRIM = 2  # lap
+
+REGROUP_CHILDREN = 2
+REGROUP_MERGING_LAP = 3
+REGROUP_SETTLING_LAPS = 2  # after merging, until the topics have adapted
 
 
-def plan_birth(standing: Standing, tools: Tools) -> Candidate | None:
-    """Every topic's children, or itself alone where it is not split."""
+def plan_birth(
+    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
+) -> RivalPlan[B, C, T] | None:
+    """Split the largest topics into children; None if no topic has enough documents.
+
+    A child that is born small beside grown topics attracts hardly any words, and a split that is
+    judged on a sample of the topic's own words is hardly ever accepted. Therefore whole families
+    take part in laps over all documents, where children compete as equals.
+    """
     n_topics = standing.n_topics
-    n_children = max(CHILDREN, -(-FEWEST_TOPICS // n_topics))
+    n_children = max(BIRTH_CHILDREN, -(-FEWEST_BIRTHS // n_topics))
     families = split_topics(standing, n_children, MOST_BORN, tools.rng)
-    if len(families.parents) == n_topics:
+    course = Course(n_topics + 1, None, FIRST_BIRTH_TRIM, judged_from=FIRST_BIRTH_TRIM)
+    return _plan_of(families, standing, course)
+
+
+def plan_cull(
+    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
+) -> RivalPlan[B, C, T] | None:
+    """Drop the smallest topics together; None if there are too few topics.
+
+    Topics that share their documents support each other: none can be deleted or merged alone, even
+    if the collection scores higher with half of them, once the rest has taken over their words.
+    """
+    n_topics = standing.n_topics
+    share = CULL_SHARES[min(standing.ledger.n_refusals("cull"), len(CULL_SHARES) - 1)]
+    n_dropped = int(share * n_topics)
+    if n_dropped == 0:
         return None
-    course = Course(n_topics + 1, None, trimmed_from=FIRST_TRIM, judged_from=FIRST_TRIM)
-    branched = standing.allocation.branched(families.parents)
-    return Candidate(families.components, branched, course)
+    kept = np.sort(np.argsort(-standing.sizes, kind="stable")[: n_topics - n_dropped])
+    course = Course(1, n_topics - 1, FIRST_CULL_TRIM, judged_from=FIRST_CULL_TRIM)
+    components = standing.evidence.take(kept).components
+    return RivalPlan(components, standing.allocation.restricted(kept), course)
+
+
+def plan_regroup(
+    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
+) -> RivalPlan[B, C, T] | None:
+    """Split every topic in two, to be merged back; None if no topic has enough documents.
+
+    For models that keep their number of topics. Ordinary laps only improve the topics that training
+    happened to start with: two topics that should be one stay two, and one that should be two stays
+    one. After some laps with all halves, the pairs that lose least are merged until the number is
+    what it was.
+    """
+    n_topics = standing.n_topics
+    families = split_topics(standing, REGROUP_CHILDREN, n_topics, tools.rng)
+    course = Course(
+        fewest=n_topics,
+        most=n_topics,
+        trimmed_from=REGROUP_MERGING_LAP,
+        judged_from=REGROUP_MERGING_LAP + REGROUP_SETTLING_LAPS,
+        merged_to=n_topics,
+    )
+    return _plan_of(families, standing, course)
 
 
 def split_topics(
-    standing: Standing, n_children: int, most_born: int, rng: np.random.Generator
-) -> Families:
-    """Children of the largest topics, as many as may be born; the others themselves."""
+    standing: Standing[B, C, P, T], n_children: int, most_born: int, rng: np.random.Generator
+) -> Families[C]:
+    """Split the largest topics, up to ``most_born`` new ones; the others stay whole."""
     most = max(1, most_born // (n_children - 1))
     targets = np.argsort(-standing.sizes, kind="stable")[:most]
     return standing.evidence.families(_sample(standing, targets, rng), n_children, rng)
 
 
+def _plan_of(
+    families: Families[C], standing: Standing[B, C, P, T], course: Course
+) -> RivalPlan[B, C, T] | None:
+    if len(families.parents) == standing.n_topics:  # nothing was split
+        return None
+    branched = standing.allocation.branched(families.parents)
+    return RivalPlan(families.components, branched, course)
+
+
 def _sample(
-    standing: Standing, targets: IntArray, rng: np.random.Generator
-) -> dict[int, Assignments]:
-    """Some documents of each target that has any."""
-    parts: dict[int, list[Assignments]] = {topic: [] for topic in targets.tolist()}
+    standing: Standing[B, C, P, T], targets: IntArray, rng: np.random.Generator
+) -> dict[int, Assignments[B]]:
+    """Some documents of each target topic that has any."""
+    parts: dict[int, list[Assignments[B]]] = {topic: [] for topic in targets.tolist()}
     n_documents, fewest_tokens = standing.evidence.sampling
     per_batch = -(-n_documents // len(standing.state.per_batch))
     for _, assignments in standing.assignments():
-        entries = doc_topics(assignments, standing.n_topics)
+        use = topic_use(assignments, standing.n_topics)
         for topic, found in parts.items():
-            mine = (entries.topics == topic) & (entries.counts >= fewest_tokens)
-            chosen = np.sort(rng.permutation(entries.documents[mine])[:per_batch])
+            mine = (use.topics == topic) & (use.counts >= fewest_tokens)
+            chosen = np.sort(rng.permutation(use.documents[mine])[:per_batch])
             if len(chosen) > 0:
                 found.append(assignments.take(chosen))
     return {topic: Assignments.joined(found) for topic, found in parts.items() if found}

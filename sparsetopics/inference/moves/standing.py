@@ -1,38 +1,41 @@
-"""What moves work on: a memoized collection and the parameters that fit it, taken as one value."""
+"""What moves work on: a memoized collection and the parameters that fit it, as one value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import reduce
 from math import inf
-from typing import Any, NamedTuple, cast
+from typing import Generic, NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.laps import Laps, Prior
+from sparsetopics.inference.laps import Laps
+from sparsetopics.inference.learners.learner import S
 from sparsetopics.inference.learners.memoized import MemoizedState, assignments_of
+from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.evidence import Evidence, Gathering, sum_anew
 from sparsetopics.inference.moves.item_evidence import ItemGathering
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.word_evidence import WordGathering
+from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
-from sparsetopics.model.likelihoods.likelihood import ItemLikelihood, Likelihood
+from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.likelihoods.words import Words
-from sparsetopics.model.statistics import Statistics, added
+from sparsetopics.model.statistics import B, C, P, Statistics, T, added
 from sparsetopics.options.table import Criterion
 from sparsetopics.options.training import LocalOptions
 
 
-class Tools(NamedTuple):
+class Tools(NamedTuple, Generic[B, C, P, T]):
     """What moves are made with."""
 
-    laps: Laps
+    laps: Laps[MemoizedState[B, C, T], B, C, P, T]
     rng: np.random.Generator
     criterion: Criterion
-    verify: bool = False  # recompute everything after each move
+    verify: bool = False  # recompute the score after each move
     last_lap: float = inf  # of training
 
     @property
@@ -45,30 +48,42 @@ class Tools(NamedTuple):
 
 
 class MoveTally(NamedTuple):
-    """How often a move was tried, and how often it was made."""
+    """How often a move was tried, and how often it was accepted."""
 
     proposed: int
     accepted: int
 
 
-class Standing(NamedTuple):
-    """Every move takes one and returns one, or the same; nothing is changed in place.
+class Moved(NamedTuple, Generic[S, C, P, T]):
+    """What the training loop continues with after the moves of a lap."""
 
-    All data's terms are those of one ``reference``: what a move takes out of them is then known
-    without keeping anything per document. They are a bound for any (``allocations.documents``).
+    state: S  # the learner's
+    parameters: Parameters[C, P, T]
+    tallies: Mapping[str, MoveTally]  # by the name of the move
+    score: float | None  # the collapsed criterion in nats, if moves followed it
+
+
+class Standing(NamedTuple, Generic[B, C, P, T]):
+    """A memoized collection between two moves. Each move takes one and returns one.
+
+    Nothing is changed in place. The terms of all documents are computed with one ``reference``, so
+    that what a move takes out of them is known without storing anything per document. The bound
+    holds for any reference (``allocations.documents``).
     """
 
-    state: MemoizedState
-    allocation: MovableAllocation
-    likelihood: Likelihood
-    reference: FloatArray  # (n_topics,)  α_k of the terms
+    state: MemoizedState[B, C, T]
+    allocation: MovableAllocation[B, T]
+    likelihood: Likelihood[C, P]
+    reference: FloatArray  # (n_topics,)  α_k that the terms were computed with
     ledger: Ledger
-    known_evidence: Evidence | None = None  # once ``refreshed``
+    known_evidence: Evidence[B, C] | None = None  # None until ``refreshed``
 
     @classmethod
-    def of(cls, state: MemoizedState, prior: Prior, ledger: Ledger) -> Standing:
-        """A collection after a lap; its terms are not yet those of one prior (``refreshed``)."""
-        allocation, likelihood = prior
+    def of(
+        cls, state: MemoizedState[B, C, T], parameters: Parameters[C, P, T], ledger: Ledger
+    ) -> Standing[B, C, P, T]:
+        """A collection after a lap, whose terms do not share one reference yet (``refreshed``)."""
+        allocation, likelihood = parameters
         assert isinstance(allocation, MovableAllocation), "of a model with moves"
         return cls(state, allocation, likelihood, allocation.reference, ledger)
 
@@ -77,7 +92,11 @@ class Standing(NamedTuple):
         return len(self.reference)
 
     @property
-    def evidence(self) -> Evidence:
+    def parameters(self) -> Parameters[C, P, T]:
+        return Parameters(self.allocation, self.likelihood)
+
+    @property
+    def evidence(self) -> Evidence[B, C]:
         """What topics hold, and the data's part of the score."""
         assert self.known_evidence is not None, "moves begin with ``refreshed``"
         return self.known_evidence
@@ -94,7 +113,7 @@ class Standing(NamedTuple):
         return float(self.evidence.by_topic.sum()) + self.allocation.elbo(self.terms)
 
     @property
-    def terms(self) -> Any:
+    def terms(self) -> T:
         return self.state.total.terms
 
     @property
@@ -103,17 +122,47 @@ class Standing(NamedTuple):
         sizes: FloatArray = self.state.total.components.sizes
         return sizes
 
-    def assignments(self) -> Iterator[tuple[int, Assignments]]:
-        """Batch after batch, as they are now."""
+    def assignments(self) -> Iterator[tuple[int, Assignments[B]]]:
+        """The present assignments, batch by batch."""
         for batch_id in sorted(self.state.per_batch):
             yield batch_id, assignments_of(self.state, batch_id)
 
+    def renumbered_terms(self, new_topics: IntArray, n_topics: int) -> dict[int, T]:
+        """The terms of every batch; topic k becomes ``new_topics[k]``, -1 leaves it out."""
+        return {
+            batch_id: kept.terms.renumbered(new_topics, n_topics)
+            for batch_id, kept in self.state.per_batch.items()
+        }
 
-def refreshed(standing: Standing, tools: Tools) -> Standing:
-    """All documents' θ_d at their optimum for the weights; this never lowers the bound."""
+
+class TopicUse(NamedTuple):
+    """The topics that some documents use, one entry for each topic of each document."""
+
+    documents: IntArray  # (n_entries,)
+    topics: IntArray  # (n_entries,)
+    counts: FloatArray  # (n_entries,)  N_dk, expected tokens
+    lengths: FloatArray  # (n_docs,)  tokens of each document
+
+
+def topic_use(assignments: Assignments[B], n_topics: int) -> TopicUse:
+    """The topic counts of every document."""
+    batch, found = assignments
+    starts, topics, counts = summary_kernels.doc_topic_counts(
+        batch.indptr, batch.weights, *found, n_topics
+    )
+    documents = np.repeat(np.arange(batch.n_docs), np.diff(starts))
+    lengths: FloatArray = np.bincount(documents, counts, minlength=batch.n_docs).astype(np.float64)
+    return TopicUse(documents, topics.astype(np.int64), counts, lengths)
+
+
+def refreshed(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Standing[B, C, P, T]:
+    """Recompute all terms with the weights' own reference; this never lowers the bound.
+
+    Every document's θ_d is then at its optimum for the weights.
+    """
     reference = standing.allocation.reference
     components = standing.state.total.components
-    gathering = gather(components, standing.likelihood, tools.criterion)
+    gathering: Gathering[B, C] = gather(components, standing.likelihood, tools.criterion)
     terms = {}
     for batch_id, assignments in standing.assignments():
         terms[batch_id] = standing.allocation.sum_terms(assignments, reference, tools.executor)
@@ -125,15 +174,16 @@ def refreshed(standing: Standing, tools: Tools) -> Standing:
     )
 
 
-def gather(components: Any, likelihood: Likelihood, criterion: Criterion) -> Gathering:
-    """Evidence of ``components``, before the assignments that they come from were seen."""
-    if isinstance(likelihood, Words):
-        return WordGathering.begin(components, likelihood, criterion == "collapsed")
-    return ItemGathering(components, cast("ItemLikelihood[Any, Any, Any]", likelihood))
+def gather(components: C, likelihood: Likelihood[C, P], criterion: Criterion) -> Gathering[B, C]:
+    """Begin the evidence of ``components``; their assignments are added to it next."""
+    begin = WordGathering.begin if isinstance(likelihood, Words) else ItemGathering.begin
+    # The likelihood says what the components are; no type can.
+    make = cast("Callable[[C, Likelihood[C, P], bool], Gathering[B, C]]", begin)
+    return make(components, likelihood, criterion == "collapsed")
 
 
-def resummed(standing: Standing, tools: Tools) -> Standing:
-    """Components summed anew from the assignments."""
+def resummed(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Standing[B, C, P, T]:
+    """Sum the components again from the assignments."""
     batches = (assignments for _, assignments in standing.assignments())
     components = sum_anew(standing.state.total.components, batches, tools.executor)
     total = standing.state.total._replace(components=components)
@@ -143,25 +193,28 @@ def resummed(standing: Standing, tools: Tools) -> Standing:
     )
 
 
-def with_terms(state: MemoizedState, terms: Mapping[int, Any], components: Any) -> MemoizedState:
-    """New terms of all batches, and the collection's components."""
+def with_terms(
+    state: MemoizedState[B, C, T], terms: Mapping[int, T], components: C
+) -> MemoizedState[B, C, T]:
+    """The state with new terms of all batches, and the collection's components."""
     per_batch = {
         batch_id: kept._replace(terms=terms[batch_id]) for batch_id, kept in state.per_batch.items()
     }
+    # Added in the order of batches: sums of floats depend on it.
     first, *others = (terms[batch_id] for batch_id in sorted(terms))
     total = reduce(added, others, first)
     return state._replace(per_batch=per_batch, total=Statistics(components, total))
 
 
 def committed(
-    standing: Standing,
+    standing: Standing[B, C, P, T],
     change: TopicChange,
-    terms: Mapping[int, Any],
-    allocation: MovableAllocation,
+    terms: Mapping[int, T],
+    allocation: MovableAllocation[B, T],
     reference: FloatArray,
-    evidence: Evidence,
-) -> Standing:
-    """The standing after ``change``, with what follows from it for the statistics."""
+    evidence: Evidence[B, C],
+) -> Standing[B, C, P, T]:
+    """The standing after ``change``, whose arguments describe the topics that result."""
     state = with_terms(standing.state, terms, evidence.components)
     return standing._replace(
         state=state._replace(changes=(*state.changes, change)),

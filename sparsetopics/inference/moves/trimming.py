@@ -1,26 +1,39 @@
-"""Merges and deletes: what is tried on the topics of a collection, or of its rival, after a lap.
+"""Trimming: merges and deletes, tried after a lap on the topics of a collection or of its rival.
 
-A move that was wholly in vain pauses for some laps, the longer the more often (``Ledger``): once
-topics have settled, laps cost hardly more than without moves.
+A move that failed altogether pauses for some laps, longer each time (``Ledger``). Once topics have
+settled, laps therefore take hardly longer than without moves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
+from functools import reduce
+from typing import Protocol
 
-from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools
-from sparsetopics.inference.moves.verify import verify_move
+from sparsetopics.inference.moves.evidence import Gathering, sum_anew
+from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, gather
+from sparsetopics.model.statistics import B, C, P, T, added
 from sparsetopics.options.registry import TRIMS, things_of
 from sparsetopics.options.table import DEFAULT_MOVES
 
-Move = Callable[[Standing, Tools], tuple[Standing, MoveTally]]
+VERIFIED_TO = 1e-8  # relative difference of scores
+
+
+class Move(Protocol):
+    """A move that is made at once. It returns the standing it was given if nothing pays."""
+
+    def __call__(
+        self, standing: Standing[B, C, P, T], tools: Tools[B, C, P, T], /
+    ) -> tuple[Standing[B, C, P, T], MoveTally]: ...
+
+
 MOVES: Mapping[str, Move] = things_of(TRIMS)
 
 
 def trim_topics(
-    standing: Standing, names: Collection[str], tools: Tools
-) -> tuple[Standing, dict[str, MoveTally]]:
-    """Merges, then deletes, if they are among ``names`` and not paused."""
+    standing: Standing[B, C, P, T], names: Collection[str], tools: Tools[B, C, P, T]
+) -> tuple[Standing[B, C, P, T], dict[str, MoveTally]]:
+    """Make merges, then deletes, if they are among ``names`` and not paused."""
     tallies = {}
     for name, move in MOVES.items():
         n_topics = standing.n_topics
@@ -28,27 +41,57 @@ def trim_topics(
             continue
         standing, tallies[name] = make_move(name, move, standing, tools)
         ledger = standing.ledger
-        was_in_vain = tallies[name].accepted == 0
-        ledger = ledger.refused(name, n_topics) if was_in_vain else ledger.succeeded(name)
+        failed = tallies[name].accepted == 0
+        ledger = ledger.refused(name, n_topics) if failed else ledger.succeeded(name)
         standing = standing._replace(ledger=ledger)
     return standing, tallies
 
 
-def may_trim(standing: Standing, names: Collection[str]) -> bool:
+def may_trim(standing: Standing[B, C, P, T], names: Collection[str]) -> bool:
     """Whether any of the moves among ``names`` is not paused."""
     return any(name in names and standing.ledger.may_try(name, standing.n_topics) for name in MOVES)
 
 
-def trim_whole(standing: Standing, tools: Tools) -> Standing:
-    """What the usual moves leave, whichever were asked for."""
+def trim_whole(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Standing[B, C, P, T]:
+    """Make the default moves, whichever moves the options name."""
     return trim_topics(standing, DEFAULT_MOVES, tools)[0]
 
 
 def make_move(
-    name: str, move: Move, standing: Standing, tools: Tools
-) -> tuple[Standing, MoveTally]:
-    """Try a move, verified if that is wanted."""
+    name: str, move: Move, standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
+) -> tuple[Standing[B, C, P, T], MoveTally]:
+    """Try a move, and verify it if the options say so."""
     after, tally = move(standing, tools)
     if tools.verify:
         verify_move(name, standing, after, tools)
     return after, tally
+
+
+def verify_move(
+    name: str, before: Standing[B, C, P, T], after: Standing[B, C, P, T], tools: Tools[B, C, P, T]
+) -> None:
+    """Raise AssertionError unless the move ``name`` kept its promises.
+
+    The score of the statistics must equal that of the assignments. It must not fall, and it must
+    rise if the number of topics does.
+    """
+    exact = recomputed_score(after, tools)
+    for found in (after.score, after._replace(known_evidence=after.evidence.fresh()).score):
+        if abs(found - exact) > VERIFIED_TO * abs(exact):
+            raise AssertionError(f"{name}: score {found!r} of the statistics, {exact!r} exactly")
+    worse = after.score < before.score - VERIFIED_TO * abs(before.score)
+    if worse or (after.n_topics > before.n_topics and after.score <= before.score):
+        raise AssertionError(f"{name}: score {before.score!r} before, {after.score!r} after")
+
+
+def recomputed_score(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> float:
+    """Compute the ELBO or the collapsed criterion, in nats, from the assignments of all batches."""
+    batches = [assignments for _, assignments in standing.assignments()]
+    components = sum_anew(standing.state.total.components, batches, tools.executor)
+    gathering: Gathering[B, C] = gather(components, standing.likelihood, tools.criterion)
+    allocation, reference = standing.allocation, standing.reference
+    for assignments in batches:
+        gathering.add(assignments, reference)
+    sums = [allocation.sum_terms(each, reference, tools.executor) for each in batches]
+    terms = reduce(added, sums)
+    return float(gathering.done().by_topic.sum()) + allocation.elbo(terms)

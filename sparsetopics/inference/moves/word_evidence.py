@@ -1,7 +1,7 @@
 """Evidence of words: counts, their spread under the collapsed criterion, and sums over words.
 
-Fitting documents anew touches only the rows of their words; the sums over all other words are
-remembered, and the whole tables are written once, when the fit is to stay.
+Fitting documents again touches only the rows of their words. The sums over all other words are
+remembered, and the whole tables are written once, when the fit is accepted.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.moves.families import Families, Sampling, divide_words
-from sparsetopics.inference.moves.word_scores import WordScores
+from sparsetopics.inference.moves.evidence import Families, Sampling
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods import words
+from sparsetopics.model.likelihoods.document_seeds import distant_shares
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.variances import CountVariances
 from sparsetopics.model.word_counts import WordCounts
 
 SAMPLING = Sampling(n_documents=300, fewest_tokens=5.0)
+FEWEST_SEEDS = 2  # documents for each child
+SEED_SHARE = 1 / 7  # of a child's counts come from its seed document
 
 
 class WordGathering(NamedTuple):
-    """Counts that are known, and a spread that follows from assignments if it is wanted."""
+    """Known counts, and a spread that is summed from assignments if the criterion needs it."""
 
     table: FloatArray  # (n_words, n_topics)
     spread: CountVariances | None
@@ -37,7 +39,7 @@ class WordGathering(NamedTuple):
         table = components.table
         return cls(table, CountVariances.zeros(*table.shape) if with_spread else None, likelihood)
 
-    def add(self, assignments: Assignments, reference: FloatArray) -> None:
+    def add(self, assignments: Assignments[DocumentBatch], reference: FloatArray) -> None:
         if self.spread is not None:
             self.spread.add(assignments, reference)
 
@@ -46,7 +48,7 @@ class WordGathering(NamedTuple):
 
 
 class WordEvidence(NamedTuple):
-    """Of all words."""
+    """What topics hold of all words."""
 
     table: FloatArray  # S, (n_words, n_topics)
     spread: CountVariances | None
@@ -66,7 +68,7 @@ class WordEvidence(NamedTuple):
 
     @property
     def by_topic(self) -> FloatArray:
-        return _worth(self.scores, self.spread, self.likelihood)
+        return self.scores.worth(self.spread, self.likelihood)
 
     @property
     def sampling(self) -> Sampling:
@@ -107,12 +109,19 @@ class WordEvidence(NamedTuple):
         return words.merge_gains(self.table, pairs, self.likelihood.word_concentration)
 
     def families(
-        self, samples: Mapping[int, Assignments], n_children: int, rng: np.random.Generator
-    ) -> Families:
+        self,
+        samples: Mapping[int, Assignments[DocumentBatch]],
+        n_children: int,
+        rng: np.random.Generator,
+    ) -> Families[WordCounts]:
         return divide_words(self.table, samples, n_children, rng)
 
     def focus(
-        self, assignments: Assignments, reference: FloatArray, kept: IntArray, executor: Executor
+        self,
+        assignments: Assignments[DocumentBatch],
+        reference: FloatArray,
+        kept: IntArray,
+        executor: Executor,
     ) -> WordFocus:
         batch, found = assignments
         rows, numbered = np.unique(batch.word_ids.astype(np.int64), return_inverse=True)
@@ -136,14 +145,14 @@ class WordEvidence(NamedTuple):
 class WordFocus(NamedTuple):
     """The collection without some documents, in the rows of their words."""
 
-    whole: WordEvidence  # as it was
+    whole: WordEvidence  # before the documents were taken out
     kept: IntArray  # (n_kept,)
     rows: IntArray  # (n_rows,)  the words
     batch: DocumentBatch  # its words numbered by row
     counts_before: FloatArray  # (n_rows, n_kept)
     spread_before: CountVariances | None  # of words alone
     counts_rest: FloatArray  # (n_rows, n_kept)  without the documents
-    spread_rest: CountVariances | None  # likewise; of documents, that of all others
+    spread_rest: CountVariances | None  # of words and of all other documents
     elsewhere: FloatArray  # (n_kept,)  tokens of all other words
 
     @property
@@ -157,7 +166,7 @@ class WordFocus(NamedTuple):
 
     def refit(
         self, components: WordCounts, found: Responsibilities, reference: FloatArray
-    ) -> WordRefit:
+    ) -> WordFocusEvidence:
         spread = self.spread_rest
         if spread is not None:
             spread = spread.copy()
@@ -167,20 +176,20 @@ class WordFocus(NamedTuple):
             (components.table, spread),
             self.whole.likelihood.word_concentration,
         )
-        return WordRefit(self, components.table, spread, scores)
+        return WordFocusEvidence(self, components.table, spread, scores)
 
 
-class WordRefit(NamedTuple):
-    """The documents of a focus, fitted anew."""
+class WordFocusEvidence(NamedTuple):
+    """Evidence after the documents of a focus were fitted again."""
 
     focus: WordFocus
     table: FloatArray  # (n_rows, n_kept)
-    spread: CountVariances | None  # likewise
+    spread: CountVariances | None  # of the same words and topics
     scores: WordScores  # of all words
 
     @property
     def by_topic(self) -> FloatArray:
-        return _worth(self.scores, self.spread, self.focus.whole.likelihood)
+        return self.scores.worth(self.spread, self.focus.whole.likelihood)
 
     def whole(self) -> WordEvidence:
         after = self.focus.whole.take(self.focus.kept)
@@ -193,6 +202,97 @@ class WordRefit(NamedTuple):
         return after._replace(spread=spread, scores=self.scores)
 
 
-def _worth(scores: WordScores, spread: CountVariances | None, likelihood: Words) -> FloatArray:
-    of_words = scores.by_topic(likelihood.n_words, likelihood.word_concentration)
-    return of_words if spread is None else of_words + spread.doc_corrections
+class WordScores(NamedTuple):
+    """What words contribute to the score of each topic, (n_topics,) each.
+
+    These are sums over words, so that the rows of a few words can be exchanged.
+    """
+
+    sizes: FloatArray  # Σ_v S_kv
+    sums: FloatArray  # Σ_v lnΓ(S_kv + η) − lnΓ(η)
+    corrections: FloatArray  # of the collapsed criterion, otherwise zero
+
+    @classmethod
+    def of(
+        cls, counts: FloatArray, spread: CountVariances | None, word_concentration: float
+    ) -> WordScores:
+        """Sum over the rows of ``counts`` (n_rows, n_topics) and of their spread."""
+        none = np.zeros(counts.shape[1])
+        return cls(
+            counts.sum(axis=0),
+            words.gamma_sums(counts, word_concentration),
+            none if spread is None else spread.word_corrections(counts, word_concentration),
+        )
+
+    def exchanged(
+        self,
+        before: tuple[FloatArray, CountVariances | None],
+        after: tuple[FloatArray, CountVariances | None],
+        word_concentration: float,
+    ) -> WordScores:
+        """Replace the counts and spread ``before`` of some words by those ``after``."""
+        counts, spread = before
+        counts_after, spread_after = after
+        sums = words.gamma_sum_changes(counts, counts_after, word_concentration)
+        changed = self._replace(
+            sizes=self.sizes + (counts_after.sum(axis=0) - counts.sum(axis=0)),
+            sums=self.sums + sums,
+        )
+        if spread is None or spread_after is None:
+            return changed
+        changes = spread.word_correction_changes(
+            counts, spread_after, counts_after, word_concentration
+        )
+        return changed._replace(corrections=self.corrections + changes)
+
+    def take(self, topics: IntArray) -> WordScores:
+        return WordScores(*(array[topics] for array in self))
+
+    def put(self, topics: IntArray, other: WordScores) -> WordScores:
+        """Replace ``topics`` by those of ``other``."""
+        changed = WordScores(*(array.copy() for array in self))
+        for mine, theirs in zip(changed, other, strict=True):
+            mine[topics] = theirs
+        return changed
+
+    def worth(self, spread: CountVariances | None, likelihood: Words) -> FloatArray:
+        """log M(S_k) and what the criterion adds for words and documents, (n_topics,), in nats."""
+        evidence = words.evidence_of_sums(
+            self.sums, self.sizes, likelihood.n_words, likelihood.word_concentration
+        )
+        of_words = evidence + self.corrections
+        return of_words if spread is None else of_words + spread.doc_corrections
+
+
+def divide_words(
+    table: FloatArray,  # (n_words, n_topics)
+    samples: Mapping[int, Assignments[DocumentBatch]],
+    n_children: int,
+    rng: np.random.Generator,
+) -> Families[WordCounts]:
+    """Split each topic that has a sample of enough documents into ``n_children``.
+
+    A child is its parent tilted towards a seed document, as topics are when training starts. The
+    seeds are documents of the sample that are far from each other.
+    """
+    counts, parents = [], []
+    for topic in range(table.shape[1]):
+        mine = table[:, [topic]]
+        own = words_of_topic(samples[topic], topic) if topic in samples else None
+        if own is not None and own.n_docs >= FEWEST_SEEDS * n_children:
+            seeds = distant_shares(own, len(mine), n_children, rng)
+            mine = ((1.0 - SEED_SHARE) * mine + SEED_SHARE * mine.sum() * seeds) / n_children
+        counts.append(mine)
+        parents.append(np.full(mine.shape[1], topic))
+    return Families(WordCounts(np.hstack(counts)), np.concatenate(parents))
+
+
+def words_of_topic(assignments: Assignments[DocumentBatch], topic: int) -> DocumentBatch:
+    """The expected counts x_dv r_dv of a topic, as documents without empty ones."""
+    batch, found = assignments
+    entries = np.flatnonzero(found.topics == topic)
+    pairs = np.searchsorted(found.starts, entries, side="right") - 1
+    counts = (found.shares[entries] * batch.word_counts[pairs]).astype(np.float32)
+    indptr = np.searchsorted(pairs, batch.indptr).astype(np.int64)
+    own = DocumentBatch(indptr, batch.word_ids[pairs], counts)
+    return own.take(np.flatnonzero(np.diff(indptr) > 0))

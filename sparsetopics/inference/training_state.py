@@ -1,0 +1,224 @@
+"""The state of training between two laps, and the check that training can continue from it.
+
+Reading a checkpoint checks only types; the values must also fit the data and the options. Finally
+the ELBO is computed again and must equal the recorded one. It is then finite, and so is everything
+that it is computed from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
+
+import numpy as np
+
+from sparsetopics.base.batches import Batch, Source
+from sparsetopics.base.soundness import check_close, require
+from sparsetopics.inference.growth.grower import GrowerRecord
+from sparsetopics.inference.learners.accelerated import GrownState
+from sparsetopics.inference.learners.learner import Learner, S
+from sparsetopics.inference.local_step import D, Parameters, elbo
+from sparsetopics.inference.moves.phase import MoverRecord
+from sparsetopics.inference.moves.rival_plans import MOST_BORN
+from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.model.allocations.hdp import HDPAllocation
+from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.allocations.mixture import ItemAllocation
+from sparsetopics.model.allocations.nested import NestedAllocation
+from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.memo import Memo
+from sparsetopics.model.mixture_posterior import sharing_of
+from sparsetopics.model.statistics import C, P, Statistics, T
+from sparsetopics.options.registry import LIKELIHOODS, MOVE_COUNTS, imported
+from sparsetopics.options.training import TrainingOptions
+
+LONGEST = 1e10  # seconds of training
+
+
+class LapInfo(NamedTuple):
+    """How training stands after a lap."""
+
+    lap: int  # from 1
+    seconds: float  # since training began
+    elbo_per_token: float  # whole data, nats
+    criterion_per_token: float | None  # the collapsed criterion, if moves followed it
+    n_topics: int
+    active_topics: int  # holding at least one token
+    restarts_proposed: int
+    restarts_accepted: int
+    batches_kept_old: int  # whose former responsibilities were better
+    local_iterations_per_document: float
+    moves: Mapping[str, MoveTally]  # by what ``registry.MOVE_COUNTS`` counts
+    reorders_accepted: int
+    doc_concentration: float | None  # total α, of topic models
+    word_concentration: float | None  # η, if the data are words
+    top_concentration: float | None  # γ, of the HDP
+
+    def entry(self) -> dict[str, float | None]:
+        """The lap's entry in the trace, under the keys of ``trace.jsonl``."""
+        entry: dict[str, float | None] = {}
+        for name, value in self._asdict().items():
+            if name != "moves":
+                entry[name] = value
+                continue
+            for counted, tally in self.moves.items():
+                entry[f"{counted}_proposed"] = tally.proposed
+                entry[f"{counted}_accepted"] = tally.accepted
+        return entry
+
+
+RngState = Mapping[str, Any]  # of numpy's bit generators, each of which has its own
+M = TypeVar("M")
+R = TypeVar("R")
+
+
+class TrainingState(NamedTuple, Generic[S, R, M]):
+    """All that the next lap needs beside data and options: a checkpoint is exactly this."""
+
+    learner: S  # its state
+    parameters: R
+    mover: M  # the record of a ``Mover`` or ``Grower``; None if the number of topics stays
+    rng: RngState
+    laps: tuple[LapInfo, ...]  # all laps so far
+
+
+AnyState = TrainingState[Any, Any, Any]  # only the options say which learner and model it is of
+
+
+class Keeper(Protocol):
+    """Stores the state of training where a later process finds it."""
+
+    def resume(
+        self, source: Source[Batch], memo: Memo, check: Callable[[AnyState], None]
+    ) -> AnyState | None:
+        """The state that was stored last, if any; the memo takes over the arrays of batches.
+
+        ``check`` raises ValueError, or another built-in error, if training cannot continue from it.
+        """
+        ...
+
+    def keep(self, state: AnyState, memo: Memo) -> None:
+        """Called after every lap."""
+        ...
+
+
+def check_training_state(
+    state: TrainingState[S, Parameters[C, P, T], M],
+    learner: Learner[S, D, C, P, T],
+    source: Source[D],
+    options: TrainingOptions,
+    rng: np.random.Generator,
+) -> None:
+    """ValueError, or another built-in error, unless training can continue from ``state``.
+
+    Its numbers are known to be finite, and it has the documents of batches in memory. ``rng`` is a
+    generator of the kind that training uses.
+    """
+    laps, parameters, mover = state.laps, state.parameters, state.mover
+    _check_laps(laps, parameters.allocation.n_topics)
+    bound = checked_elbo(state.learner, parameters, learner, source, options, len(laps))
+    check_close(bound / source.n_tokens, laps[-1].elbo_per_token, "the ELBO")
+    _check_rng(state.rng, rng)
+    if options.grows:
+        _check_growth(mover, state.learner, source, options)
+    elif options.active_moves.names:
+        if not isinstance(mover, MoverRecord):
+            raise ValueError("no record of moves")
+        mover.ledger.check(parameters.allocation.n_topics)
+        rival = mover.rival
+        if rival is not None:
+            rival.course.check()
+            rival.ledger.check(rival.parameters.allocation.n_topics)
+            checked_elbo(
+                cast("S", rival.state), rival.parameters, learner, source, options, len(laps)
+            )
+    else:
+        require(mover is None, "a record of moves")
+
+
+def checked_elbo(
+    state: S,
+    parameters: Parameters[C, P, T],
+    learner: Learner[S, D, C, P, T],
+    source: Source[D],
+    options: TrainingOptions,
+    n_laps: int,
+) -> float:
+    """The ELBO in nats of a ``learner``'s state after ``n_laps`` laps.
+
+    ValueError, or another built-in error, unless state and parameters are sound.
+    """
+    _check_parameters(parameters, source, options, n_laps)
+    learner.check(state, nothing_under(parameters), source)
+    current = parameters.with_components(learner.components(state))
+    bound = elbo(learner.statistics(state), current)
+    require(np.isfinite(bound), "the ELBO is not finite")
+    return bound
+
+
+def nothing_under(parameters: Parameters[C, P, T]) -> Statistics[C, T]:
+    """Statistics of no data, for the number of topics in ``parameters``."""
+    terms = parameters.allocation.zero_terms()
+    return Statistics(parameters.likelihood.zeros(terms.n_topics), terms)
+
+
+def _check_parameters(
+    parameters: Parameters[C, P, T], source: Source[D], options: TrainingOptions, n_laps: int
+) -> None:
+    allocation, likelihood = parameters
+    if options.is_mixture:
+        wanted = imported(LIKELIHOODS[options.likelihood_name].where)
+        n_columns = getattr(source, "n_columns", None)
+    else:
+        wanted, n_columns = Words, getattr(source, "n_words", None)
+    require(type(likelihood) is wanted, "the likelihood of another model")
+    found = likelihood.n_columns
+    require(found == n_columns, f"data of {found} words or columns, not {n_columns}")
+    concentration = likelihood.word_concentration
+    require(concentration is None or concentration > 0.0, "a concentration of words below zero")
+    require(type(allocation) is _allocation_of(options), "the weights of another model")
+    allocation.check()
+    n_topics = allocation.n_topics
+    # Moves cannot have added more; a file that says so would exhaust the memory.
+    most = options.n_topics + (n_laps + 1) * max(MOST_BORN, options.n_topics)
+    require(n_topics <= most, f"{n_topics:,} topics")
+    if isinstance(allocation, ItemAllocation):
+        kind = sharing_of(options.model, at_modes=options.at_modes)
+        require(type(allocation.mixture) is kind, "the weights of another mixture")
+
+
+def _allocation_of(options: TrainingOptions) -> type:
+    if options.is_mixture:
+        return NestedAllocation if options.grows else ItemAllocation
+    return LDAAllocation if options.model == "lda" else HDPAllocation
+
+
+def _check_laps(laps: tuple[LapInfo, ...], n_topics: int) -> None:
+    numbers = [info.lap for info in laps]
+    require(numbers == list(range(1, len(laps) + 1)) != [], "laps that do not follow each other")
+    require(all(0.0 <= info.seconds < LONGEST for info in laps), "laps without a time")
+    require(all([*info.moves] == [*MOVE_COUNTS] for info in laps), "counts of other moves")
+    require(laps[-1].n_topics == n_topics, "a number of topics other than that of the last lap")
+
+
+def _check_rng(state: RngState, rng: np.random.Generator) -> None:
+    """ValueError unless numpy accepts the state and draws are not always the same."""
+    own = type(rng.bit_generator)()
+    own.state = dict(state)
+    require(own.state == state, "another random generator")
+    if isinstance(own, np.random.PCG64):
+        # An even increment shortens the period; in a crafted file all draws could be the same.
+        require(state["state"]["inc"] % 2 == 1, "a random generator with an even increment")
+
+
+def _check_growth(record: M, state: S, source: Source[D], options: TrainingOptions) -> None:
+    """Check the record, except for what only the rebuilt tree can tell."""
+    if not isinstance(record, GrowerRecord):
+        raise ValueError("no record of growth")
+    assert isinstance(state, GrownState), "the learner has checked it"
+    has_tree = options.tree_tolerance != 0.0
+    require(has_tree == (record.nodes is not None), "a tree, or none, contrary to the options")
+    if state.found is not None:
+        n_rows = source.n_docs if record.nodes is None else len(record.nodes.outer)
+        state.found.check(n_rows, state.total.components.n_topics)
+        require(bool(np.diff(state.found.starts).all()), "nodes without a component")
