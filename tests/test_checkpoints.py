@@ -65,6 +65,7 @@ STORED_NAMES = [
     "statistics",
     "step-sizes",
     "sticks",
+    "tally",
     "topic-change",
     "topic-prior",
     "training-options",
