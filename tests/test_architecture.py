@@ -1,4 +1,4 @@
-"""The names in ARCHITECTURE.md's walk, and in its table of places, are there."""
+"""ARCHITECTURE.md names modules and classes that exist, in its walk and in its table of places."""
 
 import importlib
 import re
@@ -12,7 +12,7 @@ PAGE = ROOT / "ARCHITECTURE.md"
 if not PAGE.exists():
     pytest.skip("needs ARCHITECTURE.md", allow_module_level=True)
 SECTIONS = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-NAMED = ("The walk", "Places to add things")
+NAMED = ("A batch in ten steps", "Where to add things")
 NAME = re.compile(r"`([A-Za-z_]\w*(?:\.\w+)+)`")  # module.name or module.class.name
 NO_NAMES = (".py", ".json", ".md")
 
@@ -55,10 +55,10 @@ def test_a_name_that_is_not_there_is_noticed():
     assert not is_there("footsteps.walk")
 
 
-def test_every_folder_of_the_places_is_there():
-    (places,) = (each for each in SECTIONS if each.startswith("Places"))
-    folders = re.findall(r"`(\w+)/`", places)
+def test_every_path_of_the_places_is_there():
+    (places,) = (each for each in SECTIONS if each.startswith("Where to add"))
+    paths = re.findall(r"`((?:\w+/)+[\w.-]*)`", places)
 
-    assert len(folders) >= 6
-    there = {path.name for home in FOLDERS for path in ((ROOT / home), *(ROOT / home).rglob("*"))}
-    assert [folder for folder in folders if folder not in there] == []
+    assert len(paths) >= 12
+    homes = (ROOT, ROOT / FOLDERS[0])
+    assert [path for path in paths if not any((home / path).exists() for home in homes)] == []
