@@ -156,7 +156,7 @@ def test_same_seed_same_bytes(prepared, tmp_path, workers):
         ("corpus", (*MIXTURE, "--topics", 201), "components: found 201, wanted at most 200"),
         ("corpus", (*MIXTURE, "--heldout", "other"), "found another vocabulary"),
         ("corpus", (*MIXTURE, "--heldout", "vectors"), "heldout: found vectors in"),
-        ("corpus", (*MIXTURE, "--start", "run"), "Mixtures do not go on from a run"),
+        ("corpus", (*MIXTURE, "--start", "run"), "Mixtures cannot start from a run"),
         ("corpus", (*MIXTURE, "--model", "lda"), "likelihood: found multinomial with lda"),
     ],
 )

@@ -189,7 +189,7 @@ def test_workers_may_die_whatever_they_do(plan_of, tmp_path, kills, small_memo, 
 STAGES_OF_THE_DRIVER = {
     "return": ((dask_cluster, "_result"), None),  # before, the worker may hold the result
     "spill": ((Memo, "keep"), (np, "savez")),
-    "reduction": ((MemoizedLearner, "step"), (Statistics, "exchange_in_place")),
+    "reduction": ((MemoizedLearner, "step_in_place"), (Statistics, "exchange_in_place")),
     "commit": ((TrainingFolder, "keep"), (checkpoints, "write_checkpoint")),
 }
 
@@ -301,7 +301,7 @@ def test_without_dask_the_extra_is_named(plan_of, tmp_path, monkeypatch):
 def test_a_worker_with_another_corpus_says_so(plan_of, monkeypatch, tmp_path):
     monkeypatch.setattr(dask_steps, "file_sha256", lambda path: "another")
 
-    with pytest.raises(RunError, match="found another corpus, wanted in every worker that of"):
+    with pytest.raises(RunError, match="found another corpus, wanted the training corpus"):
         train_run(plan_of("lda"))
 
     assert not (tmp_path / "run").exists()
