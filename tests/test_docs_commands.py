@@ -1,6 +1,6 @@
-"""What stands in the pages for users runs as it stands, on small data under the names used there.
+"""The commands and the Python of the users' pages run as printed, on small data of the same names.
 
-The tutorial has a test of its own, in ``test_docs``.
+The tutorial has its own test, in ``test_docs``.
 """
 
 import re
@@ -22,7 +22,7 @@ DOCUMENTS = {"news": "corpus", "train": "corpus", "heldout": "heldout"}
 RUNS = {name: name for name in ("run", "run-50", "run-100", "mallet.txt")}
 IMAGES = {name: name for name in ("photos", "noisy.png")} | {"clean.png": "noisy.png"}
 DIGITS = {"digits": "digits", "new-digits": "digits", "patches": "patches"}
-THINGS = {  # that a page does not make itself
+THINGS = {  # what each page needs but does not make: its name there, its name in example_world
     "README.md": {"stories": "stories"},
     "docs/index.md": {},
     "docs/coming-from.md": {
@@ -45,6 +45,8 @@ THINGS = {  # that a page does not make itself
 }
 WITHOUT_COMMANDS = {
     "docs/api.md",
+    "docs/design/clusters.md",
+    "docs/design/departures.md",
     "docs/how-to/json.md",
     "docs/mathematics.md",
     "docs/scaling.md",
@@ -52,13 +54,13 @@ WITHOUT_COMMANDS = {
 
 
 def blocks(page):
-    """Language and text of what is to be run."""
+    """Return the language and the text of each block that is to be run."""
     found = BLOCK.findall((ROOT / page).read_text(encoding="utf-8"))
     return [(language, text) for untested, language, text in found if not untested]
 
 
 def commands(text):
-    """Arguments of every ``sparsetopics`` of a block, also after ``&&``."""
+    """Return the arguments of every ``sparsetopics`` command in a block, also after ``&&``."""
     lines = text.replace("\\\n", " ").replace("&&", "\n").splitlines()
     words = [shlex.split(line, comments=True) for line in lines]
     return [line[1:] for line in words if line[:1] == ["sparsetopics"]]
@@ -79,7 +81,7 @@ def test_the_commands_of_a_page_run(example_world, tmp_path, monkeypatch, page):
 
 @pytest.mark.parametrize("page", [page for page in THINGS if page != "README.md"])
 def test_the_python_of_a_page_runs(tmp_path, monkeypatch, page):
-    """One block after the other, in one session; README's is a doctest."""
+    """Run all blocks of a page in one session. The README's Python is a doctest."""
     monkeypatch.chdir(tmp_path)
     session = {"values": draw_clumps(0, 200, 3).values}
     for language, text in blocks(page):
