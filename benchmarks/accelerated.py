@@ -1,4 +1,4 @@
-"""Growth on a kd-tree against growth on all items: speed-up and ratio of free energies (VDP06).
+"""Compare growth on a kd-tree with growth on all items: speed-up, ratio of free energies (VDP06).
 
     OMP_NUM_THREADS=1 python benchmarks/accelerated.py --items 1000,10000,100000,1000000
     python benchmarks/accelerated.py --dimensions 16,32,64,128
@@ -6,11 +6,12 @@
     python benchmarks/accelerated.py --mnist --tolerance 0.02
     python benchmarks/accelerated.py --items 8000000 --most-plain 0
 
-Ten Gaussians of equal weight, c-separated (10,000 items, 16 columns and c = 2 unless said), or the
-60,000 digits of MNIST in 50 principal components. CPU seconds of this process: those of building
-the tree, and all others of training. Above ``--most-plain`` items the time of growth on all items
-is that of ``--most-plain``, times how many more there are; with 0 there is no such growth. Peak
-memory is that of the process so far, with the data.
+The data are ten c-separated Gaussians of equal weight (by default 10,000 items, 16 columns and c =
+2), or the 60,000 digits of MNIST in 50 principal components. Times are CPU seconds of this
+process: for building the tree, and for the rest of training. With more than ``--most-plain``
+items, growth on all items is timed on ``--most-plain`` items, and the time is multiplied by the
+ratio of the numbers of items; with 0 it is left out. Peak memory is that of the process so far,
+data included.
 """
 
 from __future__ import annotations
@@ -153,8 +154,12 @@ def _numbers(context: click.Context, option: click.Parameter, text: str) -> list
 @click.option("--separations", default="2", callback=_numbers)
 @click.option("--mnist", "of_digits", is_flag=True)
 @click.option("--shared", type=click.Path(exists=True, path_type=Path), default=Path("../shared"))
-@click.option("--tolerance", default=DEFAULT_TREE_TOLERANCE, help="Nats per number left.")
-@click.option("--most-plain", default=100_000, help="Items that growth without a tree is timed on.")
+@click.option(
+    "--tolerance",
+    default=DEFAULT_TREE_TOLERANCE,
+    help="Nats per value at which refining the tree stops.",
+)
+@click.option("--most-plain", default=100_000, help="Most items for growth without a tree.")
 @click.option("--seeds", default=1)
 def main(
     items: list[float],

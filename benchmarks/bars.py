@@ -1,12 +1,12 @@
-"""How many of the bars are found, how exactly, and in how many CPU seconds.
+"""Measure how many of the bars are found, how exactly, and in how many CPU seconds.
 
     OMP_NUM_THREADS=1 python benchmarks/bars.py --starts 1,30,100,200 --seeds 20
     OMP_NUM_THREADS=1 python benchmarks/bars.py --hard --seeds 5
     OMP_NUM_THREADS=1 python benchmarks/bars.py --no-moves --seeds 3
 
-1000 documents of 200 tokens over ten bars on 30×30 cells; ``--hard``: 5000 documents of 300 tokens
-over fifty bars on 50×50 cells. Topics start from random documents; all else is the default. Kernels
-are compiled before the clock starts.
+The collection has 1000 documents of 200 tokens over ten bars on 30×30 cells, or with ``--hard``
+5000 documents of 300 tokens over fifty bars on 50×50 cells. Topics start from random documents;
+all other options have their defaults. Kernels are compiled before the clock starts.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ def compile_kernels() -> None:
 
 
 @click.command()
-@click.option("--starts", help="Numbers of topics.  [default: 1,30,100,200; with --hard 1,300]")
+@click.option("--starts", help="Numbers of topics.  [default: 1,30,100,200, or 1,300 with --hard]")
 @click.option("--seeds", default=20)
-@click.option("--hard", is_flag=True, help="Fifty bars.")
+@click.option("--hard", is_flag=True, help="Use fifty bars.")
 @click.option("--moves/--no-moves", "with_moves", default=True)
 def main(starts: str | None, seeds: int, hard: bool, with_moves: bool) -> None:
     """Print how each run ends, and how many fall short."""

@@ -1,12 +1,13 @@
-"""Wall time of a lap by Dask workers, beside threads: what processes, files and messages cost.
+"""Compare the wall time of a lap with Dask workers and with threads.
 
     python benchmarks/dask_lap.py --files 10 --topics 100 --workers 2
 
-Reddit posts (reddit1m of the shared data, ten files of 100,000 each), memoized LDA with the
-collapsed update, documents starting cold unless told otherwise. Both executors train the same run,
-in turn, with the same rounds; the first laps, in which workers read the corpus and kernels are
-loaded, are not counted. Of the others the median is told, and whether the topics are the same, bit
-by bit.
+The difference is what processes, files and messages cost. The data are Reddit posts (reddit1m of
+the shared data, ten files of 100,000 posts each). The model is memoized LDA with the collapsed
+update; all laps are cold unless ``--cold-every`` says otherwise. Both executors train the same
+run, in turn, with the same rounds. The first laps, in which workers read the corpus and load
+kernels, are not counted. The script prints the median of the other laps, and whether the topics
+are equal bit by bit.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ def prepared_corpus(shared: Path, folder: Path, n_files: int) -> Path:
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("bench-data"))
 @click.option("--files", default=10, type=click.IntRange(1, 10))
 @click.option("--topics", default=100)
-@click.option("--batches", type=int, help="Default: that of train.")
+@click.option("--batches", type=int, help="Default: as for train.")
 @click.option("--round", "batches_per_round", default=16)
-@click.option("--cold-every", default=1, help="Laps of which one starts documents cold.")
+@click.option("--cold-every", default=1, help="Start documents cold in one lap of this many.")
 @click.option("--laps", default=5)
 @click.option("--uncounted", default=2)
 @click.option("--workers", default=2)

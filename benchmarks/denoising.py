@@ -1,15 +1,15 @@
-"""How well a mixture of patches denoises the images of BSD68, and how long one takes.
+"""Measure how well a mixture of patches denoises the images of BSD68, and how long an image takes.
 
     OMP_NUM_THREADS=1 python benchmarks/denoising.py --mixture RUN
     OMP_NUM_THREADS=1 python benchmarks/denoising.py --mixture prior.npz
     OMP_NUM_THREADS=1 python benchmarks/denoising.py --components 200 --laps 15 --save prior.npz
     python benchmarks/denoising.py --mixture prior.npz --images 20 --pictures pictures
 
-``--mixture`` is a run folder of ``train``, or holds ``weights`` (K,) and ``covariances`` (K,
-side², side²) of patches without their mean, as pixels. Else a finite mixture is trained on
-patches of the 200 training images of BSDS500, in the basis that ``ingest --patches`` uses. The
-images are the 68 of the list ``bsd68.txt``, as whole as they are; with ``--images`` some of them,
-evenly spread over it. The noise of an image is drawn from ``--seed`` and its place in the list.
+``--mixture`` is a run folder of ``train``, or a file with the ``weights`` (K,) and ``covariances``
+(K, side², side²) of patches in pixels, without their mean. Without it, a finite mixture is trained
+on patches of the 200 training images of BSDS500, in the basis that ``ingest --patches`` uses. The
+images are the 68 of the list ``bsd68.txt``, uncropped; ``--images`` takes fewer, evenly spread
+over the list. The noise of an image depends on ``--seed`` and on the image's place in the list.
 """
 
 from __future__ import annotations
@@ -117,16 +117,18 @@ def measure(
 @click.command()
 @click.option("--shared", type=click.Path(exists=True, path_type=Path), default=Path("../shared"))
 @click.option("--mixture", "stored", type=click.Path(exists=True, path_type=Path),
-              help="A run or an npz file; without it a mixture is trained.")  # fmt: skip
+              help="A run or an npz file. Default: train a mixture.")  # fmt: skip
 @click.option("--components", "n_components", default=200)
 @click.option("--patches", "n_patches", default=500_000)
 @click.option("--laps", default=15)
-@click.option("--save", type=click.Path(path_type=Path), help="Where a trained mixture goes.")
+@click.option("--save", type=click.Path(path_type=Path), help="File for the trained mixture.")
 @click.option("--images", "n_images", type=click.IntRange(1, 68), default=68)
-@click.option("--sigma", default=25.0, help="Of 255 grey levels.")
+@click.option("--sigma", default=25.0, help="Standard deviation of the noise, where white is 255.")
 @click.option("--seed", default=0)
 @click.option("--workers", default=1)
-@click.option("--pictures", type=click.Path(path_type=Path), help="A folder for pictures.")
+@click.option(
+    "--pictures", type=click.Path(path_type=Path), help="Folder for pictures of before and after."
+)
 def main(
     shared: Path,
     stored: Path | None,

@@ -1,11 +1,11 @@
-"""Are the eight kinds of patches found, how exactly, and in how many CPU seconds?
+"""Measure whether the eight kinds of patches are found, how exactly, and in how many CPU seconds.
 
     OMP_NUM_THREADS=1 python benchmarks/edges.py --starts 1 --seeds 10
     OMP_NUM_THREADS=1 python benchmarks/edges.py --starts 25 --seeds 3 --no-moves
 
-The toy of Hughes & Sudderth (2013), section 4.1: zero-mean 5×5 patches of eight equally common
-covariances, each with a strong edge, in 100 batches. Without moves the full learner is run beside
-the memoized one, and their bounds are compared.
+This is the toy problem of Hughes & Sudderth (2013), section 4.1: zero-mean 5×5 patches of eight
+equally common covariances, each with a strong edge, in 100 batches. Without moves, the full
+learner runs beside the memoized one, and their bounds are compared.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def one_run(
 
 
 @click.command()
-@click.option("--starts", default="1", help="Numbers of components, comma separated.")
+@click.option("--starts", default="1", help="Numbers of components, separated by commas.")
 @click.option("--seeds", default=10)
 @click.option("--items", default=100_000)
 @click.option("--batches", default=100)

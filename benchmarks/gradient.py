@@ -1,13 +1,14 @@
-"""Do gradient learners find as good clusters as closed forms, nearer to the true number, sooner?
+"""Compare gradient learners with closed forms: quality of clusters, their number, and time.
 
     OMP_NUM_THREADS=1 python benchmarks/gradient.py --data FOLDER --sets amazon,webcam,dslr,office
     OMP_NUM_THREADS=1 python benchmarks/gradient.py --data FOLDER --sets mnist --minibatch 300
 
-Tables 2 and 3 of Lim (2020) on other features: GoogLeNet's of the Office domains (ten classes;
-office is the three together) and 50 principal components of MNIST. All learners start from the same
-k-means with the same truncation and known variance. MM sees all items in each of 30 laps, unless it
-settles before; SGA takes as many minibatches, or one lap where that is more. Scored are the items
-that were learned from. CPU seconds are of the laps; k-means is shown apart.
+This repeats tables 2 and 3 of Lim (2020) with other features: GoogLeNet features of the Office
+domains (ten classes; ``office`` is the three domains together) and 50 principal components of
+MNIST. All learners start from the same k-means with the same truncation and known variance. MM
+sees all items in each of 30 laps, unless it settles earlier. SGA takes 30 minibatches, or one lap
+if that is more. The scores are those of the items used for training. CPU seconds are those of the
+laps; k-means is shown separately.
 """
 
 from __future__ import annotations
@@ -153,7 +154,7 @@ def line(name: str, results: list[Result]) -> str:
 @click.option("--topics", default=50)
 @click.option("--iterations", default=30)
 @click.option("--minibatch", default=100)
-@click.option("--variance", type=float, help="Default: made from the data.")
+@click.option("--variance", type=float, help="Known variance. Default: computed from the data.")
 def main(
     data: Path,
     sets: str,

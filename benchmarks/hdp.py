@@ -1,12 +1,12 @@
-"""Does the number of topics depend on where it starts? And what do the moves cost?
+"""Measure whether the number of topics depends on the start, and what moves cost.
 
     python benchmarks/hdp.py --data kos --starts 1,50,100,200,400 --seeds 2 --out hdp.jsonl
     python benchmarks/hdp.py --data kos --criterion collapsed --out hdp.jsonl
     python benchmarks/hdp.py --data kos --fixed 25,50,100,200 --seeds 1 --out hdp.jsonl
     python benchmarks/hdp.py --table hdp.jsonl
 
-One line of JSON for each run goes to ``--out``; runs that are there already are not repeated. With
-``--fixed`` there are no moves; with ``--model lda`` it is LDA of as many topics.
+Each run adds a line of JSON to ``--out``; runs that are already there are not repeated.
+``--fixed`` trains without moves, and ``--model lda`` trains LDA with the same numbers of topics.
 """
 
 from __future__ import annotations
@@ -111,15 +111,19 @@ def _numbers(text: str) -> list[int]:
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("bench-data"))
 @click.option("--data", "collection", type=click.Choice(list(SOURCES)), default="kos")
 @click.option("--starts", default="1,50,100,200,400")
-@click.option("--fixed", default="", help="Numbers of topics to train without moves instead.")
+@click.option("--fixed", default="", help="Train without moves, with these numbers of topics.")
 @click.option("--model", type=click.Choice(["hdp", "lda"]), default="hdp")
 @click.option("--update", type=click.Choice(["collapsed", "mean-field"]), default="collapsed")
 @click.option("--moves", default=",".join(DEFAULT_MOVES))
 @click.option("--criterion", type=click.Choice(["bound", "collapsed"]), default="bound")
-@click.option("--seeds", default="0,1", help="Comma separated.")
+@click.option("--seeds", default="0,1", help="Seeds, separated by commas.")
 @click.option("--laps", type=int)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("hdp.jsonl"))
-@click.option("--table", type=click.Path(exists=True, path_type=Path), help="Print, do not run.")
+@click.option(
+    "--table",
+    type=click.Path(exists=True, path_type=Path),
+    help="Print the table of this file, train nothing.",
+)
 def main(
     shared: Path,
     folder: Path,

@@ -1,11 +1,12 @@
-"""What merges and deletes cost: laps with them against laps without, at equal K.
+"""Measure what merges and deletes cost: laps with and without them, with the same K.
 
     OMP_NUM_THREADS=1 python benchmarks/hdp_cost.py --data 20news --start 100
 
-One run with moves. Its laps are timed with and without the phase of moves that follows each, and
-rivals (culls are deletes of many) are timed apart. Every few laps the lap just made is made again
-without moves: a learner that keeps no assignments starts from the same topics, visits all batches
-once, and its second lap is timed. CPU seconds of this process; kernels are compiled before.
+One run is trained with moves. Its laps are timed with and without the phase of moves that follows
+each lap, and rivals (including culls, which delete many topics) are timed separately. After every
+few laps, the last lap is repeated without moves: a learner that keeps no assignments starts from
+the same topics and visits all batches once, and its second lap is timed. Times are CPU seconds of
+this process. Kernels are compiled before.
 """
 
 from __future__ import annotations
@@ -139,10 +140,10 @@ def print_ratios(clock: Clock) -> None:
 @click.option("--shared", type=click.Path(exists=True, path_type=Path), default=Path("../shared"))
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("bench-data"))
 @click.option("--data", "collection", type=click.Choice(list(SOURCES)), default="20news")
-@click.option("--start", default=100, help="Topics at first.")
+@click.option("--start", default=100, help="Number of topics to start with.")
 @click.option("--update", type=click.Choice(["collapsed", "mean-field"]), default="collapsed")
 @click.option("--laps", type=int)
-@click.option("--every", default=5, help="Laps from one lap without moves to the next.")
+@click.option("--every", default=5, help="Repeat one lap of this many without moves.")
 @click.option("--seed", default=0)
 def main(
     shared: Path,

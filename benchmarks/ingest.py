@@ -1,14 +1,14 @@
-"""Throughput and memory of ingest beside scikit-learn's CountVectorizer, in one run.
+"""Compare throughput and memory of ingest with scikit-learn's CountVectorizer, in one call.
 
     python benchmarks/ingest.py --data FOLDER [--workers 2]
     python benchmarks/ingest.py --data FOLDER --repeats 3
 
-FOLDER holds JSON lines with a field ``text`` (.jsonl or .jsonl.gz). Each contender runs in a
-process of its own, which reads the files itself; MB are of decoded text. CPU seconds are those of
-all threads. "Whole process" includes its start and, for CountVectorizer, reading the files; the
-ingest call reads, tokenises and writes the corpus, ``fit_transform`` has its texts in memory.
-With ``--repeats`` it is told instead what one thread and ``--workers`` take in a process that has
-its libraries and kernels, in turn.
+FOLDER holds JSON lines with a field ``text`` (.jsonl or .jsonl.gz). Each contender runs in its own
+process, which reads the files itself. MB are megabytes of decoded text, and CPU seconds those of
+all threads. "Whole process" includes the start of the process and, for CountVectorizer, reading
+the files. The ingest call reads, tokenises and writes the corpus; ``fit_transform`` has its texts
+in memory. With ``--repeats``, the script compares one thread with ``--workers`` threads instead,
+in turn, in a process that has already loaded its libraries and kernels.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of .jsonl[.gz] files")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--repeats", type=int, help="of calls by threads alone")
+    parser.add_argument("--repeats", type=int, help="time ingest alone, so many times")
     options = parser.parse_args()
     files = sorted([*options.data.glob("*.jsonl"), *options.data.glob("*.jsonl.gz")])
     if not files:

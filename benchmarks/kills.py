@@ -1,15 +1,16 @@
-"""Does a run that is killed again and again end with the bytes of one that never was?
+"""Check that a run that is killed again and again ends with the bytes of an uninterrupted one.
 
     python benchmarks/kills.py CORPUS --times 50
     python benchmarks/kills.py --every-write
 
-The first command kills training at random moments. The second kills each writing command at every
-place in the code that changes a file (``tests/write_kills.py``); that takes an hour.
+The first command kills training at random moments. It trains an HDP without interruption, then
+again, killing the process (SIGKILL) at random moments and resuming it each time. When a run is
+done, all its files are compared, except those that hold times, and the next run begins, until
+``--times`` kills have been made. A kill may come before the first checkpoint; training then starts
+again.
 
-Trains an HDP without interruption, then again, killing the process (SIGKILL) at random moments and
-resuming each time; when that run is done its files are compared, all but those that hold times, and
-the next begins, until there have been so many kills. A kill may come before there is anything to
-resume: then training begins anew.
+The second command kills each writing command at every place in the code that changes a file
+(``tests/write_kills.py``). It takes an hour.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def killed_run(corpus: Path, run: Path, laps: int, longest: float, rng: random.R
 @click.command()
 @click.argument("corpus", type=click.Path(exists=True, path_type=Path), required=False)
 @click.option("--every-write", is_flag=True, help="Kill every command at every write instead.")
-@click.option("--times", default=50, help="Kills, at least.")
+@click.option("--times", default=50, help="Smallest number of kills.")
 @click.option("--laps", default=12)
 @click.option("--seed", default=0)
 def main(corpus: Path | None, every_write: bool, times: int, laps: int, seed: int) -> None:

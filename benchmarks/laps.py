@@ -1,13 +1,13 @@
-"""Speed of a lap: tokens per CPU second, how it grows with the topics, and what threads bring.
+"""Measure the speed of a lap: tokens per CPU second, by number of topics and by number of threads.
 
     OMP_NUM_THREADS=1 python benchmarks/laps.py --data 20news --topics 100,200,400,800,1600
     OMP_NUM_THREADS=1 python benchmarks/laps.py --data 20news --topics 100 --workers 2
     OMP_NUM_THREADS=1 python benchmarks/laps.py --data 20news --topics 100 --profile
 
-LDA, memoized, from distant documents. The first laps are not counted. Of the others the medians of
-cold and of warm laps are told, in CPU seconds of the process, and the mean over a cycle of both, in
-CPU and wall seconds, beside the ELBO that was reached. Kernels are compiled before. ``--profile``
-lists where the time goes.
+The model is memoized LDA that starts from distant documents. The first laps are not counted. For
+the others, the script prints the medians of cold and of warm laps in CPU seconds of the process,
+the mean over a cycle of both in CPU and wall seconds, and the ELBO that was reached. Kernels are
+compiled before. ``--profile`` lists where the time goes.
 """
 
 from __future__ import annotations
@@ -72,13 +72,13 @@ def timed_laps(
 @click.option("--shared", type=click.Path(exists=True, path_type=Path), default=Path("../shared"))
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("bench-data"))
 @click.option("--data", "name", type=click.Choice(list(SOURCES)), default="20news")
-@click.option("--topics", default="100", help="Numbers of topics.")
+@click.option("--topics", default="100", help="Numbers of topics, separated by commas.")
 @click.option("--sparsity", default=4)
 @click.option("--update", type=click.Choice(["collapsed", "mean-field"]), default="collapsed")
 @click.option("--batches", default=20)
-@click.option("--cold-every", type=int, help="Default: that of train.")
+@click.option("--cold-every", type=int, help="Default: as for train.")
 @click.option("--laps", default=9)
-@click.option("--uncounted", default=4, help="First laps, which are like no others.")
+@click.option("--uncounted", default=4, help="Number of first laps not to count.")
 @click.option("--workers", default=1)
 @click.option("--seed", default=0)
 @click.option("--profile", is_flag=True)

@@ -1,10 +1,10 @@
-"""CPU seconds against held-out score: LDA here, and in other toolkits run in the same call.
+"""Compare CPU seconds and held-out score of LDA with those of other toolkits, in the same call.
 
     python benchmarks/lda.py --shared ../shared --data 20news --seeds 5
     python benchmarks/lda.py --shared ../shared --data nips --peers ''
 
-One thread each (the peers' drivers see to theirs). Scoring is not counted and compiling is done
-before. Needs pip install ".[bench]".
+Each toolkit uses one thread; the drivers of the peers set this. Scoring is not counted, and
+kernels are compiled before. Needs pip install ".[bench]".
 """
 
 from __future__ import annotations
@@ -148,13 +148,13 @@ def _compile(options: TrainingOptions) -> None:
 @click.option("--learner", default="memoized")
 @click.option("--start", type=click.Choice(["random", "distant"]))
 @click.option("--batches", type=int)
-@click.option("--cold-every", type=int, help="Default: that of train.")
+@click.option("--cold-every", type=int, help="Default: as for train.")
 @click.option("--laps", default=30)
-@click.option("--regroup", is_flag=True, help="With that move.")
+@click.option("--regroup", is_flag=True, help="Train with the move regroup.")
 @click.option("--seeds", default=1, help="Seeds 0 to N-1; the median final score is printed.")
-@click.option("--peers", default=PEERS, help="Comma separated; empty for none.")
-@click.option("--budget", default=40.0, help="CPU seconds of each peer.")
-@click.option("--level", default=-7.90, help="Score to time.")
+@click.option("--peers", default=PEERS, help="Peers, separated by commas; empty for none.")
+@click.option("--budget", default=40.0, help="CPU seconds for each peer.")
+@click.option("--level", default=-7.90, help="Print the CPU seconds until this score.")
 def main(
     shared: Path,
     folder: Path,

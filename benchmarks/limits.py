@@ -1,16 +1,17 @@
-"""What the document step needs of the machine, what the machine gives, and how far apart they are.
+"""Compare the time of the document step with the least time that the machine allows.
 
     OMP_NUM_THREADS=1 python benchmarks/limits.py --data 20news --topics 100
 
 Three things are measured in the same call: how fast memory is read and written (a sum of two
-arrays that no cache holds), how fast one word follows another in a sweep (the arithmetic alone, on
-a word whose numbers are in the first cache, nothing chosen or checked), and the document step
-itself, cold and warm, on a sample of documents under topics of a few laps.
+arrays that no cache holds); how fast one word follows another in a sweep (the arithmetic alone, on
+a word whose numbers are in the first cache, without choosing or checking anything); and the
+document step itself, cold and warm, on a sample of documents with the topics of a few laps.
 
-A collapsed sweep is bound by latency, not by bytes: a word's weights are what the word before it
-has left, its L products are added one after the other, and a division follows. So the least time
-of a step is its word-iterations times that of one word, plus its bytes over the bandwidth: the
-rows of the weights that it gathers, and what it writes.
+A collapsed sweep is limited by latency, not by bytes. The weights of a word depend on the result
+for the word before it, its L products are added one after the other, and a division follows. The
+least time of a step is therefore the number of its word-iterations times the time of one word,
+plus its bytes divided by the bandwidth. The bytes are the rows of weights that it gathers, and
+what it writes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Peak resident memory and time of training on a corpus folder, processes of its own included.
+"""Measure peak resident memory and time of training on a corpus folder, child processes included.
 
 sparsetopics ingest ../shared/data/reddit1m/*.jsonl.gz --out reddit
 python benchmarks/memory.py reddit --topics 100 --laps 2

@@ -1,12 +1,12 @@
-"""What a step of a Gaussian mixture costs, against the bare matrix product of its densities.
+"""Compare a step of a Gaussian mixture with the bare matrix product of its densities.
 
     OMP_NUM_THREADS=1 python benchmarks/mixture_step.py --components 200 --columns 64 --sparsity 4
 
-The step: E[log p(x|φ_k)] of all items under all components, top-L responsibilities, moments. The
-product: the items (n, D) with K full D × D factors (D, K·D) in float32, in blocks of its best size,
-its result thrown away. Both are timed in turns in one process; medians are printed. With ``--peer``
-an iteration of scikit-learn's BayesianGaussianMixture, dense, is timed too, on fewer items (needs
-pip install ".[bench]").
+The step computes E[log p(x|φ_k)] of all items under all components, the top-L responsibilities and
+the moments. The product multiplies the items (n, D) with K full D × D factors (D, K·D) in float32,
+in blocks of the best size, and discards the result. Both are timed in turns in one process, and
+medians are printed. With ``--peer``, an iteration of scikit-learn's dense BayesianGaussianMixture
+is timed too, on fewer items.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ def peer_seconds(values: Vectors, n_components: int) -> float:
               default="zero-mean-gaussian")  # fmt: skip
 @click.option("--times", "n_times", default=5)
 @click.option("--seed", default=0)
-@click.option("--peer", "n_peer_items", default=0, help="Items for scikit-learn; 0 for none.")
+@click.option(
+    "--peer", "n_peer_items", default=0, help="Number of items for scikit-learn; 0 leaves it out."
+)
 def main(
     n_items: int,
     n_components: int,

@@ -1,4 +1,4 @@
-"""How far the whole-data ELBO falls from lap to lap under mean-field; it should not.
+"""Measure how far the whole-data ELBO falls from lap to lap under mean-field; it should not fall.
 
 python benchmarks/monotone.py --shared ../shared --data 20news --learner memoized
 """

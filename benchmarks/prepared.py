@@ -1,6 +1,6 @@
-"""The prepared collections of the peer measurements, and the score they are compared by.
+"""The prepared collections that are compared with other toolkits, and the score for all of them.
 
-``make_corpus.py`` and ``completion.py`` of the shared folder stay where they are: the same
+``make_corpus.py`` and ``completion.py`` are used from the shared folder, so that the same
 preparation and the same scorer serve every toolkit.
 """
 

@@ -1,10 +1,10 @@
-"""Does training give the same bits here as at another commit? Twelve small runs of both.
+"""Check whether training gives the same bits here as at another commit, in twelve small runs.
 
     python benchmarks/same_bits.py main
 
-"Here" is the working tree; ``turns.py`` says how both are installed. Documents and vectors are
-drawn from a fixed seed. The arrays in ``model.safetensors`` must be equal bit by bit, and so must
-the ELBO and the number of topics after each lap. Status 1 if anything differs.
+"Here" is the working tree; ``turns.py`` describes how both are installed. Documents and vectors
+are drawn from a fixed seed. The arrays in ``model.safetensors`` must be equal bit by bit, and so
+must the ELBO and the number of topics after each lap. The exit status is 1 if anything differs.
 """
 
 from __future__ import annotations

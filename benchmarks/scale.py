@@ -1,12 +1,13 @@
-"""Does a document cost the same in a collection of any size, and does memory stay where it is?
+"""Measure whether the cost of a document and the memory stay the same in collections of any size.
 
     OMP_NUM_THREADS=1 python benchmarks/scale.py --documents 100000,1000000,10000000
     OMP_NUM_THREADS=1 python benchmarks/scale.py --corpus reddit
 
-Short documents are drawn from 100 topics over 50,000 words and written as shards, which go when
-their run is over; or a corpus folder is given. LDA, memoized, streamed: no documents are held in
-memory. Each size trains in a process of its own. CPU seconds are those of the last lap, reading
-and the global step included, and of that step alone; peak memory is that of the process.
+Short documents are drawn from 100 topics over 50,000 words and written as shards, which are
+removed after their run; or ``--corpus`` names a corpus folder. The model is memoized LDA,
+streamed: no documents are held in memory. Each size trains in its own process. CPU seconds are
+those of the last lap, including reading and the global step, and those of the global step alone.
+Peak memory is that of the process.
 """
 
 from __future__ import annotations
@@ -151,13 +152,15 @@ def report(
 
 
 @click.command()
-@click.option("--documents", default="100000,1000000", help="Sizes of drawn collections.")
-@click.option("--corpus", type=click.Path(exists=True, path_type=Path), help="Instead of drawing.")
-@click.option("--scratch", type=click.Path(path_type=Path), help="Where drawn shards go meanwhile.")
+@click.option("--documents", default="100000,1000000", help="Sizes of the drawn collections.")
+@click.option(
+    "--corpus", type=click.Path(exists=True, path_type=Path), help="Train on this corpus instead."
+)
+@click.option("--scratch", type=click.Path(path_type=Path), help="Folder for the drawn shards.")
 @click.option("--topics", default=100)
 @click.option("--sparsity", default=4)
 @click.option("--laps", default=2)
-@click.option("--cold-every", default=1, help="With 2 the last of two laps is a warm one.")
+@click.option("--cold-every", default=1, help="2 makes the last of two laps warm.")
 @click.option("--json", "as_json", is_flag=True)
 def main(
     documents: str,

@@ -1,10 +1,11 @@
-"""How long people wait: for --help, for an estimator, and for the first batch of training.
+"""Measure how long people wait for --help, for an estimator, and for the first batch of training.
 
     python benchmarks/start_up.py [--repeats 5]
 
-Medians over fresh processes. Kernels come from numba's on-disk cache, which `sparsetopics warmup`
-has filled before. The corpus has 300 documents, so the first batch itself takes no time.
-CPU seconds are given beside wall seconds, because other processes may use the processor.
+The figures are medians over fresh processes. Kernels come from numba's cache on disk, which
+`sparsetopics warmup` has filled before. The corpus has 300 documents, so the first batch itself
+takes almost no time. CPU seconds are given beside wall seconds, because other processes may use
+the processor.
 """
 
 from __future__ import annotations

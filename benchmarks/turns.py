@@ -1,13 +1,13 @@
-"""Is a command slower here than at another commit? Both run it in turns.
+"""Check whether a command is slower here than at another commit by running both in turns.
 
     python benchmarks/turns.py main -- sparsetopics train CORPUS --laps 5 --out {scratch}/run
     python benchmarks/turns.py v0.1 --at-most 1.03 -- python benchmarks/edges.py
 
-"Here" is the working tree with all that git does not ignore. Each tree is installed in an
-environment of its own, kept in the user's cache folder; both use the other packages of the
-environment that runs this script. The first turn of each is not measured: it compiles kernels.
-{scratch} stands for a folder that is new in each turn. A command that begins with "python"
-runs the same script in both environments.
+"Here" is the working tree with all files that git does not ignore. Each tree is installed in its
+own environment, which is kept in the user's cache folder; both use the other packages of the
+environment that runs this script. The first turn of each is not measured, because it compiles
+kernels. {scratch} stands for a folder that is new in each turn. A command that begins with
+"python" runs the same script in both environments.
 
 CPU seconds are those of the command and of all processes that it started and waited for. "Not
 slower" means that the median over turns of the ratio here/there is at most 1.03.
@@ -203,7 +203,7 @@ def sentences(found: Comparison, limit: float) -> str:
 @click.argument("commit")
 @click.argument("command", nargs=-1, required=True)
 @click.option("--turns", default=9, type=click.IntRange(1), show_default=True)
-@click.option("--at-most", type=float, help="Status 1 if the median ratio of CPU s is above this.")
+@click.option("--at-most", type=float, help="Exit with status 1 if the median ratio is above this.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def main(
     commit: str, command: tuple[str, ...], turns: int, at_most: float | None, as_json: bool

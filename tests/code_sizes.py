@@ -1,15 +1,16 @@
-"""Sizes of the library's code and what escapes its types: ``python tests/code_sizes.py``.
+"""Print the sizes of the code and the places that escape its types: ``python tests/code_sizes.py``.
 
-Sizes: A file counts all its lines. The body of a function is its lines without signature and
-docstring, with blank lines and comments; a nested function counts by itself and within the outer
-one. Functions whose body is only ``...``, as in Protocols, are not counted. Code lines are those
-that hold more than a comment or a docstring.
+Sizes: a file counts all its lines. The body of a function is its lines without signature and
+docstring, but with blank lines and comments. A nested function counts by itself and as part of the
+outer one. Functions whose body is only ``...``, as in Protocols, are not counted. Code lines are
+those that hold more than a comment or a docstring.
 
-Types: each ``Any``, each ``object`` in an annotation or a bound, each call of ``cast`` and each
-``type: ignore`` is a place that the type checker cannot see through. A name that stands for ``Any``
-alone, such as ``Loose = Any``, counts as ``Any`` wherever it is used.
+Types: the type checker cannot see through ``Any``, ``object`` in an annotation or a bound, calls
+of ``cast``, or ``type: ignore``. Each of them is counted. A name that stands for ``Any`` alone,
+such as ``Loose = Any``, counts as ``Any`` wherever it is used.
 
-The links in ``sparsetopics/`` lead to folders of the top level; files are counted there, once.
+The links in ``sparsetopics/`` lead to folders of the top level; their files are counted there,
+once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Commands that fail, and what they may not leave behind: a signal, a thread, a file.
+"""Run commands that fail, and check that they leave no signal, thread or file behind.
 
-``python tests/failing_commands.py --times 200`` runs so many of them as processes, two at a time.
+``python tests/failing_commands.py --times 200`` runs 200 of them as processes, two at a time.
 """
 
 import argparse
@@ -151,7 +151,7 @@ def repeated_faults(n_times, folder, n_at_once=2):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=200, help="processes in all")
+    parser.add_argument("--times", type=int, default=200, help="number of processes in all")
     parser.add_argument("--at-once", type=int, default=2)
     given = parser.parse_args()
     with TemporaryDirectory() as folder:

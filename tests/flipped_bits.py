@@ -1,4 +1,4 @@
-"""One bit of a corpus or run folder flipped at a time: refused in one line, or without effect.
+"""Flip single bits in corpora and runs; each flip must be refused in one line or have no effect.
 
 python tests/flipped_bits.py --places 1000
 """
@@ -100,7 +100,9 @@ def read_or_refused(folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--places", type=int, default=1000, help="of each folder")
+    parser.add_argument(
+        "--places", type=int, default=1000, help="number of bits to flip in each folder"
+    )
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:

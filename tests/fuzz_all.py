@@ -1,7 +1,7 @@
 """Fuzz every reader and loader: ``python tests/fuzz_all.py --cases 10000``.
 
-A table goes to stdout, progress to stderr, the bytes of what crashes to ``--keep``. A case follows
-from reader, seed and number: ``--only NUMBER`` runs one again, with its traceback.
+The table goes to stdout and progress to stderr. The inputs that crash are kept in ``--keep``.
+Reader, seed and number determine a case: ``--only NUMBER`` runs one again and shows its traceback.
 """
 
 import argparse
@@ -25,12 +25,14 @@ def main() -> int:
     from fuzz.campaign import Campaign, watch, work
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cases", type=int, default=10_000, help="of each reader")
+    parser.add_argument("--cases", type=int, default=10_000, help="number of cases for each reader")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--reader", action="append", choices=tuple(SUBJECTS))
-    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="at a time")
-    parser.add_argument("--keep", type=Path, help="folder for what crashes")
-    parser.add_argument("--only", type=int, help="number of a case to run again")
+    parser.add_argument(
+        "--processes", type=int, default=os.cpu_count(), help="number of processes at a time"
+    )
+    parser.add_argument("--keep", type=Path, help="folder for inputs that crash")
+    parser.add_argument("--only", type=int, help="number of one case to run again")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     kept = (given.keep or Path(mkdtemp(prefix="fuzz-crashes-"))).absolute()

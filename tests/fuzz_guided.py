@@ -1,7 +1,7 @@
-"""Fuzz one reader guided by the code that it reaches: ``python tests/fuzz_guided.py jsonl``.
+"""Fuzz one reader, guided by the code that it reaches: ``python tests/fuzz_guided.py jsonl``.
 
-Needs atheris (``pip install atheris``); options of libFuzzer may follow the name of the reader,
-such as ``-max_total_time=600``. What crashes is written to the working directory.
+Needs atheris (``pip install atheris``). Options of libFuzzer may follow the name of the reader,
+such as ``-max_total_time=600``. Inputs that crash are written to the working directory.
 """
 
 import sys

@@ -1,7 +1,8 @@
-"""Test the tests: change the code in one place, and see whether a test fails.
+"""Test the tests: change the code in one place and see whether a test fails.
 
-``pip install cosmic-ray``, then ``python tests/mutants.py sparsetopics/bounds.py --sample 60``.
-Survivors and a table of modules go to stdout, progress to stderr. No file is changed.
+Install cosmic-ray (``pip install cosmic-ray``), then run, for example,
+``python tests/mutants.py sparsetopics/inference/bounds.py --sample 60``. Survivors and a table of
+modules go to stdout, progress to stderr. No file is changed.
 """
 
 import argparse
@@ -52,12 +53,16 @@ def main() -> int:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("modules", nargs="+", type=Path, help="plain Python, no kernels")
-    parser.add_argument("--sample", type=int, default=60, help="mutants of each, at random")
-    parser.add_argument("--seed", type=int, default=0, help="of the sample")
-    parser.add_argument("--line", type=int, action="append", help="only mutants of these lines")
-    parser.add_argument("--tests", nargs="+", default=TESTS, help="such as: bounds statistics")
-    parser.add_argument("--seconds", type=float, default=15.0, help="of tests for each mutant")
+    parser.add_argument("modules", nargs="+", type=Path, help="modules of plain Python, no kernels")
+    parser.add_argument("--sample", type=int, default=60, help="random mutants of each module")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample")
+    parser.add_argument("--line", type=int, action="append", help="only mutants of this line")
+    parser.add_argument(
+        "--tests", nargs="+", default=TESTS, help="tests to run, such as: bounds statistics"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=15.0, help="time for the tests of a mutant"
+    )
     return parser.parse_args()
 
 

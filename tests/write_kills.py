@@ -1,12 +1,12 @@
-"""Kills a command at each place of the code that changes files, and repeats the obvious next one.
+"""Kill a command at each place in the code that changes files, then run the obvious next command.
 
-``python tests/write_kills.py FOLDER [--scenario NAME] [--every N]`` prints a line for each.
-A scenario runs once to list what it does to files: opening for writing, renaming, syncing, making
-and removing. Then it is killed (SIGKILL) right before the first and the last time that each place
-of our code does such a thing. After each kill the same command is run again; where it is refused,
-the command that the refusal names is run. The output must then be that of a run that nobody killed,
-and nothing else may be left. Before that, the old output must be whole, or refused by name of the
-command that repairs it.
+``python tests/write_kills.py FOLDER [--scenario NAME] [--every N]`` prints a line for each kill. A
+scenario runs once to list what it does to files: opening for writing, renaming, syncing, creating
+and removing. It is then killed (SIGKILL) right before the first and the last time that each place
+in our code does such a thing. After each kill, the same command is run again; if it is refused,
+the command that the error message names is run. The output must then equal that of an
+uninterrupted run, and nothing else may be left. Before that, the old output must be complete, or
+be refused with a message that names the command that repairs it.
 """
 
 from __future__ import annotations
@@ -273,9 +273,9 @@ def main() -> int:
     from write_scenarios import import_all, make_given, scenarios
 
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="Where to work; made if it is missing.")
-    parser.add_argument("--scenario", action="append")
-    parser.add_argument("--every", type=int, default=1, help="Only every N-th kill.")
+    parser.add_argument("folder", type=Path, help="Folder to work in; created if missing.")
+    parser.add_argument("--scenario", action="append", help="Only this scenario.")
+    parser.add_argument("--every", type=int, default=1, help="Make only every N-th kill.")
     given = parser.parse_args()
     given.folder.mkdir(exist_ok=True, parents=True)
     folder = given.folder.resolve()
