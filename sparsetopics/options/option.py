@@ -138,7 +138,7 @@ class Option:
         return not self.models or model in self.models
 
     # Values come from users' own Python code, so they may be of any type.
-    def check(self, value: Any) -> None:
+    def check(self, value: Any) -> None:  # of the type that the option takes
         """Raise OptionError for a value that the option does not take, whatever the others are."""
         if isinstance(self.takes, Interval | OneOf | SomeOf):
             self.takes.check(self.name, value)
