@@ -16,8 +16,7 @@ IntArray = NDArray[np.int64]
 WordIds = NDArray[np.int32]
 Vectors = NDArray[np.float32]
 WordCounts = NDArray[np.uint32] | NDArray[np.float32]
-# Any because a file may hold numbers of any type, which are checked before they are used.
-AnyArray = NDArray[Any]  # of any type: callers index and compare it, which np.generic forbids
+AnyArray = NDArray[Any]  # a file may hold numbers of any type, which are checked before use
 Arrays = Mapping[str, AnyArray]
 BLOCK_PAIRS = 8_192  # document-word pairs that one worker takes at a time
 

@@ -137,8 +137,7 @@ class Option:
         """Whether the option means anything for a model."""
         return not self.models or model in self.models
 
-    # Values come from users' own Python code, so they may be of any type.
-    def check(self, value: Any) -> None:  # of the type that the option takes
+    def check(self, value: Any) -> None:  # users' own Python code may pass any type
         """Raise OptionError for a value that the option does not take, whatever the others are."""
         if isinstance(self.takes, Interval | OneOf | SomeOf):
             self.takes.check(self.name, value)
