@@ -101,46 +101,25 @@ def default_n_batches(n_docs: int) -> int:
     return max(1, min(wanted, n_docs // FEWEST_DOCS))
 
 
-class Facts(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Batches:
     """What the engine asks about the data as a whole."""
 
     n_docs: int
     n_tokens: float
     n_columns: int  # words of the vocabulary, or numbers of an item
 
-
-class _Batches:
-    """What resident and streamed batches share."""
-
-    facts: Facts
-
-    @property
-    def n_docs(self) -> int:
-        return self.facts.n_docs
-
-    @property
-    def n_tokens(self) -> float:
-        return self.facts.n_tokens
-
     @property
     def n_words(self) -> int:
-        return self.facts.n_columns
-
-    @property
-    def n_columns(self) -> int:
-        return self.facts.n_columns
+        return self.n_columns
 
 
 @dataclass(frozen=True, eq=False)
 class ResidentBatches(_Batches, Generic[RowBatch]):
     """Batches in memory."""
 
-    facts: Facts
+    is_resident = True
     batches: Sequence[RowBatch]
-
-    @property
-    def is_resident(self) -> bool:
-        return True
 
     @property
     def n_batches(self) -> int:
@@ -183,13 +162,9 @@ class HeldRowGroups(Generic[RowBatch]):
 class StreamedBatches(_Batches, Generic[RowBatch]):
     """Batches put together from row groups decoded on demand; safe to read from many threads."""
 
-    facts: Facts
+    is_resident = False
     _held: HeldRowGroups[RowBatch]
     parts: Sequence[Sequence[Piece]]  # of each batch
-
-    @property
-    def is_resident(self) -> bool:
-        return False
 
     @property
     def n_batches(self) -> int:
@@ -203,18 +178,17 @@ class StreamedBatches(_Batches, Generic[RowBatch]):
 def _resident(
     corpus: RowCorpus[RowBatch], batches: Sequence[RowBatch]
 ) -> ResidentBatches[RowBatch]:
-    return ResidentBatches(_facts_of(corpus), tuple(batches))
+    return ResidentBatches(*_sizes_of(corpus), tuple(batches))
 
 
 def _streamed(
     corpus: RowCorpus[RowBatch], parts: Sequence[Sequence[Piece]]
 ) -> StreamedBatches[RowBatch]:
-    return StreamedBatches(_facts_of(corpus), HeldRowGroups(corpus.row_groups), parts)
+    return StreamedBatches(*_sizes_of(corpus), HeldRowGroups(corpus.row_groups), parts)
 
 
-def _facts_of(corpus: RowCorpus[RowBatch]) -> Facts:
-    sizes = corpus.sizes
-    return Facts(sizes.n_docs, float(sizes.n_tokens), corpus.width)
+def _sizes_of(corpus: RowCorpus[RowBatch]) -> tuple[int, float, int]:
+    return corpus.sizes.n_docs, float(corpus.sizes.n_tokens), corpus.width
 
 
 def _pieces(corpus: Corpus, n_batches: int, rng: np.random.Generator) -> list[list[Piece]]:

@@ -30,12 +30,7 @@ from sparsetopics.corpora.sources.archives import (
     refuse_twice,
     zip_errors,
 )
-from sparsetopics.corpora.sources.byte_stream import (
-    BLOCK_BYTES,
-    open_bytes,
-    open_unpacked,
-    reading,
-)
+from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, open_bytes, open_unpacked, reading
 from sparsetopics.corpora.sources.source_files import SourceFile
 
 _VALUES_NAME = "values"

@@ -217,22 +217,17 @@ def _matrix_of_lists(batch: pa.RecordBatch, name: str, where: str, first_item: i
             wanted=f"{width} as in the first" if width else "at least one",
         )
     numbers = column.flatten().cast(pa.float64(), safe=False)
-    if numbers.null_count:
-        item = int(np.argmax(numbers.is_null().to_numpy(zero_copy_only=False))) // width
-        raise _no_value(name, where, first_item + item)
+    _refuse_nulls(numbers, name, where, first_item, width)
     return numbers.to_numpy().reshape(-1, width)  # type: ignore[no-any-return]
 
 
-def _refuse_nulls(column: pa.Array, name: str, where: str, first_item: int) -> None:
-    if column.null_count:
-        item = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise _no_value(name, where, first_item + item)
-
-
-def _no_value(name: str, where: str, item: int) -> SourceError:
-    return SourceError(
-        f"{where}, item {item}, column {name!r}",
-        found="no value",
-        wanted="a number",
-        hint="Items are counted from 0.",
-    )
+def _refuse_nulls(values: pa.Array, name: str, where: str, first_item: int, width: int = 1) -> None:
+    """SourceError at the first item that lacks one of its ``width`` values."""
+    if values.null_count:
+        place = int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
+        raise SourceError(
+            f"{where}, item {first_item + place // width}, column {name!r}",
+            found="no value",
+            wanted="a number",
+            hint="Items are counted from 0.",
+        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
@@ -23,27 +22,6 @@ class SourceFile(NamedTuple):
 
     path: Place
     name: str  # path relative to the folder or archive the user named, else the file's own name
-
-
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
-    """Where in the files the documents are, and what to do with bytes that are not UTF-8.
-
-    Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
-    they exist; a field that is named must exist.
-    """
-
-    text_field: str = "text"
-    id_field: str | None = None
-    label_field: str | None = None
-    encoding_errors: str = "strict"  # "strict" or "replace"
-    vocabulary_file: Path | None = None  # the words of a collection of counts
-
-    def __post_init__(self) -> None:
-        if self.encoding_errors not in ("strict", "replace"):
-            raise OptionError(
-                "encoding_errors", found=repr(self.encoding_errors), wanted="strict or replace"
-            )
 
 
 def bare_suffix(path: Place) -> str:

@@ -7,26 +7,19 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock
 from sparsetopics.corpora.sources.arrow_files import numbers_of
-from sparsetopics.corpora.store.manifest import (
-    DAMAGE,
-    CorpusManifest,
-    ShardEntry,
-    Sizes,
-    total,
-)
-from sparsetopics.corpora.store.shards import RowKind, Rows, open_shard
+from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total
+from sparsetopics.corpora.store.shards import RowKind, Rows
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 
@@ -157,7 +150,13 @@ class DocumentKind(RowKind[DocumentBatch]):
     """Documents as lists of word ids and counts."""
 
     id_column = "doc_id"
-    columns = ["word_ids", "counts"]  # noqa: RUF012  read only
+    columns: ClassVar = ["word_ids", "counts"]
+    level = 3
+    dictionaries: ClassVar = ["label", "counts.list.element"]
+    encodings: ClassVar = {
+        "doc_id": "DELTA_BYTE_ARRAY",
+        "word_ids.list.element": "BYTE_STREAM_SPLIT",
+    }
     n_words: int
 
     @property
@@ -210,15 +209,6 @@ class DocumentKind(RowKind[DocumentBatch]):
         is_whole = numbers.type == pa.uint32()
         own_counts = numbers_of(numbers, np.uint32) if is_whole else numbers_of(numbers, np.float32)
         return DocumentBatch(offsets - offsets[0], own_ids.view(np.int32), own_counts)
-
-    def open_writer(self, path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-        return open_shard(
-            path,
-            schema,
-            level=3,
-            dictionaries=["label", "counts.list.element"],
-            encodings={"doc_id": "DELTA_BYTE_ARRAY", "word_ids.list.element": "BYTE_STREAM_SPLIT"},
-        )
 
     @staticmethod
     def entry_of(file: FileEntry, groups: Sequence[Sizes]) -> DocumentShard:

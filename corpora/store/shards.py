@@ -43,6 +43,9 @@ class RowKind(ABC, Generic[RowBatch]):
 
     id_column: ClassVar[str]
     columns: ClassVar[list[str]]  # that a batch is read from
+    level: ClassVar[int]  # of compression
+    dictionaries: ClassVar[list[str]]  # columns stored as dictionaries
+    encodings: ClassVar[dict[str, str]]  # of other columns
 
     @property
     @abstractmethod
@@ -68,8 +71,18 @@ class RowKind(ABC, Generic[RowBatch]):
     def batch_of(self, columns: Sequence[pa.Array], sizes: Sizes) -> RowBatch:
         """The batch in the stored ``columns``, as views; ValueError if they are damaged."""
 
-    @abstractmethod
-    def open_writer(self, path: Path, schema: pa.Schema) -> pq.ParquetWriter: ...
+    def open_writer(self, path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+        """A writer of one shard."""
+        return pq.ParquetWriter(
+            path,
+            schema,
+            compression="zstd",
+            compression_level=self.level,
+            use_dictionary=self.dictionaries,
+            column_encoding=self.encodings,
+            write_statistics=False,
+            write_page_checksum=True,
+        )
 
     @staticmethod
     @abstractmethod
@@ -298,19 +311,3 @@ class ShardWriter(Generic[RowBatch]):
 def shard_name(number: int) -> str:
     """The file name of a shard, counted from 0."""
     return f"shard-{number:05d}.parquet"
-
-
-def open_shard(
-    path: Path, schema: pa.Schema, *, level: int, dictionaries: list[str], encodings: dict[str, str]
-) -> pq.ParquetWriter:
-    """A writer of a shard whose ``dictionaries`` and ``encodings`` are those of its columns."""
-    return pq.ParquetWriter(
-        path,
-        schema,
-        compression="zstd",
-        compression_level=level,
-        use_dictionary=dictionaries,
-        column_encoding=encodings,
-        write_statistics=False,
-        write_page_checksum=True,
-    )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated, ClassVar, TypedDict
 
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import Meta
 
 from sparsetopics.base.batches import VectorBatch
@@ -18,7 +16,7 @@ from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.corpora.readers.blocks import VECTORS
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.manifest import CorpusManifest, ShardEntry, Sizes
-from sparsetopics.corpora.store.shards import RowKind, Rows, open_shard
+from sparsetopics.corpora.store.shards import RowKind, Rows
 
 ROW_GROUP_BYTES = 4 << 20  # of values: a batch can be made of many, so that it is well mixed
 MOST_ROWS = 65_536  # in a row group, whose names are decoded at once
@@ -110,7 +108,13 @@ class VectorKind(RowKind[VectorBatch]):
     """Items as lists of float32, all of the same length."""
 
     id_column = "item_id"
-    columns = ["values"]  # noqa: RUF012  read only
+    columns: ClassVar = ["values"]
+    level = 1  # floats hardly get smaller at higher ones
+    dictionaries: ClassVar = ["label"]
+    encodings: ClassVar = {
+        "item_id": "DELTA_BYTE_ARRAY",
+        "values.list.element": "BYTE_STREAM_SPLIT",
+    }
     n_columns: int
 
     @property
@@ -147,15 +151,6 @@ class VectorKind(RowKind[VectorBatch]):
         if flat.null_count:
             raise ValueError("values that are null")
         return VectorBatch(numbers_of(flat, np.float32).reshape(sizes.n_docs, self.n_columns))
-
-    def open_writer(self, path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-        return open_shard(
-            path,
-            schema,
-            level=1,  # floats hardly get smaller at higher ones
-            dictionaries=["label"],
-            encodings={"item_id": "DELTA_BYTE_ARRAY", "values.list.element": "BYTE_STREAM_SPLIT"},
-        )
 
     @staticmethod
     def entry_of(file: FileEntry, groups: Sequence[Sizes]) -> VectorShard:

@@ -102,9 +102,7 @@ def score_models(
 
 
 def _check_options(
-    plan: ScoringPlan,
-    models: Sequence[FixedTopics | MixtureRun],
-    heldout: Corpus | VectorCorpus,
+    plan: ScoringPlan, models: Sequence[FixedTopics | MixtureRun], heldout: Corpus | VectorCorpus
 ) -> None:
     """Raise OptionError for models of two kinds, or mixtures with options of topic models."""
     n_mixtures = sum(isinstance(model, Run) for model in models)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, VectorBatch
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.store.shards import RowBatch, RowGroup
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.registry import LIKELIHOODS
@@ -18,10 +19,7 @@ MOST_GROUPS = 32  # row groups that are read for them; one may hold a single ima
 N_EXAMPLES = 3
 N_EXAMPLE_WORDS = 8
 
-Batch = TypeVar("Batch")
 Description = tuple[list[str], FloatArray | None]  # words of a document, or values of a vector
-# Reads some rows of the row group with a number: the rows, their ids and their labels.
-Read = Callable[[int, IntArray], tuple[Batch, list[str], list[str | None]]]
 
 
 class Example(NamedTuple):
@@ -62,8 +60,7 @@ def example_documents(
     def describe(batch: DocumentBatch, row: int, topic: int, shares: FloatArray) -> Description:
         return leading_words(batch, row, topic, shares, topic_word, words), None
 
-    sizes = [group.n_docs for group in corpus.row_groups]
-    return _collect(sizes, _documents_of(corpus), len(topic_word), closeness, describe)
+    return _collect(corpus.row_groups, len(topic_word), closeness, describe)
 
 
 def leading_words(
@@ -124,43 +121,24 @@ def example_items(
         return leading_words(batch, row, topic, alone, model.topic_word_mean, words), None
 
     if isinstance(corpus, Corpus):
-        sizes = [group.n_docs for group in corpus.row_groups]
-        return _collect(sizes, _documents_of(corpus), model.n_topics, closeness, describe)
-    sizes = [group.n_docs for group in corpus.row_groups]
-    return _collect(sizes, _items_of(corpus), model.n_topics, closeness, describe)
-
-
-def _documents_of(corpus: Corpus) -> Read[DocumentBatch]:
-    def read(place: int, rows: IntArray) -> tuple[DocumentBatch, list[str], list[str | None]]:
-        group = corpus.row_groups[place]
-        return group.read().take(rows), group.read_ids(), group.read_labels()
-
-    return read
-
-
-def _items_of(corpus: VectorCorpus) -> Read[VectorBatch]:
-    def read(place: int, rows: IntArray) -> tuple[VectorBatch, list[str], list[str | None]]:
-        group = corpus.row_groups[place]
-        return group.read().take(rows), group.read_ids(), group.read_labels()
-
-    return read
+        return _collect(corpus.row_groups, model.n_topics, closeness, describe)
+    return _collect(corpus.row_groups, model.n_topics, closeness, describe)
 
 
 def _collect(
-    sizes: Sequence[int],  # rows in each row group
-    read: Read[Batch],
+    groups: Sequence[RowGroup[RowBatch]],
     n_topics: int,
-    closeness: Callable[[Batch], FloatArray],  # (n_rows, n_topics)
-    describe: Callable[[Batch, int, int, FloatArray], Description],
+    closeness: Callable[[RowBatch], FloatArray],  # (n_rows, n_topics)
+    describe: Callable[[RowBatch, int, int, FloatArray], Description],
 ) -> Examples:
     """Return the N_EXAMPLES rows of greatest closeness for each topic, reading group by group."""
     best: list[list[tuple[int, Example]]] = [[] for _ in range(n_topics)]
-    chosen = spread_evenly(len(sizes), MOST_GROUPS).tolist()
-    share = min(1.0, MOST_ROWS / max(1, sum(sizes[place] for place in chosen)))
+    chosen = [groups[place] for place in spread_evenly(len(groups), MOST_GROUPS).tolist()]
+    share = min(1.0, MOST_ROWS / max(1, sum(group.n_docs for group in chosen)))
     n_seen = 0
-    for place in chosen:
-        rows = spread_evenly(sizes[place], int(share * sizes[place]))
-        batch, names, labels = read(place, rows)
+    for group in chosen:
+        rows = spread_evenly(group.n_docs, int(share * group.n_docs))
+        batch, names, labels = group.read().take(rows), group.read_ids(), group.read_labels()
         scores = closeness(batch)
         for topic in range(n_topics):
             for row in _leaders(scores[:, topic]):
@@ -171,7 +149,8 @@ def _collect(
             best[topic].sort(key=lambda found: (-found[1].closeness, found[0]))
             del best[topic][N_EXAMPLES:]
         n_seen += len(scores)
-    return Examples([[example for _, example in own] for own in best], n_seen, sum(sizes))
+    n_rows = sum(group.n_docs for group in groups)
+    return Examples([[example for _, example in own] for own in best], n_seen, n_rows)
 
 
 def spread_evenly(n_places: int, most: int) -> IntArray:

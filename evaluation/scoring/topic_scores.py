@@ -17,10 +17,7 @@ from sparsetopics.evaluation.scores.coherence import (
     text_coherence,
     u_mass,
 )
-from sparsetopics.evaluation.scores.completion import (
-    CompletionScore,
-    document_completion,
-)
+from sparsetopics.evaluation.scores.completion import CompletionScore, document_completion
 from sparsetopics.evaluation.scores.top_words import inverted_rbo, top_words, topic_diversity
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
