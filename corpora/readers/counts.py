@@ -133,15 +133,22 @@ def _pairs(columns: Mapping[str, NDArray[np.number]], lines: IntArray, source: s
 
 def _whole(counts: NDArray[np.number], lines: IntArray, source: str) -> NDArray[np.int64]:
     bad = ~(np.abs(counts) <= _LARGEST_EXACT) | (counts != np.floor(counts))
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise SourceError(
-            f"{source}, line {lines[row]}",
-            found=f"{counts[row]}",
-            wanted="a whole count",
-            hint="Weights such as tf-idf are not counts.",
-        )
+    hint = "Weights such as tf-idf are not counts."
+    refuse_first(bad, counts, lambda pair: f"{source}, line {lines[pair]}", "a whole count", hint)
     return counts.astype(np.int64)
+
+
+def refuse_first(
+    bad: NDArray[np.bool_],  # (n,)
+    values: NDArray[np.number],  # (n,)
+    where: Callable[[int], str],  # the place of a value
+    wanted: str,
+    hint: str = "",
+) -> None:
+    """SourceError at the first of ``values`` that is ``bad``."""
+    if bad.any():
+        place = int(np.argmax(bad))
+        raise SourceError(where(place), found=f"{values[place]}", wanted=wanted, hint=hint)
 
 
 def whole_documents(
@@ -203,25 +210,16 @@ def check_pairs(
     """SourceError at the first line out of range, or before document ``last_seen``."""
     documents, words, counts = pairs.triples.T
     before = np.concatenate(([last_seen or 1], documents[:-1]))
+    n_docs, n_words, least = size.n_docs, size.n_words, layout.least_count
+    is_outside = (documents < 1) | (documents > n_docs)
+    is_early = (documents < before) & (last_seen is not None)
     for bad, values, wanted in (
-        (
-            (documents < 1) | (documents > size.n_docs),
-            documents,
-            f"a document number from 1 to {size.n_docs}",
-        ),
-        ((documents < before) & (last_seen is not None), documents, "lines sorted by document"),
-        ((words < 1) | (words > size.n_words), words, f"a word number from 1 to {size.n_words}"),
-        (
-            (counts < layout.least_count) | (counts > LARGEST_COUNT),
-            counts,
-            f"a count of {layout.least_count} or more",
-        ),
+        (is_outside, documents, f"a document number from 1 to {n_docs}"),
+        (is_early, documents, "lines sorted by document"),
+        ((words < 1) | (words > n_words), words, f"a word number from 1 to {n_words}"),
+        ((counts < least) | (counts > LARGEST_COUNT), counts, f"a count of {least} or more"),
     ):
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise SourceError(
-                f"{path}, line {pairs.lines[row]}", found=f"{values[row]}", wanted=wanted
-            )
+        refuse_first(bad, values, lambda row: f"{path}, line {pairs.lines[row]}", wanted)
 
 
 def count_documents(

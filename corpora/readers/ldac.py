@@ -16,6 +16,7 @@ from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock
 from sparsetopics.corpora.readers.counts import (
     LARGEST_COUNT,
     read_words,
+    refuse_first,
     sum_in_place,
     words_beside,
 )
@@ -96,16 +97,10 @@ def _check_numbers(
 def _check_pairs(
     block: LineBlock, pairs: NDArray[np.int64], indptr: NDArray[np.int64], n_words: int
 ) -> None:
-    for values, limit, wanted in (
-        (pairs[:, 0], n_words - 1, f"a word number from 0 to {n_words - 1}"),
-        (pairs[:, 1], LARGEST_COUNT, f"a count of at most {LARGEST_COUNT}"),
-    ):
-        bad = values > limit
-        if bad.any():
-            pair = int(np.argmax(bad))
-            line = int(np.searchsorted(indptr, pair, side="right")) - 1
-            raise SourceError(
-                f"{block.source}, line {block.first_line + line}",
-                found=f"{values[pair]}",
-                wanted=wanted,
-            )
+    def where(pair: int) -> str:
+        line = int(np.searchsorted(indptr, pair, side="right")) - 1
+        return f"{block.source}, line {block.first_line + line}"
+
+    words, counts = pairs.T
+    refuse_first(words >= n_words, words, where, f"a word number from 0 to {n_words - 1}")
+    refuse_first(counts > LARGEST_COUNT, counts, where, f"a count of at most {LARGEST_COUNT}")
