@@ -195,9 +195,10 @@ class Corpus(RowCorpus[DocumentBatch]):
         ``tokenizer``, text is cut as it was for that vocabulary. Raises SourceError if no word or
         no document is left, OptionError or VocabularyError for a tokeniser that cannot be used.
         """
-        from sparsetopics.corpora.memory_corpus import documents_of_texts
+        from sparsetopics.corpora.memory_corpus import blocks_of_texts, documents_of_blocks
 
-        return cls(*documents_of_texts(texts, tokenizer, pruning, vocabulary))
+        blocks = blocks_of_texts(texts)
+        return cls(*documents_of_blocks(blocks, "texts", tokenizer, pruning, vocabulary))
 
     @classmethod
     def from_table(
@@ -219,10 +220,10 @@ class Corpus(RowCorpus[DocumentBatch]):
         exist. The other parameters are those of ``from_texts``. Raises SourceError for another
         object, for a column that is missing or holds no text, and if nothing is left.
         """
-        from sparsetopics.corpora.memory_corpus import documents_of_table
+        from sparsetopics.corpora.memory_corpus import TABLE, blocks_of_table, documents_of_blocks
 
-        read = ReadOptions(text_field, id_field, label_field)
-        return cls(*documents_of_table(table, read, tokenizer, pruning, vocabulary))
+        blocks = blocks_of_table(table, ReadOptions(text_field, id_field, label_field))
+        return cls(*documents_of_blocks(blocks, TABLE, tokenizer, pruning, vocabulary))
 
     @classmethod
     def from_csr(

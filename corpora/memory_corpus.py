@@ -27,7 +27,7 @@ from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, o
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 _ROWS_AT_ONCE = 1_024
-_TABLE = "table"  # in messages
+TABLE = "table"  # in messages
 
 
 class MemoryDocuments(NamedTuple):
@@ -39,41 +39,14 @@ class MemoryDocuments(NamedTuple):
     n_unknown_tokens: int
 
 
-def documents_of_texts(
-    texts: Iterable[str | None],
-    tokenizer: TokenizerOptions | None,
-    pruning: PruningOptions,
-    given: Vocabulary | None,
-) -> MemoryDocuments:
-    """Tokenise, prune and encode; SourceError if nothing is left."""
-    if isinstance(texts, str):  # whose letters would be documents
-        raise SourceError("texts", found="a string", wanted="a list of strings, a document each")
-    return _documents_of_blocks(_text_blocks(texts), "texts", tokenizer, pruning, given)
-
-
-def documents_of_table(
-    table: Any,  # the tables of six libraries share no type, only Arrow's protocol
-    read: ReadOptions,
-    tokenizer: TokenizerOptions | None,
-    pruning: PruningOptions,
-    given: Vocabulary | None,
-) -> MemoryDocuments:
-    """Tokenise, prune and encode a table with one document a row.
-
-    Raises SourceError for an object that hands out no Arrow data, for a field that is not there,
-    and if nothing is left.
-    """
-    blocks = numbered(_table_blocks(_table_batches(table), read))
-    return _documents_of_blocks(blocks, _TABLE, tokenizer, pruning, given)
-
-
-def _documents_of_blocks(
+def documents_of_blocks(
     texts: Iterable[TextBlock],
     where: str,
     tokenizer: TokenizerOptions | None,
     pruning: PruningOptions,
     given: Vocabulary | None,
 ) -> MemoryDocuments:
+    """Tokenise, prune and encode; SourceError if nothing is left."""
     tokenizer = options_for(given, tokenizer)
     if given is None and tokenizer.ngrams > 1:
         tokenizer = tokenizer.before_joining(pruning.stop_words)
@@ -106,8 +79,10 @@ def _group(
     return MemoryRowGroup(sizes_of_batch(batch), batch, ids, labels)
 
 
-def _text_blocks(texts: Iterable[str | None]) -> Iterator[TextBlock]:
-    """Texts under running numbers, a row group at a time."""
+def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
+    """Texts under running numbers, a row group at a time; SourceError for anything but texts."""
+    if isinstance(texts, str):  # whose letters would be documents
+        raise SourceError("texts", found="a string", wanted="a list of strings, a document each")
     remaining = iter(texts)
     start = 0
     while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
@@ -127,21 +102,29 @@ def _as_strings(texts: list[str | None], start: int) -> pa.StringArray:
     return pa.array(texts, pa.string())
 
 
-def _table_blocks(batches: Iterable[pa.RecordBatch], read: ReadOptions) -> Iterator[TextBlock]:
-    chosen = (batch.select(text_columns(batch.schema, read, _TABLE).columns) for batch in batches)
+def blocks_of_table(
+    table: Any,  # the tables of six libraries share no type, only Arrow's protocol
+    read: ReadOptions,
+) -> Iterator[TextBlock]:
+    """A table with one document a row; rows without an id get running numbers.
+
+    Raises SourceError for an object that hands out no Arrow data, and for a field that is missing.
+    """
+    batches = _table_batches(table)
+    chosen = (batch.select(text_columns(batch.schema, read, TABLE).columns) for batch in batches)
     try:
-        for pending in table_blocks(pieces(chosen, None), _TABLE, read):
-            yield pending()
+        blocks = (pending() for pending in table_blocks(pieces(chosen, None), TABLE, read))
+        yield from numbered(blocks)
     except (pa.ArrowException, ValueError) as error:
         raise SourceError(
-            _TABLE,
+            TABLE,
             found=str(error).splitlines()[0],
             wanted="columns that Arrow can hold",
             hint="Leave out all columns but text, id and label.",
         ) from error
 
 
-def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see documents_of_table
+def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see blocks_of_table
     """The rows of a table; one batch may hold all of them."""
     if hasattr(table, "with_format") and hasattr(table, "iter"):  # Hugging Face: knows its order
         for part in table.with_format("arrow").iter(batch_size=_ROWS_AT_ONCE):
@@ -153,7 +136,7 @@ def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see documents_of_
         yield pa.record_batch(table)
     else:
         raise SourceError(
-            _TABLE,
+            TABLE,
             found=f"an object of type {type(table).__name__}",
             wanted="a table that hands out Arrow data, such as pyarrow's, pandas' or polars'",
             hint="A list of texts is for Corpus.from_texts.",

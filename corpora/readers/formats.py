@@ -113,9 +113,10 @@ def find_collection(
         "or docword.NAME.txt"
     )
     table = FormatTable(FORMATS, format_of, extensions)
-    found, name = find_of_one_format(sources, format_name, table, follow_links=follow_links)
-    found.say_skipped(say)
-    return Collection(found.files, name, FORMATS[name])
+    files, name = find_of_one_format(
+        sources, format_name, table, follow_links=follow_links, say=say
+    )
+    return Collection(files, name, FORMATS[name])
 
 
 def find_vectors(
@@ -132,8 +133,9 @@ def find_vectors(
     """
     extensions = f"{', '.join(_by_suffix(VECTOR_FORMATS))} (or these with .gz or .zst)"
     table = FormatTable(VECTOR_FORMATS, vector_format_of, extensions)
-    found, name = find_of_one_format(sources, format_name, table, follow_links=follow_links)
-    found.say_skipped(say)
+    files, name = find_of_one_format(
+        sources, format_name, table, follow_links=follow_links, say=say
+    )
     for option in fields(options):
         known = option.name in VECTOR_FORMATS[name].options
         if not known and getattr(options, option.name) is not None:
@@ -143,7 +145,7 @@ def find_vectors(
                 found=f"an option for {', '.join(users)}, with format {name}",
                 wanted="it left out",
             )
-    return Collection(found.files, name, VECTOR_FORMATS[name])
+    return Collection(files, name, VECTOR_FORMATS[name])
 
 
 def format_of(path: Place) -> str | None:

@@ -55,12 +55,6 @@ PACKED_SUFFIXES = (".gz", ".zst")
 _READ_AHEAD = 1 << 17  # bytes
 
 
-def open_packed(path: Place) -> IO[bytes]:
-    """The unpacked bytes of a file whose name ends in .gz or .zst; reading a bomb raises
-    SourceError."""
-    return io.BufferedReader(_UnpackedStream(path), _READ_AHEAD)
-
-
 class _UnpackedStream(ReadStream):
     """The unpacked bytes of a packed stream; their number is compared with that of the packed."""
 
@@ -129,7 +123,9 @@ def _damaged(path: Place, packing: str, error: Exception) -> SourceError:
 def open_bytes(path: Place) -> IO[bytes]:
     """The bytes of a file, unpacked if its name ends in .gz or .zst; reading a bomb raises
     SourceError."""
-    return open_packed(path) if path.suffix in PACKED_SUFFIXES else open_place(path)
+    if path.suffix in PACKED_SUFFIXES:
+        return io.BufferedReader(_UnpackedStream(path), _READ_AHEAD)
+    return open_place(path)
 
 
 @contextmanager

@@ -36,6 +36,10 @@ def names_of(files: Sequence[SourceFile]) -> str:
     return f"{first.path} and {len(others)} more files" if others else str(first.path)
 
 
+# Takes the files of a folder or an archive, and returns those to read.
+_Chosen = Callable[[list[SourceFile]], list[SourceFile]]
+
+
 class FormatTable(NamedTuple):
     """The formats of one kind of corpus, and how to recognise them by file name."""
 
@@ -68,10 +72,12 @@ def find_of_one_format(
     format_name: str | None,
     table: FormatTable,
     *,
-    follow_links: bool = False,
-) -> tuple[Found, str]:
+    follow_links: bool,
+    say: Callable[[str], None],
+) -> tuple[list[SourceFile], str]:
     """The files that ``sources`` name, and their format: ``format_name``, or that of the extension.
 
+    ``say`` gets a sentence about links that are skipped without ``follow_links``.
     Raises SourceError if a source is missing, of no known format or of another than the first;
     OptionError if ``format_name`` is unknown.
     """
@@ -85,8 +91,9 @@ def find_of_one_format(
         return known is not None if format_name is None else known == format_name
 
     found = find_files(sources, belongs, or_all=format_name is not None, follow_links=follow_links)
+    found.say_skipped(say)
     if format_name is not None:
-        return found, format_name
+        return found.files, format_name
     names = [_known_format(file.path, table) for file in found.files]
     for file, name in zip(found.files, names, strict=True):
         if name != names[0]:
@@ -96,7 +103,7 @@ def find_of_one_format(
                 wanted="files of one format",
                 hint="Ingest them apart, or choose one with --format.",
             )
-    return found, names[0]
+    return found.files, names[0]
 
 
 def _known_format(path: Place, table: FormatTable) -> str:
@@ -127,45 +134,46 @@ def find_files(
     each of their names, and to others only with ``follow_links``. Raises SourceError for a source
     that is missing or no regular file, and for a folder without such files.
     """
+
+    def chosen(listed: list[SourceFile]) -> list[SourceFile]:
+        own = [file for file in listed if belongs(file.path)]
+        return listed if or_all and not own else own
+
     found = Found([], [])
     for source in sources:
         if source == "":  # which pathlib takes for the current folder
             raise SourceError("sources", found="an empty name", wanted="a file, folder or pattern")
         if is_url(source):
-            found.files.extend(_remote_files(str(source), belongs, or_all=or_all))
+            found.files.extend(_remote_files(str(source), chosen))
             continue
         for path in _matches(Path(source), found, follow_links=follow_links):
             if path.is_dir():
                 listed, skipped = _files_in(path, follow_links=follow_links)
                 found.skipped_links.extend(skipped)
-                found.files.extend(_taken(str(path), listed, belongs, skipped, or_all=or_all))
+                found.files.extend(_taken(str(path), listed, chosen, skipped))
             else:
-                found.files.extend(_named(path, belongs, or_all=or_all))
+                found.files.extend(_named(path, chosen))
     if not found.files:
         raise SourceError("sources", found="none", wanted="at least one file, folder or pattern")
     return found
 
 
-def _remote_files(
-    url: str, belongs: Callable[[Place], bool], *, or_all: bool
-) -> Iterator[SourceFile]:
+def _remote_files(url: str, chosen: _Chosen) -> Iterator[SourceFile]:
     found = find_remote(url)
     if found.folder is None:
         for file in found.files:
-            yield from _named(file, belongs, or_all=or_all)
+            yield from _named(file, chosen)
         return
     listed = [SourceFile(file, found.name_of(file)) for file in found.files]
-    yield from _taken(url, _unpacked(listed), belongs, [], or_all=or_all)
+    yield from _taken(url, _unpacked(listed), chosen)
 
 
-def _named(
-    path: Path | RemoteFile, belongs: Callable[[Place], bool], *, or_all: bool
-) -> list[SourceFile]:
+def _named(path: Path | RemoteFile, chosen: _Chosen) -> list[SourceFile]:
     """A named file, or the members of a named archive."""
     if not _is_archive(path):
         return [SourceFile(path, path.name)]
     members = [SourceFile(member, str(member.inside)) for member in zip_members(path)]
-    return _taken(str(path), members, belongs, [], or_all=or_all)
+    return _taken(str(path), members, chosen)
 
 
 def _matches(source: Path, found: Found, *, follow_links: bool) -> list[Path]:
@@ -269,17 +277,10 @@ def _unpacked(listed: Iterable[SourceFile]) -> list[SourceFile]:
 
 
 def _taken(
-    source: str,
-    files: list[SourceFile],
-    belongs: Callable[[Place], bool],
-    skipped: list[Path],
-    *,
-    or_all: bool,
+    source: str, files: list[SourceFile], chosen: _Chosen, skipped: Sequence[Path] = ()
 ) -> list[SourceFile]:
     """The files of a folder or an archive that are to be read; SourceError if there are none."""
-    taken = [file for file in files if belongs(file.path)]
-    if not taken and or_all:
-        taken = files
+    taken = chosen(files)
     if not taken:
         found, hint = f"an empty {'archive' if source.lower().endswith('.zip') else 'folder'}", ""
         if files:

@@ -156,10 +156,6 @@ class RowGroup(ABC, Generic[RowBatch]):
         """Pairs of a document and a word in it; one for each item."""
         return self.sizes.n_pairs
 
-    @property
-    def n_tokens(self) -> int | float:
-        return self.sizes.n_tokens
-
     def read_rows(self) -> Rows[RowBatch]:
         """Ids, labels and batch."""
         ids, labels = (pa.array(n, pa.string()) for n in (self.read_ids(), self.read_labels()))

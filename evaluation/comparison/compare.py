@@ -264,17 +264,15 @@ def _report(
     parts: _Parts,
     heldout: Corpus | VectorCorpus,
 ) -> Report:
-    of_words = isinstance(heldout, Corpus)
-    n_rows = heldout.n_docs if isinstance(heldout, Corpus) else heldout.n_items
-    noun = "documents" if of_words else "items"
-    facts: dict[str, Fact] = {noun: f"{n_rows:,}"}
+    rows = f"{heldout.sizes.n_docs:,}"
+    facts: dict[str, Fact] = {heldout.noun: rows}
     basis = ScoreBasis(str(parts.heldout), str(parts.train), plan.seed)
     scored = [each.card for each in models if isinstance(each.card, Scorecard)]
     facts |= score_facts(scored[0].completion, basis) if scored else {}
     return Report(
-        title="Topic model evaluation" if of_words else "Mixture evaluation",
+        title="Topic model evaluation" if isinstance(heldout, Corpus) else "Mixture evaluation",
         subjects=[_subject(each, heldout, plan.workers) for each in models],
-        scored_on=f"{n_rows:,} held-out {noun}",
+        scored_on=f"{rows} held-out {heldout.noun}",
         heldout=str(parts.heldout),
         coherence_corpus=str(parts.train) if scored else "",
         examples_corpus=str(parts.heldout),

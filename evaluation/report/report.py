@@ -44,12 +44,9 @@ def scored_report(
         title, noun, n_scored = "Topic model evaluation", "documents", first.completion.n_documents
         facts = score_facts(first.completion, basis)
     else:
+        title, n_scored = "Mixture evaluation", first.n_items
         of_words = isinstance(heldout, Corpus)
-        title, noun, n_scored = "Mixture evaluation", "items", first.n_items
-        if of_words:
-            noun = "documents"
-        else:
-            coherence_corpus = ""
+        noun, coherence_corpus = ("documents", coherence_corpus) if of_words else ("items", "")
         facts = {f"{noun} scored": f"{n_scored:,}"}
     return Report(
         title=title,
