@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -364,6 +364,9 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         return manifest
 
 
+AnyCorpus: TypeAlias = Corpus | VectorCorpus
+
+
 def _checked(values: ArrayLike) -> Vectors:
     array = np.asarray(values)
     if array.ndim != 2 or not array.size or array.dtype.kind not in "fiub":
@@ -382,7 +385,7 @@ def _checked(values: ArrayLike) -> Vectors:
     return vectors
 
 
-def open_corpus(path: str | Path) -> Corpus | VectorCorpus:
+def open_corpus(path: str | Path) -> AnyCorpus:
     """Open a corpus of documents or of vectors, as its manifest says.
 
     Raises CorpusFormatError if the folder is no sound corpus of either kind.
@@ -397,9 +400,7 @@ def load_any_manifest(folder: Path) -> DocumentManifest | VectorManifest:
     return kind.load(folder)
 
 
-def check_alike(
-    training: Corpus | VectorCorpus, heldout: Corpus | VectorCorpus, path: Path, where: str
-) -> None:
+def check_alike(training: AnyCorpus, heldout: AnyCorpus, path: Path, where: str) -> None:
     """Refuse held-out data, found at ``where``, that differ from the training data at ``path``.
 
     Raises OptionError if one holds documents and the other vectors, VocabularyError for other

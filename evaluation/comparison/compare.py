@@ -14,13 +14,13 @@ import numpy as np
 from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.base.outputs import output_file, output_folder
 from sparsetopics.base.own_folders import COMPARISON
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus, check_alike, open_corpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, check_alike, open_corpus
 from sparsetopics.corpora.split import split_corpus
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, score_facts, scored_subject
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
-from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard, score_mixture
+from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, score_mixture
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard, score_topics
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -77,7 +77,7 @@ class ComparedModel(NamedTuple):
 
     name: str
     result: RunResult
-    card: Scorecard | MixtureCard
+    card: AnyCard
 
     def as_dict(self) -> Record:
         """Return the record of ``evaluate --json`` with the name, laps and seconds of training."""
@@ -167,9 +167,7 @@ def compare_models(
     return Comparison(models, plan.out / REPORT)
 
 
-def _options(
-    plan: ComparisonPlan, spec: ModelSpec, corpus: Corpus | VectorCorpus
-) -> TrainingOptions:
+def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> TrainingOptions:
     """Return options as ``train`` has them; OptionError if they do not fit model and corpus."""
     is_mixture, of_words = spec.model in MIXTURES, isinstance(corpus, Corpus)
     if not is_mixture and not of_words:
@@ -246,9 +244,9 @@ def _score(
     run: Path,
     plan: ComparisonPlan,
     options: TrainingOptions,
-    heldout: Corpus | VectorCorpus,
-    training: Corpus | VectorCorpus,
-) -> Scorecard | MixtureCard:
+    heldout: AnyCorpus,
+    training: AnyCorpus,
+) -> AnyCard:
     """Score as ``evaluate`` does, but count coherence in the training documents."""
     if options.is_mixture:
         return score_mixture(load_run(run, MixturePosterior), heldout)
@@ -259,10 +257,7 @@ def _score(
 
 
 def _report(
-    models: Sequence[ComparedModel],
-    plan: ComparisonPlan,
-    parts: _Parts,
-    heldout: Corpus | VectorCorpus,
+    models: Sequence[ComparedModel], plan: ComparisonPlan, parts: _Parts, heldout: AnyCorpus
 ) -> Report:
     rows = f"{heldout.sizes.n_docs:,}"
     facts: dict[str, Fact] = {heldout.noun: rows}
@@ -280,7 +275,7 @@ def _report(
     )
 
 
-def _subject(each: ComparedModel, heldout: Corpus | VectorCorpus, workers: int) -> Subject:
+def _subject(each: ComparedModel, heldout: AnyCorpus, workers: int) -> Subject:
     subject = scored_subject(each.card, heldout, workers=workers)
     training = {"laps": f"{each.result.laps:,}", "training seconds": f"{each.result.seconds:,.1f}"}
     return replace(subject, columns={**subject.columns, **training})

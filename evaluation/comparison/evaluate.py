@@ -9,16 +9,16 @@ from pathlib import Path
 from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.base.outputs import Output, output_file
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus, open_corpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
 from sparsetopics.evaluation.scoring.fixed_topics import (
     FixedTopics,
     is_run,
     read_topics,
     topics_of_run,
 )
-from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard, score_mixture
+from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, score_mixture
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
-from sparsetopics.evaluation.scoring.topic_scores import Scorecard, score_topics
+from sparsetopics.evaluation.scoring.topic_scores import score_topics
 from sparsetopics.execution.executors import open_broadcast_map
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -53,9 +53,7 @@ class ScoringPlan:
         return [name for name, is_given in given.items() if is_given]
 
 
-def score_models(
-    plan: ScoringPlan, say: Callable[[str], None] = lambda _: None
-) -> list[Scorecard | MixtureCard]:
+def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None) -> list[AnyCard]:
     """Score models, all topic models or all mixtures, and write a page if ``plan`` has one.
 
     ``say`` gets a sentence about skipped links in folders of texts. Raises OutputError, RunError,
@@ -72,7 +70,7 @@ def score_models(
     if plan.texts:
         assert isinstance(heldout, Corpus), "refused by _check_options"
         texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.text_field, say)
-    cards: list[Scorecard | MixtureCard] = []
+    cards: list[AnyCard] = []
     with open_broadcast_map(plan.place) as broadcast:
         for model in models:
             if isinstance(model, Run):
@@ -102,7 +100,7 @@ def score_models(
 
 
 def _check_options(
-    plan: ScoringPlan, models: Sequence[FixedTopics | MixtureRun], heldout: Corpus | VectorCorpus
+    plan: ScoringPlan, models: Sequence[FixedTopics | MixtureRun], heldout: AnyCorpus
 ) -> None:
     """Raise OptionError for models of two kinds, or mixtures with options of topic models."""
     n_mixtures = sum(isinstance(model, Run) for model in models)
@@ -132,9 +130,7 @@ def _page(plan: ScoringPlan) -> Output | None:
     return output_file(plan.report, overwrite=plan.overwrite, inputs=inputs)
 
 
-def _opened(
-    path: Path, plan: ScoringPlan, heldout: Corpus | VectorCorpus
-) -> FixedTopics | MixtureRun:
+def _opened(path: Path, plan: ScoringPlan, heldout: AnyCorpus) -> FixedTopics | MixtureRun:
     where = str(plan.heldout)
     refuse_pending(path, (STATE_FOLDER,))
     if is_run(path):

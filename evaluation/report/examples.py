@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, VectorBatch
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.store.shards import RowBatch, RowGroup
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.model.mixture_posterior import MixturePosterior
@@ -84,7 +84,7 @@ def leading_words(
 
 
 def example_items(
-    corpus: Corpus | VectorCorpus,
+    corpus: AnyCorpus,
     model: MixturePosterior,
     words: Sequence[str] = (),  # of documents
 ) -> Examples:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.evaluation.report.components import component_table
 from sparsetopics.evaluation.report.examples import Examples, example_documents, example_items
 from sparsetopics.evaluation.report.figures import ScoreLine
@@ -159,7 +159,7 @@ def _topic_facts(topics: FixedTopics) -> dict[str, Fact]:
 
 
 def mixture_subject(
-    run: MixtureRun, corpus: Corpus | VectorCorpus | None = None, card: MixtureCard | None = None
+    run: MixtureRun, corpus: AnyCorpus | None = None, card: MixtureCard | None = None
 ) -> Subject:
     """Return what a page shows of a mixture; examples are from ``corpus``, scores from ``card``."""
     model, of_words = run.model, run.vocabulary is not None
@@ -196,7 +196,7 @@ def mixture_subject(
 
 
 def _mixture_topics(
-    run: MixtureRun, corpus: Corpus | VectorCorpus | None, found: Examples | None
+    run: MixtureRun, corpus: AnyCorpus | None, found: Examples | None
 ) -> list[ReportTopic]:
     probabilities = run.model.topic_word_mean
     coherence = coherence_in(corpus, probabilities) if isinstance(corpus, Corpus) else None

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.base.outputs import output_file
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus, open_corpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.scores.completion import CompletionScore
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
-from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
+from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, MixtureCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -29,9 +29,9 @@ class ScoreBasis(NamedTuple):
 
 
 def scored_report(
-    cards: Sequence[Scorecard | MixtureCard],
+    cards: Sequence[AnyCard],
     basis: ScoreBasis,
-    heldout: Corpus | VectorCorpus | None = None,
+    heldout: AnyCorpus | None = None,
     *,
     workers: int = 1,
 ) -> Report:
@@ -59,9 +59,7 @@ def scored_report(
     )
 
 
-def scored_subject(
-    card: Scorecard | MixtureCard, heldout: Corpus | VectorCorpus | None, *, workers: int
-) -> Subject:
+def scored_subject(card: AnyCard, heldout: AnyCorpus | None, *, workers: int) -> Subject:
     """Return what a page shows of a scored model, with examples from ``heldout``."""
     if isinstance(card, MixtureCard):
         return mixture_subject(card.run, heldout, card)
@@ -112,7 +110,7 @@ def write_run_report(
     write_page(output, report)
 
 
-def _subject(path: Path, corpus: Corpus | VectorCorpus | None, where: str, workers: int) -> Subject:
+def _subject(path: Path, corpus: AnyCorpus | None, where: str, workers: int) -> Subject:
     run = load_run(path)
     if corpus is not None:
         run.check_corpus(corpus, where)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.evaluation.scores.clustering import ClusteringScore, score_clustering
-from sparsetopics.evaluation.scoring.topic_scores import Record
+from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.runs.run import MixtureRun
@@ -86,8 +87,11 @@ class MixtureCard:
         }
 
 
+AnyCard: TypeAlias = Scorecard | MixtureCard
+
+
 def score_mixture(
-    run: MixtureRun, items: VectorCorpus | Corpus, *, broadcast: BroadcastMap = broadcast_map_here
+    run: MixtureRun, items: AnyCorpus, *, broadcast: BroadcastMap = broadcast_map_here
 ) -> MixtureCard:
     """Score ``items`` by their mean log density and, if any has a label, by agreement.
 

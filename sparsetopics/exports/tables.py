@@ -77,11 +77,7 @@ def _normal_rows(model: MixturePosterior) -> Iterator[pa.Table]:
 
 
 def _parameter(
-    component: int,
-    name: str,
-    values: FloatArray,
-    rows: IntArray | None,
-    columns: IntArray | None,
+    component: int, name: str, values: FloatArray, rows: IntArray | None, columns: IntArray | None
 ) -> pa.Table:
     """Return one row for each of ``values``; ``None`` makes a column of nulls."""
     places = [pa.nulls(len(values)) if place is None else place for place in (rows, columns)]
