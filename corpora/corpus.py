@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
+import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -349,17 +350,10 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         return cls(n_columns, tuple(groups), made={"format": "array"})
 
     def _finish_part(self, whole: Path, part: Path, shards: Sequence[ShardEntry]) -> VectorManifest:
-        projection = VectorManifest.load(whole).projection
-        if projection is not None:
+        manifest = msgspec.structs.replace(VectorManifest.load(whole), shards=tuple(shards))
+        if manifest.projection is not None:
             # Copied, not written anew: its digest is part of the fingerprint.
-            shutil.copyfile(whole / projection.file, part / projection.file)
-        manifest = VectorManifest(
-            n_columns=self.n_columns,
-            columns=self.columns,
-            made=self.made,
-            projection=projection,
-            shards=tuple(VectorKind.entry_of(shard, shard.groups) for shard in shards),
-        )
+            shutil.copyfile(whole / manifest.projection.file, part / manifest.projection.file)
         manifest.save(part)
         return manifest
 

@@ -60,11 +60,10 @@ class RemoteFile:
 
     def open(self, mode: Literal["rb"]) -> IO[bytes]:
         """Its bytes, fetched as they are read."""
+        # As one stream from the web, because many servers know no ranges.
+        options = {"block_size": 0} if self.is_web else {}
         with _as_os_errors():
-            if self.is_web:  # as one stream, because many servers know no ranges
-                stream = self.system.open(self.path, mode, block_size=0)
-            else:
-                stream = self.system.open(self.path, mode)
+            stream = self.system.open(self.path, mode, **options)
         raw = _RemoteStream(stream, is_seekable=not self.is_web)
         return io.BufferedReader(raw, _READ_AHEAD)
 

@@ -283,14 +283,7 @@ class Spool:
 
 def _packed(block: CountedBlock) -> pa.Buffer:
     sink = pa.BufferOutputStream()
-    for column in (
-        block.ids,
-        block.labels,
-        block.words,
-        pa.array(block.indptr),
-        pa.array(block.word_ids),
-        pa.array(block.word_counts),
-    ):
+    for column in (*block[:3], *map(pa.array, block[3:])):  # strings, then arrays of numpy
         batch = pa.record_batch([column], names=["column"])
         with pa.ipc.new_stream(sink, batch.schema) as stream:
             stream.write_batch(batch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 
 import msgspec
 import pyarrow.compute as pc
@@ -77,18 +77,12 @@ class TokenizerOptions:
     def settings(self) -> dict[str, Setting]:
         """The settings that manifests and vocabularies keep: the pattern or function, the case,
         and all others that are not the default."""
-        settings = asdict(self)
-        if self.function is not None:
-            del settings["token_pattern"]
-        for name, unused in (
-            ("function", None),
-            ("ngrams", 1),
-            ("phrases", ()),
-            ("stop_words", ()),
-        ):
-            if settings[name] == unused:
-                del settings[name]
-        return settings
+        always = {"lowercase"} if self.function is not None else {"token_pattern", "lowercase"}
+        return {
+            field.name: value
+            for field in fields(self)
+            if (value := getattr(self, field.name)) != field.default or field.name in always
+        }
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Setting]) -> TokenizerOptions:

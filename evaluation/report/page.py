@@ -125,14 +125,8 @@ def _short_names(names: Sequence[str]) -> list[str]:
 
 
 def _shown(subject: Subject, number: int, name: str) -> Shown:
-    return Shown(
-        number=number,
-        name=name,
-        colour=f"var(--series-{number % N_COLOURS})",
-        subject=subject,
-        topic_map=_map(subject, number),
-        moves=_accepted_moves(subject),
-    )
+    colour = f"var(--series-{number % N_COLOURS})"
+    return Shown(number, name, colour, subject, _map(subject, number), _accepted_moves(subject))
 
 
 def _map(subject: Subject, number: int) -> Markup | None:

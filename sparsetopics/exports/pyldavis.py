@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
@@ -62,11 +62,7 @@ class _Tally:
 def _write_rows(file: TextIO, rows: Iterable[FloatArray]) -> None:
     """Write a list of lists, one per line."""
     file.write("[")
-    file.writelines(_separated(json.dumps(row.tolist()) for row in rows))
+    for number, row in enumerate(rows):
+        separator = ",\n" if number else ""
+        file.write(f"{separator}{json.dumps(row.tolist())}")
     file.write("]")
-
-
-def _separated(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the texts with a comma and a line break before each but the first."""
-    for number, text in enumerate(texts):
-        yield f",\n{text}" if number else text
