@@ -12,7 +12,6 @@ import msgspec
 
 from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.base.outputs import refuse_inputs
-from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.staging import refused
 from sparsetopics.base.transactions import APPEND_FOLDER, Workspace
 from sparsetopics.corpora.corpus import Corpus
@@ -29,12 +28,7 @@ from sparsetopics.corpora.ingest import (
 from sparsetopics.corpora.readers.formats import find_collection
 from sparsetopics.corpora.sources.remote import is_url
 from sparsetopics.corpora.sources.source_files import names_of
-from sparsetopics.corpora.store.document_rows import (
-    DocumentKind,
-    DocumentManifest,
-    DocumentShard,
-    settings_hash,
-)
+from sparsetopics.corpora.store.document_rows import DocumentManifest, settings_hash
 from sparsetopics.corpora.store.manifest import FILE_NAME, ShardEntry
 from sparsetopics.corpora.store.shards import shard_name
 from sparsetopics.corpora.text.pruning import PruningOptions
@@ -162,14 +156,13 @@ def _workspace_in(folder: Path) -> Iterator[Workspace]:
         raise refused(folder, error, "The corpus is as it was.") from error
 
 
-def _as_next(new: Path, shards: Sequence[ShardEntry], first: int) -> tuple[DocumentShard, ...]:
+def _as_next(new: Path, shards: Sequence[ShardEntry], first: int) -> tuple[ShardEntry, ...]:
     """The shards under the names that come next in the corpus."""
     renamed = []
     for number, shard in reversed(list(enumerate(shards, start=first))):  # from the end: no clash
         name = shard_name(number)
         os.rename(new / shard.file, new / name)
-        entry = FileEntry(name, shard.n_bytes, shard.sha256)
-        renamed.append(DocumentKind.entry_of(entry, shard.groups))
+        renamed.append(msgspec.structs.replace(shard, file=name))
     return tuple(reversed(renamed))
 
 

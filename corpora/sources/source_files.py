@@ -235,9 +235,8 @@ def _files_in(folder: Path, *, follow_links: bool) -> tuple[list[SourceFile], li
             if is_link and not follow_links and (is_folder or _leads_out(path, root)):
                 skipped.append(path)
             elif is_folder:
-                if (
-                    path.resolve() not in above
-                ):  # following a link to a folder above would never end
+                # Following a link to a folder above would never end.
+                if path.resolve() not in above:
                     waiting.append((path, (*above, path.resolve())))
             elif path.is_file():
                 paths.append(path)
