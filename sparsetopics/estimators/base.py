@@ -27,7 +27,7 @@ from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
 
 if TYPE_CHECKING:
-    from sparsetopics.estimators.learning import Learned
+    from sparsetopics.estimators.learning import AnyLearned
     from sparsetopics.inference.training import Model
     from sparsetopics.runs.run_files import CorpusFacts, Provenance
 
@@ -83,7 +83,7 @@ class Estimator(BaseEstimator):
             seed=self.random_state,
             on_lap=on_lap,
         )
-        self._learned: Learned | None = result.learned
+        self._learned: AnyLearned | None = result.learned
         self._remember_columns(rows)
         self._set_model(result.model, result.trace, facts_of(rows.corpus), rows.vocabulary)
         return self
@@ -196,9 +196,9 @@ class Estimator(BaseEstimator):
                 type(self).__name__, found="an estimator that is not fitted", wanted="fit first"
             )
 
-    def _statistics(self) -> Learned:
+    def _statistics(self) -> AnyLearned:
         """What learning continues from; OptionError if there is nothing."""
-        learned: Learned | None = getattr(self, "_learned", None)
+        learned: AnyLearned | None = getattr(self, "_learned", None)
         if learned is not None:
             return learned
         able = [name for name, kind in LEARNERS.items() if kind.passes_on]

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import Source
+from sparsetopics.base.batches import Batch, Source, StoredBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.execution.executors import Executor, open_executor
@@ -30,26 +30,39 @@ from sparsetopics.inference.training import Hooks, Model, make_model, train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.memo import Memo
-from sparsetopics.model.statistics import DocumentLengths, Statistics, scaled
+from sparsetopics.model.statistics import (
+    B,
+    BatchSums,
+    C,
+    DocumentLengths,
+    P,
+    Statistics,
+    T,
+    Terms,
+    scaled,
+)
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
-from sparsetopics.runs.data import source_of
+from sparsetopics.runs.data import AnyComponents, source_of
 
 VISITS = 5  # of each new document, by the memoized learner
 
 
-class Learned(NamedTuple):
+class Learned(NamedTuple, Generic[C, P, T]):
     """What ``partial_fit`` continues from."""
 
-    statistics: Statistics  # of all data seen so far
-    prior: Parameters
+    statistics: Statistics[C, T]  # of all data seen so far
+    prior: Parameters[C, P, T]
     n_steps: int  # made by the stochastic learner
     is_start: bool = False  # no data were seen: the statistics are those of seeds
 
 
+AnyHooks = Hooks[AnyComponents, BatchSums, Terms]
+AnyParameters = Parameters[AnyComponents, BatchSums, Terms]
+AnyLearned = Learned[AnyComponents, BatchSums, Terms]  # only the options say of which model
 # Takes what was learned, new data, where to compute and where to keep summaries of batches.
-TakesMore = Callable[[Learned, Source, TrainingOptions, Executor, Memo], Learned]
+TakesMore = Callable[[AnyLearned, Source[StoredBatch], TrainingOptions, Executor, Memo], AnyLearned]
 
 
 class Fit(NamedTuple):
@@ -57,7 +70,7 @@ class Fit(NamedTuple):
 
     model: Model
     trace: list[LapEntry]  # one entry per lap
-    learned: Learned | None  # None if the learner leaves no statistics to continue from
+    learned: AnyLearned | None  # None if the learner leaves no statistics to continue from
 
 
 def learn(
@@ -71,14 +84,14 @@ def learn(
 ) -> Fit:
     """Train a model on all data at once; raises OptionError for too many batches or no jobs."""
     trace: list[LapEntry] = []
-    ends: list[tuple[Statistics, Parameters]] = []
+    ends: list[tuple[Statistics[AnyComponents, Terms], AnyParameters]] = []
 
     def keep(info: LapInfo, _: Callable[[], Model]) -> None:
         trace.append(info.entry())
         if on_lap is not None:
             on_lap(trace[-1])
 
-    hooks: Hooks = Hooks(keep, on_end=lambda statistics, prior: ends.append((statistics, prior)))
+    hooks: AnyHooks = Hooks(keep, on_end=lambda *end: ends.append(end))
     rng = np.random.default_rng(seed)
     source = source_of(corpus, options, n_batches, rng)
     with _workplace(n_jobs) as (executor, scratch):
@@ -115,14 +128,14 @@ def taking_more(options: TrainingOptions) -> TakesMore:
 
 
 def learn_more(
-    before: Learned | None,
+    before: AnyLearned | None,
     take_more: TakesMore,
     corpus: Corpus | VectorCorpus,
     options: TrainingOptions,
     *,
     n_jobs: int,
     seed: int | None,
-) -> tuple[Learned, Model, LapEntry]:
+) -> tuple[AnyLearned, Model, LapEntry]:
     """Learn from more data, the first ones if ``before`` is None; ``before`` stays as it is.
 
     Also returns the model of all data seen, and what the trace records about it.
@@ -143,10 +156,14 @@ def learn_more(
 
 
 def memoize_more(
-    before: Learned, source: Source, options: TrainingOptions, executor: Executor, memo: Memo
-) -> Learned:
+    before: Learned[C, P, T],
+    source: Source[B],
+    options: TrainingOptions,
+    executor: Executor,
+    memo: Memo,
+) -> Learned[C, P, T]:
     """Add the summaries of new data, which are visited several times, to the total."""
-    learner: MemoizedLearner = MemoizedLearner(
+    learner: MemoizedLearner[B, C, P, T] = MemoizedLearner(
         memo, executor, options.keeps_better, False, keep_assignments=False
     )
     prior = before.prior
@@ -168,8 +185,12 @@ def memoize_more(
 
 
 def step_more(
-    before: Learned, source: Source, options: TrainingOptions, executor: Executor, memo: Memo
-) -> Learned:
+    before: Learned[C, P, T],
+    source: Source[B],
+    options: TrainingOptions,
+    executor: Executor,
+    memo: Memo,
+) -> Learned[C, P, T]:
     """Make a stochastic step for each batch, as if the collection had all data seen so far."""
     (components, terms), prior = before.statistics, before.prior
     n_docs = source.n_docs
@@ -177,7 +198,7 @@ def step_more(
         n_docs += round(terms.n_docs)
         growth = n_docs / terms.n_docs
         components, terms = components.scaled(growth), scaled(terms, growth)
-    learner: StochasticLearner = StochasticLearner(n_docs, options.step_sizes)
+    learner: StochasticLearner[B, C, P, T] = StochasticLearner(n_docs, options.step_sizes)
     state = learner.init(Statistics(components, terms))
     if not before.is_start:
         state = state._replace(terms=terms, n_steps=before.n_steps)
@@ -186,19 +207,24 @@ def step_more(
         visit = _visit(source, batch_id, current, options, executor)
         state, _ = learner.step_in_place(state, [visit], current)
         prior = prior.updated(learner.terms(state))
+    assert state.terms is not None, "after a step"
     return Learned(Statistics(state.components, state.terms), prior, state.n_steps)
 
 
 def _visit(
-    source: Source, batch_id: int, current: Globals, options: TrainingOptions, executor: Executor
-) -> Visit:
+    source: Source[B],
+    batch_id: int,
+    current: Globals[C, P, T],
+    options: TrainingOptions,
+    executor: Executor,
+) -> Visit[B, P, T]:
     """Local steps for one batch."""
     documents = source.read(batch_id)
     found = fit_batch(documents, current, options.local_step, executor)
     return Visit(batch_id, found.summary, documents, found.responsibilities)
 
 
-def _with_lengths(prior: Parameters, source: Source) -> Parameters:
+def _with_lengths(prior: Parameters[C, P, T], source: Source[Batch]) -> Parameters[C, P, T]:
     """Add the lengths of new documents for an HDP whose α was learned, which depends on them."""
     allocation = prior.allocation
     if not isinstance(allocation, HDPAllocation) or allocation.lengths is None:

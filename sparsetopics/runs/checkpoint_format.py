@@ -27,7 +27,7 @@ from sparsetopics.inference.moves.ledger import Failure, Ledger
 from sparsetopics.inference.moves.phase import MoverRecord
 from sparsetopics.inference.moves.rival import Course, Rival
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.training_state import LapInfo, TrainingState
+from sparsetopics.inference.training_state import AnyState, LapInfo, TrainingState
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
@@ -63,7 +63,7 @@ T = TypeVar("T")
 class Kept(NamedTuple):
     """What the checkpoint of a run holds."""
 
-    progress: TrainingState
+    progress: AnyState
     scores: tuple[float | None, ...]  # held-out scores of all laps, nats per token or item
 
 

@@ -25,8 +25,9 @@ from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.soundness import check_finite
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.moves.phase import MoverRecord
-from sparsetopics.inference.training_state import TrainingState
+from sparsetopics.inference.training_state import AnyState
 from sparsetopics.model.memo import Memo
+from sparsetopics.model.statistics import B, C, T
 from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.checkpoint_format import FORMAT_VERSION, Decoder, Encoder, Kept
 from sparsetopics.runs.training_folder import TrainingFolder
@@ -34,7 +35,7 @@ from sparsetopics.runs.training_folder import TrainingFolder
 TREE = "progress.json"
 HELDOUT_SCORE = "heldout_log_likelihood_per_token"  # of a lap, beside what training reports
 COST = 0.1  # share of the time between two checkpoints that the second may take by default
-T = TypeVar("T")
+V = TypeVar("V")
 
 # Errors of decoding and checking a file that is well formed but has the wrong content.
 UNSOUND = (
@@ -43,7 +44,7 @@ UNSOUND = (
 )
 
 
-def write_checkpoint(path: Path, value: T, tie: str) -> None:
+def write_checkpoint(path: Path, value: V, tie: str) -> None:
     """Write ``value`` and all that it holds, except arrays that the memo has in files.
 
     ``tie`` is that of the run's plan.
@@ -57,7 +58,7 @@ def write_checkpoint(path: Path, value: T, tie: str) -> None:
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def read_checkpoint(path: Path, memo: Memo, tie: str, kind: type[T]) -> T:
+def read_checkpoint(path: Path, memo: Memo, tie: str, kind: type[V]) -> V:
     """Read a checkpoint that holds a ``kind``.
 
     Raises RunError if it is damaged, of another version or of another run.
@@ -118,8 +119,8 @@ class RunKeeper:
         self._due = 0.0  # by the clock
 
     def resume(
-        self, source: Source, memo: Memo, check: Callable[[TrainingState], None]
-    ) -> TrainingState | None:
+        self, source: Source[Batch], memo: Memo, check: Callable[[AnyState], None]
+    ) -> AnyState | None:
         """The progress that the folder keeps; RunError if it is damaged or ``check`` refuses it."""
         path = self._folder.checkpoint
         if not path.exists():
@@ -137,8 +138,8 @@ class RunKeeper:
         return progress
 
     def _checked(
-        self, kept: Kept, source: Source, check: Callable[[TrainingState], None]
-    ) -> TrainingState:
+        self, kept: Kept, source: Source[Batch], check: Callable[[AnyState], None]
+    ) -> AnyState:
         """The progress, with the documents of batches, and the trace; errors in ``UNSOUND``."""
         check_finite(kept.progress, "progress")
         read = source.read if source.is_resident else lambda batch_id: None
@@ -148,7 +149,7 @@ class RunKeeper:
         self.trace[:] = [info.entry() | {HELDOUT_SCORE: score} for info, score in laps]
         return progress
 
-    def keep(self, progress: TrainingState, memo: Memo) -> None:
+    def keep(self, progress: AnyState, memo: Memo) -> None:
         """Write a checkpoint if one is due; a kill meanwhile leaves the last one whole."""
         lap = len(progress.laps)
         if not self._is_due(lap):
@@ -168,24 +169,27 @@ class RunKeeper:
         return self._every > 0 and lap % self._every == 0
 
 
-def with_documents(progress: TrainingState, read: Callable[[int], Batch | None]) -> TrainingState:
+def with_documents(progress: AnyState, read: Callable[[int], Batch | None]) -> AnyState:
     """``progress`` with the documents of batches as ``read`` gives them.
 
     Checkpoints leave them out, since the source has them anyway.
     """
 
-    def changed(state: MemoizedState) -> MemoizedState:
-        per_batch = {
-            batch_id: kept._replace(documents=read(batch_id))
-            for batch_id, kept in state.per_batch.items()
-        }
-        return state._replace(per_batch=per_batch)
-
     mover = progress.mover
     if isinstance(mover, MoverRecord) and mover.rival is not None:
-        rival = mover.rival._replace(state=changed(mover.rival.state))
+        rival = mover.rival._replace(state=_with_documents(mover.rival.state, read))
         mover = mover._replace(rival=rival)
     learner = progress.learner
     if isinstance(learner, MemoizedState):
-        learner = changed(learner)
+        learner = _with_documents(learner, read)
     return progress._replace(learner=learner, mover=mover)
+
+
+def _with_documents(
+    state: MemoizedState[B, C, T], read: Callable[[int], B | None]
+) -> MemoizedState[B, C, T]:
+    per_batch = {
+        batch_id: kept._replace(documents=read(batch_id))
+        for batch_id, kept in state.per_batch.items()
+    }
+    return state._replace(per_batch=per_batch)

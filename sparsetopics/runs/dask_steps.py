@@ -22,7 +22,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsetopics.base.batches import IntArray, Source
+from sparsetopics.base.batches import IntArray, Source, StoredBatch
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import VERSION_KEY, file_sha256, read_sealed, write_sealed
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
@@ -33,15 +33,16 @@ from sparsetopics.inference.local_step import Fitted, Globals, LocalResult
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.statistics import BatchSums, Terms
 from sparsetopics.runs.checkpoint_format import FORMAT_VERSION, Decoder, Encoder
-from sparsetopics.runs.data import divided
+from sparsetopics.runs.data import AnyComponents, divided
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run_files import STATE_DAMAGE
 
 TREE = "tree.json"
 MAPPED_BYTES = 1 << 20  # larger arrays are mapped instead of read
 
-
+AnyGlobals = Globals[AnyComponents, BatchSums, Terms]
 Task = tuple[int, DocumentTopics | None]  # a batch, and the topics that its documents begin with
 
 
@@ -64,7 +65,9 @@ class WorkerRun(NamedTuple):
 
 
 @contextmanager
-def open_dask_steps(plan: RunPlan, folder: Path) -> Iterator[Callable[[Source], DaskSteps]]:
+def open_dask_steps(
+    plan: RunPlan, folder: Path
+) -> Iterator[Callable[[Source[StoredBatch]], DaskSteps]]:
     """Yield a function that makes steps of a source on the cluster of ``plan``.
 
     Workers must see ``folder``, which is removed afterwards.
@@ -86,12 +89,12 @@ class DaskSteps:
     cluster: Cluster
     run: WorkerRun
     folder: Path
-    source: Source
+    source: Source[StoredBatch]
     n_rounds: int = 0
 
     def fit_all(
-        self, batch_ids: IntArray, current: Globals, former: Iterable[DocumentTopics | None]
-    ) -> Iterator[Fitted]:
+        self, batch_ids: IntArray, current: AnyGlobals, former: Iterable[DocumentTopics | None]
+    ) -> Iterator[Fitted[StoredBatch, BatchSums, Terms]]:
         self.n_rounds += 1
         version = self.folder / f"{self.run.name}-{self.n_rounds:08d}"
         write_globals(version, current)
@@ -103,7 +106,7 @@ class DaskSteps:
         shutil.rmtree(version, ignore_errors=True)
 
 
-def fit_batch(task: Task, run: WorkerRun, version: Path) -> LocalResult:
+def fit_batch(task: Task, run: WorkerRun, version: Path) -> LocalResult[BatchSums, Terms]:
     """In a worker: the local step of a batch."""
     batch_id, former = task
     if former is not None:
@@ -129,7 +132,7 @@ _lock = Lock()
 
 
 @lru_cache(maxsize=1)
-def _kept_source(run: WorkerRun) -> Source:
+def _kept_source(run: WorkerRun) -> Source[StoredBatch]:
     manifest = run.plan.at(run.plan.corpus) / MANIFEST
     found = file_sha256(manifest) if manifest.exists() else None
     if found != run.fingerprint:
@@ -145,11 +148,11 @@ def _kept_source(run: WorkerRun) -> Source:
 
 
 @lru_cache(maxsize=1)
-def _kept_globals(version: Path) -> Globals:
+def _kept_globals(version: Path) -> AnyGlobals:
     return read_globals(version)
 
 
-def write_globals(folder: Path, current: Globals) -> None:
+def write_globals(folder: Path, current: AnyGlobals) -> None:
     """Make ``folder`` in one step, unsynced: a crash of the machine ends the round anyway."""
     scratch = folder.with_suffix(".part")
     scratch.mkdir()
@@ -161,7 +164,7 @@ def write_globals(folder: Path, current: Globals) -> None:
     os.replace(scratch, folder)
 
 
-def read_globals(folder: Path) -> Globals:
+def read_globals(folder: Path) -> AnyGlobals:
     """What was written, bit by bit; RunError if this machine does not see it."""
     if not folder.parent.exists():
         raise RunError(

@@ -8,13 +8,14 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from sparsetopics.base.batches import Source
+from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.corpora.batching import plan_batches, plan_vector_batches
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus, check_alike, open_corpus
 from sparsetopics.evaluation.scores.completion import document_completion, unigram_probabilities
 from sparsetopics.inference.training import Model
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.statistics import BatchSums, Components
 from sparsetopics.options.table import RESIDENT_PAIRS
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
@@ -22,6 +23,7 @@ from sparsetopics.runs.run import refuse_run
 from sparsetopics.runs.run_files import CorpusFacts
 
 Score = Callable[[Model], float]  # nats per token; per vector for vectors
+AnyComponents = Components[StoredBatch, BatchSums]  # only the options say of which model
 
 
 def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
@@ -30,7 +32,7 @@ def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
     return Corpus.open(path) if plan.options.counts_words else VectorCorpus.open(path)
 
 
-def divided(plan: RunPlan, rng: np.random.Generator) -> Source:
+def divided(plan: RunPlan, rng: np.random.Generator) -> Source[StoredBatch]:
     """The training data in batches, the same in every process.
 
     ``rng`` must be new, with the seed of the plan.
@@ -47,7 +49,7 @@ def source_of(
     rng: np.random.Generator,
     *,
     resident_pairs: int = RESIDENT_PAIRS,
-) -> Source:
+) -> Source[StoredBatch]:
     """The corpus in batches as the model reads them; OptionError for too many batches."""
     if isinstance(corpus, VectorCorpus):
         return plan_vector_batches(corpus, n_batches, rng)

@@ -12,7 +12,7 @@ from typing import NamedTuple, get_args
 
 import numpy as np
 
-from sparsetopics.base.batches import Source
+from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
@@ -22,16 +22,19 @@ from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.local_step import LocalSteps
 from sparsetopics.inference.training import Hooks, Model, train
 from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.model.statistics import BatchSums, Terms
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import StartName
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import OnLap
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
-from sparsetopics.runs.data import Score, corpus_of, divided, facts_of, heldout_score
+from sparsetopics.runs.data import AnyComponents, Score, corpus_of, divided, facts_of, heldout_score
 from sparsetopics.runs.plan import RunPlan, write_config
 from sparsetopics.runs.run import load_run, refuse_run, save_run
 from sparsetopics.runs.run_files import CONFIG_FILE, CorpusFacts, Nested, Provenance
 from sparsetopics.runs.training_folder import TrainingFolder, check_new_run, new_training
+
+Steps = LocalSteps[StoredBatch, AnyComponents, BatchSums, Terms]
 
 
 class RunHooks(NamedTuple):
@@ -89,7 +92,7 @@ def finish_training(
     rng = np.random.default_rng(plan.seed)
     with open_executor(plan.workers) as executor, _open_steps(plan, folder) as steps_of:
         source = divided(plan, rng)
-        told: Hooks = Hooks(on_lap, hooks.on_documents)
+        told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(on_lap, hooks.on_documents)
         with _enough_memory(plan):
             model = train(
                 source, plan.options, folder.memo, executor, rng,
@@ -122,7 +125,7 @@ def _enough_memory(plan: RunPlan) -> Iterator[None]:
 @contextmanager
 def _open_steps(
     plan: RunPlan, folder: TrainingFolder
-) -> Iterator[Callable[[Source], LocalSteps | None]]:
+) -> Iterator[Callable[[Source[StoredBatch]], Steps | None]]:
     """Yield a function that makes steps on the plan's cluster, or None to make them here."""
     if plan.workplace.executor != "dask":
         yield lambda source: None
