@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from sparsetopics.cli.shared_options import (
     NAMED_PATH,
+    NEW_PATH,
     held_out_share_option,
+    seed_option,
+    show,
     table_option,
     threads_option,
 )
 from sparsetopics.options.option import Value
+
+if TYPE_CHECKING:
+    from sparsetopics.evaluation.comparison.compare import Comparison
 
 
 @click.command()
@@ -27,10 +32,7 @@ from sparsetopics.options.option import Value
     "topics or components, which it keeps or starts from.",
 )
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    required=True,
-    help="Folder to write the runs and the page to.",
+    "--out", type=NEW_PATH, required=True, help="Folder to write the runs and the page to."
 )
 @click.option("--overwrite", is_flag=True, help="Replace what is in the folder.")
 @click.option(
@@ -50,13 +52,7 @@ from sparsetopics.options.option import Value
 @click.option(
     "--every-lap", is_flag=True, help="Score after every lap too, to show curves in the page."
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    help="Seed of the division, the training and the scores.",
-)
+@seed_option("Seed of the division, the training and the scores.", 2**63 - 1)
 @threads_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
@@ -77,7 +73,6 @@ def command(models: str, quiet: bool, as_json: bool, **values: Value | None) -> 
         sparsetopics compare news --models lda:50,lda:100,hdp --out comparison
         sparsetopics compare digits --models mixture:20,dp-mixture --laps 30 --out comparison
     """
-    from sparsetopics.cli.score_table import score_lines
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.comparison.compare import (
         ComparisonHooks,
@@ -93,14 +88,18 @@ def command(models: str, quiet: bool, as_json: bool, **values: Value | None) -> 
         progress=lambda options: show_progress(options, quiet=quiet),
     )
     made = compare_models(plan, hooks)
-    if as_json:
-        records = [each.as_dict() for each in made.models]
-        click.echo(json.dumps({"report": str(made.report), "models": records}))
-        return
+    record = {"report": str(made.report), "models": [each.as_dict() for each in made.models]}
+    show(record, _lines(made), as_json=as_json)
+
+
+def _lines(made: Comparison) -> Iterator[str]:
+    """A table for each kind of models."""
+    from sparsetopics.cli.score_table import score_lines
+
     for kind in {type(each.card): None for each in made.models}:
         alike = [each for each in made.models if isinstance(each.card, kind)]
         names = ["model", *(each.name for each in alike)]
         lines = score_lines([each.as_dict() for each in alike])
         for name, line in zip(names, lines, strict=True):
-            click.echo(f"{name.ljust(max(map(len, names)))}  {line}")
-    click.echo(f"Wrote {made.report}.")
+            yield f"{name.ljust(max(map(len, names)))}  {line}"
+    yield f"Wrote {made.report}."

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from sparsetopics.base.errors import CorpusFormatError
-from sparsetopics.cli.shared_options import NAMED_PATH, held_out_share_option
+from sparsetopics.cli.shared_options import (
+    NAMED_PATH,
+    NEW_PATH,
+    held_out_share_option,
+    seed_option,
+    show,
+)
 from sparsetopics.exports import CORPUS_TARGETS
 
 _CORPUS = click.argument("corpus", type=NAMED_PATH)
-_NEW = click.Path(path_type=Path)
 _SIZES_OF_PARTS = ("n_documents", "n_tokens", "n_items", "n_columns")
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -40,11 +44,9 @@ def info(corpus: Path, as_json: bool) -> None:
     from sparsetopics.corpora.corpus import load_any_manifest
 
     totals = load_any_manifest(corpus).totals
-    if as_json:
-        click.echo(json.dumps(totals))
-        return
-    for name, value in totals.items():
-        click.echo(f"{name.removeprefix('n_').replace('_', ' '):<16}{value:>16,}")
+    names = {name: name.removeprefix("n_").replace("_", " ") for name in totals}
+    lines = (f"{names[name]:<16}{value:>16,}" for name, value in totals.items())
+    show(totals, lines, as_json=as_json)
 
 
 @command.command(short_help="Check every file of a corpus.")
@@ -63,11 +65,8 @@ def validate(corpus: Path, as_json: bool) -> None:
     from sparsetopics.corpora.validate import validate as find_problems
 
     problems = find_problems(corpus)
-    if as_json:
-        click.echo(json.dumps({"n_problems": len(problems), "problems": problems}))
-    else:
-        for line in problems or [f"{corpus}: sound."]:
-            click.echo(line)
+    record = {"n_problems": len(problems), "problems": problems}
+    show(record, problems or [f"{corpus}: sound."], as_json=as_json)
     if problems:
         raise CorpusFormatError(
             str(corpus),
@@ -80,11 +79,9 @@ def validate(corpus: Path, as_json: bool) -> None:
 @command.command(short_help="Split a corpus at random.")
 @_CORPUS
 @held_out_share_option("Share of the documents or items to hold out.")
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the split."
-)
-@click.option("--out-train", type=_NEW, required=True, help="Folder for the training part.")
-@click.option("--out-heldout", type=_NEW, required=True, help="Folder for the held-out part.")
+@seed_option("Seed of the split.")
+@click.option("--out-train", type=NEW_PATH, required=True, help="Folder for the training part.")
+@click.option("--out-heldout", type=NEW_PATH, required=True, help="Folder for the held-out part.")
 @click.option("--overwrite", is_flag=True, help="Replace the outputs if they exist.")
 @_JSON
 def split(
@@ -108,18 +105,13 @@ def split(
 
     rng = np.random.default_rng(seed)
     parts = split_corpus(corpus, out_train, out_heldout, share, overwrite, rng)
-    rows = [
-        {"corpus": str(path)}
-        | {name: part.totals[name] for name in _SIZES_OF_PARTS if name in part.totals}
-        for path, part in zip((out_train, out_heldout), parts, strict=True)
-    ]
-    if as_json:
-        click.echo(json.dumps(rows))
-        return
-    for row in rows:
-        path, *sizes = row.items()
-        sizes_text = ", ".join(f"{value:,} {name.removeprefix('n_')}" for name, value in sizes)
-        click.echo(f"{path[1]}: {sizes_text}")
+    rows, lines = [], []
+    for path, part in zip((out_train, out_heldout), parts, strict=True):
+        sizes = {name: part.totals[name] for name in _SIZES_OF_PARTS if name in part.totals}
+        rows.append({"corpus": str(path), **sizes})
+        in_words = [f"{size:,} {name.removeprefix('n_')}" for name, size in sizes.items()]
+        lines.append(f"{path}: {', '.join(in_words)}")
+    show(rows, lines, as_json=as_json)
 
 
 @command.command(short_help="Write word counts for other toolkits.")
@@ -131,7 +123,7 @@ def split(
     required=True,
     help="Format to write.",
 )
-@click.option("--out", type=_NEW, required=True, help="File to write.")
+@click.option("--out", type=NEW_PATH, required=True, help="File to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the files if they exist.")
 @_JSON
 def export(corpus: Path, target: str, out: Path, overwrite: bool, as_json: bool) -> None:
@@ -150,4 +142,4 @@ def export(corpus: Path, target: str, out: Path, overwrite: bool, as_json: bool)
     from sparsetopics.exports.exporting import export_corpus
 
     export_corpus(corpus, target, out, overwrite=overwrite)
-    click.echo(json.dumps({"path": str(out)}) if as_json else f"Wrote {out} for {target}.")
+    show({"path": str(out)}, [f"Wrote {out} for {target}."], as_json=as_json)

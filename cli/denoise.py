@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH, threads_option
+from sparsetopics.cli.shared_options import NAMED_PATH, NEW_PATH, seed_option, show, threads_option
 
 if TYPE_CHECKING:
     from sparsetopics.evaluation.denoising.restoration import Restored
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("run", type=NAMED_PATH)
 @click.argument("images", metavar="IMAGE...", type=NAMED_PATH, nargs=-1,
                 required=True)  # fmt: skip
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to write.")
+@click.option("--out", type=NEW_PATH, required=True, help="Folder to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the folder if it exists.")
 @click.option(
     "--sigma",
@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     help="Folder with clean images of the same names; the PSNR is computed against them.",
 )
 @click.option("--add-noise", is_flag=True, help="The images are clean: add noise, then remove it.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Seed of the added noise.")  # fmt: skip
+@seed_option("Seed of the added noise.")
 @threads_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -72,22 +71,19 @@ def command(
     output = output_folder(out, DENOISED, overwrite=overwrite, inputs=inputs)
     plan = RestorationPlan(sigma, clean, add_noise, seed, workers)
     found = restore_images(load_run(run, MixturePosterior), images, output, plan, on_image=_tell)
-    if as_json:
-        click.echo(json.dumps([each._asdict() for each in found]))
-    else:
-        _print_table(found, out)
+    show([each._asdict() for each in found], _table(found, out), as_json=as_json)
 
 
 def _tell(n_done: int, n_images: int) -> None:
     click.echo(f"{n_done} of {n_images} images", err=True)
 
 
-def _print_table(found: list[Restored], out: Path) -> None:
+def _table(found: list[Restored], out: Path) -> Iterator[str]:
     known = [(each.psnr_noisy, each.psnr) for each in found if each.psnr is not None]
     if known:
-        click.echo("noisy dB  denoised dB  image")
+        yield "noisy dB  denoised dB  image"
         for each in found:
-            click.echo(f"{each.psnr_noisy:>8.2f}{each.psnr:>13.2f}  {each.image}")
+            yield f"{each.psnr_noisy:>8.2f}{each.psnr:>13.2f}  {each.image}"
         noisy, restored = (sum(values) / len(known) for values in zip(*known, strict=True))
-        click.echo(f"{noisy:>8.2f}{restored:>13.2f}  mean of {len(known)}")
-    click.echo(f"Wrote {len(found)} images to {out}.")
+        yield f"{noisy:>8.2f}{restored:>13.2f}  mean of {len(known)}"
+    yield f"Wrote {len(found)} images to {out}."

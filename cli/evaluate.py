@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH, workplace_options
+from sparsetopics.cli.shared_options import NAMED_PATH, seed_option, show, workplace_options
 from sparsetopics.options.training import Workplace
 
 
@@ -56,13 +55,7 @@ def _at_least_one(
     show_default=True,
     help="Field that holds the text if SOURCE is CSV, JSONL or another table.",
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**63 - 1),
-    default=0,
-    show_default=True,
-    help="Seed of the split of each document.",
-)
+@seed_option("Seed of the split of each document.", 2**63 - 1)
 @workplace_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(
@@ -125,12 +118,9 @@ def command(
         for remark in card.remarks:
             click.echo(f"{card.name}{remark}", err=True)
     records = [card.as_dict() for card in cards]
-    if as_json:
-        click.echo(json.dumps(records))
-        return
     kinds = ["model", *(card.kind for card in cards)]
     names = ["run", *(card.name for card in cards)]
     kind_width = max(6, *map(len, kinds))
-    for line, kind, name in zip(score_lines(records), kinds, names, strict=True):
-        click.echo(f"{line}  {kind.ljust(kind_width)}  {name}")
-    click.echo(cards[0].extent)
+    rows = zip(score_lines(records), kinds, names, strict=True)
+    lines = [f"{line}  {kind.ljust(kind_width)}  {name}" for line, kind, name in rows]
+    show(records, [*lines, cards[0].extent], as_json=as_json)

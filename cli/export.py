@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH
+from sparsetopics.cli.shared_options import NAMED_PATH, NEW_PATH, show
 from sparsetopics.exports import RUN_TARGETS
 
 
@@ -16,7 +15,7 @@ from sparsetopics.exports import RUN_TARGETS
 @click.option(
     "--to", "target", type=click.Choice(list(RUN_TARGETS)), required=True, help="Format to write."
 )
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="File to write.")
+@click.option("--out", type=NEW_PATH, required=True, help="File to write.")
 @click.option(
     "--corpus",
     type=NAMED_PATH,
@@ -55,4 +54,4 @@ def command(
     from sparsetopics.exports.exporting import export_run
 
     export_run(run, target, out, documents=corpus, overwrite=overwrite)
-    click.echo(json.dumps({"path": str(out)}) if as_json else f"Wrote {out} for {target}.")
+    show({"path": str(out)}, [f"Wrote {out} for {target}."], as_json=as_json)

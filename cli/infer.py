@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH, workplace_options
+from sparsetopics.cli.shared_options import NAMED_PATH, NEW_PATH, show, workplace_options
 from sparsetopics.options.training import Workplace
 
 
 @click.command()
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH)
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="Parquet file to write."
-)
+@click.option("--out", type=NEW_PATH, required=True, help="Parquet file to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 @workplace_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -49,7 +46,5 @@ def command(
         threads = where.threads
         n_rows = write_shares(output, trained.model, data, workers=threads, broadcast=broadcast)
     counted = "documents" if isinstance(data, Corpus) else "items"
-    if as_json:
-        click.echo(json.dumps({f"n_{counted}": n_rows, "path": str(out)}))
-    else:
-        click.echo(f"Wrote a row for each of {n_rows:,} {counted} to {out}.")
+    line = f"Wrote a row for each of {n_rows:,} {counted} to {out}."
+    show({f"n_{counted}": n_rows, "path": str(out)}, [line], as_json=as_json)

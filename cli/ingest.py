@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -22,15 +21,10 @@ from sparsetopics.cli.ingest_options import (
     document_options,
     vector_options,
 )
-from sparsetopics.cli.shared_options import NAMED_PATH, command_with, given_options
+from sparsetopics.cli.shared_options import NAMED_PATH, NEW_PATH, command_with, given_options, show
 
 if TYPE_CHECKING:
-    from sparsetopics.corpora.ingest import (
-        IngestOptions,
-        IngestProgress,
-        IngestSummary,
-        OnProgress,
-    )
+    from sparsetopics.corpora.ingest import IngestOptions, IngestProgress, IngestSummary, OnProgress
     from sparsetopics.corpora.ingest_vectors import VectorOptions
 
 Sources = tuple[str, ...]
@@ -42,7 +36,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 @click.command(name="ingest", cls=command_with(HELP_SECTIONS))
 @click.pass_context
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-@click.option("--out", type=click.Path(path_type=Path), help="Corpus folder to make.")
+@click.option("--out", type=NEW_PATH, help="Corpus folder to make.")
 @click.option(
     "--append",
     "extended",
@@ -102,8 +96,7 @@ def command(
         else:
             assert extended is not None  # one of the two was given
             numbers, lines = _append(sources, extended, documents.resolved(common), on_progress)
-    for line in [json.dumps(numbers)] if as_json else lines:
-        click.echo(line)
+    show(numbers, lines, as_json=as_json)
 
 
 def _checked_kind(

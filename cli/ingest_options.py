@@ -11,7 +11,13 @@ import click
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.sealed_files import absence
-from sparsetopics.cli.shared_options import EXECUTOR_OPTIONS, NAMED_PATH, option_group, table_option
+from sparsetopics.cli.shared_options import (
+    EXECUTOR_OPTIONS,
+    NAMED_PATH,
+    option_group,
+    seed_option,
+    table_option,
+)
 from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.training import Workplace
 
@@ -378,13 +384,7 @@ vector_options = option_group(
         click.option(
             "--whiten", is_flag=True, help="With --pca: scale each component to unit variance."
         ),
-        click.option(
-            "--seed",
-            type=click.IntRange(min=0),
-            default=0,
-            show_default=True,
-            help="With --pca: seed of the random sample that the components are computed from.",
-        ),
+        seed_option("With --pca: seed of the random sample that the components are computed from."),
         click.option(
             "--projection",
             type=NAMED_PATH,

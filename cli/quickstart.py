@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
+
+from sparsetopics.cli.shared_options import NEW_PATH, show
 
 
 @click.command()
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=NEW_PATH,
     default=Path("sparsetopics-quickstart"),
     show_default=True,
     help="Folder to write, with corpora, run and report.",
@@ -40,22 +41,19 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
         )
     trained = load_run(made.run)
     score = made.card.completion
-    if as_json:
-        record = {
-            "run": str(made.run),
-            "report": str(made.report),
-            "n_topics": trained.model.n_topics,
-            "log_likelihood_per_token": score.log_likelihood_per_token,
-        }
-        click.echo(json.dumps(record))
-        return
+    record = {
+        "run": str(made.run),
+        "report": str(made.report),
+        "n_topics": trained.model.n_topics,
+        "log_likelihood_per_token": score.log_likelihood_per_token,
+    }
     rows = topic_table(trained.model.topic_word_mean, trained.model.weights, trained.words.words, 8)
-    for row in rows:
-        click.echo(f"{row.weight:>6.1%}  {' '.join(word for word, _ in row.words)}")
-    click.echo(f"Found {len(rows)} topics, starting from {TRAINING.n_topics}.")
-    click.echo(
+    lines = [f"{row.weight:>6.1%}  {' '.join(word for word, _ in row.words)}" for row in rows]
+    lines += [
+        f"Found {len(rows)} topics, starting from {TRAINING.n_topics}.",
         f"Held-out score on {score.n_documents} stories: {score.log_likelihood_per_token:.3f} nats "
-        f"per token (without topics {score.unigram_log_likelihood_per_token:.3f})."
-    )
-    click.echo(f"Open {made.report} in a browser.")
-    click.echo("To use your own texts, start with `sparsetopics ingest --help`.")
+        f"per token (without topics {score.unigram_log_likelihood_per_token:.3f}).",
+        f"Open {made.report} in a browser.",
+        "To use your own texts, start with `sparsetopics ingest --help`.",
+    ]
+    show(record, lines, as_json=as_json)

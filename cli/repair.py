@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from sparsetopics.cli.shared_options import NEW_PATH, show
+
+if TYPE_CHECKING:
+    from sparsetopics.runs.resume import Repaired
+
 
 @click.command()
-@click.argument("output", type=click.Path(path_type=Path))
+@click.argument("output", type=NEW_PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(output: Path, as_json: bool) -> None:
     """Complete or remove what an interrupted command left at OUTPUT, a folder or file.
@@ -25,14 +31,15 @@ def command(output: Path, as_json: bool) -> None:
     from sparsetopics.runs.resume import repair
 
     found = repair(output)
-    if as_json:
-        click.echo(json.dumps({"path": str(output), **found._asdict()}))
-        return
+    show({"path": str(output), **found._asdict()}, _lines(output, found), as_json=as_json)
+
+
+def _lines(output: Path, found: Repaired) -> Iterator[str]:
     if found.was_completed:
-        click.echo(f"{output}: completed.")
+        yield f"{output}: completed."
     elif found.was_cleared:
-        click.echo(f"{output}: removed what an interrupted command left.")
+        yield f"{output}: removed what an interrupted command left."
     if found.continued_by:
-        click.echo(f"{output}: interrupted work is kept; continue it with {found.continued_by}.")
+        yield f"{output}: interrupted work is kept; continue it with {found.continued_by}."
     elif not found.was_completed and not found.was_cleared:
-        click.echo(f"{output}: nothing to repair.")
+        yield f"{output}: nothing to repair."

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH, threads_option
+from sparsetopics.cli.shared_options import NAMED_PATH, NEW_PATH, show, threads_option
 
 
 @click.command()
 @click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, required=True)
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="HTML file to write.")
+@click.option("--out", type=NEW_PATH, required=True, help="HTML file to write.")
 @click.option(
     "--corpus",
     type=NAMED_PATH,
@@ -48,4 +47,4 @@ def command(
     from sparsetopics.evaluation.report.report import write_run_report
 
     write_run_report(out, runs, corpus, overwrite=overwrite, workers=workers)
-    click.echo(json.dumps({"path": str(out)}) if as_json else f"Wrote {out}.")
+    show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

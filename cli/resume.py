@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH, table_option
+from sparsetopics.cli.shared_options import NAMED_PATH, show, table_option
 from sparsetopics.options.table import ExecutorName
 
 
@@ -53,7 +52,7 @@ def command(
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.runs.resume import resume_run
 
-    resumed = resume_run(
+    result, options = resume_run(
         run,
         laps=laps,
         workers=workers,
@@ -61,10 +60,7 @@ def command(
         scheduler=scheduler,
         watch=lambda options: show_progress(options, quiet=quiet),
     )
-    result, options = resumed
-    if as_json:
-        click.echo(json.dumps(result._asdict() | {"run": str(run)}))
-    elif options is None:
-        click.echo(f"Nothing is left to do: {run} was finished after {result.laps} laps.")
-    else:
-        click.echo(f"{outcome(result, options)} Wrote {run}.")
+    line = f"Nothing is left to do: {run} was finished after {result.laps} laps."
+    if options is not None:
+        line = f"{outcome(result, options)} Wrote {run}."
+    show(result._asdict() | {"run": str(run)}, [line], as_json=as_json)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import wraps
 from pathlib import Path
+from typing import TypeVar
 
 import click
 from click.core import ParameterSource
@@ -18,6 +20,7 @@ from sparsetopics.options.training import Workplace
 
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
+T = TypeVar("T")
 
 
 class NamedPath(click.Path):
@@ -39,6 +42,7 @@ class NamedPath(click.Path):
 
 
 NAMED_PATH = NamedPath()
+NEW_PATH = click.Path(path_type=Path)
 
 
 def table_option(name: str, text: str = "") -> Decorator:
@@ -128,6 +132,12 @@ threads_option = click.option(  # for commands that work in this process alone
 )
 
 
+def seed_option(text: str, most: int | None = None) -> Decorator:
+    return click.option(
+        "--seed", type=click.IntRange(0, most), default=0, show_default=True, help=text
+    )
+
+
 class _RenamedOption(click.Option):
     """An option with two spellings, of which ``--help`` leaves out the first, old one."""
 
@@ -148,6 +158,12 @@ def held_out_share_option(text: str) -> Decorator:
         show_default=True,
         help=text,
     )
+
+
+def show(record: T, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print a record as JSON, or else the same facts as lines."""
+    for line in [json.dumps(record)] if as_json else lines:
+        click.echo(line)
 
 
 def command_with(sections: Mapping[str, Sequence[str]]) -> type[click.Command]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH
+from sparsetopics.cli.shared_options import NAMED_PATH, show
 
 
 @click.command()
@@ -37,10 +36,8 @@ def command(run: Path, n_words: int, as_json: bool) -> None:
     trained = load_run(run)
     words = trained.words.words  # before the topics, because a mixture of vectors has neither
     rows = topic_table(trained.model.topic_word_mean, trained.model.weights, words, n_words)
-    if as_json:
-        click.echo(json.dumps([row._asdict() for row in rows]))
-        return
-    click.echo("topic  weight  words")
+    lines = ["topic  weight  words"]
     for row in rows:
         best = " ".join(word for word, _ in row.words)
-        click.echo(f"{row.topic:>5}  {row.weight:>6.2%}  {best}")
+        lines.append(f"{row.topic:>5}  {row.weight:>6.2%}  {best}")
+    show([row._asdict() for row in rows], lines, as_json=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +10,11 @@ import click
 from sparsetopics.cli.config_file import config_option
 from sparsetopics.cli.shared_options import (
     NAMED_PATH,
+    NEW_PATH,
     add_options,
     command_with,
     is_given,
+    show,
     table_option,
 )
 from sparsetopics.options.option import Value
@@ -30,7 +31,7 @@ SECTIONS = {title: [OPTION[name].key for name in texts] for title, texts in HELP
 @click.command(cls=command_with(SECTIONS))
 @click.pass_context
 @click.argument("corpus", type=NAMED_PATH)
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Run folder to write.")
+@click.option("--out", type=NEW_PATH, required=True, help="Run folder to write.")
 @click.option("--overwrite/--no-overwrite", help="Replace the run folder if it exists.")
 @config_option
 @add_options(table_option(option.name) for option in OPTIONS)
@@ -78,10 +79,8 @@ def command(
         _warn_of_idle_workers(plan)
     with show_progress(plan.options, quiet=quiet) as hooks:
         result = train_run(plan, hooks)
-    if as_json:
-        click.echo(json.dumps(result._asdict() | {"run": str(out)}))
-    else:
-        click.echo(f"{outcome(result, plan.options)} Wrote {out}.")
+    line = f"{outcome(result, plan.options)} Wrote {out}."
+    show(result._asdict() | {"run": str(out)}, [line], as_json=as_json)
 
 
 def _warn_of_idle_workers(plan: RunPlan) -> None:

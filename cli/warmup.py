@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.cli.shared_options import show
+
 # Commands that are run on a small collection; its files are marked with @. Together they call each
 # kernel with all types of arguments that occur.
 STEPS = {
@@ -78,11 +80,9 @@ def command(as_json: bool) -> None:
                 _run(call, Path(folder))
     n_kernels, n_compiled = _count_kernels()
     seconds = time.perf_counter() - began
-    if as_json:
-        record = {"n_kernels": n_kernels, "n_compiled": n_compiled, "seconds": seconds}
-        click.echo(json.dumps(record))
-    else:
-        click.echo(f"{n_kernels} kernels are ready, {n_compiled} of them new, in {seconds:.0f} s.")
+    record = {"n_kernels": n_kernels, "n_compiled": n_compiled, "seconds": seconds}
+    line = f"{n_kernels} kernels are ready, {n_compiled} of them new, in {seconds:.0f} s."
+    show(record, [line], as_json=as_json)
 
 
 def _write_collection(folder: Path) -> None:
