@@ -68,12 +68,9 @@ def validate(corpus: Path, as_json: bool) -> None:
     record = {"n_problems": len(problems), "problems": problems}
     show(record, problems or [f"{corpus}: sound."], as_json=as_json)
     if problems:
-        raise CorpusFormatError(
-            str(corpus),
-            found=f"problems ({len(problems)})",
-            wanted="none",
-            hint="Ingest the sources again, or restore the files.",
-        )
+        found = f"problems ({len(problems)})"
+        hint = "Ingest the sources again, or restore the files."
+        raise CorpusFormatError(str(corpus), found=found, wanted="none", hint=hint)
 
 
 @command.command(short_help="Split a corpus at random.")

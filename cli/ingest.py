@@ -22,6 +22,7 @@ from sparsetopics.cli.ingest_options import (
     vector_options,
 )
 from sparsetopics.cli.shared_options import NAMED_PATH, NEW_PATH, command_with, given_options, show
+from sparsetopics.options.option import refuse
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.ingest import IngestOptions, IngestProgress, IngestSummary, OnProgress
@@ -114,12 +115,8 @@ def _checked_kind(
         )
     (other,) = _CHOICES.keys() - {kind}
     for name in given_options(ctx, _CHOICES[other]):
-        raise OptionError(
-            name,
-            found=f"an option for {other} where the corpus is of {kind}",
-            wanted="it left out",
-            hint="--kind says what tables hold.",
-        )
+        hint = "--kind says what tables hold."
+        refuse(name, f"an option for {other} where the corpus is of {kind}", "it left out", hint)
     return kind
 
 

@@ -18,6 +18,7 @@ from sparsetopics.cli.shared_options import (
     seed_option,
     table_option,
 )
+from sparsetopics.options.option import refuse
 from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.training import Workplace
 
@@ -208,12 +209,9 @@ class VectorChoices:
 
 def _check_stop_word_file(choice: str) -> None:
     if not choice or not Path(choice).exists():
-        raise OptionError(
-            "--stop-words",
-            found=f"{choice!r}, which is no file",
-            wanted="english, none or a file of words",
-            hint="English is the only language with a list of its own.",
-        )
+        wanted = "english, none or a file of words"
+        hint = "English is the only language with a list of its own."
+        refuse("--stop-words", f"{choice!r}, which is no file", wanted, hint)
 
 
 def _share_or_count(

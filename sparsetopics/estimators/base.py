@@ -17,9 +17,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
-from sparsetopics.base.errors import OptionError, UnfittedError
+from sparsetopics.base.errors import UnfittedError
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.inputs import Data, InputReader, InputRows, Names
+from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS
 from sparsetopics.options.resolve import from_arguments, resolve
 from sparsetopics.options.table import LearnerName, LikelihoodName, ModelName, StartName
@@ -156,12 +157,9 @@ class Estimator(BaseEstimator):
         known = inspect.signature(type(self)).parameters
         for name in params:
             if name not in known:
-                raise OptionError(
-                    type(self).__name__,
-                    found=f"parameter {name!r}",
-                    wanted=f"one of {', '.join(known)}",
-                    hint=f"Invalid parameter {name!r} for estimator {type(self).__name__}.",
-                )
+                wanted = f"one of {', '.join(known)}"
+                hint = f"Invalid parameter {name!r} for estimator {type(self).__name__}."
+                refuse(type(self).__name__, f"parameter {name!r}", wanted, hint)
         super().set_params(**params)
         return self
 
@@ -199,15 +197,12 @@ class Estimator(BaseEstimator):
     def _statistics(self) -> AnyLearned:
         """What learning continues from; OptionError if there is nothing."""
         learned: AnyLearned | None = getattr(self, "_learned", None)
-        if learned is not None:
-            return learned
-        able = [name for name, kind in LEARNERS.items() if kind.passes_on]
-        raise OptionError(
-            type(self).__name__,
-            found="no statistics to continue from",
-            wanted=f"an estimator that was fitted here by one of the learners {', '.join(able)}",
-            hint="Run folders hold none; a pickle does.",
-        )
+        if learned is None:
+            able = ", ".join(name for name, kind in LEARNERS.items() if kind.passes_on)
+            wanted = f"an estimator that was fitted here by one of the learners {able}"
+            hint = "Run folders hold none; a pickle does."
+            refuse(type(self).__name__, "no statistics to continue from", wanted, hint)
+        return learned
 
     @property
     def _reader(self) -> InputReader:

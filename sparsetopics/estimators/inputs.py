@@ -172,21 +172,15 @@ def _check_names(fitted: Names, names: Names) -> None:
         found = f"feature names seen at fit time missing ({', '.join(missing[:5])})"
     else:
         found = "feature names in another order"
-    raise ShapeError(
-        "X",
-        found=found,
-        wanted="those of fit, in their order",
-        hint="The feature names should match those that were passed during fit.",
-    )
+    hint = "The feature names should match those that were passed during fit."
+    raise ShapeError("X", found=found, wanted="those of fit, in their order", hint=hint)
 
 
 def _check_words(fitted: Vocabulary | None, corpus: Corpus) -> None:
     if fitted is not None and fitted.fingerprint != corpus.vocabulary.fingerprint:
-        raise VocabularyError(
-            "X",
-            found=f"another vocabulary ({corpus.n_words:,} words)",
-            wanted=f"the {len(fitted):,} words that were fitted",
-        )
+        found = f"another vocabulary ({corpus.n_words:,} words)"
+        wanted = f"the {len(fitted):,} words that were fitted"
+        raise VocabularyError("X", found=found, wanted=wanted)
 
 
 def _are_words(names: Names | None, vocabulary: Vocabulary | None) -> bool:
@@ -208,12 +202,10 @@ def _counts(X: ArrayLike | sparray | spmatrix, estimator: str) -> csr_array:
         counts = csr_array(values.astype(np.float32) if values.dtype == np.float16 else values)
     _check_finite(counts.data, counts)
     if counts.nnz and counts.data.min() < 0:
-        raise ShapeError(
-            _place(counts, counts.data < 0),
-            found=f"{counts.data[counts.data < 0][0]:g}",
-            wanted="counts of zero or more",
-            hint=f"Negative values in data passed to {estimator}.",
-        )
+        found = f"{counts.data[counts.data < 0][0]:g}"
+        wanted = "counts of zero or more"
+        hint = f"Negative values in data passed to {estimator}."
+        raise ShapeError(_place(counts, counts.data < 0), found=found, wanted=wanted, hint=hint)
     counts.eliminate_zeros()
     return counts
 
@@ -221,12 +213,8 @@ def _counts(X: ArrayLike | sparray | spmatrix, estimator: str) -> csr_array:
 def _vectors(X: ArrayLike | sparray | spmatrix) -> Numbers:
     """Finite numbers, (n_rows, n_columns)."""
     if isinstance(X, sparray | spmatrix):
-        raise ShapeError(
-            "X",
-            found="a sparse matrix",
-            wanted="an array",
-            hint="Sparse data was passed, but dense data is required: X.toarray() is dense.",
-        )
+        hint = "Sparse data was passed, but dense data is required: X.toarray() is dense."
+        raise ShapeError("X", found="a sparse matrix", wanted="an array", hint=hint)
     values = _dense(X)
     _check_finite(values, values)
     return values

@@ -18,7 +18,6 @@ from typing import Generic, NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import Batch, Source, StoredBatch
-from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference.laps import fit_batch
@@ -41,6 +40,7 @@ from sparsetopics.model.statistics import (
     Terms,
     scaled,
 )
+from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
@@ -117,12 +117,8 @@ def taking_more(options: TrainingOptions) -> TakesMore:
     where = options.learner_kind.takes_more
     if where is None:
         able = [name for name, kind in LEARNERS.items() if kind.takes_more is not None]
-        raise OptionError(
-            "learner",
-            found=f"{options.learner} in partial_fit",
-            wanted=" or ".join(able),
-            hint="The others visit all data in every lap.",
-        )
+        hint = "The others visit all data in every lap."
+        refuse("learner", f"{options.learner} in partial_fit", " or ".join(able), hint)
     take_more: TakesMore = imported(where)
     return take_more
 

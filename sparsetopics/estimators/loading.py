@@ -55,12 +55,9 @@ def _class_of(model: Model, path: Path) -> type[AnyEstimator]:
     if model.likelihood_name is not None:
         where = LIKELIHOODS[model.likelihood_name].estimators.get(model.name)
     if where is None:
-        raise RunError(
-            str(path),
-            found=f"a {model.name} with {model.likelihood_name}, which has no estimator",
-            wanted="another likelihood",
-            hint="The commands read it.",
-        )
+        found = f"a {model.name} with {model.likelihood_name}, which has no estimator"
+        wanted = "another likelihood"
+        raise RunError(str(path), found=found, wanted=wanted, hint="The commands read it.")
     kind: type[AnyEstimator] = imported(where)
     return kind
 

@@ -14,6 +14,7 @@ from sparsetopics.base.batches import FloatArray, IntArray, Vectors
 from sparsetopics.base.errors import OptionError
 from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data
+from sparsetopics.options.option import refuse
 from sparsetopics.options.table import (
     DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
@@ -113,12 +114,9 @@ class VectorMixture(MixtureEstimator):
         """The options that ``sparsetopics train`` would have; raises OptionError."""
         options = super().training_options()
         if options.counts_words:
-            raise OptionError(
-                "likelihood",
-                found=f"{options.likelihood_name} with {type(self).__name__}",
-                wanted="one of vectors",
-                hint="For documents there are MultinomialMixture and DPMultinomialMixture.",
-            )
+            found = f"{options.likelihood_name} with {type(self).__name__}"
+            hint = "For documents there are MultinomialMixture and DPMultinomialMixture."
+            refuse("likelihood", found, "one of vectors", hint)
         return options
 
     def _set_arrays(self) -> None:

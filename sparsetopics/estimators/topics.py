@@ -117,12 +117,10 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         try:
             names: Names = super().get_feature_names_out(input_features)
         except ValueError as error:
-            raise ShapeError(
-                "input_features",
-                found="other names",
-                wanted="those that were fitted",
-                hint=f"{error}.",
-            ) from error
+            found = "other names"
+            wanted = "those that were fitted"
+            hint = f"{error}."
+            raise ShapeError("input_features", found=found, wanted=wanted, hint=hint) from error
         return names
 
     @property

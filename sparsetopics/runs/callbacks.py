@@ -35,12 +35,9 @@ class MLflowLaps:
         try:
             import mlflow  # takes a second or two
         except ImportError as error:
-            raise OptionError(
-                "MLflowLaps",
-                found="no mlflow",
-                wanted="it installed",
-                hint='pip install "sparsetopics[mlflow]".',
-            ) from error
+            wanted = "it installed"
+            hint = 'pip install "sparsetopics[mlflow]".'
+            raise OptionError("MLflowLaps", found="no mlflow", wanted=wanted, hint=hint) from error
         self._run_id = run_id
         self._log_metrics = mlflow.log_metrics
 

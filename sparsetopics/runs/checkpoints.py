@@ -77,12 +77,9 @@ def read_checkpoint(path: Path, memo: Memo, tie: str, kind: type[V]) -> V:
 def _check_origin(path: Path, version: Json, *, is_own: bool) -> None:
     """RunError unless the file has the current format and is ``is_own``, of this run."""
     if version != FORMAT_VERSION:
-        raise RunError(
-            str(path),
-            found=f"checkpoint format version {version!r}",
-            wanted=f"version {FORMAT_VERSION}",
-            hint="Resume with the sparsetopics version that wrote it.",
-        )
+        found = f"checkpoint format version {version!r}"
+        hint = "Resume with the sparsetopics version that wrote it."
+        raise RunError(str(path), found=found, wanted=f"version {FORMAT_VERSION}", hint=hint)
     if not is_own:
         raise RunError(
             str(path),

@@ -98,12 +98,9 @@ def _finished(run: Path, laps: int | None) -> Resumed:
     """The result of a run without state; RunError if it should continue or if there is none."""
     result = _result(run)
     if laps is not None and laps > result.laps:
-        raise RunError(
-            str(run),
-            found=f"a run that was finished after {result.laps} laps, without its state",
-            wanted="one trained with --keep-state",
-            hint="Train again with more --laps, or start from its topics with --start.",
-        )
+        found = f"a run that was finished after {result.laps} laps, without its state"
+        hint = "Train again with more --laps, or start from its topics with --start."
+        raise RunError(str(run), found=found, wanted="one trained with --keep-state", hint=hint)
     return Resumed(result, None)
 
 

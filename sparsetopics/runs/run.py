@@ -59,11 +59,9 @@ class Run(Generic[P_co]):
     def words(self) -> Vocabulary:
         """The vocabulary; RunError for a mixture of vectors, which has none."""
         if self.vocabulary is None:
-            raise RunError(
-                str(self.path),
-                found=f"a mixture of vectors ({self.model.likelihood_name})",
-                wanted="a run that was trained with documents",
-            )
+            found = f"a mixture of vectors ({self.model.likelihood_name})"
+            wanted = "a run that was trained with documents"
+            raise RunError(str(self.path), found=found, wanted=wanted)
         return self.vocabulary
 
     @property
@@ -184,11 +182,9 @@ def load_words(folder: Path, settings: RunSettings) -> Vocabulary:
         raise RunError(str(folder), found=f"no vocabulary ({error})", wanted="a run") from error
     known = settings.get("n_words"), settings.get("vocabulary_fingerprint")
     if (len(vocabulary), vocabulary.fingerprint) != known:
-        raise DAMAGE.of(
-            path,
-            found=f"{len(vocabulary):,} words that are not those of the training",
-            wanted=f"the words whose fingerprint is in {SETTINGS_FILE}",
-        )
+        found = f"{len(vocabulary):,} words that are not those of the training"
+        wanted = f"the words whose fingerprint is in {SETTINGS_FILE}"
+        raise DAMAGE.of(path, found=found, wanted=wanted)
     return vocabulary
 
 

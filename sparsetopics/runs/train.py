@@ -143,12 +143,10 @@ def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
     """
     refuse_run(plan.at(plan.corpus))
     if plan.start_run is not None and plan.options.is_mixture:
-        raise OptionError(
-            "start",
-            found=f"{plan.start_run} with a mixture",
-            wanted=f"one of {', '.join(get_args(StartName))}",
-            hint="Mixtures cannot start from a run.",
-        )
+        found = f"{plan.start_run} with a mixture"
+        wanted = f"one of {', '.join(get_args(StartName))}"
+        hint = "Mixtures cannot start from a run."
+        raise OptionError("start", found=found, wanted=wanted, hint=hint)
     corpus = corpus_of(plan)
     plan, start = _started(plan, corpus)
     vocabulary = corpus.vocabulary if isinstance(corpus, Corpus) else None

@@ -210,12 +210,9 @@ def check_plain(run: Path) -> None:
     """
     stranger = stranger_in(run)
     if stranger:
-        raise RunError(
-            stranger,
-            found="a link or device",
-            wanted="only files and folders in a run folder",
-            hint="If you trust it, replace it with what it points to.",
-        )
+        wanted = "only files and folders in a run folder"
+        hint = "If you trust it, replace it with what it points to."
+        raise RunError(stranger, found="a link or device", wanted=wanted, hint=hint)
 
 
 def check_new_run(run: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
