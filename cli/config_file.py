@@ -12,6 +12,7 @@ import click
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.safe_reading import open_regular
 from sparsetopics.cli.shared_options import NAMED_PATH
+from sparsetopics.options.option import refuse
 
 LARGEST_CONFIG = 1 << 20  # bytes
 
@@ -56,16 +57,11 @@ def read_config(path: Path, ctx: click.Context) -> dict[str, Toml]:
     for key, value in _read_toml(path).items():
         where = f"{path}, {key}"
         if key in NEVER_FROM_FILES:
-            raise OptionError(
-                where,
-                found="an address in a file",
-                wanted=f"--{key} on the command line",
-                hint="The process at that address can run code here.",
-            )
+            hint = "The process at that address can run code here."
+            refuse(where, "an address in a file", f"--{key} on the command line", hint)
         if key not in options:
             hint = _nearest(key, options) or "--help lists them."
-            wanted = f"an option of {ctx.info_name}"
-            raise OptionError(where, found="no such option", wanted=wanted, hint=hint)
+            refuse(where, "no such option", f"an option of {ctx.info_name}", hint)
         _check_value(where, value, options[key], ctx)
         values[str(options[key].name)] = value
     return values

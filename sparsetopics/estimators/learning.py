@@ -21,10 +21,10 @@ from sparsetopics.base.batches import Batch, Source, StoredBatch
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference.laps import fit_batch
-from sparsetopics.inference.learners.learner import Visit
+from sparsetopics.inference.learners.learner import Learner, S, Visit
 from sparsetopics.inference.learners.memoized import MemoizedLearner, MemoizedState
 from sparsetopics.inference.learners.stochastic import StochasticLearner
-from sparsetopics.inference.local_step import Globals, Parameters, elbo
+from sparsetopics.inference.local_step import Parameters, elbo
 from sparsetopics.inference.training import Hooks, Model, make_model, train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.allocations.hdp import HDPAllocation
@@ -170,11 +170,7 @@ def memoize_more(
     # These visits are not laps, which would begin a new sum over all batches: those of the earlier
     # data are gone.
     for _ in range(VISITS):
-        for batch_id in range(source.n_batches):
-            current = prior.with_components(learner.components(state))
-            visit = _visit(source, batch_id, current, options, executor)
-            state, _ = learner.step_in_place(state, [visit], current)
-            prior = prior.updated(learner.terms(state))
+        state, prior = _visit_all(learner, state, prior, source, options, executor)
         state = state._replace(start=None)
         prior = prior.updated(learner.terms(state))
     return Learned(state.total, _with_lengths(prior, source), before.n_steps)
@@ -198,26 +194,28 @@ def step_more(
     state = learner.init(Statistics(components, terms))
     if not before.is_start:
         state = state._replace(terms=terms, n_steps=before.n_steps)
-    for batch_id in range(source.n_batches):
-        current = prior.with_components(learner.components(state))
-        visit = _visit(source, batch_id, current, options, executor)
-        state, _ = learner.step_in_place(state, [visit], current)
-        prior = prior.updated(learner.terms(state))
+    state, prior = _visit_all(learner, state, prior, source, options, executor)
     assert state.terms is not None, "after a step"
     return Learned(Statistics(state.components, state.terms), prior, state.n_steps)
 
 
-def _visit(
+def _visit_all(
+    learner: Learner[S, B, C, P, T],
+    state: S,
+    prior: Parameters[C, P, T],
     source: Source[B],
-    batch_id: int,
-    current: Globals[C, P, T],
     options: TrainingOptions,
     executor: Executor,
-) -> Visit[B, P, T]:
-    """Local steps for one batch."""
-    documents = source.read(batch_id)
-    found = fit_batch(documents, current, options.local_step, executor)
-    return Visit(batch_id, found.summary, documents, found.responsibilities)
+) -> tuple[S, Parameters[C, P, T]]:
+    """Visit each batch once, in order; the arrays of ``state`` may be overwritten."""
+    for batch_id in range(source.n_batches):
+        current = prior.with_components(learner.components(state))
+        documents = source.read(batch_id)
+        found = fit_batch(documents, current, options.local_step, executor)
+        visit = Visit(batch_id, found.summary, documents, found.responsibilities)
+        state, _ = learner.step_in_place(state, [visit], current)
+        prior = prior.updated(learner.terms(state))
+    return state, prior
 
 
 def _with_lengths(prior: Parameters[C, P, T], source: Source[Batch]) -> Parameters[C, P, T]:

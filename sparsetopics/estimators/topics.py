@@ -117,9 +117,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         try:
             names: Names = super().get_feature_names_out(input_features)
         except ValueError as error:
-            found = "other names"
-            wanted = "those that were fitted"
-            hint = f"{error}."
+            found, wanted, hint = "other names", "those that were fitted", f"{error}."
             raise ShapeError("input_features", found=found, wanted=wanted, hint=hint) from error
         return names
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
 from sparsetopics.options.option import Given, Option, SomeOf, Value, refuse
 from sparsetopics.options.registry import LEARNERS
@@ -54,7 +54,10 @@ def resolve(model: str, given: Given) -> TrainingOptions:
         # TrainingOptions refuses most of these, but cannot tell a given value from a default.
         # 0 and false ask for nothing, so every model takes them.
         if value and not _is_for(OPTION[name], options):
-            _refuse_stranger(OPTION[name], value, model)
+            shown = f"{value:g}" if isinstance(value, float) else str(value)
+            found = f"{shown} with {'a mixture' if model in MIXTURES else model}"
+            hint = "Vectors have no words, and documents of a mixture no topics of their own."
+            refuse(name, found, "a topic model", hint)
     return options
 
 
@@ -127,13 +130,3 @@ def _made(kind: Callable[..., T], fields: Mapping[str, V]) -> T:
 def _is_for(option: Option, options: TrainingOptions) -> bool:
     """Whether an option means anything for the model and its kind of data."""
     return option.is_for(options.model) and (option.name != "eta" or options.counts_words)
-
-
-def _refuse_stranger(option: Option, value: Value, model: str) -> NoReturn:
-    shown = f"{value:g}" if isinstance(value, float) else str(value)
-    refuse(
-        option.name,
-        f"{shown} with {'a mixture' if model in MIXTURES else model}",
-        "a topic model",
-        "Vectors have no words, and documents of a mixture no topics of their own.",
-    )

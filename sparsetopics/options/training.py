@@ -377,20 +377,15 @@ def _check_round_and_cold(options: TrainingOptions) -> None:
         hint = "New topics must be found in documents that have not had them."
         refuse("cold-every", found, "1, or moves none", hint)
     hint = "The others do not keep the topics of documents."
-    refuse(
-        "cold-every", f"{every} with the {options.learner} learner", "the memoized learner", hint
-    )
+    refuse("cold-every", f"{every} with {learner}", "the memoized learner", hint)
 
 
 def _check_learning(options: TrainingOptions) -> None:
     """Refuse to learn concentrations from a part of the data."""
     if options.learn_hyperparameters and not options.learner_kind.knows_all:
-        refuse(
-            "learn-hyperparameters",
-            f"the {options.learner} learner",
-            "the memoized or full learner",
-            "Learning concentrations needs statistics of the whole collection.",
-        )
+        found, wanted = f"the {options.learner} learner", "the memoized or full learner"
+        hint = "Learning concentrations needs statistics of the whole collection."
+        refuse("learn-hyperparameters", found, wanted, hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,20 +114,16 @@ def write_run(
     lines = [json.dumps(entry) + "\n" for entry in trace]
     (folder / TRACE_FILE).write_text("".join(lines), encoding="utf-8")
     listed = [FileEntry.of(folder / name) for name in LISTED_FILES if (folder / name).exists()]
+    libraries = {library: version(library) for library in LIBRARIES}
     facts = {
         "format_version": FORMAT_VERSION,
         **stored.settings,
-        "versions": _versions(),
+        "versions": {"python": platform.python_version()} | libraries,
         "files": [entry.to_json() for entry in listed],
     }
     # The facts decide both the order of entries and their values.
     content = facts | msgspec.to_builtins(provenance) | facts
     write_sealed(folder / SETTINGS_FILE, content, indent=2)
-
-
-def _versions() -> dict[str, str]:
-    libraries = {library: version(library) for library in LIBRARIES}
-    return {"python": platform.python_version()} | libraries
 
 
 def read_content(folder: Path) -> dict[str, Json]:
