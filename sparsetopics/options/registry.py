@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 L = TypeVar("L")  # a line
@@ -75,26 +76,17 @@ _OF_GAUSSIANS = {
     "mixture": "sparsetopics.estimators.mixtures:GaussianMixture",
     "dp-mixture": "sparsetopics.estimators.mixtures:DPGaussianMixture",
 }
+_GAUSSIAN = partial(LikelihoodKind, grows=True, estimators=_OF_GAUSSIANS)
 VECTOR_LIKELIHOODS: dict[str, LikelihoodKind] = {
-    "zero-mean-gaussian": LikelihoodKind(
-        "sparsetopics.model.likelihoods.zero_mean_gaussian:ZeroMeanGaussian",
-        grows=True,
-        has_means=False,
-        estimators=_OF_GAUSSIANS,
+    "zero-mean-gaussian": _GAUSSIAN(
+        "sparsetopics.model.likelihoods.zero_mean_gaussian:ZeroMeanGaussian", has_means=False
     ),
-    "gaussian": LikelihoodKind(
-        "sparsetopics.model.likelihoods.gaussian:Gaussian", grows=True, estimators=_OF_GAUSSIANS
+    "gaussian": _GAUSSIAN("sparsetopics.model.likelihoods.gaussian:Gaussian"),
+    "diagonal-gaussian": _GAUSSIAN(
+        "sparsetopics.model.likelihoods.diagonal_gaussian:DiagonalGaussian"
     ),
-    "diagonal-gaussian": LikelihoodKind(
-        "sparsetopics.model.likelihoods.diagonal_gaussian:DiagonalGaussian",
-        grows=True,
-        estimators=_OF_GAUSSIANS,
-    ),
-    "isotropic-gaussian": LikelihoodKind(
-        "sparsetopics.model.likelihoods.isotropic_gaussian:IsotropicGaussian",
-        grows=True,
-        at_modes=True,
-        estimators=_OF_GAUSSIANS,
+    "isotropic-gaussian": _GAUSSIAN(
+        "sparsetopics.model.likelihoods.isotropic_gaussian:IsotropicGaussian", at_modes=True
     ),
 }
 DOCUMENT_LIKELIHOODS: dict[str, LikelihoodKind] = {

@@ -35,6 +35,7 @@ from sparsetopics.runs.run_files import (
 
 P_co = TypeVar("P_co", bound=Model, covariant=True)
 P = TypeVar("P", bound=Model)
+_SWAPPED = "Are the run and the corpus swapped? The run comes first."
 
 # The class that says how each model is stored. All else in a run folder is the same for all models.
 POSTERIORS: Mapping[ModelName, type[Model]] = {
@@ -191,21 +192,18 @@ def load_words(folder: Path, settings: RunSettings) -> Vocabulary:
 def refuse_run(path: Path) -> None:
     """Refuse a run folder where a corpus is wanted; the corpus reader refuses anything else."""
     if os.path.lexists(path / SETTINGS_FILE):
-        swapped = "Are the run and the corpus swapped? The run comes first."
-        raise RunError(str(path), found="a run folder", wanted="a corpus folder", hint=swapped)
+        raise RunError(str(path), found="a run folder", wanted="a corpus folder", hint=_SWAPPED)
 
 
 def check_folder(path: Path) -> None:
     """RunError unless ``path`` looks like a run folder."""
-    wanted, hint = "a run folder", "Train one with `sparsetopics train`."
     refuse_pending(path, (STATE_FOLDER,))
-    absent = absence(path / SETTINGS_FILE)
-    if not absent:
+    found, hint = absence(path / SETTINGS_FILE), "Train one with `sparsetopics train`."
+    if not found:
         return
     if os.path.lexists(path / STATE_FOLDER / PLAN_FILE):
+        found = "training that is not finished"
         hint = f"Continue it with `sparsetopics resume {path}`."
-        raise RunError(str(path), found="training that is not finished", wanted=wanted, hint=hint)
-    if os.path.lexists(path / "manifest.json"):
-        swapped = "Are the run and the corpus swapped? The run comes first."
-        raise RunError(str(path), found="a corpus folder", wanted=wanted, hint=swapped)
-    raise RunError(str(path), found=absent, wanted=wanted, hint=hint)
+    elif os.path.lexists(path / "manifest.json"):
+        found, hint = "a corpus folder", _SWAPPED
+    raise RunError(str(path), found=found, wanted="a run folder", hint=hint)

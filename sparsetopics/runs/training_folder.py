@@ -50,19 +50,10 @@ class TrainingFolder:
         self.lap = lap  # the last one that was kept
         self.is_published = False
         self._state = run / STATE_FOLDER
+        self.memo = self._state / _MEMO
+        self.globals = self._state / "globals"
+        self.checkpoint = self._state / CHECKPOINT_FILE
         self._has_told = False
-
-    @property
-    def memo(self) -> Path:
-        return self._state / _MEMO
-
-    @property
-    def globals(self) -> Path:
-        return self._state / "globals"
-
-    @property
-    def checkpoint(self) -> Path:
-        return self._state / CHECKPOINT_FILE
 
     def write_plan(self, record: PlanRecord) -> None:
         """Replace the plan."""
