@@ -8,10 +8,10 @@ from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.model.allocations.mixture_weights import DPMixture, FiniteMixture
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.options.registry import VECTOR_LIKELIHOODS, things_of
+from sparsetopics.options.registry import VECTOR_LIKELIHOODS, Registered
 from sparsetopics.runs.run import save_run
 
-LIKELIHOODS = things_of(VECTOR_LIKELIHOODS)
+LIKELIHOODS = Registered(VECTOR_LIKELIHOODS)
 LIKELIHOOD_NAMES = tuple(LIKELIHOODS)
 MODEL_NAMES = ("dp-mixture", "mixture")
 

@@ -13,14 +13,14 @@ from sparsetopics.base.errors import RunError, ShapeError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.options.registry import LIKELIHOODS, things_of
+from sparsetopics.options.registry import LIKELIHOODS, imported
 from sparsetopics.runs.run import load_run
 
 CLUMPS = draw_clumps(0)
 ARRAYS = [
     (likelihood, name)
     for likelihood in LIKELIHOOD_NAMES
-    for name in ("component_counts", *things_of(LIKELIHOODS)[likelihood].stored.arrays)
+    for name in ("component_counts", *imported(LIKELIHOODS[likelihood].where).stored.arrays)
 ]
 each_likelihood = pytest.mark.parametrize("likelihood", LIKELIHOOD_NAMES)
 each_array = pytest.mark.parametrize(("likelihood", "name"), ARRAYS)
@@ -100,7 +100,7 @@ def test_the_model_speaks_for_itself_in_the_settings(tmp_path, folder_of):
     assert settings["top_concentration"] == 10.0
     assert settings["versions"]["numpy"] == np.__version__
     assert sorted(load_file(run / "model.safetensors")) == sorted(
-        ["component_counts", *things_of(LIKELIHOODS)["gaussian"].stored.arrays]
+        ["component_counts", *imported(LIKELIHOODS["gaussian"].where).stored.arrays]
     )
 
 

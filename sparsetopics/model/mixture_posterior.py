@@ -30,7 +30,7 @@ from sparsetopics.model.likelihoods.likelihood import Estimates, ItemLikelihood
 from sparsetopics.model.likelihoods.multinomial import Categoricals, DirichletPosterior
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
 from sparsetopics.model.likelihoods.scorers import Scorer, steady
-from sparsetopics.options.registry import LIKELIHOODS, things_of
+from sparsetopics.options.registry import LIKELIHOODS, imported
 from sparsetopics.options.table import LikelihoodName, ModelName
 
 # Components and their sums for a batch are of the likelihood's own types.
@@ -165,7 +165,7 @@ class MixturePosterior:
         if likelihood is None or likelihood not in LIKELIHOODS:
             wanted = f"one of {', '.join(LIKELIHOODS)}"
             raise reader.refuse("likelihood", found=likelihood, wanted=wanted)
-        kind = things_of(LIKELIHOODS)[likelihood]
+        kind = imported(LIKELIHOODS[likelihood].where)
         form: StoredAs = kind.stored
         numbers = reader.numbers(("top_concentration", *form.numbers))
         arrays = reader.arrays({"component_counts": _COUNTS, **form.arrays})

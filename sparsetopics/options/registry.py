@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import importlib
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-L = TypeVar("L")  # a line
-T = TypeVar("T")  # what is made of it
+T = TypeVar("T")  # what lines stand for
 
 
 class ModelKind(NamedTuple):
@@ -149,7 +148,6 @@ RIVALS: dict[str, MoveKind] = {  # ``moves.phase.Plan``, one at a time
     ),
 }
 MOVES: Mapping[str, MoveKind] = ChainMap(RIVALS, TRIMS)
-W = TypeVar("W", LikelihoodKind, MoveKind)  # lines that name one thing
 
 
 def move_options() -> dict[str, bool]:
@@ -163,22 +161,18 @@ def imported(where: str) -> Any:  # each caller knows the type of what it names
     return getattr(importlib.import_module(module), name)
 
 
-class Registered(Mapping[str, T], Generic[L, T]):
-    """A view of a registry that makes something of a line whenever it is looked up."""
+class Registered(Mapping[str, T]):
+    """What the lines of a registry stand for, by name; imported when looked up."""
 
-    def __init__(self, registry: Mapping[str, L], make: Callable[[L], T]) -> None:
-        self._registry, self._make = registry, make
+    def __init__(self, lines: Mapping[str, LikelihoodKind] | Mapping[str, MoveKind]) -> None:
+        self._lines = lines
 
     def __getitem__(self, name: str) -> T:
-        return self._make(self._registry[name])
+        thing: T = imported(self._lines[name].where)
+        return thing
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._registry)
+        return iter(self._lines)
 
     def __len__(self) -> int:
-        return len(self._registry)
-
-
-def things_of(registry: Mapping[str, W]) -> Registered[W, Any]:  # as for ``imported``
-    """What the lines of a registry stand for, by name; imported when looked up."""
-    return Registered(registry, lambda kind: imported(kind.where))
+        return len(self._lines)

@@ -43,7 +43,7 @@ from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import Sticks
 from sparsetopics.model.word_counts import WordCounts
-from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, things_of
+from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, imported
 from sparsetopics.options.training import (
     GradientOptions,
     LocalOptions,
@@ -103,7 +103,7 @@ def stored_classes() -> dict[str, type]:
     Registered likelihoods and the states of registered learners come with ``CLASSES``. A state is
     named by its position in ``STATES`` of the learner's module, which is part of the format.
     """
-    likelihoods = {f"likelihood {name}": kind for name, kind in things_of(LIKELIHOODS).items()}
+    likelihoods = {f"likelihood {name}": imported(kind.where) for name, kind in LIKELIHOODS.items()}
     states = {
         f"state {name} {position}": state
         for name, learner in LEARNERS.items()

@@ -29,7 +29,7 @@ from sparsetopics.inference.moves.standing import (
 from sparsetopics.inference.moves.trimming import make_move, may_trim, trim_topics, verify_move
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.statistics import B, C, P, T
-from sparsetopics.options.registry import RIVALS, things_of
+from sparsetopics.options.registry import RIVALS, Registered
 from sparsetopics.options.table import DEFAULT_CRITERION, Criterion
 from sparsetopics.options.training import MoveOptions
 
@@ -45,7 +45,7 @@ class Plan(Protocol):
     ) -> RivalPlan[B, C, T] | None: ...
 
 
-PLANS: Mapping[str, Plan] = things_of(RIVALS)
+PLANS: Mapping[str, Plan] = Registered(RIVALS)
 
 
 class MoverRecord(NamedTuple, Generic[B, C, P, T]):

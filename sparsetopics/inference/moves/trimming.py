@@ -13,7 +13,7 @@ from typing import Protocol
 from sparsetopics.inference.moves.evidence import Gathering, sum_anew
 from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, gather
 from sparsetopics.model.statistics import B, C, P, T, added
-from sparsetopics.options.registry import TRIMS, things_of
+from sparsetopics.options.registry import TRIMS, Registered
 from sparsetopics.options.table import DEFAULT_MOVES
 
 VERIFIED_TO = 1e-8  # relative difference of scores
@@ -27,7 +27,7 @@ class Move(Protocol):
     ) -> tuple[Standing[B, C, P, T], MoveTally]: ...
 
 
-MOVES: Mapping[str, Move] = things_of(TRIMS)
+MOVES: Mapping[str, Move] = Registered(TRIMS)
 
 
 def trim_topics(
