@@ -38,29 +38,23 @@ class ItemComponents(Components[B_contra, P], Protocol[B_contra, V_contra, P]):
     @property
     def counts(self) -> FloatArray:
         """Items of each component, (n_components,)."""
-        ...
 
     @property
     def features(self) -> FloatArray:
         """Rows to compare components by, (n_components, n_features)."""
-        ...
 
     def sum_items(self, values: V_contra, found: Responsibilities, executor: Executor) -> Self:
         """Sum items with a row of ``found`` each, for the same number of components."""
-        ...
 
     def take(self, topics: IntArray) -> Self:
         """The chosen components, in that order."""
-        ...
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """The components of at least one part, one part after the other."""
-        ...
 
     def renumbered(self, new_topics: IntArray, n_topics: int) -> Self:
         """Component k becomes ``new_topics[k]``, -1 leaves it out; equal numbers add up."""
-        ...
 
 
 K = TypeVar("K", bound="ItemComponents[Any, Any, Any]")  # of any items

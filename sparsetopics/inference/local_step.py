@@ -109,4 +109,3 @@ class LocalSteps(Protocol[D_co, C, P, T]):
         ``current`` must not change until the last one is out. ``former`` has the topics that the
         documents of each batch begin with, or None for a cold start.
         """
-        ...

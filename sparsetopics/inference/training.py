@@ -68,21 +68,17 @@ class TopicMover(Protocol[S, D, C, P, T]):
     @property
     def is_exhausted(self) -> bool:
         """Whether it has nothing left to try."""
-        ...
 
     def move(
         self, state: S, parameters: Parameters[C, P, T], lap: int, rng: np.random.Generator
     ) -> Moved[S, C, P, T]:
         """Make the moves of a lap."""
-        ...
 
     def record(self) -> tuple[object, ...]:
         """What a checkpoint must hold to continue after this lap."""
-        ...
 
     def restore(self, record: Any) -> None:  # what its own ``record`` returned
         """Continue from a record, in place."""
-        ...
 
 
 def train(

@@ -95,11 +95,9 @@ class Keeper(Protocol):
 
         ``check`` raises ValueError, or another built-in error, if training cannot continue from it.
         """
-        ...
 
     def keep(self, state: AnyState, memo: Memo) -> None:
         """Called after every lap."""
-        ...
 
 
 def check_training_state(

@@ -42,52 +42,41 @@ class Evidence(Protocol[B, C]):
     @property
     def by_topic(self) -> FloatArray:
         """log M(s_k) and what the criterion adds to it, (n_topics,), in nats."""
-        ...
 
     @property
     def sampling(self) -> Sampling:
         """The documents that ``families`` needs."""
-        ...
 
     def fresh(self) -> Self:
         """The same topics, their worth computed from scratch."""
-        ...
 
     def take(self, topics: IntArray) -> Self:
         """The chosen topics alone, in that order."""
-        ...
 
     def with_components(self, components: C) -> Self:
         """The same topics with ``components`` that were summed again."""
-        ...
 
     def gather_pairs(self, pairs: IntArray) -> Gathering[B, C]:
         """Begin the evidence of joint topics, one for each of ``pairs`` (n_pairs, 2)."""
-        ...
 
     def merged(self, pairs: IntArray, joint: Self) -> Self:
         """Put the topics of ``joint`` in the places of the pairs' first; the second ones go."""
-        ...
 
     def likeness(self) -> FloatArray:
         """How alike topics are, (n_topics, n_topics), larger for topics that are more alike."""
-        ...
 
     def pair_gains(self, pairs: IntArray) -> FloatArray:
         """log M(s_a + s_b) − log M(s_a) − log M(s_b), (n_pairs,)."""
-        ...
 
     def families(
         self, samples: Mapping[int, Assignments[B]], n_children: int, rng: np.random.Generator
     ) -> Families[C]:
         """Split the topics that ``samples`` has enough documents of."""
-        ...
 
     def focus(
         self, assignments: Assignments[B], reference: FloatArray, kept: IntArray, executor: Executor
     ) -> Focus[B, C]:
         """Take out some documents, to be fitted again with the topics ``kept`` (rising)."""
-        ...
 
 
 class Gathering(Protocol[B, C]):
@@ -97,7 +86,6 @@ class Gathering(Protocol[B, C]):
 
     def done(self) -> Evidence[B, C]:
         """The evidence."""
-        ...
 
 
 class Focus(Protocol[B, C]):
@@ -106,22 +94,18 @@ class Focus(Protocol[B, C]):
     @property
     def batch(self) -> B:
         """The documents, in the form that the components below understand."""
-        ...
 
     @property
     def before(self) -> C:
         """The kept topics as they were, with the documents still in them."""
-        ...
 
     def holding(self, found: Responsibilities, executor: Executor) -> C:
         """The kept topics with the documents put in as ``found`` says."""
-        ...
 
     def refit(
         self, components: C, found: Responsibilities, reference: FloatArray
     ) -> FocusEvidence[B, C]:
         """The evidence of what ``holding`` returned."""
-        ...
 
 
 class FocusEvidence(Protocol[B, C]):
@@ -130,11 +114,9 @@ class FocusEvidence(Protocol[B, C]):
     @property
     def by_topic(self) -> FloatArray:
         """As ``Evidence.by_topic``."""
-        ...
 
     def whole(self) -> Evidence[B, C]:
         """The evidence of the whole collection; costly, so only for a fit that is accepted."""
-        ...
 
 
 def sum_anew(zero: C, batches: Iterable[Assignments[B]], executor: Executor) -> C:
