@@ -76,8 +76,7 @@ class DocumentCounts(NamedTuple):
     @property
     def features(self) -> FloatArray:
         """Features by which topics are compared: roots of word counts, (n_topics, n_words)."""
-        roots: FloatArray = np.sqrt(self.table.T.astype(np.float32))
-        return roots
+        return np.sqrt(self.table.T.astype(np.float32))
 
     def accumulator(self) -> DocumentCounts:
         return DocumentCounts(self.counts.copy(), self.table.copy())

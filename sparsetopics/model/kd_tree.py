@@ -80,8 +80,7 @@ class KdTree:
         undivided = nodes[(self._children[nodes] < 0) & (self._sums.counts[nodes] > 1.0)]
         if len(undivided):
             self._divide(undivided)
-        left: IntArray = self._children[nodes]
-        return left
+        return self._children[nodes]
 
     @property
     def divided(self) -> IntArray:

@@ -35,8 +35,7 @@ class Sticks(NamedTuple):
     def global_topic_weights(self) -> FloatArray:
         """E[β_k] = ρ_k Π_{l<k} (1 − ρ_l), (n_topics,); the tail has the rest of the sum of one."""
         before = np.concatenate(([1.0], np.cumprod(1.0 - self.means[:-1])))
-        weights: FloatArray = self.means * before
-        return weights
+        return self.means * before
 
 
 @dataclass(frozen=True, slots=True, eq=False)

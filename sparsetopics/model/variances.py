@@ -60,10 +60,9 @@ class CountVariances(NamedTuple):
 
     def word_corrections(self, counts: FloatArray, word_concentration: float) -> FloatArray:
         """What the criterion adds to the ELBO for the words of each topic, (n_topics,), in nats."""
-        corrections: FloatArray = variance_kernels.word_corrections(
+        return variance_kernels.word_corrections(
             counts, self.variances, self.log_absent, word_concentration
         )
-        return corrections
 
     def word_correction_changes(
         self,
@@ -73,8 +72,7 @@ class CountVariances(NamedTuple):
         word_concentration: float,
     ) -> FloatArray:
         """``word_corrections`` of ``after`` minus those of this object, (n_topics,), in nats."""
-        changes: FloatArray = variance_kernels.word_correction_changes(
+        return variance_kernels.word_correction_changes(
             counts, self.variances, self.log_absent,
             counts_after, after.variances, after.log_absent, word_concentration,
         )  # fmt: skip
-        return changes

@@ -72,8 +72,7 @@ def node_worth(
     log_weights = allocation.expected_log_weights
     n_slots = local.n_slots(len(log_weights))
     found = assign_batch(batch, likelihood, current.components, log_weights, n_slots, executor)
-    worth: FloatArray = batch.weights * found.log_totals
-    return worth
+    return batch.weights * found.log_totals
 
 
 def nested_of(current: MomentParameters | MomentGlobals) -> NestedAllocation:

@@ -54,8 +54,7 @@ def owners(found: Responsibilities) -> IntArray:
     lengths = np.diff(found.starts)
     rows = np.repeat(np.arange(len(lengths)), lengths)
     order = np.lexsort((-found.shares.astype(np.float64), rows))
-    best: IntArray = found.topics[order[found.starts[:-1]]].astype(np.int64)
-    return best
+    return found.topics[order[found.starts[:-1]]].astype(np.int64)
 
 
 def try_split(

@@ -123,8 +123,7 @@ def _affordable(standing: Standing[B, C, P, T], candidates: IntArray, used: Floa
     most = max(FEWEST_TARGETS, int(LARGEST_SHARE * n_topics))
     targets = targets[: min(most, n_topics - 1)]
     room = max(FETCHED_SHARE * n_tokens, FETCHED_TOKENS)
-    affordable: IntArray = targets[np.cumsum(used[targets]) <= room]
-    return affordable
+    return targets[np.cumsum(used[targets]) <= room]
 
 
 # --- their documents ------------------------------------------------------------------------------

@@ -91,8 +91,7 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
         """The cosine of the components' features."""
         features = self.components.features
         features /= np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-30)
-        likeness: FloatArray = (features @ features.T).astype(np.float64)
-        return likeness
+        return (features @ features.T).astype(np.float64)
 
     def pair_gains(self, pairs: IntArray) -> FloatArray:
         return self.likelihood.merge_gains(self.components, pairs)

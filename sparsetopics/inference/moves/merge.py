@@ -85,8 +85,7 @@ def _neighbours(*likenesses: FloatArray) -> IntArray:
         np.fill_diagonal(likeness, -np.inf)
         nearest = np.argsort(-likeness, axis=1, kind="stable")[:, :NEIGHBOURS]
         near[np.arange(n_topics)[:, None], nearest] = True
-    pairs: IntArray = np.argwhere(np.triu(near | near.T, 1))
-    return pairs
+    return np.argwhere(np.triu(near | near.T, 1))
 
 
 class _Merged(NamedTuple, Generic[B, T]):
@@ -173,8 +172,7 @@ def _terms_of_pairs(
     reference = standing.reference[pairs].sum(axis=1)
     joint = assignments._replace(responsibilities=found)
     gathering.add(joint, reference)
-    by_topic: FloatArray = standing.allocation.sum_terms(joint, reference, tools.executor).by_topic
-    return by_topic
+    return standing.allocation.sum_terms(joint, reference, tools.executor).by_topic
 
 
 class _Joined(NamedTuple, Generic[B, C]):

@@ -119,8 +119,7 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
     @property
     def sizes(self) -> FloatArray:
         """Tokens of each topic, (n_topics,)."""
-        sizes: FloatArray = self.state.total.components.sizes
-        return sizes
+        return self.state.total.components.sizes
 
     def assignments(self) -> Iterator[tuple[int, Assignments[B]]]:
         """The present assignments, batch by batch."""

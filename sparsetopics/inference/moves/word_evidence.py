@@ -102,8 +102,7 @@ class WordEvidence(NamedTuple):
         """The cosine of the square roots of counts."""
         by_topic = np.sqrt(self.table.T.astype(np.float32))
         by_topic /= np.maximum(np.linalg.norm(by_topic, axis=1, keepdims=True), 1e-30)
-        likeness: FloatArray = (by_topic @ by_topic.T).astype(np.float64)
-        return likeness
+        return (by_topic @ by_topic.T).astype(np.float64)
 
     def pair_gains(self, pairs: IntArray) -> FloatArray:
         return words.merge_gains(self.table, pairs, self.likelihood.word_concentration)

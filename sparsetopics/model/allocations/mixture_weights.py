@@ -62,16 +62,14 @@ class DPMixture(MixtureWeights):
     def expected_log_weights(self) -> FloatArray:
         """E[log v_k] + Σ_{l<k} E[log(1 − v_l)], (n_topics,)."""
         taken, left = expected_logs(*self._sticks)
-        weights: FloatArray = taken + np.cumsum(left) - left
-        return weights
+        return taken + np.cumsum(left) - left
 
     @property
     def mean_weights(self) -> FloatArray:
         """E[w_k], (n_topics,); the tail has the rest, up to one."""
         taken, left = self._sticks
         means = taken / (taken + left)
-        weights: FloatArray = means * np.concatenate(([1.0], np.cumprod(1.0 - means[:-1])))
-        return weights
+        return means * np.concatenate(([1.0], np.cumprod(1.0 - means[:-1])))
 
     def elbo(self, counts: FloatArray, entropies: FloatArray) -> float:
         """Σ_k H_k + lnB(a_k, b_k) − lnB(1, γ), and a correction for other items' counts.
@@ -171,8 +169,7 @@ def check_counts(counts: FloatArray, concentration: float) -> None:
 
 def later(counts: FloatArray) -> FloatArray:
     """N_{>k} = Σ_{l>k} N_l, (n_topics,); summed from the end, so that it is exactly 0 there."""
-    later: FloatArray = np.append(np.cumsum(counts[:0:-1])[::-1], 0.0)
-    return later
+    return np.append(np.cumsum(counts[:0:-1])[::-1], 0.0)
 
 
 def from_here(counts: FloatArray) -> FloatArray:
@@ -189,8 +186,7 @@ def expected_logs(taken: FloatArray, left: FloatArray) -> tuple[FloatArray, Floa
 def sticks_of(counts: FloatArray, concentration: float) -> FloatArray:
     """v_k of ``DPModes``, (n_topics,); zero where nothing is left."""
     left = from_here(counts) + concentration - 1.0
-    sticks: FloatArray = np.divide(counts, left, out=np.zeros(len(counts)), where=left > 0.0)
-    return sticks
+    return np.divide(counts, left, out=np.zeros(len(counts)), where=left > 0.0)
 
 
 def log_weights_of(sticks: FloatArray) -> FloatArray:

@@ -65,8 +65,7 @@ def item_pair_gains(batches: Iterable[Assignments[B]], counts: FloatArray) -> Pa
 
 def _cosine(shared: FloatArray, sizes: FloatArray) -> FloatArray:
     sizes = np.maximum(sizes, 1.0)
-    cosine: FloatArray = (shared + shared.T) / np.sqrt(sizes[:, None] * sizes[None, :])
-    return cosine
+    return (shared + shared.T) / np.sqrt(sizes[:, None] * sizes[None, :])
 
 
 class _Used(NamedTuple):

@@ -46,8 +46,7 @@ def distant_shares(
     rows = _rows(documents, n_words)
     seeds = rows[distant_rows(rows, background_of(rows), n_topics, rng)]
     scaled = seeds.multiply(1.0 / np.asarray(seeds.sum(axis=1)).reshape(-1, 1))
-    shares: FloatArray = np.ascontiguousarray(scaled.toarray().T)
-    return shares
+    return np.ascontiguousarray(scaled.toarray().T)
 
 
 def distant_rows(
@@ -94,8 +93,7 @@ def _negative_entropy(sample: sparse.csr_array, lengths: FloatArray) -> FloatArr
     """Σ_v x_v log(x_v / |x|) for each document."""
     rows = np.repeat(np.arange(sample.shape[0]), np.diff(sample.indptr))
     terms = sample.data * np.log(sample.data / lengths[rows])
-    result: FloatArray = np.bincount(rows, terms, minlength=sample.shape[0]).astype(np.float64)
-    return result
+    return np.bincount(rows, terms, minlength=sample.shape[0]).astype(np.float64)
 
 
 def mixed_counts(

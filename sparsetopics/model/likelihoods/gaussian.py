@@ -116,12 +116,11 @@ class Gaussian(wishart.WishartLikelihood):
         dof, scale_matrices, _, mean_precisions = self._centred_posterior(moments)
         prior = np.array([self.degrees_of_freedom]), self.scale_matrix[None]
         log_ratios = np.log(self.mean_precision / mean_precisions)
-        evidence: FloatArray = (
+        return (
             wishart.log_normalizers(dof, scale_matrices)
             - wishart.log_normalizers(*prior)
             + 0.5 * self.n_columns * (log_ratios - LOG_TWO_PI * moments.counts)
         )
-        return evidence
 
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
         dof, scale_matrices, means, mean_precisions = self._centred_posterior(posterior_moments)

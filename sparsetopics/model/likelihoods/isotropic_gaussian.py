@@ -148,8 +148,7 @@ class IsotropicGaussian(VectorLikelihood):
         """−D/2 (log 2πσ² + 1/κ_k), (n_topics,); without 1/κ_k for points."""
         if self.at_modes:
             return np.full(len(posterior.means), self._normaliser)
-        constants: FloatArray = self._normaliser - 0.5 * self.n_columns / posterior.mean_precisions
-        return constants
+        return self._normaliser - 0.5 * self.n_columns / posterior.mean_precisions
 
     def point_estimates(self, posterior: Posterior) -> Normals:
         """m_k and σ² in every column."""

@@ -79,8 +79,7 @@ class WishartLikelihood(VectorLikelihood):
         mean costs: 0 where the mean is known.
         """
         log_precisions = _expected_log_determinants(dof, factors)
-        constants: FloatArray = 0.5 * (log_precisions - blur - self.n_columns * LOG_TWO_PI)
-        return constants
+        return 0.5 * (log_precisions - blur - self.n_columns * LOG_TWO_PI)
 
     def _normals(self, means: FloatArray, dof: FloatArray, scale_matrices: FloatArray) -> Normals:
         """Means, and covariances E[Λ_k⁻¹] = B_k / (ν_k − D − 1)."""

@@ -128,16 +128,14 @@ def evidence_by_topic(counts: FloatArray, word_concentration: float) -> FloatArr
 
 def gamma_sums(counts: FloatArray, word_concentration: float) -> FloatArray:
     """Σ_v lnΓ(S_kv + η) − lnΓ(η), (n_topics,), the part of log M(S_k) that is a sum over words."""
-    sums: FloatArray = pair_kernels.word_gamma_sums(counts, word_concentration)
-    return sums
+    return pair_kernels.word_gamma_sums(counts, word_concentration)
 
 
 def gamma_sum_changes(
     counts: FloatArray, counts_after: FloatArray, word_concentration: float
 ) -> FloatArray:
     """``gamma_sums`` after minus before, (n_topics,)."""
-    changes: FloatArray = pair_kernels.word_gamma_changes(counts, counts_after, word_concentration)
-    return changes
+    return pair_kernels.word_gamma_changes(counts, counts_after, word_concentration)
 
 
 def evidence_of_sums(
@@ -155,5 +153,4 @@ def evidence_of_sums(
 def merge_gains(counts: FloatArray, pairs: IntArray, word_concentration: float) -> FloatArray:
     """log M(S_a + S_b) − log M(S_a) − log M(S_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
     by_topic = np.ascontiguousarray(counts.T)
-    gains: FloatArray = pair_kernels.word_pair_gains(by_topic, pairs, word_concentration)
-    return gains
+    return pair_kernels.word_pair_gains(by_topic, pairs, word_concentration)

@@ -71,12 +71,11 @@ class ZeroMeanGaussian(wishart.WishartLikelihood):
 
     def log_evidence(self, moments: Moments) -> FloatArray:
         """−ND/2 log 2π + log Z(ν_k, B_k) − log Z(ν, B), (n_topics,)."""
-        evidence: FloatArray = (
+        return (
             wishart.log_normalizers(*self.posterior(moments))
             - wishart.log_normalizers(*self.posterior(self.zeros(1)))
             - 0.5 * self.n_columns * LOG_TWO_PI * moments.counts
         )
-        return evidence
 
     def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
         posterior = self.posterior(posterior_moments)
