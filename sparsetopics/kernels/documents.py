@@ -15,7 +15,6 @@ collapsed    r_uk ∝ w_vk (N_k − r_uk + α_k), w_vk = E[φ_kv]          (N fo
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
@@ -39,6 +38,7 @@ from sparsetopics.kernels.types import (
     TopicIds,
     Workspace,
     inner,
+    kernel,
     make_workspace,
 )
 
@@ -107,7 +107,7 @@ def _longest(indptr: IntArray) -> int:
     return longest
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def fit_block(
     indptr: IntArray,  # (n_docs + 1,)  positions in the batch's pairs
     words: Rows,  # (n_pairs,)
@@ -135,7 +135,7 @@ def fit_block(
         )  # fmt: skip
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def infer_block(
     indptr: IntArray,  # (n_docs + 1,)
     words: Rows,  # (n_pairs,)

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, WordCounts, WordIds
-from sparsetopics.kernels.types import Float32Array, TopicIds, inner
+from sparsetopics.kernels.types import Float32Array, TopicIds, inner, kernel
 
 GRID = 2.0**24  # shares are multiples of 1 / GRID
 ROWS_AT_ONCE = 4  # items multiplied at once, so that each factor is fetched once for all of them
@@ -23,7 +23,7 @@ FEW_SLOTS = 16  # up to so many slots, a sorted list of the largest weights is f
 Weights = FloatArray | Float32Array
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def multiply(
     values: Weights,  # (n_items, n_columns or more)
     factors: Weights,  # (n_columns, n_products)  of the same type
@@ -44,7 +44,7 @@ def multiply(
                     row[j] += value * factors[c, j]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_squares(
     products: Float32Array,  # (n_items, n_columns * n_topics)  column by column
     offsets: Float32Array,  # (n_columns * n_topics,)
@@ -63,7 +63,7 @@ def add_squares(
                 row[k] += difference * difference
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_scaled_squares(
     values: Float32Array,  # (n_items, n_columns)
     means: Float32Array,  # (n_columns, n_topics)
@@ -81,7 +81,7 @@ def add_scaled_squares(
                 row[k] += difference * difference
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_word_logs(
     indptr: IntArray,  # (n_docs + 1,)
     word_ids: WordIds,  # (n_pairs,)
@@ -219,7 +219,7 @@ def _add_entropies(topics: TopicIds, shares: Float32Array, entropies: FloatArray
             entropies[topics[i]] -= share * math.log(share)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_terms(
     weights: FloatArray,  # (n_items,)
     starts: IntArray,  # (n_items + 1,)
@@ -237,7 +237,7 @@ def add_terms(
                 entropies[topics[i]] -= weights[n] * share * math.log(share)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def group_entries(
     starts: IntArray,  # (n_items + 1,)
     topics: TopicIds,  # (n_entries,)
@@ -262,7 +262,7 @@ def group_entries(
     return topic_starts, items, roots
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def gather_scaled(
     values: Float32Array,  # (n_items, n_columns)
     items: IntArray,  # (n_rows,)
@@ -276,7 +276,7 @@ def gather_scaled(
             out[i, d] = scale * row[d]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_diagonal_moments(
     values: Float32Array,  # (n_items, n_columns)
     starts: IntArray,  # (n_items + 1,)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.kernels.special import digamma, log_gamma
-from sparsetopics.kernels.types import Float32Array, TopicIds
+from sparsetopics.kernels.types import Float32Array, TopicIds, kernel
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def word_gamma_sums(
     counts: FloatArray,  # (n_words, n_topics)
     word_concentration: float,
@@ -28,7 +27,7 @@ def word_gamma_sums(
     return sums
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def word_gamma_changes(
     counts: FloatArray,  # (n_words, n_topics)
     counts_after: FloatArray,  # (n_words, n_topics)
@@ -46,7 +45,7 @@ def word_gamma_changes(
     return changes
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def word_pair_gains(
     topic_counts: FloatArray,  # (n_topics, n_words)
     pairs: IntArray,  # (n_pairs, 2)
@@ -87,7 +86,7 @@ def word_pair_gains(
     return gains
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_assignment_pair_gains(
     counts: FloatArray,  # (n_pairs,)
     starts: IntArray,  # (n_pairs + 1,)
@@ -109,7 +108,7 @@ def add_assignment_pair_gains(
                 gains[min(a, b), max(a, b)] += counts[u] * change
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_document_pair_gains(
     doc_starts: IntArray,  # (n_docs + 1,)
     topics: TopicIds,
@@ -142,7 +141,7 @@ def add_document_pair_gains(
                 shared[min(a, b), max(a, b)] += 1.0
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_shared_shares(
     starts: IntArray,  # (n_pairs + 1,)
     topics: TopicIds,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 
-import numba
+from sparsetopics.kernels.types import kernel
 
 HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 SERIES_FROM = 30.0  # above, the terms of ``own_terms`` cancel and its series takes over
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def log_gamma(x: float) -> float:
     """lnΓ(x) for x > 0: recurrence up to 7, then Stirling's series (relative error below 1e-12)."""
     # One logarithm of the product is cheaper than a sum of up to seven logarithms.
@@ -29,7 +29,7 @@ def log_gamma(x: float) -> float:
     return (x - 0.5) * math.log(x) - x + HALF_LOG_TWO_PI + series - math.log(product)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def trigamma(x: float) -> float:
     """ψ'(x) for x > 0: recurrence up to 8, then the asymptotic series (relative error 1e-13)."""
     shift = 0.0
@@ -41,7 +41,7 @@ def trigamma(x: float) -> float:
     return shift + 1.0 / x + 0.5 * y + y / x * tail
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def digamma(x: float) -> float:
     """ψ(x) for x > 0: recurrence up to 6, then the asymptotic series (error below 1e-13)."""
     shift = 0.0
@@ -56,7 +56,7 @@ def digamma(x: float) -> float:
     return math.log(x) - 0.5 / x - series - shift
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def own_terms(x: float) -> float:
     """lnΓ(x) − x ψ(x) + x, by a series where the three terms would cancel.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.kernels.special import digamma, log_gamma, own_terms, trigamma
+from sparsetopics.kernels.types import kernel
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def stick_terms(
     means: FloatArray,  # (n_topics,)  ρ
     concentrations: FloatArray,  # (n_topics,)  ω
@@ -36,7 +36,7 @@ def stick_terms(
     return value
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_weight_terms(
     means: FloatArray,  # (n_topics,)  ρ
     n_docs: float,

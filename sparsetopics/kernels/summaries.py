@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.kernels.special import digamma
-from sparsetopics.kernels.types import Float32Array, TopicIds
+from sparsetopics.kernels.types import Float32Array, TopicIds, kernel
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def compact(
     topics: TopicIds,  # (n_pairs, n_slots)
     shares: FloatArray,  # (n_pairs, n_slots)
@@ -45,7 +44,7 @@ def compact(
     return starts, row_topics, values
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def renumber(
     starts: IntArray,  # (n_pairs + 1,)
     topics: TopicIds,
@@ -80,7 +79,7 @@ def renumber(
     return new_starts, row_topics[:filled].copy(), values[:filled].copy()
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_topic_terms(
     indptr: IntArray,  # (n_docs + 1,)  positions of the documents' pairs
     counts: FloatArray,  # (n_pairs,)
@@ -131,7 +130,7 @@ def add_topic_terms(
         totals[2] -= prior_total * log_derivative
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def sum_by_word(
     pair_starts: IntArray,  # (n_rows + 1,)
     pairs: IntArray,  # (n_pairs,)  positions of each row's pairs, row after row
@@ -173,7 +172,7 @@ def sum_by_word(
     return row_starts, row_topics[:filled].copy(), values[:filled].copy()
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def doc_topic_counts(
     indptr: IntArray,  # (n_docs + 1,)
     counts: FloatArray,  # (n_pairs,)

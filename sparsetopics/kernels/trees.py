@@ -5,14 +5,13 @@ Letters: n item, d and e columns. Products x_d x_e are packed for d ≤ e, row b
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.kernels.types import Float32Array, TopicIds
+from sparsetopics.kernels.types import Float32Array, TopicIds, kernel
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def divide(
     values: Float32Array,  # (n_items, n_columns)  rows of the range change places
     first: int,
@@ -46,7 +45,7 @@ def divide(
     return first if low == last else low
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def build(
     values: Float32Array,  # (n_items, n_columns)  rows change places
     few: int,
@@ -70,7 +69,7 @@ def build(
     return n_nodes
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_sums(
     values: Float32Array,  # (n_items, n_columns)
     first: int,
@@ -99,7 +98,7 @@ def add_sums(
             place += n_columns - d
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def sum_nodes(
     values: Float32Array,  # (n_items, n_columns)
     bounds: IntArray,  # (n_nodes, 2)
@@ -121,7 +120,7 @@ def sum_nodes(
             products[node, d] = products[left, d] + products[left + 1, d]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def share_out(
     starts: IntArray,  # (n_nodes + 1,)  responsibilities of nodes
     topics: TopicIds,

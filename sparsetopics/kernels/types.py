@@ -21,12 +21,17 @@ _INNER: Any = {  # Any because numba's type hints lack the last two options
 }  # fmt: skip
 
 
-def inner(kernel: Kernel) -> Kernel:
+def kernel(function: Kernel) -> Kernel:
+    """Compile a function that Python calls."""
+    return cast(Kernel, numba.njit(cache=True, nogil=True)(function))
+
+
+def inner(function: Kernel) -> Kernel:
     """Compile a function that only other kernels call.
 
     It compiles faster without wrappers for Python and C, and without an on-disk cache of its own.
     """
-    return cast(Kernel, numba.njit(**_INNER)(kernel))
+    return cast(Kernel, numba.njit(**_INNER)(function))
 
 
 class Schedule(NamedTuple):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, WordIds
 from sparsetopics.kernels.special import log_gamma, trigamma
-from sparsetopics.kernels.types import Float32Array, TopicIds
+from sparsetopics.kernels.types import Float32Array, TopicIds, kernel
 
 LARGEST_SHARE = 1.0 - 1e-12  # stands for a share of one, so that log(1 − r) stays finite
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def correction(
     concentration: float, nothing: float, mean: float, variance: float, log_absent: float
 ) -> float:
@@ -34,7 +33,7 @@ def correction(
     return present * expected - (log_gamma(concentration + mean) - nothing)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_variances(
     indptr: IntArray,  # (n_docs + 1,)
     word_ids: WordIds,  # (n_pairs,)
@@ -81,7 +80,7 @@ def add_variances(
             means[k] = spreads[k] = absences[k] = 0.0
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def word_correction(
     concentration: float, nothing: float, count: float, variance: float, log_absent: float
 ) -> float:
@@ -91,7 +90,7 @@ def word_correction(
     return correction(concentration, nothing, count, max(variance, 0.0), log_absent)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def word_corrections(
     counts: FloatArray,  # (n_words, n_topics)
     variances: FloatArray,  # (n_words, n_topics)
@@ -110,7 +109,7 @@ def word_corrections(
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def word_correction_changes(
     counts: FloatArray,  # (n_words, n_topics)  before, as the next two
     variances: FloatArray,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.kernels.types import Float32Array, Rows, TopicIds
+from sparsetopics.kernels.types import Float32Array, Rows, TopicIds, kernel
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def collapsed_weights(
     counts: FloatArray,  # (n_rows, n_topics)
     inverse_totals: FloatArray,  # (n_topics,)  1 / (N_k + Vη)
@@ -23,7 +22,7 @@ def collapsed_weights(
             weights[v, k] = (counts[v, k] + word_concentration) * inverse_totals[k]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def top_topics(
     weights: Float32Array,  # (n_rows, n_topics)
     topics: TopicIds,  # (n_rows, n_slots)  overwritten
@@ -51,7 +50,7 @@ def top_topics(
             topics[v, place] = k
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def add_sparse_rows(
     rows: Rows,  # (n_rows,)  where each sparse row goes
     starts: IntArray,  # (n_rows + 1,)
@@ -66,7 +65,7 @@ def add_sparse_rows(
             out[rows[i], topics[j]] += scale * values[j]
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def take_sparse_rows(
     rows: Rows,  # (n_rows,)
     starts: IntArray,  # (n_rows + 1,)
@@ -84,7 +83,7 @@ def take_sparse_rows(
             taken[topics[j]] += before - after
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def group_pairs(
     row_of_pair: Rows,  # (n_pairs,)
     starts: IntArray,  # (n_rows + 1,)  where each row's pairs begin
