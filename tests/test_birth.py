@@ -15,10 +15,11 @@ from sparsetopics.inference.moves.standing import topic_use
 from sparsetopics.inference.moves.word_evidence import (
     FEWEST_SEEDS,
     SEED_SHARE,
-    divide_words,
+    WordEvidence,
     words_of_topic,
 )
 from sparsetopics.model.assignments import Assignments
+from sparsetopics.model.likelihoods.words import Words
 
 
 def planned(standing, tools, seed=0):
@@ -101,7 +102,10 @@ def test_a_topic_has_children_if_there_are_documents_enough_for_each(n_missing, 
     world = make_world(0, lengths=(3,) * n_docs, n_topics=1)
     sample = {0: Assignments(world.batch, world.sparse)}
 
-    families = divide_words(np.ones((world.n_words, 2)), sample, 4, np.random.default_rng(0))
+    table = np.ones((world.n_words, 2))
+    evidence = WordEvidence.of(table, None, Words(world.n_words, 0.1))
+
+    families = evidence.families(sample, 4, np.random.default_rng(0))
 
     np.testing.assert_array_equal(families.parents, [0] * n_children + [1])
 

@@ -26,7 +26,6 @@ from sparsetopics.inference.moves.item_evidence import (
     FEWEST_ITEMS,
     SAMPLING,
     ItemEvidence,
-    divide_items,
 )
 from sparsetopics.kernels.pairs import add_shared_shares
 from sparsetopics.model.allocations.pair_gains import item_pair_gains
@@ -256,8 +255,8 @@ def test_children_share_the_items_of_their_parent(name):
 def test_children_divide_a_component_of_two_clumps(name, seed):
     world = Clumped(name)
 
-    children, parents = divide_items(
-        world.moments, world.likelihood, world.samples(range(4)), 2, np.random.default_rng(seed)
+    children, parents = ItemEvidence.of(world.moments, world.likelihood).families(
+        world.samples(range(4)), 2, np.random.default_rng(seed)
     )
 
     before = world.likelihood.log_evidence(world.moments).sum()
@@ -271,8 +270,8 @@ def test_a_part_of_the_items_stands_for_all(name):
     world = Clumped(name)
     part = {0: world.samples([0])[0].take(np.arange(10))}
 
-    children, parents = divide_items(
-        world.moments, world.likelihood, part, 2, np.random.default_rng(0)
+    children, parents = ItemEvidence.of(world.moments, world.likelihood).families(
+        part, 2, np.random.default_rng(0)
     )
 
     np.testing.assert_allclose(np.bincount(parents, children.counts), world.moments.counts)
@@ -285,8 +284,8 @@ def test_a_component_of_few_items_has_no_children(name):
     whole = world.samples([1, 3])
     samples = {1: whole[1].take(np.arange(enough - 1)), 3: whole[3].take(np.arange(enough))}
 
-    children, parents = divide_items(
-        world.moments, world.likelihood, samples, n_children, np.random.default_rng(0)
+    children, parents = ItemEvidence.of(world.moments, world.likelihood).families(
+        samples, n_children, np.random.default_rng(0)
     )
 
     assert (np.bincount(parents)[:3] == 1).all()

@@ -125,19 +125,9 @@ def word_correction_changes(
     nothing = log_gamma(word_concentration)
     for v in range(n_words):
         for k in range(n_topics):
-            if (
-                counts[v, k] == counts_after[v, k]
-                and variances[v, k] == variances_after[v, k]
-                and log_absent[v, k] == log_absent_after[v, k]
-            ):
-                continue
-            changes[k] += word_correction(
-                word_concentration,
-                nothing,
-                counts_after[v, k],
-                variances_after[v, k],
-                log_absent_after[v, k],
-            ) - word_correction(
-                word_concentration, nothing, counts[v, k], variances[v, k], log_absent[v, k]
-            )
+            before = counts[v, k], variances[v, k], log_absent[v, k]
+            after = counts_after[v, k], variances_after[v, k], log_absent_after[v, k]
+            if before != after:
+                now = word_correction(word_concentration, nothing, *after)
+                changes[k] += now - word_correction(word_concentration, nothing, *before)
     return changes

@@ -170,13 +170,7 @@ class DocumentTerms(NamedTuple):
         return self.with_topics(renumbered_columns(self.by_topic, new_topics, n_topics))
 
 
-TERMS_BY_TOPIC = (
-    "assignment_entropy",
-    "active_documents",
-    "summed_digamma",
-    "summed_log_gamma",
-    "frozen_slack",
-)
+TERMS_BY_TOPIC = DocumentTerms._fields[2:-1]
 
 
 class DocumentLengths(NamedTuple):

@@ -19,7 +19,7 @@ from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Float32Array, Rows, TopicIds
-from sparsetopics.model.responsibilities import Responsibilities
+from sparsetopics.model.responsibilities import Responsibilities, SparseRows, joined_rows
 
 BLOCK_ROWS = 2_048  # words of a batch that one worker takes at a time
 
@@ -190,19 +190,12 @@ def sum_words(
     rows = number_rows(batch, shape[0])
     counts = batch.word_counts.astype(np.float64)
 
-    def gather(part: slice) -> tuple[IntArray, TopicIds, Float32Array]:
+    def gather(part: slice) -> SparseRows:
         starts = rows.pair_starts[part.start : part.stop + 1]
         return summary_kernels.sum_by_word(starts, rows.pairs, counts, *found, shape[1])
 
     parts = executor.map(gather, cut_rows(len(rows.words)))
-    starts, topics, values = zip(*parts, strict=True)
-    lengths = np.concatenate([np.diff(part) for part in starts])
-    return SparseCounts(
-        rows.words,
-        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-        np.concatenate(topics),
-        np.concatenate(values),
-    )
+    return SparseCounts(rows.words, *joined_rows(parts))
 
 
 def cut_rows(n_rows: int) -> list[slice]:

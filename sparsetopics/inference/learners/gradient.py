@@ -36,7 +36,7 @@ from sparsetopics.inference.learners.learner import (
     cut_rounds,
 )
 from sparsetopics.model.allocations.mixture import ItemTerms
-from sparsetopics.model.allocations.mixture_weights import log_weights_of, sticks_of
+from sparsetopics.model.allocations.mixture_weights import later, log_weights_of, sticks_of
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.statistics import Summary, added
@@ -120,8 +120,8 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
         components, n_here = batch.components, batch.terms.n_docs
         residuals = components.sums - components.counts[:, None] * points.means
         pull = self.prior.mean_precision / self.n_items * points.means
-        taken, later = _shares(components.counts, n_here)
-        spare = later + (self.concentration - 1.0) / self.n_items
+        taken, left = _shares(components.counts, n_here)
+        spare = left + (self.concentration - 1.0) / self.n_items
         return Ascent(
             (residuals / n_here - pull) / self.prior.variance,
             taken / points.sticks - spare / (1.0 - points.sticks),
@@ -136,10 +136,10 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
         counts = components.counts[:, None]
         squares = components.squares - 2.0 * points.means * components.sums
         squares = np.maximum(squares + counts * points.means**2, 0.0) / self.prior.variance
-        taken, later = _shares(components.counts, n_here)
+        taken, left = _shares(components.counts, n_here)
         return Ascent(
             (squares + self.options.step_size * counts) / n_here,
-            taken / points.sticks**2 + later / (1.0 - points.sticks) ** 2,
+            taken / points.sticks**2 + left / (1.0 - points.sticks) ** 2,
         )
 
     def start_lap(self, state: GradientState) -> GradientState:
@@ -203,8 +203,7 @@ def _together(one: MomentSummary, other: MomentSummary) -> MomentSummary:
 
 def _shares(counts: FloatArray, n_items: float) -> tuple[FloatArray, FloatArray]:
     """The shares of items in each component, and in all later ones, (n_topics,) each."""
-    from_here = np.cumsum(counts[::-1])[::-1]
-    return counts / n_items, np.append(from_here[1:], 0.0) / n_items
+    return counts / n_items, later(counts) / n_items
 
 
 def _divided(gradient: Ascent, fisher: Ascent) -> Ascent:

@@ -102,7 +102,21 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
         n_children: int,
         rng: np.random.Generator,
     ) -> Families[K]:
-        return divide_items(self.components, self.likelihood, samples, n_children, rng)
+        """See ``Evidence``; a component is split if its sample has enough items.
+
+        The children are a small mixture of the component's own items, fitted with hard assignments.
+        """
+        parts, parents = [], []
+        for topic in range(self.components.n_topics):
+            mine = self.components.take(np.array([topic]))
+            if topic in samples and samples[topic].documents.n_docs >= FEWEST_ITEMS * n_children:
+                values = samples[topic].documents.values
+                seeds = self.likelihood.distant_seeds(values[:SEED_CANDIDATES], n_children, rng)
+                children = components_of(values, seeds, self.likelihood, ROUNDS)
+                mine = children.scaled(mine.counts[0] / children.counts.sum())
+            parts.append(mine)
+            parents.append(np.full(mine.n_topics, topic))
+        return Families(self.components.joined(parts), np.concatenate(parents))
 
     def focus(
         self,
@@ -138,27 +152,3 @@ class ItemFocus(NamedTuple, Generic[V, K, P]):
         self, components: K, found: Responsibilities, reference: FloatArray
     ) -> ItemEvidence[V, K, P]:
         return ItemEvidence.of(components, self.likelihood)
-
-
-def divide_items(
-    components: K,
-    likelihood: ItemLikelihood[V, K, P],
-    samples: Mapping[int, Assignments[StoredItems[V]]],
-    n_children: int,
-    rng: np.random.Generator,
-) -> Families[K]:
-    """Split each component that has a sample of enough items into ``n_children``.
-
-    The children are a small mixture of the component's own items, fitted with hard assignments.
-    """
-    parts, parents = [], []
-    for topic in range(components.n_topics):
-        mine = components.take(np.array([topic]))
-        if topic in samples and samples[topic].documents.n_docs >= FEWEST_ITEMS * n_children:
-            values = samples[topic].documents.values
-            seeds = likelihood.distant_seeds(values[:SEED_CANDIDATES], n_children, rng)
-            children = components_of(values, seeds, likelihood, ROUNDS)
-            mine = children.scaled(mine.counts[0] / children.counts.sum())
-        parts.append(mine)
-        parents.append(np.full(mine.n_topics, topic))
-    return Families(components.joined(parts), np.concatenate(parents))

@@ -14,6 +14,7 @@ import numpy as np
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.moves.evidence import Families, Sampling
+from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods import words
 from sparsetopics.model.likelihoods.document_seeds import distant_shares
@@ -113,7 +114,21 @@ class WordEvidence(NamedTuple):
         n_children: int,
         rng: np.random.Generator,
     ) -> Families[WordCounts]:
-        return divide_words(self.table, samples, n_children, rng)
+        """See ``Evidence``; a topic is split if its sample has enough documents.
+
+        A child is its parent tilted towards a seed document, as topics are when training starts.
+        The seeds are documents of the sample that are far from each other.
+        """
+        counts, parents = [], []
+        for topic in range(self.table.shape[1]):
+            mine = self.table[:, [topic]]
+            own = words_of_topic(samples[topic], topic) if topic in samples else None
+            if own is not None and own.n_docs >= FEWEST_SEEDS * n_children:
+                seeds = distant_shares(own, len(mine), n_children, rng)
+                mine = ((1.0 - SEED_SHARE) * mine + SEED_SHARE * mine.sum() * seeds) / n_children
+            counts.append(mine)
+            parents.append(np.full(mine.shape[1], topic))
+        return Families(WordCounts(np.hstack(counts)), np.concatenate(parents))
 
     def focus(
         self,
@@ -219,7 +234,7 @@ class WordScores(NamedTuple):
         none = np.zeros(counts.shape[1])
         return cls(
             counts.sum(axis=0),
-            words.gamma_sums(counts, word_concentration),
+            pair_kernels.word_gamma_sums(counts, word_concentration),
             none if spread is None else spread.word_corrections(counts, word_concentration),
         )
 
@@ -232,7 +247,7 @@ class WordScores(NamedTuple):
         """Replace the counts and spread ``before`` of some words by those ``after``."""
         counts, spread = before
         counts_after, spread_after = after
-        sums = words.gamma_sum_changes(counts, counts_after, word_concentration)
+        sums = pair_kernels.word_gamma_changes(counts, counts_after, word_concentration)
         changed = self._replace(
             sizes=self.sizes + (counts_after.sum(axis=0) - counts.sum(axis=0)),
             sums=self.sums + sums,
@@ -261,29 +276,6 @@ class WordScores(NamedTuple):
         )
         of_words = evidence + self.corrections
         return of_words if spread is None else of_words + spread.doc_corrections
-
-
-def divide_words(
-    table: FloatArray,  # (n_words, n_topics)
-    samples: Mapping[int, Assignments[DocumentBatch]],
-    n_children: int,
-    rng: np.random.Generator,
-) -> Families[WordCounts]:
-    """Split each topic that has a sample of enough documents into ``n_children``.
-
-    A child is its parent tilted towards a seed document, as topics are when training starts. The
-    seeds are documents of the sample that are far from each other.
-    """
-    counts, parents = [], []
-    for topic in range(table.shape[1]):
-        mine = table[:, [topic]]
-        own = words_of_topic(samples[topic], topic) if topic in samples else None
-        if own is not None and own.n_docs >= FEWEST_SEEDS * n_children:
-            seeds = distant_shares(own, len(mine), n_children, rng)
-            mine = ((1.0 - SEED_SHARE) * mine + SEED_SHARE * mine.sum() * seeds) / n_children
-        counts.append(mine)
-        parents.append(np.full(mine.shape[1], topic))
-    return Families(WordCounts(np.hstack(counts)), np.concatenate(parents))
 
 
 def words_of_topic(assignments: Assignments[DocumentBatch], topic: int) -> DocumentBatch:

@@ -122,32 +122,30 @@ class HDPAllocation:
 
     def updated(self, terms: DocumentTerms) -> HDPAllocation:
         """The global step: (ρ, ω) at their optimum, searched from their present values."""
-        return HDPAllocation(sticks.optimized(self.sticks, weight_terms(terms)), self.lengths)
+        return HDPAllocation(sticks.optimized(self.sticks, terms), self.lengths)
 
     def merged(self, kept: int, absorbed: int) -> HDPAllocation:
         """Topic ``kept`` takes the weight of ``absorbed``, which is removed."""
         weights = self.weights
         weights[kept] += weights[absorbed]
-        return self._of(np.delete(weights, absorbed), np.delete(self._concentrations, absorbed))
+        return self._of(
+            np.delete(weights, absorbed), np.delete(self.sticks.concentrations, absorbed)
+        )
 
     def restricted(self, kept: IntArray) -> HDPAllocation:
         """Only the topics ``kept``, in rising order; they share the weight of the others."""
         weights = self.weights[kept]
         weights *= self.weights.sum() / weights.sum()
-        return self._of(weights, self._concentrations[kept])
+        return self._of(weights, self.sticks.concentrations[kept])
 
     def branched(self, parents: IntArray) -> HDPAllocation:
         """Children share their parent's weight equally; ``parents`` (n_children,) rise."""
         n_siblings = np.bincount(parents)[parents]
-        return self._of(self.weights[parents] / n_siblings, self._concentrations[parents])
+        return self._of(self.weights[parents] / n_siblings, self.sticks.concentrations[parents])
 
     def _of(self, weights: FloatArray, concentrations: FloatArray) -> HDPAllocation:
         reweighted = sticks.reweighted(weights, concentrations, self.sticks)
         return HDPAllocation(reweighted, self.lengths)
-
-    @property
-    def _concentrations(self) -> FloatArray:
-        return self.sticks.concentrations
 
     def learned(self, terms: DocumentTerms, lengths: DocumentLengths) -> HDPAllocation:
         """The same weights with γ = K / −Σ_k E[log(1 − u_k)] and then α at their optimum."""
@@ -173,8 +171,4 @@ class HDPAllocation:
 
     def reordered(self, order: IntArray) -> HDPAllocation:
         """The same topic weights in another order."""
-        return self._of(self.weights[order], self._concentrations[order])
-
-
-def weight_terms(terms: DocumentTerms) -> sticks.WeightTerms:
-    return sticks.WeightTerms(terms.n_docs, terms.active_documents, terms.summed_digamma)
+        return self._of(self.weights[order], self.sticks.concentrations[order])

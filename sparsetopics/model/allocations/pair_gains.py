@@ -15,7 +15,6 @@ from scipy.special import gammaln, psi
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import summaries as summary_kernels
-from sparsetopics.kernels.types import TopicIds
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import B
 
@@ -33,16 +32,18 @@ def document_pair_gains(
     """Gains for topics of documents with θ_dk = N_dk + α_k; ``reference`` (n_topics,) is α_k."""
     n_topics = len(reference)
     gains, shared = np.zeros((n_topics, n_topics)), np.zeros((n_topics, n_topics))
-    used = _Used(n_docs, np.zeros(n_topics), np.zeros(n_topics))
+    n_users, summed_digamma = np.zeros(n_topics), np.zeros(n_topics)
     for batch, found in batches:
         pair_kernels.add_assignment_pair_gains(batch.weights, *found, gains)
         in_documents = summary_kernels.doc_topic_counts(
             batch.indptr, batch.weights, *found, n_topics
         )
         pair_kernels.add_document_pair_gains(*in_documents, reference, gains, shared)
-        used = used.plus(*in_documents[1:], reference)
-    gains += _prior_gains(used, reference, shared)
-    return PairGains(gains, _cosine(shared, used.n_users))
+        _, topics, counts = in_documents
+        n_users += np.bincount(topics, minlength=n_topics)
+        summed_digamma += np.bincount(topics, psi(counts + reference[topics]), n_topics)
+    gains += _prior_gains(n_docs, n_users, summed_digamma, reference, shared)
+    return PairGains(gains, _cosine(shared, n_users))
 
 
 def item_pair_gains(batches: Iterable[Assignments[B]], counts: FloatArray) -> PairGains:
@@ -68,39 +69,27 @@ def _cosine(shared: FloatArray, sizes: FloatArray) -> FloatArray:
     return (shared + shared.T) / np.sqrt(sizes[:, None] * sizes[None, :])
 
 
-class _Used(NamedTuple):
-    """Sums over the documents that use a topic."""
-
-    n_docs: float  # of all
-    n_users: FloatArray  # (n_topics,)
-    summed_digamma: FloatArray  # (n_topics,)  Σ_d ψ(θ_dk) over those
-
-    def plus(self, topics: TopicIds, counts: FloatArray, prior: FloatArray) -> _Used:
-        """The sums with the entries of more documents added."""
-        digammas = psi(counts + prior[topics])
-        n_topics = len(prior)
-        return self._replace(
-            n_users=self.n_users + np.bincount(topics, minlength=n_topics),
-            summed_digamma=self.summed_digamma + np.bincount(topics, digammas, n_topics),
-        )
-
-
-def _prior_gains(used: _Used, prior: FloatArray, shared: FloatArray) -> FloatArray:
+def _prior_gains(
+    n_docs: float,
+    active: FloatArray,  # (n_topics,)  documents that use a topic
+    summed: FloatArray,  # (n_topics,)  Σ_d ψ(θ_dk) over those
+    prior: FloatArray,  # (n_topics,)  α_k
+    shared: FloatArray,  # (n_topics, n_topics)  documents that use both, above the diagonal
+) -> FloatArray:
     """The part of the gains that depends on documents' priors, (n_topics, n_topics).
 
     A document that uses only a contributes lnΓ(N_a + α_a + α_b) − lnΓ(N_a + α_a) − lnΓ(α_b), to
     first order. A document that uses neither contributes lnΓ(α_a + α_b) − lnΓ(α_a) − lnΓ(α_b). The
     sticks contribute log(α_a + α_b) − log α_a − log α_b for each document.
     """
-    active, summed = used.n_users, used.summed_digamma
     both = prior[:, None] + prior[None, :]
     log_gammas = gammaln(prior)
     only = active[:, None] - shared  # [a, b]: documents that use a and not b, above the diagonal
     only_other = active[None, :] - shared
     linear = prior[None, :] * summed[:, None] + prior[:, None] * summed[None, :]
     of_one = -only * log_gammas[None, :] - only_other * log_gammas[:, None]
-    neither = used.n_docs - active[:, None] - active[None, :] + shared
+    neither = n_docs - active[:, None] - active[None, :] + shared
     apart = log_gammas[:, None] + log_gammas[None, :]
     logs = np.log(both) - np.log(prior)[:, None] - np.log(prior)[None, :]
-    gains: FloatArray = linear + of_one + neither * (gammaln(both) - apart) + used.n_docs * logs
+    gains: FloatArray = linear + of_one + neither * (gammaln(both) - apart) + n_docs * logs
     return gains

@@ -13,26 +13,17 @@ sum serves all k.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.special import expit, logit, psi
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.kernels import sticks as stick_kernels
+from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.topic_posterior import Sticks
 
 SMALLEST = 1e-8  # distance of a stick mean from 0 and 1
 LOG_CONCENTRATION_RANGE = (-20.0, 60.0)  # a line search may try any number
 ITERATIONS = 200
-
-
-class WeightTerms(NamedTuple):
-    """What documents say about the weights of topics."""
-
-    n_docs: float
-    active_documents: FloatArray  # (n_topics,)  D_k
-    summed_digamma: FloatArray  # (n_topics,)  Σ_{d: k active} ψ(θ_dk)
 
 
 def from_weights(weights: FloatArray, like: Sticks, n_docs: float) -> Sticks:
@@ -79,7 +70,7 @@ def concentrations_with_tail(sticks: Sticks) -> FloatArray:
     return sticks.doc_concentration * np.append(sticks.means, 1.0) * left
 
 
-def objective(sticks: Sticks, terms: WeightTerms) -> tuple[float, FloatArray, FloatArray]:
+def objective(sticks: Sticks, terms: DocumentTerms) -> tuple[float, FloatArray, FloatArray]:
     """The terms above in nats, up to a constant, and their gradients by ρ and ω, (n_topics,)."""
     by_mean, by_concentration = np.empty_like(sticks.means), np.empty_like(sticks.means)
     value = stick_kernels.stick_terms(
@@ -93,7 +84,7 @@ def objective(sticks: Sticks, terms: WeightTerms) -> tuple[float, FloatArray, Fl
     return value, by_mean, by_concentration
 
 
-def optimized(start: Sticks, terms: WeightTerms) -> Sticks:
+def optimized(start: Sticks, terms: DocumentTerms) -> Sticks:
     """(ρ, ω) at a maximum of ``objective``, by L-BFGS from ``start``, and never worse than that."""
     from scipy.optimize import minimize  # slow to import, and seldom needed
 

@@ -122,24 +122,12 @@ def log_marginal(counts: FloatArray, word_concentration: float) -> float:
 
 def evidence_by_topic(counts: FloatArray, word_concentration: float) -> FloatArray:
     """log M(S_k), (n_topics,): the log probability of a topic's expected counts, φ_k integrated."""
-    sums = gamma_sums(counts, word_concentration)
+    sums = pair_kernels.word_gamma_sums(counts, word_concentration)
     return evidence_of_sums(sums, counts.sum(axis=0), len(counts), word_concentration)
 
 
-def gamma_sums(counts: FloatArray, word_concentration: float) -> FloatArray:
-    """Σ_v lnΓ(S_kv + η) − lnΓ(η), (n_topics,), the part of log M(S_k) that is a sum over words."""
-    return pair_kernels.word_gamma_sums(counts, word_concentration)
-
-
-def gamma_sum_changes(
-    counts: FloatArray, counts_after: FloatArray, word_concentration: float
-) -> FloatArray:
-    """``gamma_sums`` after minus before, (n_topics,)."""
-    return pair_kernels.word_gamma_changes(counts, counts_after, word_concentration)
-
-
 def evidence_of_sums(
-    sums: FloatArray,  # (n_topics,)  of ``gamma_sums`` over all words
+    sums: FloatArray,  # (n_topics,)  of ``word_gamma_sums`` over all words
     topic_counts: FloatArray,  # (n_topics,)
     n_words: int,
     word_concentration: float,
