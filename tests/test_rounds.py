@@ -11,7 +11,7 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.laps import StepsHere, fit_batch
-from sparsetopics.inference.learners.learner import Visit, cut_rounds
+from sparsetopics.inference.learners.learner import Learner, Visit
 from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.training import train
@@ -89,7 +89,7 @@ def visit(batch, current):
 def test_rounds_hold_every_batch_in_order(n, size):
     order = np.random.default_rng(n).permutation(n)
 
-    cut = cut_rounds(order, size)
+    cut = Learner.cut_rounds(order, size)
 
     np.testing.assert_array_equal(np.concatenate(cut), order)
     assert [len(each) for each in cut[:-1]] == [size] * (len(cut) - 1)

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import gammaln, psi
 
 from sparsetopics.base.batches import FloatArray, Vectors
-from sparsetopics.model.array_formats import COLUMNS, COMPONENTS, VECTORS, ArrayFormat, StoredAs
+from sparsetopics.model.array_formats import COLUMNS, COMPONENTS, VECTORS, StoredAs
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 
@@ -54,9 +54,9 @@ class Poisson(VectorLikelihood):
     stored = StoredAs(
         GammaPosterior,
         {
-            "shapes": ArrayFormat(VECTORS),
-            "rates": ArrayFormat(COMPONENTS),
-            "prior_mean": ArrayFormat(COLUMNS),
+            "shapes": VECTORS,
+            "rates": COMPONENTS,
+            "prior_mean": COLUMNS,
         },
         ("prior_strength",),
     )

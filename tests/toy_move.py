@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsetopics.inference.moves.rival import Course, RivalPlan
-from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, committed
+from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools
 from sparsetopics.model.assignments import TopicChange
 
 
@@ -35,6 +35,6 @@ def swap_neighbours(standing: Standing, tools: Tools) -> tuple[Standing, MoveTal
     allocation = allocation.updated(standing.terms.renumbered(order, n_topics))
     evidence, reference = standing.evidence.take(order), standing.reference[order]
     change = TopicChange(order, {}, n_topics)
-    swapped = committed(standing, change, terms, allocation, reference, evidence)
+    swapped = standing.committed(change, terms, allocation, reference, evidence)
     is_better = swapped.score > standing.score
     return (swapped if is_better else standing), MoveTally(1, int(is_better))

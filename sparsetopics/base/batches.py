@@ -67,7 +67,7 @@ class DocumentBatch:
             return DocumentBatch(indptr - indptr[0], self.word_ids[pairs], self.word_counts[pairs])
         return self.take(np.arange(self.n_docs)[documents])
 
-    def to_arrays(self) -> dict[str, AnyArray]:
+    def to_arrays(self) -> Arrays:
         return {
             "indptr": self.indptr, "word_ids": self.word_ids, "word_counts": self.word_counts
         }  # fmt: skip
@@ -145,7 +145,7 @@ class Batch(Protocol):
 class StoredBatch(Batch, Protocol):
     """A batch of a corpus, which a file may hold too."""
 
-    def to_arrays(self) -> dict[str, AnyArray]: ...
+    def to_arrays(self) -> Arrays: ...
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
@@ -215,7 +215,7 @@ class VectorBatch:
     def n_items(self) -> int:
         return len(self.values)
 
-    def to_arrays(self) -> dict[str, AnyArray]:
+    def to_arrays(self) -> Arrays:
         return {"values": self.values}
 
     @classmethod

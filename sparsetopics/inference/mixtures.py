@@ -11,10 +11,11 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.inference.item_step import K, StoredItems, components_of, sample_items
 from sparsetopics.inference.local_step import Globals, Parameters
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
+from sparsetopics.model.allocations.mixture_weights import sharing_of
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.scorers import V
-from sparsetopics.model.mixture_posterior import MixturePosterior, sharing_of
+from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import P, Statistics
 from sparsetopics.options.registry import LIKELIHOODS, imported
 from sparsetopics.options.training import TrainingOptions

@@ -24,10 +24,10 @@ from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.mixture import ItemAllocation
+from sparsetopics.model.allocations.mixture_weights import sharing_of
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.memo import Memo
-from sparsetopics.model.mixture_posterior import sharing_of
 from sparsetopics.model.statistics import C, P, Statistics, T
 from sparsetopics.options.registry import LIKELIHOODS, MOVE_COUNTS, imported
 from sparsetopics.options.training import TrainingOptions

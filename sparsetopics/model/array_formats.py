@@ -19,9 +19,6 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.sealed_files import Json, PositiveSize, Refusal
 
 N_WORDS = "n_words"
-COMPONENTS, COLUMNS = ("n_topics",), ("n_columns",)
-VECTORS, MATRIX = ("n_topics", "n_columns"), ("n_columns", "n_columns")
-MATRICES = ("n_topics", "n_columns", "n_columns")
 # Products of larger numbers, and quotients by smaller ones, leave the range of floats.
 LARGEST_NUMBER = 1e100
 _FLOAT32 = float(np.finfo(np.float32).max)
@@ -44,8 +41,13 @@ class ArrayFormat(NamedTuple):
         return "finite positive numbers" if self.upper == inf else f"numbers in (0, {self.upper:g})"
 
 
-MEANS = ArrayFormat(VECTORS, _FLOAT32, -_FLOAT32)
-MEAN = ArrayFormat(COLUMNS, _FLOAT32, -_FLOAT32)
+# Positive numbers, for each component, for each column, and for each column of each component:
+COMPONENTS, COLUMNS = ArrayFormat(("n_topics",)), ArrayFormat(("n_columns",))
+VECTORS = ArrayFormat(("n_topics", "n_columns"))
+MATRIX = ArrayFormat(("n_columns", "n_columns"), lower=-inf)
+MATRICES = ArrayFormat(("n_topics", "n_columns", "n_columns"), lower=-inf)
+MEANS = VECTORS._replace(upper=_FLOAT32, lower=-_FLOAT32)
+MEAN = COLUMNS._replace(upper=_FLOAT32, lower=-_FLOAT32)
 
 
 class StoredAs(NamedTuple):

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsetopics.base.batches import (
-    AnyArray,
-    Arrays,
-    BatchSource,
-    DocumentBatch,
-    FloatArray,
-    IntArray,
-)
+from sparsetopics.base.batches import Arrays, BatchSource, DocumentBatch, FloatArray, IntArray
 
 PREFIX = "item_"  # before the names of the documents' arrays
 
@@ -37,7 +30,7 @@ class DocumentItems:
     def weights(self) -> FloatArray:
         return np.ones(self.n_docs)
 
-    def to_arrays(self) -> dict[str, AnyArray]:
+    def to_arrays(self) -> Arrays:
         return {PREFIX + name: array for name, array in self.values.to_arrays().items()}
 
     @classmethod
@@ -50,7 +43,7 @@ class DocumentItems:
         """ValueError unless a file's arrays are what ingest writes, with so many words."""
         self.values.check(n_columns)
 
-    def take(self, items: AnyArray) -> DocumentItems:
+    def take(self, items: IntArray) -> DocumentItems:
         """The chosen items, in the given order."""
         return DocumentItems(self.values.take(items))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -11,20 +10,8 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
 from sparsetopics.base.errors import OptionError, RunError
-from sparsetopics.model.allocations.mixture_weights import (
-    DPMixture,
-    DPModes,
-    FiniteMixture,
-    MixtureWeights,
-)
-from sparsetopics.model.array_formats import (
-    COMPONENTS,
-    N_WORDS,
-    ArrayFormat,
-    Stored,
-    StoredAs,
-    StoredReader,
-)
+from sparsetopics.model.allocations.mixture_weights import DPModes, MixtureWeights, sharing_of
+from sparsetopics.model.array_formats import COMPONENTS, N_WORDS, Stored, StoredAs, StoredReader
 from sparsetopics.model.item_assignment import BLOCK_ITEMS
 from sparsetopics.model.likelihoods.likelihood import Estimates, ItemLikelihood
 from sparsetopics.model.likelihoods.multinomial import Categoricals, DirichletPosterior
@@ -38,7 +25,7 @@ AnyItemLikelihood = ItemLikelihood[Rows, Any, Any]  # a run folder names it: not
 AT_MODES = "at_modes"  # stored if parameters are points, left out otherwise
 PRIOR = "prior_"  # before the names of the prior's own arrays and numbers
 # Components without items are sound: only numbers below zero are refused.
-_COUNTS = ArrayFormat(COMPONENTS, lower=-np.finfo(float).tiny)
+_COUNTS = COMPONENTS._replace(lower=-np.finfo(float).tiny)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,12 +186,3 @@ class MixturePosterior:
         except FloatingPointError as error:
             found = "components too narrow for float32"
             raise RunError(where, found=found, wanted="a sound model") from error
-
-
-def sharing_of(
-    model: ModelName, *, at_modes: bool
-) -> Callable[[FloatArray, float], MixtureWeights]:
-    """The class of the weights of a kind of mixture."""
-    if model == "mixture":
-        return FiniteMixture
-    return DPModes if at_modes else DPMixture

@@ -28,13 +28,7 @@ import numpy as np
 from sparsetopics.base.batches import Batch, FloatArray, IntArray, Source, VectorBatch
 from sparsetopics.base.soundness import check_like, require
 from sparsetopics.inference.learners.accelerated import MomentGlobals, MomentStatistics
-from sparsetopics.inference.learners.learner import (
-    Learner,
-    LearnerInputs,
-    StepInfo,
-    Visit,
-    cut_rounds,
-)
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
 from sparsetopics.model.allocations.mixture import ItemTerms
 from sparsetopics.model.allocations.mixture_weights import later, log_weights_of, sticks_of
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
@@ -85,7 +79,7 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
     def rounds(
         self, state: GradientState, n_batches: int, rng: np.random.Generator
     ) -> list[IntArray]:
-        return cut_rounds(rng.permutation(n_batches), self.batches_per_round)
+        return self.cut_rounds(rng.permutation(n_batches), self.batches_per_round)
 
     def step_in_place(
         self,

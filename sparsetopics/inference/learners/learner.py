@@ -71,6 +71,11 @@ class Learner(ABC, Generic[S, D, C, P, T]):
         """
         return [np.arange(n_batches)]
 
+    @staticmethod
+    def cut_rounds(order: IntArray, batches_per_round: int) -> list[IntArray]:
+        """Cut ``order`` into rounds of ``batches_per_round`` batches; the last may have fewer."""
+        return np.split(order, np.arange(batches_per_round, len(order), batches_per_round))
+
     def start_lap(self, state: S) -> S:
         """Called before the first step of a lap; copies what its steps change in place."""
         return state
@@ -112,8 +117,3 @@ class Learner(ABC, Generic[S, D, C, P, T]):
         ``nothing`` has the statistics of no data, for the same number of topics. Kernels trust the
         state, so all indices must be checked here or when they are loaded.
         """
-
-
-def cut_rounds(order: IntArray, batches_per_round: int) -> list[IntArray]:
-    """Cut ``order`` into rounds of ``batches_per_round`` batches; the last may have fewer."""
-    return np.split(order, np.arange(batches_per_round, len(order), batches_per_round))

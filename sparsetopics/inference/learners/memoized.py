@@ -16,13 +16,7 @@ import numpy as np
 from sparsetopics.base.batches import Arrays, Batch, IntArray, Source
 from sparsetopics.base.soundness import check_close, require
 from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.learners.learner import (
-    Learner,
-    LearnerInputs,
-    StepInfo,
-    Visit,
-    cut_rounds,
-)
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
 from sparsetopics.inference.local_step import Globals, batch_bound
 from sparsetopics.model.assignments import Assignments, TopicChange, check_documents
 from sparsetopics.model.document_topics import DocumentTopics
@@ -112,7 +106,7 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
     ) -> list[IntArray]:
         if self.whole_first_lap and state.start is not None:
             return [np.arange(n_batches)]
-        return cut_rounds(rng.permutation(n_batches), self.batches_per_round)
+        return self.cut_rounds(rng.permutation(n_batches), self.batches_per_round)
 
     def start_lap(self, state: MemoizedState[B, C, T]) -> MemoizedState[B, C, T]:
         renewed = Renewed(state.total.zeros_like(), 0)

@@ -16,13 +16,7 @@ import numpy as np
 
 from sparsetopics.base.batches import Batch, IntArray, Source
 from sparsetopics.base.soundness import require
-from sparsetopics.inference.learners.learner import (
-    Learner,
-    LearnerInputs,
-    StepInfo,
-    Visit,
-    cut_rounds,
-)
+from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
 from sparsetopics.inference.local_step import D, Globals
 from sparsetopics.model.statistics import C, P, Statistics, T, added, check_terms, scaled
 from sparsetopics.options.training import StepSizes
@@ -51,7 +45,7 @@ class StochasticLearner(Learner[StochasticState[C, T], D, C, P, T], Generic[D, C
     def rounds(
         self, state: StochasticState[C, T], n_batches: int, rng: np.random.Generator
     ) -> list[IntArray]:
-        return cut_rounds(rng.permutation(n_batches), self.batches_per_round)
+        return self.cut_rounds(rng.permutation(n_batches), self.batches_per_round)
 
     def start_lap(self, state: StochasticState[C, T]) -> StochasticState[C, T]:
         return state._replace(lap=state.lap.zeros_like())

@@ -20,15 +20,7 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.laps import fit_batch
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.moves.evidence import Evidence, FocusEvidence
-from sparsetopics.inference.moves.standing import (
-    MoveTally,
-    Standing,
-    Tools,
-    TopicUse,
-    committed,
-    resummed,
-    topic_use,
-)
+from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, TopicUse, topic_use
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, Patch, TopicChange, overlaid
 from sparsetopics.model.likelihoods.likelihood import Likelihood
@@ -199,8 +191,8 @@ def commit(
         terms[batch_id] = added(rest.renumbered(trial.new_topics, trial.n_topics), put)
         patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
     change = TopicChange(trial.new_topics, patches, trial.n_topics)
-    after = committed(standing, change, terms, trial.allocation, trial.reference, trial.evidence)
-    return resummed(after, tools)
+    after = standing.committed(change, terms, trial.allocation, trial.reference, trial.evidence)
+    return after.resummed(tools)
 
 
 # --- fitting them again ---------------------------------------------------------------------------

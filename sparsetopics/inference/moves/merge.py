@@ -18,7 +18,7 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.moves.evidence import Evidence, Gathering, sum_anew
-from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, committed, refreshed
+from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, refreshed
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
 from sparsetopics.model.statistics import B, C, P, Statistics, T
@@ -199,7 +199,7 @@ def _commit(
         terms[batch_id] = memoized.terms.with_topics(columns[:, kept])
     evidence = standing.evidence.merged(joined.pairs, joined.evidence)
     change = TopicChange(number, {}, len(kept))
-    return committed(standing, change, terms, allocation, reference, evidence)
+    return standing.committed(change, terms, allocation, reference, evidence)
 
 
 def merge_down(

@@ -18,14 +18,7 @@ from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.rival import Rival, RivalPlan, advanced, entered
-from sparsetopics.inference.moves.standing import (
-    Moved,
-    MoveTally,
-    Standing,
-    Tools,
-    committed,
-    refreshed,
-)
+from sparsetopics.inference.moves.standing import Moved, MoveTally, Standing, Tools, refreshed
 from sparsetopics.inference.moves.trimming import make_move, may_trim, trim_topics, verify_move
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.statistics import B, C, P, T
@@ -210,4 +203,4 @@ def reorder_topics(
     by_batch = standing.renumbered_terms(new_topics, n_topics)
     change = TopicChange(new_topics, {}, n_topics)
     evidence, reference = standing.evidence.take(order), standing.reference[order]
-    return committed(standing, change, by_batch, allocation, reference, evidence), MoveTally(1, 1)
+    return standing.committed(change, by_batch, allocation, reference, evidence), MoveTally(1, 1)

@@ -133,6 +133,32 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
             for batch_id, kept in self.state.per_batch.items()
         }
 
+    def resummed(self, tools: Tools[B, C, P, T]) -> Standing[B, C, P, T]:
+        """Sum the components again from the assignments."""
+        batches = (assignments for _, assignments in self.assignments())
+        components = sum_anew(self.state.total.components, batches, tools.executor)
+        total = self.state.total._replace(components=components)
+        evidence = self.evidence.with_components(components)
+        return self._replace(state=self.state._replace(total=total), known_evidence=evidence)
+
+    def committed(
+        self,
+        change: TopicChange,
+        terms: Mapping[int, T],
+        allocation: MovableAllocation[B, T],
+        reference: FloatArray,
+        evidence: Evidence[B, C],
+    ) -> Standing[B, C, P, T]:
+        """The standing after ``change``; the other arguments describe the topics that result."""
+        state = with_terms(self.state, terms, evidence.components)
+        return self._replace(
+            state=state._replace(changes=(*state.changes, change)),
+            allocation=allocation,
+            reference=reference,
+            known_evidence=evidence,
+            ledger=self.ledger.renumbered(change.new_topics, change.n_topics),
+        )
+
 
 class TopicUse(NamedTuple):
     """The topics that some documents use, one entry for each topic of each document."""
@@ -181,17 +207,6 @@ def gather(components: C, likelihood: Likelihood[C, P], criterion: Criterion) ->
     return make(components, likelihood, criterion == "collapsed")
 
 
-def resummed(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Standing[B, C, P, T]:
-    """Sum the components again from the assignments."""
-    batches = (assignments for _, assignments in standing.assignments())
-    components = sum_anew(standing.state.total.components, batches, tools.executor)
-    total = standing.state.total._replace(components=components)
-    return standing._replace(
-        state=standing.state._replace(total=total),
-        known_evidence=standing.evidence.with_components(components),
-    )
-
-
 def with_terms(
     state: MemoizedState[B, C, T], terms: Mapping[int, T], components: C
 ) -> MemoizedState[B, C, T]:
@@ -203,22 +218,3 @@ def with_terms(
     first, *others = (terms[batch_id] for batch_id in sorted(terms))
     total = reduce(added, others, first)
     return state._replace(per_batch=per_batch, total=Statistics(components, total))
-
-
-def committed(
-    standing: Standing[B, C, P, T],
-    change: TopicChange,
-    terms: Mapping[int, T],
-    allocation: MovableAllocation[B, T],
-    reference: FloatArray,
-    evidence: Evidence[B, C],
-) -> Standing[B, C, P, T]:
-    """The standing after ``change``, whose arguments describe the topics that result."""
-    state = with_terms(standing.state, terms, evidence.components)
-    return standing._replace(
-        state=state._replace(changes=(*state.changes, change)),
-        allocation=allocation,
-        reference=reference,
-        known_evidence=evidence,
-        ledger=standing.ledger.renumbered(change.new_topics, change.n_topics),
-    )

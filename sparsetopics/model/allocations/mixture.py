@@ -12,7 +12,7 @@ from sparsetopics.base.batches import Batch, FloatArray, IntArray
 from sparsetopics.base.soundness import require
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import items as item_kernels
-from sparsetopics.model.allocations.mixture_weights import MixtureWeights, check_counts
+from sparsetopics.model.allocations.mixture_weights import MixtureWeights
 from sparsetopics.model.allocations.pair_gains import PairGains, item_pair_gains
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.responsibilities import Responsibilities
@@ -95,7 +95,7 @@ class ItemAllocation:
         return np.zeros(self.n_topics)
 
     def check(self) -> None:
-        check_counts(self.mixture.counts, self.mixture.concentration)
+        self.mixture.check()
 
     def zero_terms(self) -> ItemTerms:
         return ItemTerms.zeros(self.n_topics)

@@ -8,6 +8,7 @@ items than the items whose bound is computed.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -16,6 +17,7 @@ from scipy.special import betaln, gammaln, psi, xlogy
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.soundness import require
+from sparsetopics.options.table import ModelName
 
 NEVER = -1e30  # log weight of a component without items: below all others, and finite
 
@@ -30,6 +32,12 @@ class MixtureWeights(ABC):
     @property
     def n_topics(self) -> int:
         return len(self.counts)
+
+    def check(self) -> None:
+        """ValueError unless these numbers give valid weights."""
+        require(self.counts.ndim == 1 and len(self.counts) > 0, "no items of components")
+        require(self.counts.min() >= 0.0, "items of components below zero")
+        require(self.concentration > 0.0, "a concentration that is not positive")
 
     @property
     @abstractmethod
@@ -160,11 +168,13 @@ class DPModes(MixtureWeights):
         return later(counts) + self.concentration - 1.0
 
 
-def check_counts(counts: FloatArray, concentration: float) -> None:
-    """ValueError unless these numbers give valid mixture weights."""
-    require(counts.ndim == 1 and len(counts) > 0, "no items of components")
-    require(counts.min() >= 0.0, "items of components below zero")
-    require(concentration > 0.0, "a concentration that is not positive")
+def sharing_of(
+    model: ModelName, *, at_modes: bool
+) -> Callable[[FloatArray, float], MixtureWeights]:
+    """The class of the weights of a kind of mixture."""
+    if model == "mixture":
+        return FiniteMixture
+    return DPModes if at_modes else DPMixture
 
 
 def later(counts: FloatArray) -> FloatArray:

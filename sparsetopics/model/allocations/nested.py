@@ -22,12 +22,7 @@ from scipy.special import betaln, psi
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.soundness import require
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
-from sparsetopics.model.allocations.mixture_weights import (
-    DPMixture,
-    check_counts,
-    expected_logs,
-    later,
-)
+from sparsetopics.model.allocations.mixture_weights import DPMixture, expected_logs, later
 from sparsetopics.model.statistics import DocumentLengths
 
 
@@ -64,7 +59,7 @@ class NestedAllocation:
         return weights
 
     def check(self) -> None:
-        check_counts(self.counts[:-1], self.concentration)
+        self.without_tail().check()
         require(self.counts[-1] >= 0.0, "a tail below zero")
 
     def zero_terms(self) -> ItemTerms:

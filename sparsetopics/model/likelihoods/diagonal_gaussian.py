@@ -14,15 +14,7 @@ from scipy.special import gammaln, psi
 
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import OptionError
-from sparsetopics.model.array_formats import (
-    COLUMNS,
-    COMPONENTS,
-    MEAN,
-    MEANS,
-    VECTORS,
-    ArrayFormat,
-    StoredAs,
-)
+from sparsetopics.model.array_formats import COLUMNS, COMPONENTS, MEAN, MEANS, VECTORS, StoredAs
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
@@ -60,11 +52,11 @@ class DiagonalGaussian(VectorLikelihood):
     stored = StoredAs(
         NormalGammaPosterior,
         {
-            "shapes": ArrayFormat(COMPONENTS),
-            "rates": ArrayFormat(VECTORS),
+            "shapes": COMPONENTS,
+            "rates": VECTORS,
             "means": MEANS,
-            "mean_precisions": ArrayFormat(COMPONENTS),
-            "prior_rates": ArrayFormat(COLUMNS),
+            "mean_precisions": COMPONENTS,
+            "prior_rates": COLUMNS,
             "prior_mean": MEAN,
         },
         ("prior_shape", "prior_mean_precision"),

@@ -14,15 +14,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, Vectors
-from sparsetopics.model.array_formats import (
-    COMPONENTS,
-    MATRICES,
-    MATRIX,
-    MEAN,
-    MEANS,
-    ArrayFormat,
-    StoredAs,
-)
+from sparsetopics.model.array_formats import COMPONENTS, MATRICES, MATRIX, MEAN, MEANS, StoredAs
 from sparsetopics.model.likelihoods import wishart
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
@@ -53,11 +45,11 @@ class Gaussian(wishart.WishartLikelihood):
     stored = StoredAs(
         NormalWishartPosterior,
         {
-            "degrees_of_freedom": ArrayFormat(COMPONENTS),
-            "scale_matrices": ArrayFormat(MATRICES, lower=-np.inf),
+            "degrees_of_freedom": COMPONENTS,
+            "scale_matrices": MATRICES,
             "means": MEANS,
-            "mean_precisions": ArrayFormat(COMPONENTS),
-            "prior_scale_matrix": ArrayFormat(MATRIX, lower=-np.inf),
+            "mean_precisions": COMPONENTS,
+            "prior_scale_matrix": MATRIX,
             "prior_mean": MEAN,
         },
         ("prior_degrees_of_freedom", "prior_mean_precision"),

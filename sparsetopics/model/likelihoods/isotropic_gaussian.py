@@ -15,7 +15,7 @@ import numpy as np
 
 from sparsetopics.base.batches import Batch, FloatArray, ItemSource, Vectors
 from sparsetopics.base.errors import OptionError
-from sparsetopics.model.array_formats import COMPONENTS, MEAN, MEANS, ArrayFormat, StoredAs
+from sparsetopics.model.array_formats import COMPONENTS, MEAN, MEANS, StoredAs
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
@@ -48,7 +48,7 @@ class IsotropicGaussian(VectorLikelihood):
 
     stored = StoredAs(
         NormalPosterior,
-        {"means": MEANS, "mean_precisions": ArrayFormat(COMPONENTS), "prior_mean": MEAN},
+        {"means": MEANS, "mean_precisions": COMPONENTS, "prior_mean": MEAN},
         ("prior_variance", "prior_mean_precision"),
     )
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, Vectors
-from sparsetopics.model.array_formats import COMPONENTS, MATRICES, MATRIX, ArrayFormat, StoredAs
+from sparsetopics.model.array_formats import COMPONENTS, MATRICES, MATRIX, StoredAs
 from sparsetopics.model.likelihoods import wishart
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
@@ -33,9 +33,9 @@ class ZeroMeanGaussian(wishart.WishartLikelihood):
     stored = StoredAs(
         WishartPosterior,
         {
-            "degrees_of_freedom": ArrayFormat(COMPONENTS),
-            "scale_matrices": ArrayFormat(MATRICES, lower=-np.inf),
-            "prior_scale_matrix": ArrayFormat(MATRIX, lower=-np.inf),
+            "degrees_of_freedom": COMPONENTS,
+            "scale_matrices": MATRICES,
+            "prior_scale_matrix": MATRIX,
         },
         ("prior_degrees_of_freedom",),
     )
