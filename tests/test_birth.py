@@ -11,7 +11,7 @@ from sparse_worlds import make_world
 from sparsetopics.inference.moves import rival_plans, word_evidence
 from sparsetopics.inference.moves.evidence import Sampling
 from sparsetopics.inference.moves.rival_plans import plan_birth
-from sparsetopics.inference.moves.standing import topic_use
+from sparsetopics.inference.moves.standing import TopicUse
 from sparsetopics.inference.moves.word_evidence import (
     FEWEST_SEEDS,
     SEED_SHARE,
@@ -169,7 +169,7 @@ def test_every_batch_gives_to_a_sample_what_has_tokens_enough(tmp_path, monkeypa
     """Of one topic the counts are whole: some documents have just as many as are wanted."""
     source = WORLDS["simulated"]()
     standing, _ = grown(tmp_path, source, 1)
-    entries = [topic_use(each, 1) for _, each in standing.assignments()]
+    entries = [TopicUse.of(each, 1) for _, each in standing.assignments()]
     fewest = float(max(each.counts.max() for each in entries))
     n_longest = sum(int((each.counts == fewest).sum()) for each in entries)
     sizes = {}

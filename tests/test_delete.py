@@ -8,7 +8,7 @@ from moved_collections import WORLDS, assert_sound, bytes_of, grown
 from simulated_documents import as_source, simulate
 from sparsetopics.inference.moves import delete
 from sparsetopics.inference.moves.delete import delete_topics
-from sparsetopics.inference.moves.standing import topic_use
+from sparsetopics.inference.moves.standing import TopicUse
 from sparsetopics.inference.moves.trimming import recomputed_score
 from sparsetopics.options.training import LocalOptions
 
@@ -19,7 +19,7 @@ def users_of(standing, topics):
     """Documents that use one of ``topics``, by batch."""
     users = {}
     for batch_id, assignments in standing.assignments():
-        entries = topic_use(assignments, standing.n_topics)
+        entries = TopicUse.of(assignments, standing.n_topics)
         users[batch_id] = np.unique(entries.documents[np.isin(entries.topics, topics)])
     return users
 

@@ -22,7 +22,7 @@ from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.growth.refining import division_gains, node_worth, plan_refinement
 from sparsetopics.inference.growth.splitting import halves, owners, try_split
 from sparsetopics.inference.item_step import fit_items
-from sparsetopics.inference.learners.accelerated import GrownState, with_empty_tail
+from sparsetopics.inference.learners.accelerated import GrownState
 from sparsetopics.inference.local_step import Globals, Parameters, elbo
 from sparsetopics.inference.training import Hooks, train
 from sparsetopics.model.allocations.mixture import sum_item_terms
@@ -52,7 +52,7 @@ def world(name, seed, n_items=60, n_topics=3, n_columns=3, n_nodes=8):
     moments = likelihood.zeros(n_topics + 1).sum_items(values, sparse(shares), SERIAL)
     allocation = NestedAllocation(moments.counts, 2.0)
     source = tree_source(values, likelihood, n_nodes)
-    return source, values, Globals(with_empty_tail(moments), allocation, likelihood)
+    return source, values, Globals(moments.with_empty_tail(), allocation, likelihood)
 
 
 def dense(found, n_topics):
@@ -220,7 +220,9 @@ def test_the_score_of_a_split_is_that_of_its_responsibilities(name, kind, seed):
     np.testing.assert_allclose(counts[rest], (weights @ untouched)[rest], rtol=1e-6, atol=1e-6)
     assert counts.sum() == pytest.approx(len(values), rel=1e-9)
     np.testing.assert_allclose(counts, split.total.terms.counts, rtol=1e-9)
-    renewed = Globals(with_empty_tail(split.total.components), split.allocation, current.likelihood)
+    renewed = Globals(
+        split.total.components.with_empty_tail(), split.allocation, current.likelihood
+    )
     assert split.score == pytest.approx(elbo(split.total, renewed), rel=1e-12)
     if kind == "tree":
         np.testing.assert_array_equal(split.nodes, source.outer[positions])

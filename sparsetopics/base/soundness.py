@@ -40,8 +40,7 @@ def check_fields(kind: type, values: Mapping[str, Value]) -> None:
     """
     for name, hint in _hints(kind).items():
         require(
-            _is_of(values[name], hint),
-            f"{kind.__name__}.{name} holds {_described(values[name])}",
+            _is_of(values[name], hint), f"{kind.__name__}.{name} holds {_described(values[name])}"
         )
 
 
@@ -94,14 +93,11 @@ def _is_plain(value: Value, kind: type) -> bool:
     if kind is float and type(value) is not bool:
         return _is_plain(value, int) or (isinstance(value, float) and not math.isnan(value))
     if kind is int:
-        return isinstance(value, int) and _is_int64(value)
+        # Not a subclass, such as bool.
+        return isinstance(value, int) and type(value) is int and _INT64.min <= value <= _INT64.max
     if kind is NoneType:
         return value is None
     return isinstance(value, kind) if isabstract(kind) else type(value) is kind
-
-
-def _is_int64(value: int) -> bool:
-    return type(value) is int and _INT64.min <= value <= _INT64.max
 
 
 def _described(value: Value) -> str:

@@ -228,11 +228,7 @@ class Cluster:
         return self._ordered(_Work(function), items, self._least_busy, AHEAD_WITH_DATA)
 
     def _ordered(
-        self,
-        work: _Work[Result],
-        items: Iterable[Item],
-        choose: _Choose,
-        n_ahead: int = AHEAD,
+        self, work: _Work[Result], items: Iterable[Item], choose: _Choose, n_ahead: int = AHEAD
     ) -> Iterator[Result]:
         waiting: deque[_Task[Item, Result]] = deque()
         for item in items:

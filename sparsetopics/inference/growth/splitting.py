@@ -20,12 +20,7 @@ from sparsetopics.inference.growth.refining import (
     nested_of,
     vectors_of,
 )
-from sparsetopics.inference.learners.accelerated import (
-    GrownState,
-    MomentStatistics,
-    Nodes,
-    with_empty_tail,
-)
+from sparsetopics.inference.learners.accelerated import GrownState, MomentStatistics, Nodes
 from sparsetopics.model.allocations.mixture import sum_item_terms
 from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.allocations.nested import NestedAllocation
@@ -199,6 +194,6 @@ def _composed(
     terms = added(kept, sum_item_terms(batch, shares, n_topics + 1))
     total = Statistics(components, terms)
     allocation = nested_of(parameters).updated(terms)
-    of_data = parameters.likelihood.elbo(components, with_empty_tail(components))
+    of_data = parameters.likelihood.elbo(components, components.with_empty_tail())
     score = of_data + allocation.elbo(terms)
     return Split(nodes, total, allocation, score)

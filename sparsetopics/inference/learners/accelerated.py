@@ -57,7 +57,7 @@ class AcceleratedLearner(Learner[GrownState, Nodes, Moments, Moments, ItemTerms]
         state.total.check(nothing, source.n_docs)
 
     def components(self, state: GrownState) -> Moments:
-        return with_empty_tail(state.total.components)
+        return state.total.components.with_empty_tail()
 
     def terms(self, state: GrownState) -> ItemTerms | None:
         return None if state.is_start else state.total.terms
@@ -71,11 +71,3 @@ STATES = (GrownState,)
 
 def make(inputs: LearnerInputs[Nodes, Moments, Moments]) -> AcceleratedLearner:
     return AcceleratedLearner()
-
-
-def with_empty_tail(components: Moments) -> Moments:
-    """The components that posteriors follow from: the tail's posterior is always the prior."""
-    kept = components.accumulator()
-    for values in kept[:3]:
-        values[-1] = 0.0
-    return kept

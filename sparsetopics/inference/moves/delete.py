@@ -20,7 +20,7 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.laps import fit_batch
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.moves.evidence import Evidence, FocusEvidence
-from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, TopicUse, topic_use
+from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, Tools, TopicUse
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, Patch, TopicChange, overlaid
 from sparsetopics.model.likelihoods.likelihood import Likelihood
@@ -38,9 +38,7 @@ TIE = 1e-12  # of the score; a topic that no document uses is worth nothing, and
 ROUNDS = 2  # of local steps for the targets' documents
 
 
-def delete_topics(
-    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
-) -> tuple[Standing[B, C, P, T], MoveTally]:
+def delete_topics(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Made[B, C, P, T]:
     """Try to do without the smallest topics."""
     chosen = choose_targets(standing)
     if len(chosen.topics) == 0:
@@ -87,7 +85,7 @@ def choose_targets(standing: Standing[B, C, P, T]) -> Targets:
     used = np.zeros(standing.n_topics)  # tokens of the documents that use a topic
     users = {}
     for batch_id, assignments in standing.assignments():
-        use = topic_use(assignments, standing.n_topics)
+        use = TopicUse.of(assignments, standing.n_topics)
         chosen = np.isin(use.topics, candidates)
         topics, documents = use.topics[chosen], use.documents[chosen]
         used += np.bincount(topics, use.lengths[documents], minlength=len(used))
@@ -169,7 +167,7 @@ def first_trial(standing: Standing[B, C, P, T], sample: Sample[B]) -> Trial[B, C
 
 def _use(trial: Trial[B, C, T], sample: Sample[B]) -> TopicUse:
     whole = sample.assignments._replace(responsibilities=trial.found)
-    return topic_use(whole, trial.n_topics)
+    return TopicUse.of(whole, trial.n_topics)
 
 
 def commit(

@@ -18,7 +18,7 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.moves.evidence import Evidence, Gathering, sum_anew
-from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, refreshed
+from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, Tools, refreshed
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
 from sparsetopics.model.statistics import B, C, P, Statistics, T
@@ -30,9 +30,7 @@ HOPE = 20.0  # nats that the first-order gain may lack, since sticks and θ_d ad
 LAST_ROUND = 0.1  # surplus, relative to the number wanted, that ``merge_down`` merges at once
 
 
-def merge_topics(
-    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
-) -> tuple[Standing[B, C, P, T], MoveTally]:
+def merge_topics(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Made[B, C, P, T]:
     """Merge the best pairs, in up to ``ROUNDS`` rounds as long as enough are accepted."""
     proposed = accepted = 0
     for _ in range(ROUNDS):
@@ -124,12 +122,10 @@ def _merge_round(
             number[absorbed] = a
     if not made:
         return standing
-    joined = _Joined(
-        pairs[made],
-        {batch_id: found[:, made] for batch_id, found in by_batch.items()},
-        joint.take(np.array(made)),
-    )
-    return _commit(standing, merged.allocation.updated(merged.terms), number, joined)
+    by_batch = {batch_id: found[:, made] for batch_id, found in by_batch.items()}
+    allocation = merged.allocation.updated(merged.terms)
+    joint = joint.take(np.array(made))
+    return _commit(standing, allocation, number, pairs[made], by_batch, joint)
 
 
 def _tried(
@@ -175,29 +171,23 @@ def _terms_of_pairs(
     return standing.allocation.sum_terms(joint, reference, tools.executor).by_topic
 
 
-class _Joined(NamedTuple, Generic[B, C]):
-    """The pairs that a round has merged."""
-
-    pairs: IntArray  # (n_made, 2)  kept, absorbed
-    by_batch: Mapping[int, FloatArray]  # (5, n_made) of each batch
-    evidence: Evidence[B, C]  # of each pair
-
-
 def _commit(
     standing: Standing[B, C, P, T],
     allocation: MovableAllocation[B, T],
-    number: IntArray,
-    joined: _Joined[B, C],
+    number: IntArray,  # (n_topics,)  the new number of each topic
+    pairs: IntArray,  # (n_made, 2)  kept, absorbed
+    by_batch: Mapping[int, FloatArray],  # (5, n_made)  terms of the pairs
+    joint: Evidence[B, C],  # of the pairs
 ) -> Standing[B, C, P, T]:
-    kept_of_pair, absorbed = joined.pairs.T
+    kept_of_pair, absorbed = pairs.T
     kept = np.setdiff1d(np.arange(standing.n_topics), absorbed)
     reference: FloatArray = np.bincount(number, standing.reference).astype(np.float64)
     terms = {}
     for batch_id, memoized in standing.state.per_batch.items():
         columns = memoized.terms.by_topic
-        columns[:, kept_of_pair] = joined.by_batch[batch_id]
+        columns[:, kept_of_pair] = by_batch[batch_id]
         terms[batch_id] = memoized.terms.with_topics(columns[:, kept])
-    evidence = standing.evidence.merged(joined.pairs, joined.evidence)
+    evidence = standing.evidence.merged(pairs, joint)
     change = TopicChange(number, {}, len(kept))
     return standing.committed(change, terms, allocation, reference, evidence)
 

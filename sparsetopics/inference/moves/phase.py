@@ -18,7 +18,7 @@ from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.rival import Rival, RivalPlan, advanced, entered
-from sparsetopics.inference.moves.standing import Moved, MoveTally, Standing, Tools, refreshed
+from sparsetopics.inference.moves.standing import Made, Moved, MoveTally, Standing, Tools, refreshed
 from sparsetopics.inference.moves.trimming import make_move, may_trim, trim_topics, verify_move
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.statistics import B, C, P, T
@@ -185,9 +185,7 @@ def _challenged(
     return standing, None
 
 
-def reorder_topics(
-    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
-) -> tuple[Standing[B, C, P, T], MoveTally]:
+def reorder_topics(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Made[B, C, P, T]:
     """Sort topics by falling weight, as stick-breaking expects, if that raises the score.
 
     Only the weights' part of the score changes.

@@ -11,7 +11,7 @@ import numpy as np
 from sparsetopics.base.batches import IntArray
 from sparsetopics.inference.moves.evidence import Families
 from sparsetopics.inference.moves.rival import Course, RivalPlan
-from sparsetopics.inference.moves.standing import Standing, Tools, topic_use
+from sparsetopics.inference.moves.standing import Standing, Tools, TopicUse
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import B, C, P, T
 
@@ -111,7 +111,7 @@ def _sample(
     n_documents, fewest_tokens = standing.evidence.sampling
     per_batch = -(-n_documents // len(standing.state.per_batch))
     for _, assignments in standing.assignments():
-        use = topic_use(assignments, standing.n_topics)
+        use = TopicUse.of(assignments, standing.n_topics)
         for topic, found in parts.items():
             mine = (use.topics == topic) & (use.counts >= fewest_tokens)
             chosen = np.sort(rng.permutation(use.documents[mine])[:per_batch])

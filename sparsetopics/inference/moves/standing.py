@@ -160,6 +160,9 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
         )
 
 
+Made = tuple[Standing[B, C, P, T], MoveTally]  # what a move returns
+
+
 class TopicUse(NamedTuple):
     """The topics that some documents use, one entry for each topic of each document."""
 
@@ -168,16 +171,16 @@ class TopicUse(NamedTuple):
     counts: FloatArray  # (n_entries,)  N_dk, expected tokens
     lengths: FloatArray  # (n_docs,)  tokens of each document
 
-
-def topic_use(assignments: Assignments[B], n_topics: int) -> TopicUse:
-    """The topic counts of every document."""
-    batch, found = assignments
-    starts, topics, counts = summary_kernels.doc_topic_counts(
-        batch.indptr, batch.weights, *found, n_topics
-    )
-    documents = np.repeat(np.arange(batch.n_docs), np.diff(starts))
-    lengths: FloatArray = np.bincount(documents, counts, minlength=batch.n_docs).astype(np.float64)
-    return TopicUse(documents, topics.astype(np.int64), counts, lengths)
+    @classmethod
+    def of(cls, assignments: Assignments[B], n_topics: int) -> TopicUse:
+        """The topic counts of every document."""
+        batch, found = assignments
+        starts, topics, counts = summary_kernels.doc_topic_counts(
+            batch.indptr, batch.weights, *found, n_topics
+        )
+        documents = np.repeat(np.arange(batch.n_docs), np.diff(starts))
+        lengths = np.bincount(documents, counts, minlength=batch.n_docs).astype(np.float64)
+        return cls(documents, topics.astype(np.int64), counts, lengths)
 
 
 def refreshed(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Standing[B, C, P, T]:

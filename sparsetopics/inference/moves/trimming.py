@@ -11,7 +11,7 @@ from functools import reduce
 from typing import Protocol
 
 from sparsetopics.inference.moves.evidence import Gathering, sum_anew
-from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools, gather
+from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, Tools, gather
 from sparsetopics.model.statistics import B, C, P, T, added
 from sparsetopics.options.registry import TRIMS, Registered
 from sparsetopics.options.table import DEFAULT_MOVES
@@ -24,7 +24,7 @@ class Move(Protocol):
 
     def __call__(
         self, standing: Standing[B, C, P, T], tools: Tools[B, C, P, T], /
-    ) -> tuple[Standing[B, C, P, T], MoveTally]: ...
+    ) -> Made[B, C, P, T]: ...
 
 
 MOVES: Mapping[str, Move] = Registered(TRIMS)
@@ -59,7 +59,7 @@ def trim_whole(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Stan
 
 def make_move(
     name: str, move: Move, standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
-) -> tuple[Standing[B, C, P, T], MoveTally]:
+) -> Made[B, C, P, T]:
     """Try a move, and verify it if the options say so."""
     after, tally = move(standing, tools)
     if tools.verify:

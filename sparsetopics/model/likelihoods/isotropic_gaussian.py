@@ -20,11 +20,7 @@ from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.model.likelihoods.scorers import NaturalParameters, SphereScorer
-from sparsetopics.model.likelihoods.vector_likelihood import (
-    VectorLikelihood,
-    check_mean,
-    origin_of,
-)
+from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, check_mean, origin_of
 from sparsetopics.options.training import TrainingOptions
 
 SPREAD_ITEMS = 2_000  # about so many items determine the default variance of points

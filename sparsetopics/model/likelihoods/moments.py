@@ -103,6 +103,13 @@ class Moments(NamedTuple):
         """As if every item were there ``factor`` times."""
         return self._with(factor * values for values in self[:3])
 
+    def with_empty_tail(self) -> Moments:
+        """What posteriors follow from if the last topic's is always the prior (``nested``)."""
+        kept = self.accumulator()
+        for values in kept[:3]:
+            values[-1] = 0.0
+        return kept
+
     def take(self, topics: IntArray) -> Moments:
         """The moments of ``topics``, in that order."""
         return self._with(values[topics] for values in self[:3])
