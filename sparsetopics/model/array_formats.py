@@ -41,9 +41,10 @@ class ArrayFormat(NamedTuple):
         return "finite positive numbers" if self.upper == inf else f"numbers in (0, {self.upper:g})"
 
 
-# Positive numbers, for each component, for each column, and for each column of each component:
+# Positive numbers: one for each component, one for each column, or a row for each component.
 COMPONENTS, COLUMNS = ArrayFormat(("n_topics",)), ArrayFormat(("n_columns",))
 VECTORS = ArrayFormat(("n_topics", "n_columns"))
+# Any finite numbers.
 MATRIX = ArrayFormat(("n_columns", "n_columns"), lower=-inf)
 MATRICES = ArrayFormat(("n_topics", "n_columns", "n_columns"), lower=-inf)
 MEANS = VECTORS._replace(upper=_FLOAT32, lower=-_FLOAT32)
