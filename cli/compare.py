@@ -65,7 +65,7 @@ def command(models: str, quiet: bool, as_json: bool, **values: Value | None) -> 
 
     All models have the same --laps, --sparsity and --likelihood. Topic models are scored by
     document completion, and mixtures by the density of whole documents or items, as `sparsetopics
-    evaluate` does; the two kinds of scores stand in separate tables. If a comparison is
+    evaluate` does; the two kinds of scores are in separate tables. If a comparison is
     interrupted, its finished runs stay, and `sparsetopics resume` continues the unfinished one.
 
     \b

@@ -46,8 +46,8 @@ def _at_least_one(
     "--texts",
     multiple=True,
     metavar="SOURCE",
-    help="Text files, as for ingest, for two more coherence scores, c_v and c_npmi, which slide a "
-    "window over the text. The text is tokenized like HELDOUT. Can be repeated.",
+    help="Text files, as for ingest, for the coherence scores c_v and c_npmi, which count words in "
+    "a sliding window. The text is tokenised like HELDOUT. Can be repeated.",
 )
 @click.option(
     "--text-field",
@@ -94,7 +94,7 @@ def command(
     vocabulary.
 
     \b
-    .npy .npz .mtx  a matrix (.npz: under the key topic_word); the words can stand in
+    .npy .npz .mtx  a matrix (.npz: under the key topic_word); the words can be in
                     FILE.vocab, one per line
     .csv            the same, or a header of words, or columns topic,word,probability
     .parquet        a column for each word, or columns topic, word, probability

@@ -30,7 +30,7 @@ COMMANDS = {  # a module each; described here, so that --help imports none of th
     "denoise": "Remove noise from grey images with a mixture of patches.",
     "export": "Write a run for gensim, MALLET, pyLDAvis and others.",
     "report": "Write an HTML page about runs.",
-    "compare": "Train several models alike and compare their scores.",
+    "compare": "Train several models on the same data and compare them.",
     "repair": "Complete or remove what an interrupted command left.",
     "warmup": "Compile all kernels, so that later commands start at once.",
 }

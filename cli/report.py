@@ -33,9 +33,9 @@ def command(
 
     The page is one file that needs no network. It shows what was trained on which corpus, how
     training went, the topics with their words and weights, and a map of similar topics. With
-    --corpus it also shows the coherence of topics and the documents with most of each. For a
-    mixture of vectors it shows the components: sizes, distinctive columns or image patches, and the
-    nearest items. Several runs are shown side by side.
+    --corpus it also shows the coherence of topics and the documents in which each has its largest
+    share. For a mixture of vectors it shows the components: sizes, distinctive columns or image
+    patches, and the nearest items. Several runs are shown side by side.
 
     `sparsetopics evaluate --report` writes the same page with held-out scores.
 

@@ -38,7 +38,7 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Continue an interrupted training from the last checkpoint in RUN.
+    """Continue interrupted training from the last checkpoint in RUN.
 
     Except for times, the result is the same, byte for byte, as without the interruption. A run
     that was trained with --keep-state can also be continued after its end, with --laps.

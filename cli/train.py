@@ -108,5 +108,7 @@ def outcome(result: RunResult, options: TrainingOptions) -> str:
     if options.model == "lda":
         return trained
     settled = result.laps < options.n_laps
-    ending = f"Bound and number of {things} have settled." if settled else "All laps are used up."
+    ending = (
+        f"The bound and the number of {things} have settled." if settled else "All laps are done."
+    )
     return f"{trained} {ending}"

@@ -119,13 +119,13 @@ def test_people_read_a_sentence_and_a_line_per_lap(train):
     result = train("--topics", 4, model="mixture")
 
     assert result.stdout.startswith("Trained 4 components (mixture) in 3 laps")
-    assert "nats per item. All laps are used up. Wrote" in result.stdout
+    assert "nats per item. All laps are done. Wrote" in result.stdout
     assert [line.split("  ")[0] for line in result.stderr.splitlines()] == [
         f"lap {lap}/3" for lap in (1, 2, 3)
     ]
     settled = train("--quiet", "--topics", 1, "--laps", 9, out="other", model="mixture")
     assert settled.stderr == ""
-    assert "Bound and number of components have settled." in settled.stdout
+    assert "The bound and the number of components have settled." in settled.stdout
 
 
 def test_a_dp_mixture_finds_components(train, tmp_path):

@@ -53,8 +53,8 @@ def test_a_lap_in_a_line(changes, line):
     ("options", "laps", "ending"),
     [
         (LDA, 20, "nats per token."),
-        (HDP, 34, "Bound and number of topics have settled."),
-        (HDP, 100, "All laps are used up."),
+        (HDP, 34, "The bound and the number of topics have settled."),
+        (HDP, 100, "All laps are done."),
     ],
 )
 def test_the_last_sentence_says_why_training_ended(options, laps, ending):

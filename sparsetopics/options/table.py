@@ -153,8 +153,8 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "dp-mixture: merge, delete and birth, which change their number. For lda: regroup, which "
         "splits all topics and merges them again to the same number. Default: "
         f"{','.join(DEFAULT_MOVES)} (hdp, dp-mixture), none (lda, and other learners).",
-        "criterion": "What a move must raise to be accepted: bound is the ELBO; collapsed is no "
-        "bound, but finds more topics and predicts better. Default: "
+        "criterion": "What a move must raise to be accepted: bound is the ELBO; collapsed is not "
+        "a bound, but finds more topics and predicts better. Default: "
         f"{DEFAULT_CRITERION} (hdp, lda), bound (dp-mixture).",
         "alpha": "(lda, hdp) α, the concentration of a document's topics, summed over all topics.",
         "gamma": "(hdp, mixtures) γ, the concentration of the weights of topics or components. A "
@@ -168,15 +168,15 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "accelerated grows a dp-mixture of vectors from one component, on a kd-tree whose nodes "
         "stand for the vectors in them. alternating and gradient fit point estimates of a "
         "dp-mixture with isotropic-gaussian, and put every vector into one component.",
-        "batches": "Number of batches that the corpus is divided into. Default: by the size of the "
-        "corpus, at least 10.",
+        "batches": "Number of batches that the corpus is divided into. Default: depends on the "
+        "size of the corpus, at least 10.",
         "round": "Batches that are processed under the same parameters, before one update takes "
         "them all. The workers of a cluster share the batches of a round, so give each worker a "
         "few.",
         "start": "Start from documents drawn at random (random) or far from each other (distant), "
         "or from the topics of a run folder.",
-        "local-update": "How the topics of a document are found. mean-field always raises the "
-        "ELBO; collapsed may not, but predicts better. Default: collapsed (lda, hdp), always "
+        "local-update": "How the topics of a document are found. mean-field never lowers the "
+        "ELBO; collapsed may, but predicts better. Default: collapsed (lda, hdp), always "
         "mean-field (mixtures).",
         "sparsity": "L, the number of topics that a word of a document may use at once. 1 assigns "
         "each word to one topic; the number of topics makes the step dense. Default: "
@@ -187,9 +187,9 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "this and less than 2 % of the document. Default: 3 (collapsed), next to nothing "
         "(mean-field).",
         "cold-every": "(memoized learner, without moves) Consider all topics for every document in "
-        "only one lap of this many. In the others a document keeps to the topics that it had, "
-        f"which takes half the time. Default: {DEFAULT_COLD_EVERY} (lda with collapsed and the "
-        "memoized learner), 1 (otherwise).",
+        "only one lap of this many. In the others a document uses only the topics of its last "
+        f"visit, which takes half the time. Default: {DEFAULT_COLD_EVERY} (lda with collapsed and "
+        "the memoized learner), 1 (otherwise).",
         "tree-tolerance": "(accelerated learner) Stop refining the kd-tree when splitting every "
         "node once more would gain less than this many nats per value. 0 disables the tree.",
         "gradient": "(gradient learner) Take plain steps, steps with momentum, or steps divided by "
@@ -205,8 +205,8 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "resident-pairs": "Read a corpus from disk in every lap if it has more pairs of document "
         "and word than this, instead of keeping it in memory.",
         "checkpoint-every": "Save a checkpoint each time this many laps are done, from which "
-        "`sparsetopics resume` continues; 0 for never. Default: as often as takes less than a "
-        "tenth of the time.",
+        "`sparsetopics resume` continues; 0 for never. Default: whenever writing one takes "
+        "less than a tenth of the time since the last.",
         "keep-state": "Keep the last checkpoint when training is done, so that `sparsetopics "
         "resume --laps` can continue.",
     },
