@@ -35,8 +35,14 @@ def commands(readme: str) -> list[str]:
 
 def copy_tree(target: Path) -> None:
     """Copy the tree like a fresh clone, with uncommitted changes; links stay links."""
-    ignored = [line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
-    leave_out = shutil.ignore_patterns(".git", *ignored)
+    ignored = (ROOT / ".gitignore").read_text().splitlines()
+    anywhere = [line.rstrip("/") for line in ignored if not line.startswith("/")]
+    at_the_top = [line.strip("/") for line in ignored if line.startswith("/")]
+
+    def leave_out(folder: str, names: list[str]) -> set[str]:
+        patterns = [".git", *anywhere, *(at_the_top if Path(folder) == ROOT else [])]
+        return shutil.ignore_patterns(*patterns)(folder, names)
+
     shutil.copytree(ROOT, target, symlinks=True, ignore=leave_out, dirs_exist_ok=True)
 
 

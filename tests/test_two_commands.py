@@ -41,9 +41,10 @@ def test_other_sections_and_languages_are_left_alone(two_commands):
 
 def test_what_git_ignores_is_not_copied(two_commands, tmp_path, monkeypatch):
     tree = tmp_path / "tree"
-    for name in ("docs/a.md", "env/bin/python", "build/lib/a.py", ".git/index", "a.pyc"):
+    for name in ("docs/a.md", "env/bin/python", "build/lib/a.py", ".git/index", "a.pyc", "runs/a"):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).touch()
+    (tree / "package" / "runs").mkdir(parents=True)
     (tree / "link").symlink_to("docs")
     shutil.copy(ROOT / ".gitignore", tree)
     monkeypatch.setattr(two_commands, "ROOT", tree)
@@ -51,7 +52,8 @@ def test_what_git_ignores_is_not_copied(two_commands, tmp_path, monkeypatch):
     two_commands.copy_tree(tmp_path / "copy")
 
     copied = {path.name for path in (tmp_path / "copy").iterdir()}
-    assert copied == {"docs", "link", ".gitignore"}
+    assert copied == {"docs", "link", ".gitignore", "package"}
+    assert (tmp_path / "copy" / "package" / "runs").is_dir()  # ignored at the top alone
     assert (tmp_path / "copy" / "link").is_symlink()
 
 
