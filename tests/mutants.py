@@ -1,7 +1,7 @@
 """Test the tests: change the code in one place and see whether a test fails.
 
 Install cosmic-ray (``pip install cosmic-ray``), then run, for example,
-``python tests/mutants.py sparsetopics/inference/bounds.py --sample 60``. Survivors and a table of
+``python tests/mutants.py sparsetopics/model/statistics.py --sample 60``. Survivors and a table of
 modules go to stdout, progress to stderr. No file is changed.
 """
 

@@ -18,21 +18,23 @@ NO_NAMES = (".py", ".json", ".md")
 
 
 def modules_called(name):
-    """``package.module`` of every file of that name: two folders may have one."""
+    """``package.module`` of every file whose path ends in ``folder.module`` or ``module``."""
     for path in source_files():
-        if path.stem == name:
-            parts = path.relative_to(ROOT).with_suffix("").parts
-            yield ".".join(parts if parts[0] == FOLDERS[0] else (FOLDERS[0], *parts))
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        whole = ".".join(parts if parts[0] == FOLDERS[0] else (FOLDERS[0], *parts))
+        if f".{whole}".endswith(f".{name}"):
+            yield whole
 
 
 def is_there(name):
-    module, *attributes = name.removeprefix("cli.").split(".")
-    for found in modules_called(module):
-        try:
-            reduce(getattr, attributes, importlib.import_module(found))
-        except AttributeError:
-            continue
-        return True
+    parts = name.removeprefix("cli.").split(".")
+    for n_modules in (1, 2):  # the name of a module, or of its folder and the module
+        for found in modules_called(".".join(parts[:n_modules])):
+            try:
+                reduce(getattr, parts[n_modules:], importlib.import_module(found))
+            except AttributeError:
+                continue
+            return True
     return False
 
 
