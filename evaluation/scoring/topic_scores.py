@@ -109,7 +109,10 @@ class Scorecard:
         return "matrix" if self.model_name is None else self.model_name.upper()
 
     def as_dict(self) -> Record:
-        """Return the record that ``evaluate --json`` prints; undefined scores are None."""
+        """Return the record that ``evaluate --json`` prints; undefined scores are None.
+
+        The fields of ``CompletionScore`` are keys of it, and ``cli.score_table`` prints them.
+        """
         # A plain matrix has no trace.
         trace = () if self.topics.run is None else self.topics.run.trace
         record = {

@@ -29,8 +29,9 @@ def top_topics(
 ) -> None:
     """The topics of each row's ``n_slots`` largest weights, falling; ties go to the lower topic.
 
-    This is the first step of every document. Under uniform π_d the best topics of a word depend
-    on the word type only, so they are found once per batch instead of once per document.
+    This is the first step of every cold document; later steps choose again (``sweeps``). Under
+    uniform π_d the best topics of a word depend on the word type only, so they are found once per
+    batch instead of once per document.
     """
     n_rows, n_topics = weights.shape
     n_slots = topics.shape[1]
