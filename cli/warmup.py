@@ -8,8 +8,6 @@ from pathlib import Path
 
 import click
 
-from sparsetopics.cli.shared_options import show
-
 # Commands that are run on a small collection; its files are marked with @. Together they call each
 # kernel with all types of arguments that occur.
 STEPS = {
@@ -82,6 +80,8 @@ def command(as_json: bool) -> None:
     seconds = time.perf_counter() - began
     record = {"n_kernels": n_kernels, "n_compiled": n_compiled, "seconds": seconds}
     line = f"{n_kernels} kernels are ready, {n_compiled} of them new, in {seconds:.0f} s."
+    from sparsetopics.cli.shared_options import show  # the table of options takes time
+
     show(record, [line], as_json=as_json)
 
 
