@@ -37,7 +37,7 @@ from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
 NAMES: Any = ("merge", "delete")
-LapRun = Callable[[Laps, Any, Parameters, np.random.Generator], tuple[Any, Parameters, LapTally]]
+LapRun = Callable[[Laps, Any, Parameters], tuple[Any, Parameters, LapTally]]
 
 
 @dataclass
@@ -56,32 +56,29 @@ class Clock:
     rows: list[tuple[int, float, float, float, float | None]] = field(default_factory=list)
     plain: float | None = None
 
-    def lap(
-        self, laps: Laps, state: Any, prior: Parameters, rng: np.random.Generator
-    ) -> tuple[Any, Parameters, LapTally]:
+    def lap(self, laps: Laps, state: Any, prior: Parameters) -> tuple[Any, Parameters, LapTally]:
         """``Laps.run``, timed if it is not a rival's; now and then a lap without moves before."""
         if self.in_rival:
-            return self.run_lap(laps, state, prior, rng)
+            return self.run_lap(laps, state, prior)
         self.n_laps += 1
         if self.n_laps > 1 and self.n_laps % self.every == 0:
             began = time.process_time()
             self.plain = self.lap_without_moves(laps, state, prior)
             self.aside += time.process_time() - began
         began = time.process_time()
-        result = self.run_lap(laps, state, prior, rng)
+        result = self.run_lap(laps, state, prior)
         self.of_lap = time.process_time() - began
         return result
 
     def lap_without_moves(self, laps: Laps, state: Any, prior: Parameters) -> float:
-        rng = np.random.default_rng(0)
         with tempfile.TemporaryDirectory() as scratch:
             learner = replace(laps.learner, memo=Memo(Path(scratch)), keep_assignments=False)
-            aside = replace(laps, learner=learner)
+            aside = replace(laps, learner=learner, rng=np.random.default_rng(0))
             components = laps.learner.components(state)
             own = learner.init(Statistics(components, prior.allocation.zero_terms()))
-            own, prior, _ = self.run_lap(aside, own, prior, rng)
+            own, prior, _ = self.run_lap(aside, own, prior)
             began = time.process_time()
-            self.run_lap(aside, own, prior, rng)
+            self.run_lap(aside, own, prior)
             return time.process_time() - began
 
     def rival(self, *given: Any) -> Any:

@@ -1,7 +1,16 @@
 """Compare CPU seconds and held-out score of LDA with those of other toolkits, in the same call.
 
     python benchmarks/lda.py --shared ../shared --data 20news --seeds 5
-    python benchmarks/lda.py --shared ../shared --data nips --peers ''
+    python benchmarks/lda.py --data nips --peers '' --sparsity 4 --sparsity 8
+    python benchmarks/lda.py --data kos --peers '' --laps 25 --score-at 9 --out before.jsonl
+    python benchmarks/lda.py --data kos --peers '' --laps 25 --score-at 9 --against before.jsonl
+
+Options of training that are repeated are compared: every combination is trained. After every lap,
+the first 250 held-out documents are scored, as in the curves of the peers: two equally good optima
+differ by 0.015 on them. All held-out documents are scored at the end and after the laps of
+``--score-at``, the last topics of the peers too. Choose settings by half A and report half B
+(``heldout.py``, ``scored_runs.py``). ``--out`` writes these scores, and ``--against`` compares with
+the scores of an earlier call, of another commit for example.
 
 Each toolkit uses one thread; the drivers of the peers set this. Scoring is not counted, and
 kernels are compiled before. Needs pip install ".[bench]".
@@ -9,33 +18,59 @@ kernels are compiled before. Needs pip install ".[bench]".
 
 from __future__ import annotations
 
+import itertools
 import json
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
-from prepared import SOURCES, Prepared, prepare, without_longest
+from heldout import N_FIRST
+from peer_runs import run_peer
+from prepared import SOURCES, Prepared, prepare
 from scipy import sparse
+from scored_runs import ScoredModel, laps_of, print_scores, train_scored
 
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.evaluation.scores.paired import mean_score
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training import train
+from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 
-N_LONGEST = 3  # held-out documents: they have 29 % of the tokens that 20 Newsgroups counts
 PEERS = "tomotopy-LDA,sklearn-batch,gensim-LdaModel"
 
 
+class Setting(NamedTuple):
+    """The options of training that a call can compare."""
+
+    update: Any
+    sparsity: int
+    learner: Any
+    start: Any  # None: the default, as in the next two
+    batches: int | None
+    cold_every: int | None
+
+    def options(self, topics: int, laps: int, regroup: bool) -> TrainingOptions:
+        return TrainingOptions(
+            topics,
+            laps,
+            self.learner,
+            LocalOptions(self.update, sparsity=self.sparsity),
+            start=self.start,
+            moves=MoveOptions(("regroup",)) if regroup else None,
+            cold_every=self.cold_every,
+        )
+
+
 class Point(NamedTuple):
-    """A model on its way: CPU seconds spent, passes over the data, held-out nats per token."""
+    """A model on its way: CPU seconds, passes over the data, nats per token of 250 documents."""
 
     seconds: float
     passes: float
@@ -47,7 +82,7 @@ class Curve(NamedTuple):
 
     name: str
     points: list[Point]
-    without_longest: float = np.nan  # the last score, less the three longest documents
+    scored: list[ScoredModel]  # with the scores of all documents
 
     def seconds_to(self, level: float) -> float | None:
         return next((point.seconds for point in self.points if point.score >= level), None)
@@ -63,48 +98,41 @@ class Curve(NamedTuple):
 
 
 def our_curve(
-    data: Prepared, options: TrainingOptions, n_batches: int | None, seed: int, name: str
+    data: Prepared,
+    options: TrainingOptions,
+    n_batches: int | None,
+    seed: int,
+    name: str,
+    score_at: Sequence[int],
 ) -> Curve:
-    """Train once, scoring after every lap."""
-    corpus = Corpus.from_csr(data.train, data.words)
+    """Train once, scoring the first documents after every lap."""
     points: list[Point] = []
-    shorter, rest = without_longest(data.scorer, N_LONGEST), []
-    clock = _Clock()
+    first = data.heldout.first(N_FIRST)
+
+    def on_lap(info: LapInfo, cpu: float, snapshot: Callable[[], TopicPosterior]) -> None:
+        score = mean_score(first.scores(snapshot().topic_word_mean)).mean
+        points.append(Point(cpu, info.lap, score))
+        click.echo(f"{name} seed {seed} lap {info.lap} cpu {cpu:.2f} {score:.4f}", err=True)
+
     rng = np.random.default_rng(seed)
-
-    def on_lap(info, snapshot):  # type: ignore[no-untyped-def]
-        clock.stop()
-        score = data.scorer.score(snapshot().topic_word_mean)
-        points.append(Point(clock.spent, info.lap, score))
-        if info.lap == options.n_laps:
-            rest.append(shorter.score(snapshot().topic_word_mean))
-        click.echo(f"{name} seed {seed} lap {info.lap} cpu {clock.spent:.2f} {score:.4f}", err=True)
-        clock.start()
-
-    clock.start()
-    source = plan_batches(corpus, n_batches, rng)
-    with tempfile.TemporaryDirectory() as scratch:
-        train(source, options, Path(scratch), SerialExecutor(), rng, hooks=Hooks(on_lap=on_lap))
-    return Curve(name, points, rest[-1])
+    source = plan_batches(Corpus.from_csr(data.train, data.words), n_batches, rng)
+    names = (name, f"seed {seed}")
+    trained = train_scored(source, options, rng, data.heldout, score_at, names, on_lap)
+    return Curve(name, points, trained.scored)
 
 
 def peer_curve(peer: str, data: Prepared, topics: int, budget: float, shared: Path) -> Curve:
     """Run a driver of the shared folder and read its curve."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "curve.jsonl"
-        command = [
-            sys.executable, str(shared / "peers" / "run_peer.py"), "--peer", peer,
-            "--corpus", str(data.path), "--k", str(topics), "--budget", str(budget),
-            "--out", str(out),
-        ]  # fmt: skip
-        subprocess.run(command, check=True, stdout=sys.stderr)
-        record = json.loads(out.read_text())
+    record, scored = run_peer(peer, data.path, topics, budget, shared, data.heldout)
     points = [Point(s, seen / record["tokens"], score) for s, seen, score in record["points"]]
-    return Curve(peer, points)
+    return Curve(peer, points, [scored])
 
 
 def print_table(curves: list[Curve], level: float) -> None:
-    click.echo(f"{'run':<28}{'final':>9}{'best':>9}{'CPU s':>8}{'passes':>8}{'fall':>8}", nl=False)
+    click.echo(
+        f"{'first 250 documents':<28}{'final':>9}{'best':>9}{'CPU s':>8}{'passes':>8}{'fall':>8}",
+        nl=False,
+    )
     click.echo(f"{'s to ' + format(level, '.2f'):>12}")
     for curve in curves:
         last = curve.points[-1]
@@ -117,17 +145,6 @@ def print_table(curves: list[Curve], level: float) -> None:
         )
 
 
-class _Clock:
-    def __init__(self) -> None:
-        self.spent, self._mark = 0.0, 0.0
-
-    def start(self) -> None:
-        self._mark = time.process_time()
-
-    def stop(self) -> None:
-        self.spent += time.process_time() - self._mark
-
-
 def _compile(options: TrainingOptions) -> None:
     """Train on nothing much, so that no curve pays for compiling."""
     counts = np.eye(64, max(options.n_topics, 64), dtype=int) + 1
@@ -138,71 +155,130 @@ def _compile(options: TrainingOptions) -> None:
         train(source, replace(options, laps=2), Path(scratch), SerialExecutor(), rng)
 
 
+def named_settings(settings: Sequence[Setting], regroup: bool) -> dict[str, Setting]:
+    """Settings by names that say the update and whatever else differs between them."""
+    differ = [
+        field
+        for field, values in zip(Setting._fields, zip(*settings, strict=True), strict=True)
+        if field != "update" and len(set(values)) > 1
+    ]
+    names = [
+        " ".join(
+            [f"ours {setting.update}", *(f"{name} {getattr(setting, name)}" for name in differ)]
+        )
+        for setting in settings
+    ]
+    return dict(
+        zip((f"{name} regroup" if regroup else name for name in names), settings, strict=True)
+    )
+
+
+def read_scores(path: Path, data: Prepared) -> list[ScoredModel]:
+    """The scores that ``--out`` wrote, under names that say the file.
+
+    Raises UsageError if they are of other documents.
+    """
+    models = [ScoredModel.of_record(json.loads(line)) for line in path.read_text().splitlines()]
+    sizes = data.heldout.sizes
+    if not all(np.array_equal(model.scores.sizes, sizes) for model in models):
+        raise click.UsageError(f"--against: {path} has scores of other documents.")
+    return [model._replace(setting=f"{path.stem}: {model.setting}") for model in models]
+
+
+def write_scores(path: Path, models: Sequence[ScoredModel]) -> None:
+    """Write a line of JSON for each model; ``path`` is replaced."""
+    path.write_text("".join(json.dumps(model.record()) + "\n" for model in models))
+
+
 @click.command()
 @click.option("--shared", type=click.Path(exists=True, path_type=Path), default=Path("../shared"))
 @click.option("--folder", type=click.Path(path_type=Path), default=Path("bench-data"))
 @click.option("--data", "collection", type=click.Choice(list(SOURCES)), default="20news")
 @click.option("--topics", default=100)
-@click.option("--update", type=click.Choice(["collapsed", "mean-field"]), default="collapsed")
-@click.option("--sparsity", type=int, default=8)
-@click.option("--learner", default="memoized")
-@click.option("--start", type=click.Choice(["random", "distant"]))
-@click.option("--batches", type=int)
-@click.option("--cold-every", type=int, help="Default: as for train.")
+@click.option(
+    "--update",
+    "updates",
+    type=click.Choice(["collapsed", "mean-field"]),
+    multiple=True,
+    default=("collapsed",),
+)
+@click.option("--sparsity", "sparsities", type=int, multiple=True, default=(8,))
+@click.option("--learner", "learners", multiple=True, default=("memoized",))
+@click.option("--start", "starts", type=click.Choice(["random", "distant"]), multiple=True)
+@click.option("--batches", type=int, multiple=True)
+@click.option("--cold-every", "cycles", type=int, multiple=True, help="Default: as for train.")
 @click.option("--laps", default=30)
 @click.option("--regroup", is_flag=True, help="Train with the move regroup.")
-@click.option("--seeds", default=1, help="Seeds 0 to N-1; the median final score is printed.")
+@click.option("--seeds", default=1, help="Seeds 0 to N-1 of every setting.")
+@click.option("--score-at", default="", help="Laps after which to score all documents, as 9,25.")
 @click.option("--peers", default=PEERS, help="Peers, separated by commas; empty for none.")
 @click.option("--budget", default=40.0, help="CPU seconds for each peer.")
 @click.option("--level", default=-7.90, help="Print the CPU seconds until this score.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write all documents' scores here.")
+@click.option(
+    "--against",
+    type=click.Path(exists=True, path_type=Path),
+    help="Compare with scores that --out wrote.",
+)
 def main(
     shared: Path,
     folder: Path,
     collection: str,
     topics: int,
-    update: str,
-    sparsity: int,
-    learner: str,
-    start: str | None,
-    batches: int | None,
-    cold_every: int | None,
+    updates: tuple[str, ...],
+    sparsities: tuple[int, ...],
+    learners: tuple[str, ...],
+    starts: tuple[str, ...],
+    batches: tuple[int, ...],
+    cycles: tuple[int, ...],
     laps: int,
     regroup: bool,
     seeds: int,
+    score_at: str,
     peers: str,
     budget: float,
     level: float,
+    out: Path | None,
+    against: Path | None,
 ) -> None:
-    """Print CPU seconds against held-out score, ours beside the peers'."""
+    """Print CPU seconds and held-out scores, ours beside the peers'."""
     data = prepare(collection, shared.resolve(), folder)
-    local = LocalOptions(update=update, sparsity=sparsity)  # type: ignore[arg-type]
-    moves = MoveOptions(("regroup",)) if regroup else None
-    options = TrainingOptions(
-        topics,
-        laps,
-        learner,
-        local,
-        start=start,
-        moves=moves,  # type: ignore[arg-type]
-        cold_every=cold_every,
+    earlier = [] if against is None else read_scores(against, data)
+    values = (
+        updates,
+        sparsities,
+        learners,
+        starts or (None,),
+        batches or (None,),
+        cycles or (None,),
     )
-    _compile(options)
-    name = f"sparsetopics {update}{' regroup' if regroup else ''}"
-    ours = [our_curve(data, options, batches, seed, name) for seed in range(seeds)]
+    settings = named_settings([Setting(*each) for each in itertools.product(*values)], regroup)
+    ours = []
+    for name, setting in settings.items():
+        options = setting.options(topics, laps, regroup)
+        _compile(options)
+        ours += [
+            our_curve(data, options, setting.batches, seed, name, laps_of(score_at))
+            for seed in range(seeds)
+        ]
     names = [peer for peer in peers.split(",") if peer]
     others = [peer_curve(peer, data, topics, budget, shared.resolve()) for peer in names]
     print_table(ours + others, level)
-    finals = [curve.points[-1].score for curve in ours]
-    rest = [curve.without_longest for curve in ours]
+    for name in settings:
+        _print_spread([curve for curve in ours if curve.name == name])
+    scored = [model for curve in ours + others for model in curve.scored]
+    if out is not None:
+        write_scores(out, scored)
+    print_scores(scored + earlier)
+
+
+def _print_spread(curves: Sequence[Curve]) -> None:
+    finals = [curve.points[-1].score for curve in curves]
     click.echo(
-        f"final score over {seeds} seeds: {_spread(finals)}; "
-        f"without the {N_LONGEST} longest documents {_spread(rest)}; "
-        f"largest fall over laps {max(curve.largest_fall for curve in ours):.4f}"
+        f"{curves[0].name}: median of {len(curves)} {statistics.median(finals):.4f}, "
+        f"spread {max(finals) - min(finals):.4f}, "
+        f"largest fall over laps {max(curve.largest_fall for curve in curves):.4f}"
     )
-
-
-def _spread(scores: list[float]) -> str:
-    return f"median {statistics.median(scores):.4f}, spread {max(scores) - min(scores):.4f}"
 
 
 if __name__ == "__main__":

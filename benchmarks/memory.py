@@ -1,7 +1,7 @@
 """Measure peak resident memory and time of training on a corpus folder, child processes included.
 
 sparsetopics ingest ../shared/data/reddit1m/*.jsonl.gz --out reddit
-python benchmarks/memory.py reddit --topics 100 --laps 2
+python benchmarks/memory.py reddit --model hdp --topics 100 --laps 2
 """
 
 from __future__ import annotations
@@ -42,17 +42,20 @@ def _children(root: psutil.Process) -> list[psutil.Process]:
 
 @click.command()
 @click.argument("corpus", type=click.Path(exists=True, path_type=Path))
+@click.option("--model", default="hdp")
 @click.option("--topics", default=100)
 @click.option("--laps", default=2)
 @click.option("--workers", default=2)
 @click.option("--resident-pairs", default=32_000_000)
-def main(corpus: Path, topics: int, laps: int, workers: int, resident_pairs: int) -> None:
+def main(
+    corpus: Path, model: str, topics: int, laps: int, workers: int, resident_pairs: int
+) -> None:
     """Train on CORPUS in a process of its own and print its peak memory."""
     with tempfile.TemporaryDirectory() as folder:
         command = [
             sys.executable, "-m", "sparsetopics.cli", "train", str(corpus), "--out",
-            f"{folder}/run", "--topics", str(topics), "--laps", str(laps), "--workers",
-            str(workers), "--resident-pairs", str(resident_pairs),
+            f"{folder}/run", "--model", model, "--topics", str(topics), "--laps", str(laps),
+            "--workers", str(workers), "--resident-pairs", str(resident_pairs),
         ]  # fmt: skip
         began = time.perf_counter()
         with subprocess.Popen(command) as process:
@@ -60,7 +63,7 @@ def main(corpus: Path, topics: int, laps: int, workers: int, resident_pairs: int
         seconds = time.perf_counter() - began
     if process.returncode:
         sys.exit(process.returncode)
-    click.echo(f"{laps} laps, K={topics}: peak {peak / 2**20:,.0f} MB, {seconds:.0f} s")
+    click.echo(f"{model}, {laps} laps, K={topics}: peak {peak / 2**20:,.0f} MB, {seconds:.0f} s")
 
 
 if __name__ == "__main__":

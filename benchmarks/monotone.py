@@ -1,23 +1,26 @@
 """Measure how far the whole-data ELBO falls from lap to lap under mean-field; it should not fall.
 
-python benchmarks/monotone.py --shared ../shared --data 20news --learner memoized
+    python benchmarks/monotone.py --shared ../shared --data 20news --learner memoized
+
+After every lap, the first 250 held-out documents are scored, and all of them at the end, in the
+halves of ``heldout.py``.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import click
 import numpy as np
+from heldout import N_FIRST
 from prepared import SOURCES, prepare
+from scored_runs import print_scores, train_scored
 
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.training import Hooks, train
+from sparsetopics.evaluation.scores.paired import mean_score
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, TrainingOptions
@@ -47,10 +50,11 @@ def main(
     local = LocalOptions(update="mean-field", sparsity=sparsity)
     options = TrainingOptions(topics, laps, learner, local)  # type: ignore[arg-type]
     infos: list[LapInfo] = []
+    first = data.heldout.first(N_FIRST)
 
-    def on_lap(info: LapInfo, snapshot: Callable[[], TopicPosterior]) -> None:
+    def on_lap(info: LapInfo, cpu: float, snapshot: Callable[[], TopicPosterior]) -> None:
         infos.append(info)
-        score = data.scorer.score(snapshot().topic_word_mean)
+        score = mean_score(first.scores(snapshot().topic_word_mean)).mean
         share = info.restarts_accepted / max(info.restarts_proposed, 1)
         click.echo(
             f"lap {info.lap:>3}  ELBO {info.elbo_per_token:.6f}  held-out {score:.4f}  "
@@ -61,11 +65,12 @@ def main(
 
     rng = np.random.default_rng(seed)
     source = plan_batches(Corpus.from_csr(data.train, data.words), None, rng)
-    with tempfile.TemporaryDirectory() as scratch:
-        train(source, options, Path(scratch), SerialExecutor(), rng, hooks=Hooks(on_lap=on_lap))
+    names = (f"{collection} {learner}", f"seed {seed}")
+    trained = train_scored(source, options, rng, data.heldout, (), names, on_lap)
     bounds = [info.elbo_per_token for info in infos]
     drop = max(before - after for before, after in pairwise(bounds))
     click.echo(f"{collection} {learner}: last {bounds[-1]:.6f}, largest drop {max(drop, 0.0):.2e}")
+    print_scores(trained.scored)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The prepared collections that are compared with other toolkits, and the score for all of them.
+"""The prepared collections that are compared with other toolkits.
 
-``make_corpus.py`` and ``completion.py`` are used from the shared folder, so that the same
-preparation and the same scorer serve every toolkit.
+``make_corpus.py`` and ``completion.py`` are used from the shared folder, so that every toolkit gets
+the same words and the same held-out documents, cut at the same places.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
-from copy import copy
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from heldout import HeldOut
 from scipy import sparse
 
 SOURCES = {
@@ -31,11 +31,11 @@ SOURCES = {
 
 
 class Prepared(NamedTuple):
-    """A collection split in two, with the scorer of its held-out part."""
+    """A collection split in two."""
 
     train: sparse.csr_array
     words: list[str]
-    scorer: Any  # has .score(topic_word) -> nats per token
+    heldout: HeldOut  # all documents of at least five word types
     path: Path
 
 
@@ -58,16 +58,8 @@ def prepare(name: str, shared: Path, folder: Path) -> Prepared:
         train, held = counts[arrays["train"]], counts[arrays["held"]]
         words = [str(word) for word in arrays["vocab"]]
     completion = _module(shared / "peers" / "completion.py")
-    return Prepared(train, words, completion.Completion(held), path)
-
-
-def without_longest(scorer: Any, n_left_out: int) -> Any:
-    """A scorer that passes over the documents with the most tokens to predict."""
-    by_length = sorted(scorer.docs, key=lambda document: float(document[3].sum()))
-    shorter = copy(scorer)
-    shorter.docs = by_length[: len(by_length) - n_left_out]
-    shorter.tokens_b = sum(document[3].sum() for document in shorter.docs)
-    return shorter
+    documents = completion.Completion(held, max_docs=None).docs
+    return Prepared(train, words, HeldOut.of(documents), path)
 
 
 def _module(path: Path) -> ModuleType:

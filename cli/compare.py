@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT
+from sparsetopics.cli.printing import say, score_lines, show
 from sparsetopics.cli.shared_options import (
-    NAMED_PATH,
-    NEW_PATH,
     held_out_share_option,
+    is_given,
     seed_option,
-    show,
     table_option,
     threads_option,
 )
-from sparsetopics.options.option import Value
+from sparsetopics.options.option import Value, refuse
 
 if TYPE_CHECKING:
-    from sparsetopics.evaluation.comparison.compare import Comparison
+    from sparsetopics.evaluation.comparison.compare import ComparedModel, Comparison
 
 
 @click.command()
+@click.pass_context
 @click.argument("corpus", type=NAMED_PATH)
 @click.option(
     "--models",
+    type=TEXT,
     required=True,
     metavar="MODEL[:TOPICS],...",
     help="Models to compare: lda, hdp, dp-mixture or mixture, each with an optional number of "
@@ -56,7 +58,9 @@ if TYPE_CHECKING:
 @threads_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(models: str, quiet: bool, as_json: bool, **values: Value | None) -> None:
+def command(
+    ctx: click.Context, models: str, quiet: bool, as_json: bool, **values: Value | None
+) -> None:
     """Train several models on CORPUS, score them on the same held-out data, and write a page
     that compares them.
 
@@ -65,14 +69,18 @@ def command(models: str, quiet: bool, as_json: bool, **values: Value | None) -> 
 
     All models have the same --laps, --sparsity and --likelihood. Topic models are scored by
     document completion, and mixtures by the density of whole documents or items, as `sparsetopics
-    evaluate` does; the two kinds of scores are in separate tables. If a comparison is
-    interrupted, its finished runs stay, and `sparsetopics resume` continues the unfinished one.
+    evaluate` does; the two kinds of scores are in separate tables. Below each table are the
+    differences from its best model on the same documents or items, with their standard errors. If
+    a comparison is interrupted, its finished runs stay, and `sparsetopics resume` continues the
+    unfinished one.
 
     \b
     Example:
         sparsetopics compare news --models lda:50,lda:100,hdp --out comparison
         sparsetopics compare digits --models mixture:20,dp-mixture --laps 30 --out comparison
     """
+    if is_given(ctx, "share") and is_given(ctx, "heldout"):
+        refuse("held-out-share", "cannot be combined with --heldout")
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.comparison.compare import (
         ComparisonHooks,
@@ -84,7 +92,7 @@ def command(models: str, quiet: bool, as_json: bool, **values: Value | None) -> 
     make_plan: Callable[..., ComparisonPlan] = ComparisonPlan  # its fields are the options
     plan = make_plan(models=parse_models(models), **values)
     hooks = ComparisonHooks(
-        say=lambda step: None if quiet else click.echo(step, err=True),
+        say=lambda step: None if quiet else say(step),
         progress=lambda options: show_progress(options, quiet=quiet),
     )
     made = compare_models(plan, hooks)
@@ -92,14 +100,27 @@ def command(models: str, quiet: bool, as_json: bool, **values: Value | None) -> 
     show(record, _lines(made), as_json=as_json)
 
 
-def _lines(made: Comparison) -> Iterator[str]:
-    """A table for each kind of models."""
-    from sparsetopics.cli.score_table import score_lines
+def _difference_lines(alike: Sequence[ComparedModel]) -> Iterator[str]:
+    """Say by how much each model scores less than the best on the same documents or items."""
+    from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
 
-    for kind in {type(each.card): None for each in made.models}:
-        alike = [each for each in made.models if isinstance(each.card, kind)]
-        names = ["model", *(each.name for each in alike)]
-        lines = score_lines([each.as_dict() for each in alike])
-        for name, line in zip(names, lines, strict=True):
-            yield f"{name.ljust(max(map(len, names)))}  {line}"
+    worse = [(each.name, each.difference) for each in alike if each.difference is not None]
+    if not worse:
+        return
+    best = next(each for each in alike if each.difference is None)
+    yield ""
+    unit = "item" if isinstance(best.card, MixtureCard) else "token"
+    yield f"Paired differences from {best.name}, in nats per {unit}, and their standard errors:"
+    width = max(len(name) for name, _ in worse)
+    for name, (mean, error) in worse:
+        yield f"  {name.ljust(width)}  {mean:.4f} ± {error:.4f}"
+
+
+def _lines(made: Comparison) -> Iterator[str]:
+    """A table for each kind of models, and how far they are from the best one."""
+    for alike in made.kinds:
+        names, kinds = [each.name for each in alike], [each.card.kind for each in alike]
+        yield from score_lines(names, kinds, [each.as_dict() for each in alike])
+        yield from _difference_lines(alike)
+        yield ""
     yield f"Wrote {made.report}."

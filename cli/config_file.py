@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -11,7 +11,8 @@ import click
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.safe_reading import open_regular
-from sparsetopics.cli.shared_options import NAMED_PATH
+from sparsetopics.base.wording import reason_of
+from sparsetopics.cli.parameter_types import CONFIG, NAMED_PATH, NumberType
 from sparsetopics.options.option import refuse
 
 LARGEST_CONFIG = 1 << 20  # bytes
@@ -39,6 +40,7 @@ def config_option(command: Callable[..., None]) -> Callable[..., None]:
 
 def _use(ctx: click.Context, param: click.Parameter, path: Path | None) -> None:
     if path is not None:
+        ctx.meta[CONFIG] = path
         ctx.default_map = {**(ctx.default_map or {}), **read_config(path, ctx)}
 
 
@@ -46,7 +48,7 @@ def read_config(path: Path, ctx: click.Context) -> dict[str, Toml]:
     """Values for the options of the context's command, by the names of its parameters.
 
     Raises OptionError, with file and key, for a file that is not TOML, for a key that is no
-    option, and for a value that the option does not take.
+    option, and for a value of another type than the option has. Click checks the values later.
     """
     options = {
         max(option.opts, key=len).removeprefix("--"): option
@@ -58,11 +60,17 @@ def read_config(path: Path, ctx: click.Context) -> dict[str, Toml]:
         where = f"{path}, {key}"
         if key in NEVER_FROM_FILES:
             hint = "The process at that address can run code here."
-            refuse(where, "an address in a file", f"--{key} on the command line", hint)
+            refuse(where, f"give --{key} on the command line, not in a file", hint)
+        if key not in options and isinstance(value, dict):
+            hint = "Write the options at the top level."
+            refuse(str(path), f"tables such as [{key}] are not used", hint)
         if key not in options:
-            hint = _nearest(key, options) or "--help lists them."
-            refuse(where, "no such option", f"an option of {ctx.info_name}", hint)
-        _check_value(where, value, options[key], ctx)
+            near = get_close_matches(key, options, n=1)
+            hint = f"Did you mean {near[0]}?" if near else "--help lists them."
+            refuse(where, f"{ctx.info_name} has no such option", hint)
+        kinds, noun = _kinds(options[key])
+        if type(value) not in kinds:  # not isinstance: true is no whole number
+            refuse(where, f"must be {noun}, but is {_shown(value)}")
         values[str(options[key].name)] = value
     return values
 
@@ -72,43 +80,31 @@ def _read_toml(path: Path) -> dict[str, Toml]:
         with open_regular(path) as file:
             data = file.read(LARGEST_CONFIG + 1)
         if len(data) > LARGEST_CONFIG:
-            raise ValueError(f"more than {LARGEST_CONFIG:,} bytes")
+            raise OSError(f"it has more than {LARGEST_CONFIG:,} bytes")
         return tomllib.loads(data.decode())
+    except IsADirectoryError as error:
+        from sparsetopics.runs.run_files import CONFIG_FILE
+
+        inner = path / CONFIG_FILE
+        hint = f"Did you mean {inner}?" if inner.exists() else ""
+        raise OptionError(str(path), "is a folder", hint) from error
     except OSError as error:
-        found = error.strerror or str(error)
-        raise OptionError(str(path), found=found, wanted="a readable TOML file") from error
-    except (ValueError, RecursionError) as error:  # bad TOML, bad UTF-8, brackets without end
+        raise OptionError(str(path), f"cannot be read: {reason_of(error)}") from error
+    except UnicodeDecodeError as error:
+        raise OptionError(str(path), "is not UTF-8 text") from error
+    except (ValueError, RecursionError) as error:  # bad TOML, brackets without end
         hint = "Strings stand in quotes: key = 'value'."
-        found = f"damaged TOML ({error})"
-        raise OptionError(str(path), found=found, wanted="key = value", hint=hint) from error
+        raise OptionError(str(path), f"is not valid TOML ({reason_of(error)})", hint) from error
 
 
-def _check_value(where: str, value: Toml, option: click.Option, ctx: click.Context) -> None:
-    """Raise OptionError unless ``option`` takes ``value``, as the command line would have it."""
-    kinds, wanted = _wanted(option)
-    if type(value) not in kinds:  # not isinstance: true is no whole number
-        raise OptionError(where, found=_shown(value), wanted=wanted)
-    try:
-        option.type.convert(value, option, ctx)
-    except (click.BadParameter, OptionError, OverflowError) as error:
-        choices = option.type.choices if isinstance(option.type, click.Choice) else ()
-        hint = _nearest(str(value), choices)
-        raise OptionError(where, found=repr(value), wanted=wanted, hint=hint) from error
-
-
-def _wanted(option: click.Option) -> tuple[tuple[type, ...], str]:
-    """The types of TOML that an option takes, and what to ask for."""
+def _kinds(option: click.Option) -> tuple[tuple[type, ...], str]:
+    """The types of TOML that an option takes, and what to call them."""
     kind = option.type
     if option.is_flag:
         return (bool,), "true or false"
-    if isinstance(kind, click.IntRange):
-        return (int,), f"a whole number of {kind.min} or more"
-    if isinstance(kind, click.types.IntParamType):
-        return (int,), "a whole number"
-    if isinstance(kind, click.types.FloatParamType):
-        return (int, float), "a number"
-    if isinstance(kind, click.Choice):
-        return (str,), f"one of {', '.join(kind.choices)}"
+    if isinstance(kind, NumberType):
+        whole = kind.interval.whole
+        return ((int,), "a whole number") if whole else ((int, float), "a number")
     return (str,), "a string"
 
 
@@ -119,8 +115,3 @@ def _shown(value: Toml) -> str:
     if isinstance(value, dict | list):
         return "a table" if isinstance(value, dict) else "an array"
     return repr(value)
-
-
-def _nearest(found: str, names: Collection[str]) -> str:
-    near = get_close_matches(found, names, n=1)
-    return f"Did you mean {near[0]}?" if near else ""

@@ -7,13 +7,10 @@ from pathlib import Path
 import click
 
 from sparsetopics.base.errors import CorpusFormatError
-from sparsetopics.cli.shared_options import (
-    NAMED_PATH,
-    NEW_PATH,
-    held_out_share_option,
-    seed_option,
-    show,
-)
+from sparsetopics.base.wording import quantity
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
+from sparsetopics.cli.printing import show
+from sparsetopics.cli.shared_options import held_out_share_option, seed_option
 from sparsetopics.exports import CORPUS_TARGETS
 
 _CORPUS = click.argument("corpus", type=NAMED_PATH)
@@ -68,9 +65,8 @@ def validate(corpus: Path, as_json: bool) -> None:
     record = {"n_problems": len(problems), "problems": problems}
     show(record, problems or [f"{corpus}: sound."], as_json=as_json)
     if problems:
-        found = f"problems ({len(problems)})"
         hint = "Ingest the sources again, or restore the files."
-        raise CorpusFormatError(str(corpus), found=found, wanted="none", hint=hint)
+        raise CorpusFormatError(str(corpus), f"has {quantity(len(problems), 'problem')}", hint)
 
 
 @command.command(short_help="Split a corpus at random.")
@@ -106,7 +102,7 @@ def split(
     for path, part in zip((out_train, out_heldout), parts, strict=True):
         sizes = {name: part.totals[name] for name in _SIZES_OF_PARTS if name in part.totals}
         rows.append({"corpus": str(path), **sizes})
-        in_words = [f"{size:,} {name.removeprefix('n_')}" for name, size in sizes.items()]
+        in_words = [quantity(size, name[2:-1]) for name, size in sizes.items()]
         lines.append(f"{path}: {', '.join(in_words)}")
     show(rows, lines, as_json=as_json)
 
@@ -116,7 +112,7 @@ def split(
 @click.option(
     "--to",
     "target",
-    type=click.Choice(list(CORPUS_TARGETS)),
+    type=NameType(list(CORPUS_TARGETS)),
     required=True,
     help="Format to write.",
 )

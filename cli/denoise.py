@@ -8,21 +8,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH, NEW_PATH, seed_option, show, threads_option
+from sparsetopics.base.wording import quantity
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType
+from sparsetopics.cli.printing import say, show
+from sparsetopics.cli.shared_options import check_needs, seed_option, threads_option
+from sparsetopics.options.table import NOISE
 
 if TYPE_CHECKING:
     from sparsetopics.evaluation.denoising.restoration import Restored
 
 
 @click.command()
+@click.pass_context
 @click.argument("run", type=NAMED_PATH)
-@click.argument("images", metavar="IMAGE...", type=NAMED_PATH, nargs=-1,
-                required=True)  # fmt: skip
+@click.argument("images", metavar="IMAGE...", nargs=-1, required=True)
 @click.option("--out", type=NEW_PATH, required=True, help="Folder to write.")
 @click.option("--overwrite", is_flag=True, help="Replace the folder if it exists.")
 @click.option(
     "--sigma",
-    type=float,
+    type=NumberType(NOISE),
     default=25.0,
     show_default=True,
     help="Standard deviation of the noise, where white is 255.",
@@ -33,12 +37,13 @@ if TYPE_CHECKING:
     help="Folder with clean images of the same names; the PSNR is computed against them.",
 )
 @click.option("--add-noise", is_flag=True, help="The images are clean: add noise, then remove it.")
-@seed_option("Seed of the added noise.")
+@seed_option("With --add-noise: seed of the noise.")
 @threads_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
+    ctx: click.Context,
     run: Path,
-    images: tuple[Path, ...],
+    images: tuple[str, ...],
     out: Path,
     overwrite: bool,
     sigma: float,
@@ -51,31 +56,38 @@ def command(
     """Remove noise from grey images with RUN, a mixture of image patches (EPLL).
 
     Train RUN with --likelihood zero-mean-gaussian on images ingested with --patches and without
-    --pca. Each IMAGE is written to OUT as a PNG file of the same name, with a picture of before and
-    after. Colour images are converted to grey. If clean images are known, the PSNR is printed in
-    dB.
+    --pca. An IMAGE is a file, or a folder, a .zip archive, a URL or a pattern with several. Each is
+    written to OUT as a PNG file of the same name, with a picture of before and after. Colour images
+    are converted to grey. If clean images are known, the PSNR is printed in dB.
 
     \b
     Example:
         sparsetopics ingest photos --patches 8 --stride 4 --out patches
         sparsetopics train patches --model dp-mixture --likelihood zero-mean-gaussian --out run
         sparsetopics denoise run noisy.png --sigma 25 --out restored
+        sparsetopics denoise run noisy/ --clean photos --out compared
     """
+    check_needs(ctx, {"seed": "add_noise"})
     from sparsetopics.base.outputs import output_folder
     from sparsetopics.base.own_folders import DENOISED
-    from sparsetopics.evaluation.denoising.restoration import RestorationPlan, restore_images
-    from sparsetopics.model.mixture_posterior import MixturePosterior
+    from sparsetopics.corpora.sources.source_files import local_paths
+    from sparsetopics.evaluation.denoising.restoration import (
+        RestorationPlan,
+        find_images,
+        restore_images,
+    )
     from sparsetopics.runs.run import load_run
 
-    inputs = [run, *images, *([] if clean is None else [clean])]
+    inputs = [run, *local_paths(images), *([] if clean is None else [clean])]
     output = output_folder(out, DENOISED, overwrite=overwrite, inputs=inputs)
     plan = RestorationPlan(sigma, clean, add_noise, seed, workers)
-    found = restore_images(load_run(run, MixturePosterior), images, output, plan, on_image=_tell)
+    trained, files = load_run(run), find_images(images, say)
+    found = restore_images(trained, files, output, plan, on_image=_tell)
     show([each._asdict() for each in found], _table(found, out), as_json=as_json)
 
 
 def _tell(n_done: int, n_images: int) -> None:
-    click.echo(f"{n_done} of {n_images} images", err=True)
+    say(f"{n_done} of {quantity(n_images, 'image')}")
 
 
 def _table(found: list[Restored], out: Path) -> Iterator[str]:
@@ -86,4 +98,4 @@ def _table(found: list[Restored], out: Path) -> Iterator[str]:
             yield f"{each.psnr_noisy:>8.2f}{each.psnr:>13.2f}  {each.image}"
         noisy, restored = (sum(values) / len(known) for values in zip(*known, strict=True))
         yield f"{noisy:>8.2f}{restored:>13.2f}  mean of {len(known)}"
-    yield f"Wrote {len(found)} images to {out}."
+    yield f"Wrote {quantity(len(found), 'image')} to {out}."

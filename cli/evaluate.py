@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import wrap
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH, seed_option, show, workplace_options
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT, type_of
+from sparsetopics.cli.printing import WIDTH, say, score_lines, show
+from sparsetopics.cli.shared_options import (
+    check_needs,
+    is_given,
+    seed_option,
+    workplace_options,
+)
+from sparsetopics.options.table import OPTION
 from sparsetopics.options.training import Workplace
 
 
@@ -20,13 +29,14 @@ def _at_least_one(
 
 
 @click.command()
+@click.pass_context
 @click.argument("runs", metavar="RUN...", type=NAMED_PATH, nargs=-1, callback=_at_least_one)
 @click.argument("heldout", type=NAMED_PATH)
-@click.option("--report", type=NAMED_PATH, help="Also write an HTML page with the scores.")
-@click.option("--overwrite", is_flag=True, help="Replace the report if it exists.")
+@click.option("--report", type=NEW_PATH, help="Also write an HTML page with the scores.")
+@click.option("--overwrite", is_flag=True, help="With --report: replace the page if it exists.")
 @click.option(
     "--alpha",
-    type=click.FloatRange(min=0, min_open=True),
+    type=type_of(OPTION["alpha"]),
     help="Total document concentration (sum of alpha) to score every topic model with. "
     "Default: the run's own, or 0.5 for a plain matrix.",
 )
@@ -44,6 +54,7 @@ def _at_least_one(
 )
 @click.option(
     "--texts",
+    type=TEXT,
     multiple=True,
     metavar="SOURCE",
     help="Text files, as for ingest, for the coherence scores c_v and c_npmi, which count words in "
@@ -51,14 +62,16 @@ def _at_least_one(
 )
 @click.option(
     "--text-field",
+    type=TEXT,
     default="text",
     show_default=True,
-    help="Field that holds the text if SOURCE is CSV, JSONL or another table.",
+    help="With --texts: field that holds the text if SOURCE is CSV, JSONL or another table.",
 )
-@seed_option("Seed of the split of each document.", 2**63 - 1)
+@seed_option("(topic models) Seed of the split of each document.", 2**63 - 1)
 @workplace_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(
+    ctx: click.Context,
     runs: tuple[Path, ...],
     heldout: Path,
     report: Path | None,
@@ -106,21 +119,18 @@ def command(
         sparsetopics evaluate run heldout
         sparsetopics evaluate run-50 run-100 mallet.txt heldout --report scores.html
     """
-    from sparsetopics.cli.score_table import score_lines
+    check_needs(ctx, {"overwrite": "report", "text_field": "texts"})
     from sparsetopics.evaluation.comparison.evaluate import ScoringPlan, score_models
 
     plan = ScoringPlan(
         runs, where.seen_from_there(heldout), where, alpha, unpickle, coherence_corpus,
-        texts, text_field, seed, report, overwrite,
+        texts, text_field, seed if is_given(ctx, "seed") else None, report, overwrite,
     )  # fmt: skip
-    cards = score_models(plan, lambda sentence: click.echo(sentence, err=True))
+    cards = score_models(plan, say)
     for card in cards:
         for remark in card.remarks:
-            click.echo(f"{card.name}{remark}", err=True)
+            say(f"{card.name}{remark}")
     records = [card.as_dict() for card in cards]
-    kinds = ["model", *(card.kind for card in cards)]
-    names = ["run", *(card.name for card in cards)]
-    kind_width = max(6, *map(len, kinds))
-    rows = zip(score_lines(records), kinds, names, strict=True)
-    lines = [f"{line}  {kind.ljust(kind_width)}  {name}" for line, kind, name in rows]
-    show(records, [*lines, cards[0].extent], as_json=as_json)
+    names, kinds = [card.name for card in cards], [card.kind for card in cards]
+    lines = [*score_lines(names, kinds, records), "", *wrap(cards[0].extent, WIDTH)]
+    show(records, lines, as_json=as_json)

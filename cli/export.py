@@ -6,14 +6,15 @@ from pathlib import Path
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH, NEW_PATH, show
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
+from sparsetopics.cli.printing import show
 from sparsetopics.exports import RUN_TARGETS
 
 
 @click.command()
 @click.argument("run", type=NAMED_PATH)
 @click.option(
-    "--to", "target", type=click.Choice(list(RUN_TARGETS)), required=True, help="Format to write."
+    "--to", "target", type=NameType(list(RUN_TARGETS)), required=True, help="Format to write."
 )
 @click.option("--out", type=NEW_PATH, required=True, help="File to write.")
 @click.option(
@@ -21,10 +22,22 @@ from sparsetopics.exports import RUN_TARGETS
     type=NAMED_PATH,
     help="(pyldavis only) Corpus of the documents to show, usually the training corpus.",
 )
+@click.option(
+    "--spreadsheet-safe",
+    is_flag=True,
+    help="(csv only) Put an apostrophe before words that a spreadsheet would take for formulas: "
+    "those that begin with =, +, -, @, a tab or a line break.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the files if they exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
-    run: Path, target: str, out: Path, corpus: Path | None, overwrite: bool, as_json: bool
+    run: Path,
+    target: str,
+    out: Path,
+    corpus: Path | None,
+    spreadsheet_safe: bool,
+    overwrite: bool,
+    as_json: bool,
 ) -> None:
     """Write the model of RUN in the format of another toolkit.
 
@@ -53,5 +66,8 @@ def command(
     """
     from sparsetopics.exports.exporting import export_run
 
-    export_run(run, target, out, documents=corpus, overwrite=overwrite)
+    export_run(
+        run, target, out,
+        documents=corpus, spreadsheet_safe=spreadsheet_safe, overwrite=overwrite,
+    )  # fmt: skip
     show({"path": str(out)}, [f"Wrote {out} for {target}."], as_json=as_json)

@@ -2,49 +2,244 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH, NEW_PATH, show, workplace_options
+from sparsetopics.base.errors import SourceError
+from sparsetopics.base.wording import quantity
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType
+from sparsetopics.cli.printing import say, show
+from sparsetopics.cli.shared_options import workplace_options
+from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.training import Workplace
+
+if TYPE_CHECKING:
+    from sparsetopics.base.sealed_files import Json
+    from sparsetopics.corpora.corpus import AnyCorpus, Corpus
+    from sparsetopics.runs.run import AnyRun
+
+STANDARD_INPUT = Path("-")
+PRINTED_TOPICS = 5  # of a text, unless --top is given
 
 
 @click.command()
 @click.argument("run", type=NAMED_PATH)
-@click.argument("corpus", type=NAMED_PATH)
-@click.option("--out", type=NEW_PATH, required=True, help="Parquet file to write.")
+@click.argument("corpus", type=NAMED_PATH, required=False)
+@click.option(
+    "--text",
+    "texts",
+    multiple=True,
+    metavar="TEXT",
+    help="A text to use instead of CORPUS. Can be repeated.",
+)
+@click.option(
+    "--out",
+    type=NEW_PATH,
+    help="File to write; its extension is .parquet, .csv, .jsonl or .arrow. Required unless CORPUS "
+    "is - or --text is given: without it, the topics of texts are printed.",
+)
+@click.option(
+    "--top",
+    type=NumberType(counts_from(1)),
+    help="Keep only this many topics of each document, the largest ones, and write a row for each "
+    "of them. Default: all topics in OUT, in one row per document; 5 if printed.",
+)
+@click.option(
+    "--tokenizer",
+    metavar="MODULE:NAME",
+    help="Python function that cuts texts into words. Required for texts if the corpus of RUN was "
+    "ingested with one.",
+)
+@click.option(
+    "--spreadsheet-safe",
+    is_flag=True,
+    help="(.csv only) Put an apostrophe before ids that a spreadsheet would take for formulas: "
+    "those that begin with =, +, -, @, a tab or a line break.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
 @workplace_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
 def command(
-    run: Path, corpus: Path, out: Path, overwrite: bool, where: Workplace, as_json: bool
+    ctx: click.Context,
+    run: Path,
+    corpus: Path | None,
+    texts: tuple[str, ...],
+    out: Path | None,
+    top: int | None,
+    tokenizer: str | None,
+    spreadsheet_safe: bool,
+    overwrite: bool,
+    where: Workplace,
+    as_json: bool,
 ) -> None:
-    """Write the share of each topic of RUN in each document of CORPUS.
+    """Write the share of each topic of RUN in each document of CORPUS, or print those of a text.
 
     OUT gets one row per document, in the order of the corpus, with two columns: doc_id, and
-    proportions, a list with one number per topic that sums to one. For a mixture, the second column
-    is responsibilities, with one number per component; for vectors, the first column is item_id.
+    proportions, a list with one number per topic that sums to one. CSV has no lists, so there
+    proportions_0, proportions_1 and so on are columns. For a mixture, the second column is
+    responsibilities, with one number per component; for vectors, the first column is item_id.
     Repeated calls give the same numbers.
+
+    With --top, OUT has three columns: doc_id, topic, and proportion or responsibility. Each
+    document has a row for each of its largest topics, the largest first. If there are fewer topics
+    than --top, all are written.
+
+    If CORPUS is -, every line of the standard input is a document. Documents given by - or --text
+    are numbered from 0. Their words are cut as those of the training documents were. Words outside
+    the vocabulary, and documents without any known word, are left out and counted.
 
     \b
     Example:
         sparsetopics infer run corpus --out proportions.parquet
+        sparsetopics infer run corpus --top 5 --out topics.csv
+        sparsetopics infer run --text "Firefighters saved most homes"
     """
+    folder = _folder(ctx, corpus, texts, tokenizer)
+    request = _Request(run, folder, texts, tokenizer, top, where)
+    if out is not None:
+        record, lines = _write(request, out, spreadsheet_safe, overwrite)
+    else:
+        if folder is not None:
+            raise click.UsageError("Name the file to write with --out.", ctx)
+        if spreadsheet_safe:
+            refuse("spreadsheet-safe", "needs --out")
+        record, lines = _printed(request)
+    show(record, lines, as_json=as_json)
+
+
+def _folder(
+    ctx: click.Context, corpus: Path | None, texts: Sequence[str], tokenizer: str | None
+) -> Path | None:
+    """The folder of a corpus, or None for texts; raises for what does not go together."""
+    if corpus is None and not texts:
+        raise click.UsageError("Give a corpus, - for the standard input, or --text.", ctx)
+    if corpus is not None and texts:
+        source = "the standard input" if corpus == STANDARD_INPUT else f"the corpus {corpus}"
+        refuse("text", f"cannot be combined with {source}", "Give one of them.")
+    if corpus is None or corpus == STANDARD_INPUT:
+        return None
+    if tokenizer is not None:
+        refuse("tokenizer", f"is for texts, but {corpus} is a corpus")
+    return corpus
+
+
+class _Request(NamedTuple):
+    """Which topics of what."""
+
+    run: Path
+    folder: Path | None  # of a corpus; None for texts
+    texts: Sequence[str]  # none for the lines of the standard input
+    tokenizer: str | None
+    top: int | None
+    where: Workplace
+
+
+def _write(
+    request: _Request, out: Path, spreadsheet_safe: bool, overwrite: bool
+) -> tuple[dict[str, Json], list[str]]:
+    """Write ``out``, whose place and format are checked first; return a record and lines."""
     from sparsetopics.base.outputs import output_file
-    from sparsetopics.corpora.corpus import Corpus, open_corpus
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.proportions import write_shares
-    from sparsetopics.runs.run import load_run, refuse_run
+    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
+    from sparsetopics.runs.table_files import table_format
 
-    output = output_file(out, overwrite=overwrite, inputs=[run, corpus])
-    refuse_run(corpus)
-    corpus = where.seen_from_there(corpus)
+    inputs = [request.run] if request.folder is None else [request.run, request.folder]
+    output = output_file(out, overwrite=overwrite, inputs=inputs)
+    table_format(out, spreadsheet_safe=spreadsheet_safe)
+    if request.folder is not None:
+        refuse_run(request.folder, SWAPPED)
+    where = request.where
     with open_broadcast_map(where) as broadcast:
-        trained, data = load_run(run), open_corpus(corpus)
-        trained.check_corpus(data, str(corpus))
-        threads = where.threads
-        n_rows = write_shares(output, trained.model, data, workers=threads, broadcast=broadcast)
-    counted = "documents" if isinstance(data, Corpus) else "items"
-    line = f"Wrote a row for each of {n_rows:,} {counted} to {out}."
-    show({f"n_{counted}": n_rows, "path": str(out)}, [line], as_json=as_json)
+        run = load_run(request.run)
+        corpus = _corpus(request, run)
+        write_shares(
+            output, run.model, corpus, request.top,
+            workers=where.threads, broadcast=broadcast, spreadsheet_safe=spreadsheet_safe,
+        )  # fmt: skip
+    n_documents = corpus.sizes.n_docs
+    n_rows = min(request.top or run.model.n_topics, run.model.n_topics)
+    rows = "a row" if request.top is None or n_rows == 1 else f"{n_rows:,} rows"
+    line = f"Wrote {rows} for each of {quantity(n_documents, corpus.noun[:-1])} to {out}."
+    return {f"n_{corpus.noun}": n_documents, "path": str(out)}, [line]
+
+
+def _corpus(request: _Request, run: AnyRun) -> AnyCorpus:
+    """The corpus in the folder, or texts as a corpus."""
+    from sparsetopics.corpora.corpus import open_corpus
+
+    if request.folder is None:
+        return _documents(request, run)
+    corpus = open_corpus(request.where.seen_from_there(request.folder))
+    run.check_corpus(corpus, str(request.folder))
+    return corpus
+
+
+def _documents(request: _Request, run: AnyRun) -> Corpus:
+    """The texts as a corpus; says on stderr what is left out."""
+    from sparsetopics.runs.text_topics import corpus_of_texts
+
+    texts = list(map(_checked, request.texts)) or _lines_of_input()
+    corpus = corpus_of_texts(run, texts, request.tokenizer)
+    reason = f"not in the vocabulary of {run.path}"
+    _say_left_out(corpus.n_unknown_tokens, corpus.n_tokens, "word", reason)
+    _say_left_out(corpus.n_skipped, corpus.n_docs, "document", "no known word")
+    return corpus
+
+
+def _say_left_out(n_left_out: int, n_kept: float, noun: str, reason: str) -> None:
+    if n_left_out:
+        say(f"Left out: {n_left_out:,} of {quantity(n_left_out + n_kept, noun)} ({reason}).")
+
+
+def _checked(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        refuse("text", "must be UTF-8")
+    return text
+
+
+def _lines_of_input() -> Iterator[str]:
+    number = 0
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise SourceError(f"standard input, line {number}", "is not UTF-8") from error
+    if not number:
+        raise SourceError("standard input", "is empty")
+
+
+def _printed(request: _Request) -> tuple[dict[str, Json], list[str]]:
+    """The topics of texts as a record and as lines."""
+    from sparsetopics.execution.executors import open_broadcast_map
+    from sparsetopics.runs.run import load_run
+    from sparsetopics.runs.text_topics import topics_of_texts
+
+    top, where = request.top or PRINTED_TOPICS, request.where
+    with open_broadcast_map(where) as broadcast:
+        run = load_run(request.run)
+        corpus = _documents(request, run)
+        reading = topics_of_texts(run, corpus, top, workers=where.threads, broadcast=broadcast)
+        found = list(reading)
+    record: dict[str, Json] = {
+        "n_documents": corpus.n_docs,
+        "n_tokens": corpus.n_tokens,
+        "n_skipped": corpus.n_skipped,
+        "n_unknown_tokens": corpus.n_unknown_tokens,
+        "documents": [
+            {"doc_id": doc_id, "topics": [topic._asdict() for topic in topics]}
+            for doc_id, topics in found
+        ],
+    }
+    lines = ["document  topic   share  words"]
+    for doc_id, topics in found:
+        for topic, share, words in topics:
+            lines.append(f"{doc_id:>8}  {topic:>5}  {share:>6.2%}  {' '.join(words)}")
+    return record, lines

@@ -7,13 +7,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.wording import quantity
 from sparsetopics.cli.ingest_options import (
     HELP_SECTIONS,
+    NEEDS,
     CommonChoices,
     DocumentChoices,
     VectorChoices,
@@ -21,15 +22,17 @@ from sparsetopics.cli.ingest_options import (
     document_options,
     vector_options,
 )
-from sparsetopics.cli.shared_options import NAMED_PATH, NEW_PATH, command_with, given_options, show
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
+from sparsetopics.cli.printing import say, show
+from sparsetopics.cli.shared_options import check_needs, command_with, given_options
 from sparsetopics.options.option import refuse
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.ingest import IngestOptions, IngestProgress, IngestSummary, OnProgress
-    from sparsetopics.corpora.ingest_vectors import VectorOptions
+    from sparsetopics.corpora.ingest_vectors import VectorOptions, VectorSummary
+    from sparsetopics.corpora.sources.account import FileAccount
 
 Sources = tuple[str, ...]
-Result = tuple[dict[str, int], list[str]]  # numbers by the names of --json, and sentences
 _CHOICES = {"documents": DocumentChoices, "vectors": VectorChoices}
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -47,7 +50,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 )
 @click.option(
     "--kind",
-    type=click.Choice(list(_CHOICES)),
+    type=NameType(list(_CHOICES)),
     help="What tables hold. Default: vectors if an option for vectors is given, else documents. "
     "Arrays and images always hold vectors.",
 )
@@ -84,20 +87,25 @@ def command(
         sparsetopics ingest photos/ --patches 8 --stride 4 --out patches
         sparsetopics ingest digits.npz --pca 50 --out digits
     """
-    if (out is None) == (extended is None):
+    if out is None and extended is None:
         raise click.UsageError("Give either --out or --append.", ctx)
+    if out is not None and extended is not None:
+        refuse("append", "cannot be combined with --out")
+    check_needs(ctx, NEEDS)
     kind = _checked_kind(ctx, sources, common, kind)
     with _showing_progress(quiet=quiet) as on_progress:
         if kind == "vectors":
             if out is None:
-                raise OptionError("--append", found="vectors", wanted="documents")
-            numbers, lines = _vectors(sources, out, vectors.resolved(common), on_progress)
+                refuse("append", "is for documents, but the sources hold vectors")
+            made = _vectors(sources, out, vectors.resolved(common), on_progress)
         elif out is not None:
-            numbers, lines = _documents(sources, out, documents.resolved(common), on_progress)
+            made = _documents(sources, out, documents.resolved(common), on_progress)
         else:
             assert extended is not None  # one of the two was given
-            numbers, lines = _append(sources, extended, documents.resolved(common), on_progress)
-    show(numbers, lines, as_json=as_json)
+            made = _append(sources, extended, documents.resolved(common), on_progress)
+    if not quiet or made.files.said_of_left_out:
+        say(str(made.files))
+    show({**made.numbers, **made.files.as_dict()}, made.lines, as_json=as_json)
 
 
 def _checked_kind(
@@ -106,62 +114,79 @@ def _checked_kind(
     """The kind of corpus to make; raises OptionError if an option is for the other kind."""
     from sparsetopics.corpora.readers.formats import kind_of_sources
 
-    if kind is None:
-        kind = kind_of_sources(
+    def kind_if(*, wants_vectors: bool) -> str:
+        return kind_of_sources(
             sources,
             common.format_name,
-            wants_vectors=bool(given_options(ctx, VectorChoices)),
+            wants_vectors=wants_vectors,
             follow_links=common.follow_links,
         )
+
+    if kind is None:
+        kind = kind_if(wants_vectors=bool(given_options(ctx, VectorChoices)))
     (other,) = _CHOICES.keys() - {kind}
     for name in given_options(ctx, _CHOICES[other]):
-        hint = "--kind says what tables hold."
-        refuse(name, f"an option for {other} where the corpus is of {kind}", "it left out", hint)
+        is_open = kind_if(wants_vectors=True) != kind_if(wants_vectors=False)
+        hint = "--kind says what tables hold." if is_open else "Leave it out."
+        holding = f"{sources[0]} holds" if len(sources) == 1 else "the sources hold"
+        refuse(name, f"is for {other}, but {holding} {kind}", hint)
     return kind
+
+
+class _Result(NamedTuple):
+    """What an ingest has made and read."""
+
+    numbers: dict[str, int]  # by the names of --json
+    lines: list[str]
+    files: FileAccount
 
 
 def _documents(
     sources: Sources, out: Path, options: IngestOptions, on_progress: OnProgress
-) -> Result:
+) -> _Result:
     from sparsetopics.corpora.ingest import ingest
 
-    summary = ingest(sources, out, options, on_progress, _say)
-    return summary._asdict(), _sentences(out, summary, "")
+    summary = ingest(sources, out, options, on_progress, say)
+    return _Result(_numbers(summary), _sentences(out, summary, ""), summary.files)
 
 
 def _append(
     sources: Sources, corpus: Path, options: IngestOptions, on_progress: OnProgress
-) -> Result:
+) -> _Result:
     from sparsetopics.corpora.append import append
 
-    n_added, summary = append(sources, corpus, options, on_progress, _say)
+    n_added, summary = append(sources, corpus, options, on_progress, say)
     lines = _sentences(corpus, summary, f", {n_added:,} of them new")
-    return {"n_added": n_added} | summary._asdict(), lines
+    return _Result({"n_added": n_added} | _numbers(summary), lines, summary.files)
 
 
 def _vectors(
     sources: Sources, out: Path, options: VectorOptions, on_progress: OnProgress
-) -> Result:
+) -> _Result:
     from sparsetopics.corpora.ingest_vectors import ingest_vectors
 
-    summary = ingest_vectors(sources, out, options, on_progress, _say)
-    line = f"{out}: {summary.n_items:,} items of {summary.n_columns:,} columns."
-    return summary._asdict(), [line]
+    summary = ingest_vectors(sources, out, options, on_progress, say)
+    line = f"{out}: {quantity(summary.n_items, 'item')} of {quantity(summary.n_columns, 'column')}."
+    return _Result(_numbers(summary), [line], summary.files)
 
 
-def _say(sentence: str) -> None:
-    click.echo(sentence, err=True)
+def _numbers(summary: IngestSummary | VectorSummary) -> dict[str, int]:
+    numbers = summary._asdict()
+    del numbers["files"]
+    return numbers
 
 
 def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
     sentences = [
-        f"{out}: {summary.n_documents:,} documents{added}, {summary.n_tokens:,} tokens, "
-        f"{summary.n_words:,} words."
+        f"{out}: {quantity(summary.n_documents, 'document')}{added}, "
+        f"{quantity(summary.n_tokens, 'token')}, {quantity(summary.n_words, 'word')}."
     ]
     if summary.n_skipped:
-        sentences.append(f"{summary.n_skipped:,} documents without a known word were skipped.")
+        skipped = quantity(summary.n_skipped, "document")
+        sentences.append(f"Skipped {skipped} without a known word.")
     if summary.n_unknown_tokens:
-        sentences.append(f"{summary.n_unknown_tokens:,} tokens were not in the vocabulary.")
+        unknown = quantity(summary.n_unknown_tokens, "token")
+        sentences.append(f"Left out {unknown} that the vocabulary does not have.")
     return sentences
 
 
@@ -193,6 +218,6 @@ def _occasional_lines() -> OnProgress:
         nonlocal last
         if time.monotonic() - last >= _SECONDS_BETWEEN_LINES:
             last = time.monotonic()
-            click.echo(str(progress), err=True)
+            say(str(progress))
 
     return on_progress

@@ -11,14 +11,22 @@ import click
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.sealed_files import absence
+from sparsetopics.cli.parameter_types import (
+    ANY_NUMBER,
+    NAMED_PATH,
+    TEXT,
+    WHOLE,
+    NameType,
+    NumberType,
+    typed_name,
+)
 from sparsetopics.cli.shared_options import (
     EXECUTOR_OPTIONS,
-    NAMED_PATH,
     option_group,
     seed_option,
     table_option,
 )
-from sparsetopics.options.option import refuse
+from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.training import Workplace
 
@@ -45,6 +53,7 @@ HELP_SECTIONS = {
     ),
     "Execution": ("workers", "executor", "scheduler"),
 }  # fmt: skip
+NEEDS = {"phrase_threshold": "phrases", "whiten": "pca", "seed": "pca"}
 _MOST_WORKERS = 4  # by default, since each takes some 150 MB
 
 
@@ -135,8 +144,6 @@ class DocumentChoices:
         from sparsetopics.corpora.text.phrases import PhraseOptions
 
         if not self.phrases:
-            if self.phrase_threshold is not None:
-                raise OptionError("--phrase-threshold", found="no --phrases", wanted="both")
             return None
         if self.phrase_threshold is None:
             return PhraseOptions()
@@ -150,6 +157,8 @@ class DocumentChoices:
         )
 
         words: set[str] = set()
+        if "none" in self.stop_words and len(set(self.stop_words)) > 1:
+            refuse("stop-words", "none cannot be combined with others")
         for choice in self.stop_words:
             if choice == "english":
                 words |= english_stop_words()
@@ -200,32 +209,27 @@ class VectorChoices:
     def _pca_options(self) -> PcaOptions | None:
         from sparsetopics.corpora.projection import PcaOptions
 
-        if self.pca is None:
-            if self.whiten:
-                raise OptionError("--whiten", found="no --pca", wanted="both")
-            return None
-        return PcaOptions(self.pca, self.whiten, self.seed)
+        return None if self.pca is None else PcaOptions(self.pca, self.whiten, self.seed)
 
 
 def _check_stop_word_file(choice: str) -> None:
-    if not choice or not Path(choice).exists():
-        wanted = "english, none or a file of words"
-        hint = "English is the only language with a list of its own."
-        refuse("--stop-words", f"{choice!r}, which is no file", wanted, hint)
+    if not os.path.exists(choice):  # which is False, too, for names that no file can have
+        hint = "Give a file with one word per line."
+        refuse("stop-words", f"must be english, none or a file, but is {shown(choice)}", hint)
 
 
-def _share_or_count(
-    ctx: click.Context, param: click.Parameter, value: str | None
-) -> int | float | None:
-    """Convert a share of the documents (0.5) or a number of documents (5)."""
-    if value is None:
-        return None
-    try:
-        return float(value) if "." in value else int(value)
-    except ValueError as error:
-        raise click.BadParameter(
-            f"{value!r} is neither a share such as 0.5 nor a count such as 5", ctx, param
-        ) from error
+class _ShareOrCount(NumberType):
+    """A share of the documents (0.5) or a number of documents (5); the library has the limits."""
+
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | float:
+        try:
+            return float(value) if "." in str(value) else int(value)
+        except ValueError as error:
+            where = "value" if param is None else typed_name(param)
+            problem = f"must be a share such as 0.5 or a count such as 5, but is {shown(value)}"
+            raise OptionError(where, problem) from error
 
 
 def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
@@ -239,16 +243,20 @@ common_options = option_group(
         click.option(
             "--format",
             "format_name",
+            type=TEXT,
             metavar="NAME",
             help="Format of the sources. Documents: text (one document per file), lines (one per "
-            "line), jsonl, csv, parquet, arrow, uci, ldac or matrix-market. Vectors: npy, npz, "
+            "line), jsonl, csv, parquet, arrow, uci, lda-c or matrix-market. Vectors: npy, npz, "
             "csv, parquet, arrow or image. Default: given by the file name extension.",
         ),
         click.option(
             "--id-field",
+            type=TEXT,
             help="Field with the name of a document or item. Default: id, if present.",
         ),
-        click.option("--label-field", help="Field with a label. Default: label, if present."),
+        click.option(
+            "--label-field", type=TEXT, help="Field with a label. Default: label, if present."
+        ),
         click.option(
             "--follow-links",
             is_flag=True,
@@ -269,24 +277,29 @@ document_options = option_group(
     DocumentChoices,
     [
         click.option(
-            "--text-field", default="text", show_default=True, help="Field with the text."
+            "--text-field",
+            type=TEXT,
+            default="text",
+            show_default=True,
+            help="Field with the text.",
         ),
         click.option(
             "--vocabulary-file",
             type=NAMED_PATH,
-            help="Words for a collection of counts (uci, ldac, matrix-market): one per line, or a "
-            "gensim dictionary saved as text. Default: a file such as vocab.NAME.txt or "
-            "NAME.vocab in the same folder.",
+            help="Words for a collection of counts (uci, lda-c, matrix-market): one per line, or a "
+            "gensim dictionary saved as text. Default: a file such as vocab.txt, vocab.NAME.txt "
+            "or NAME.vocab in the same folder.",
         ),
         click.option(
             "--encoding-errors",
-            type=click.Choice(["strict", "replace"]),
+            type=NameType(["strict", "replace"]),
             default="strict",
             show_default=True,
             help="Stop at bytes that are not UTF-8, or replace them.",
         ),
         click.option(
             "--token-pattern",
+            type=TEXT,
             help=r"Regular expression that matches a token. Default: [^\W\d_]{3,}, which matches "
             "three letters or more.",
         ),
@@ -297,13 +310,14 @@ document_options = option_group(
         ),
         click.option(
             "--tokenizer",
+            type=TEXT,
             metavar="MODULE:NAME",
             help="Python function that takes a text and returns its words, instead of "
             "--token-pattern. The module may be in the current folder.",
         ),
         click.option(
             "--ngrams",
-            type=int,
+            type=NumberType(WHOLE),
             metavar="N",
             help="Add sequences of up to N tokens as words, joined by _. Stop words are removed "
             "first.",
@@ -316,32 +330,35 @@ document_options = option_group(
         ),
         click.option(
             "--phrase-threshold",
-            type=float,
+            type=NumberType(ANY_NUMBER),
             metavar="NPMI",
             help="With --phrases: smallest normalised pointwise mutual information of a pair, from "
             "-1 to 1. Default: 0.5.",
         ),
         click.option(
             "--stop-words",
+            type=TEXT,
             multiple=True,
             metavar="english|none|FILE",
             help="Words to remove. Can be given several times. Default: none.",
         ),
         click.option(
             "--min-df",
-            callback=_share_or_count,
+            type=_ShareOrCount(ANY_NUMBER),
             metavar="SHARE|COUNT",
             help="Remove words that occur in fewer documents. Default: 2, or 1 for collections of "
             "counts and for fewer than 100 documents.",
         ),
         click.option(
             "--max-df",
-            callback=_share_or_count,
+            type=_ShareOrCount(ANY_NUMBER),
             metavar="SHARE|COUNT",
             help="Remove words that occur in more documents. Default: 0.5, or 1.0 for collections "
             "of counts and for fewer than 100 documents.",
         ),
-        click.option("--max-words", type=int, help="Keep only this many most frequent words."),
+        click.option(
+            "--max-words", type=NumberType(WHOLE), help="Keep only this many most frequent words."
+        ),
         click.option(
             "--vocabulary",
             type=NAMED_PATH,
@@ -356,28 +373,35 @@ vector_options = option_group(
     [
         click.option(
             "--columns",
+            type=TEXT,
             callback=_names,
             metavar="A,B,...",
             help="Columns of a table that hold the values. Default: all numeric columns.",
         ),
         click.option(
             "--values-field",
+            type=TEXT,
             help="Array of an .npz file that holds the values. Default: values, or the only "
             "matrix.",
         ),
         click.option(
             "--patches",
-            type=int,
+            type=NumberType(WHOLE),
             metavar="SIDE",
             help="Cut images into squares of SIDE × SIDE pixels and subtract their mean. A patch "
             "becomes SIDE² - 1 columns, its cosine transform without the constant. Default: whole "
             "images.",
         ),
         click.option(
-            "--stride", type=int, help="Pixels from one patch to the next. Default: SIDE."
+            "--stride",
+            type=NumberType(WHOLE),
+            help="Pixels from one patch to the next. Default: SIDE.",
         ),
         click.option(
-            "--pca", type=int, metavar="D", help="Project vectors onto D principal components."
+            "--pca",
+            type=NumberType(WHOLE),
+            metavar="D",
+            help="Project vectors onto D principal components.",
         ),
         click.option(
             "--whiten", is_flag=True, help="With --pca: scale each component to unit variance."
@@ -397,6 +421,8 @@ def _vocabulary(folder: Path | None) -> Path | Vocabulary | None:
     """A corpus folder as it is, or the vocabulary of a run, because ingest knows corpora only."""
     from sparsetopics.runs.run_files import SETTINGS_FILE, vocabulary_of
 
+    if folder is not None and os.path.isfile(folder):  # False for names that no file has
+        refuse("vocabulary", f"must be the folder of a corpus or a run, but {folder} is a file")
     if folder is None or absence(folder / SETTINGS_FILE):
         return folder
     return vocabulary_of(folder)

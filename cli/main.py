@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import importlib
 import os
-import signal
-import threading
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
-from types import FrameType
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, TextIO
 
 import click
 
-from sparsetopics.base.errors import SparsetopicsError
-from sparsetopics.cli.warmup import choose_cache_folder
+from sparsetopics.base.errors import OptionError, SparsetopicsError, SparsetopicsWarning
+from sparsetopics.base.wording import listed, printable
+from sparsetopics.cli.printing import say
 
 COMMANDS = {  # a module each; described here, so that --help imports none of them
     "quickstart": "Try everything once on news stories that come with gensim.",
@@ -34,16 +34,21 @@ COMMANDS = {  # a module each; described here, so that --help imports none of th
     "repair": "Complete or remove what an interrupted command left.",
     "warmup": "Compile all kernels, so that later commands start at once.",
 }
-VERBOSE = "sparsetopics.verbose"
+VERBOSE = "sparsetopics.verbose"  # of a context: whether to show tracebacks
+CONTEXT = "sparsetopics.context"  # of a context: that of the innermost command
 INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 TERMINATED = 143  # 128 + SIGTERM
 
 
-class Terminated(KeyboardInterrupt):
-    """SIGTERM, which stops a command just as Ctrl-C does."""
+class WrongUsage(click.ClickException):
+    """An unknown option or command, or a missing argument; click's own takes three lines."""
+
+    exit_code = 2
 
 
-def _remember_verbose(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+def _remember_context(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    """Keep the context of the innermost command, whose options errors are about."""
+    ctx.meta[CONTEXT] = ctx
     if value:
         ctx.meta[VERBOSE] = True
 
@@ -54,7 +59,7 @@ def _verbose_option() -> click.Option:
         is_flag=True,
         expose_value=False,
         is_eager=True,
-        callback=_remember_verbose,
+        callback=_remember_context,
         help="Show the traceback of an error.",
     )
 
@@ -88,19 +93,96 @@ class LazyCommands(click.Group):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         return super().resolve_command(ctx, args)
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,  # as click declares it
+    ) -> click.Context:
+        with _errors_in_one_line():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> None:
+        # Imported here because --help has no use for them.
+        from sparsetopics.cli.stopping import Terminated, stoppable
+        from sparsetopics.cli.warmup import choose_cache_folder
+
         _check_current_folder()
         choose_cache_folder()
         try:
-            with _terminable():
+            with stoppable(), _errors_in_one_line(), _warnings_in_one_line():
                 super().invoke(ctx)
         except SparsetopicsError as error:
             if VERBOSE in ctx.meta:
-                traceback.print_exc()
-            raise click.ClickException(str(error)) from error
+                for line in traceback.format_exc().splitlines():
+                    say(line)
+            from sparsetopics.cli.parameter_types import named_as_typed
+
+            inner = ctx.meta.get(CONTEXT, ctx)
+            said = named_as_typed(error, inner) if isinstance(error, OptionError) else error
+            raise click.ClickException(printable(str(said))) from error
         except KeyboardInterrupt as stop:
-            click.echo(f"Error: {str(stop) or 'interrupted.'}", err=True)
+            say(f"Error: {str(stop) or 'interrupted.'}")
             ctx.exit(TERMINATED if isinstance(stop, Terminated) else INTERRUPTED)
+
+
+@contextmanager
+def _errors_in_one_line() -> Iterator[None]:
+    """Turn click's errors, which take three lines, into one; wrong values end with status 1."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.MissingParameter as error:
+        raise WrongUsage(_with_advice(error)) from error
+    except click.BadParameter as error:
+        raise click.ClickException(printable(error.format_message())) from error
+    except click.UsageError as error:
+        raise WrongUsage(_with_advice(error)) from error
+
+
+@contextmanager
+def _warnings_in_one_line() -> Iterator[None]:
+    """Show our own warnings as a sentence on stderr, without file and line."""
+    show = warnings.showwarning
+
+    def show_sentence(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        if issubclass(category, SparsetopicsWarning):
+            say(f"Warning: {message}")
+        else:
+            show(message, category, filename, lineno, file, line)
+
+    warnings.showwarning = show_sentence
+    try:
+        yield
+    finally:
+        warnings.showwarning = show
+
+
+def _with_advice(error: click.UsageError) -> str:
+    command = "" if error.ctx is None else f"{error.ctx.command_path} "
+    message = error.format_message()
+    if isinstance(error, click.NoSuchOption):
+        message = f"No such option {error.option_name!r}. {_near_option(error)}".rstrip()
+    end = "" if message.endswith((".", "?")) else "."
+    return printable(f"{message}{end} `{command}--help` lists what there is.")
+
+
+def _near_option(error: click.NoSuchOption) -> str:
+    """What may be meant by an option that does not exist, as a sentence; "" if nothing is near."""
+    name = error.option_name
+    if not name.startswith("--"):  # click takes -dash.jsonl for the options -d, -a, -s and so on
+        files = sorted(each.name for each in Path().iterdir() if each.name.startswith(name))
+        return f"For the file {files[0]} write ./{files[0]}." if files else ""
+    return f"Did you mean {listed(error.possibilities, 'or')}?" if error.possibilities else ""
 
 
 def _check_current_folder() -> None:
@@ -113,27 +195,13 @@ def _check_current_folder() -> None:
         ) from error
 
 
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let SIGTERM end a command as cleanly as Ctrl-C."""
-    if threading.current_thread() is not threading.main_thread():  # others get no signals
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, _terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    raise Terminated
-
-
 @click.group(cls=LazyCommands, params=[_verbose_option()])
 @click.version_option(package_name="sparsetopics", prog_name="sparsetopics")
 def main() -> None:
     """Train topic models, look at their topics and score them on held-out documents.
+
+    An error is one line. The exit status is 1 for a wrong value of an option and for data or files
+    that cannot be used, and 2 for unknown options and missing arguments.
 
     \b
     Example:

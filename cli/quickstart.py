@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-from sparsetopics.cli.shared_options import NEW_PATH, show
+from sparsetopics.base.wording import quantity
+from sparsetopics.cli.parameter_types import NEW_PATH
+from sparsetopics.cli.printing import say, show
 
 
 @click.command()
@@ -33,12 +35,11 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.quickstart import TRAINING, run_quickstart
     from sparsetopics.evaluation.scores.top_words import topic_table
+    from sparsetopics.model.statistics import in_use
     from sparsetopics.runs.run import load_run
 
     with show_progress(TRAINING, quiet=as_json) as hooks:
-        made = run_quickstart(
-            out, overwrite=overwrite, say=lambda step: click.echo(step, err=True), hooks=hooks
-        )
+        made = run_quickstart(out, overwrite=overwrite, say=say, hooks=hooks)
     trained = load_run(made.run)
     score = made.card.completion
     record = {
@@ -47,11 +48,14 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
         "n_topics": trained.model.n_topics,
         "log_likelihood_per_token": score.log_likelihood_per_token,
     }
-    rows = topic_table(trained.model.topic_word_mean, trained.model.weights, trained.words.words, 8)
+    model = trained.model
+    rows = topic_table(model.topic_word_mean, model.weights, trained.words.words, 8)
+    rows = [row for row in rows if in_use(model.sizes)[row.topic]]
     lines = [f"{row.weight:>6.1%}  {' '.join(word for word, _ in row.words)}" for row in rows]
+    stories = quantity(score.n_documents, "story", "stories")
     lines += [
-        f"Found {len(rows)} topics, starting from {TRAINING.n_topics}.",
-        f"Held-out score on {score.n_documents} stories: {score.log_likelihood_per_token:.3f} nats "
+        f"Found {quantity(len(rows), 'topic')}, starting from {TRAINING.n_topics}.",
+        f"Held-out score on {stories}: {score.log_likelihood_per_token:.3f} nats "
         f"per token (without topics {score.unigram_log_likelihood_per_token:.3f}).",
         f"Open {made.report} in a browser.",
         "To use your own texts, start with `sparsetopics ingest --help`.",

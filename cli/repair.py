@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparsetopics.cli.shared_options import NEW_PATH, show
+from sparsetopics.cli.parameter_types import NEW_PATH
+from sparsetopics.cli.printing import show
 
 if TYPE_CHECKING:
     from sparsetopics.runs.resume import Repaired

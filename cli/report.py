@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH, NEW_PATH, show, threads_option
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
+from sparsetopics.cli.printing import show
+from sparsetopics.cli.shared_options import threads_option
 
 
 @click.command()
@@ -31,8 +33,8 @@ def command(
 ) -> None:
     """Write an HTML page about RUN for people who did not train it.
 
-    The page is one file that needs no network. It shows what was trained on which corpus, how
-    training went, the topics with their words and weights, and a map of similar topics. With
+    The page is one file that needs no network. It shows the topics with their words and
+    weights, a map of similar topics, what was trained on which corpus, and how training went. With
     --corpus it also shows the coherence of topics and the documents in which each has its largest
     share. For a mixture of vectors it shows the components: sizes, distinctive columns or image
     patches, and the nearest items. Several runs are shown side by side.

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import click
 
-from sparsetopics.cli.shared_options import NAMED_PATH, show, table_option
-from sparsetopics.options.table import ExecutorName
+from sparsetopics.base.wording import quantity
+from sparsetopics.cli.parameter_types import NAMED_PATH, type_of
+from sparsetopics.cli.printing import show
+from sparsetopics.cli.shared_options import table_option
+from sparsetopics.options.table import OPTION, ExecutorName
 
 
 @click.command()
 @click.argument("run", type=NAMED_PATH)
 @click.option(
     "--laps",
-    type=click.IntRange(min=1),
+    type=type_of(OPTION["laps"]),
     help="Stop when this many laps are done, those before the interruption included. If the "
     "checkpoint already has more, write the run as it is. Default: as for the original command.",
 )
@@ -48,11 +51,11 @@ def command(
         sparsetopics resume run
         sparsetopics resume run --laps 200
     """
-    from sparsetopics.cli.train import outcome
+    from sparsetopics.cli.train import outcome, settled
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.runs.resume import resume_run
 
-    result, options = resume_run(
+    result, options, has_settled = resume_run(
         run,
         laps=laps,
         workers=workers,
@@ -60,7 +63,13 @@ def command(
         scheduler=scheduler,
         watch=lambda options: show_progress(options, quiet=quiet),
     )
-    line = f"Nothing is left to do: {run} was finished after {result.laps} laps."
-    if options is not None:
+    made = quantity(result.laps, "lap")
+    if options is None:
+        line = f"Nothing is left to do: {run} was finished after {made}."
+    elif has_settled:
+        line = (
+            f"No lap was made: {settled(options)} after {made}. The model in {run} stays as it was."
+        )
+    else:
         line = f"{outcome(result, options)} Wrote {run}."
     show(result._asdict() | {"run": str(run)}, [line], as_json=as_json)

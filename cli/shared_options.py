@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import wraps
-from pathlib import Path
-from typing import TypeVar
+from math import inf
 
 import click
 from click.core import ParameterSource
 
-from sparsetopics.base.errors import OptionError
-from sparsetopics.options.option import NATURAL, NO_NAMES, Interval, OneOf, Option, SomeOf, Value
+from sparsetopics.cli.parameter_types import NumberType, type_of, typed_name
+from sparsetopics.options.option import NO_NAMES, Interval, SomeOf, Value, refuse
 from sparsetopics.options.table import HELP, OPTION
 from sparsetopics.options.training import Workplace
 
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
-T = TypeVar("T")
-
-
-class NamedPath(click.Path):
-    """A path to read. Raises OptionError for "", which pathlib takes for the current folder."""
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
-
-    def convert(
-        self,
-        value: str | os.PathLike[str],
-        param: click.Parameter | None,
-        ctx: click.Context | None,
-    ) -> str | bytes | os.PathLike[str]:
-        if value == "":
-            where = "path" if param is None else param.human_readable_name
-            raise OptionError(where, found="an empty name", wanted="a file or folder")
-        return super().convert(value, param, ctx)
-
-
-NAMED_PATH = NamedPath()
-NEW_PATH = click.Path(path_type=Path)
 
 
 def table_option(name: str, text: str = "") -> Decorator:
@@ -56,7 +30,7 @@ def table_option(name: str, text: str = "") -> Decorator:
     takes_names = isinstance(option.takes, SomeOf)
     return click.option(
         switch,
-        type=_click_type(option),
+        type=type_of(option),
         default=default,
         show_default=default is not None and option.takes is not bool,
         metavar="NAME,NAME|none" if takes_names else None,
@@ -65,24 +39,14 @@ def table_option(name: str, text: str = "") -> Decorator:
     )
 
 
-def _click_type(option: Option) -> click.Choice[str] | click.IntRange | click.Path | type:
-    takes = option.takes
-    if isinstance(takes, OneOf):
-        return click.Choice(list(takes.names))
-    if isinstance(takes, Interval):
-        if takes == NATURAL:  # click refuses others at once, as wrong usage
-            return click.IntRange(min=0)
-        return int if takes.whole else float
-    if takes is Path:
-        return NAMED_PATH
-    return bool if takes is bool else str
-
-
 def _split_names(ctx: click.Context, param: click.Parameter, value: str | None) -> Value | None:
     """``merge,delete`` as its two names, ``none`` as no name."""
     if value is None:
         return None
-    return () if value == NO_NAMES else tuple(name.strip() for name in value.split(","))
+    names = tuple(name.strip() for name in value.split(","))
+    if len(names) > 1 and NO_NAMES in names:
+        refuse(typed_name(param), f"{NO_NAMES} cannot be combined with others")
+    return () if names == (NO_NAMES,) else names
 
 
 def add_options(options: Iterable[Decorator]) -> Decorator:
@@ -119,6 +83,17 @@ def is_given(ctx: click.Context, key: str) -> bool:
     return ctx.get_parameter_source(key) is not ParameterSource.DEFAULT
 
 
+def check_needs(ctx: click.Context, needs: Mapping[str, str]) -> None:
+    """Raise OptionError for an option that was given without the one that it needs.
+
+    ``needs`` has the names of both in Python.
+    """
+    names = {param.name: typed_name(param) for param in ctx.command.params}
+    for key, other in needs.items():
+        if is_given(ctx, key) and not is_given(ctx, other):
+            refuse(names[key], f"needs {names[other]}")
+
+
 def given_options(ctx: click.Context, kind: type) -> list[str]:
     """The options of a group that were given, as they are typed."""
     keys = [field.name for field in fields(kind)]
@@ -128,14 +103,17 @@ def given_options(ctx: click.Context, kind: type) -> list[str]:
 EXECUTOR_OPTIONS = [table_option("executor"), table_option("scheduler")]
 workplace_options = option_group("where", Workplace, [table_option("workers"), *EXECUTOR_OPTIONS])
 threads_option = click.option(  # for commands that work in this process alone
-    "--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Number of threads."
+    "--workers",
+    type=type_of(OPTION["workers"]),
+    default=1,
+    show_default=True,
+    help="Number of threads.",
 )
 
 
-def seed_option(text: str, most: int | None = None) -> Decorator:
-    return click.option(
-        "--seed", type=click.IntRange(0, most), default=0, show_default=True, help=text
-    )
+def seed_option(text: str, most: float = inf) -> Decorator:
+    takes = NumberType(Interval(0, most, whole=True))
+    return click.option("--seed", type=takes, default=0, show_default=True, help=text)
 
 
 class _RenamedOption(click.Option):
@@ -153,17 +131,11 @@ def held_out_share_option(text: str) -> Decorator:
         "--held-out-share",
         "share",
         cls=_RenamedOption,
-        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        type=NumberType(Interval(0, 1, above_low=True, below_high=True)),
         default=0.1,
         show_default=True,
         help=text,
     )
-
-
-def show(record: T, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print a record as JSON, or else the same facts as lines."""
-    for line in [json.dumps(record)] if as_json else lines:
-        click.echo(line)
 
 
 def command_with(sections: Mapping[str, Sequence[str]]) -> type[click.Command]:

@@ -7,16 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparsetopics.base.wording import quantity
 from sparsetopics.cli.config_file import config_option
-from sparsetopics.cli.shared_options import (
-    NAMED_PATH,
-    NEW_PATH,
-    add_options,
-    command_with,
-    is_given,
-    show,
-    table_option,
-)
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
+from sparsetopics.cli.printing import say, show
+from sparsetopics.cli.shared_options import add_options, command_with, is_given, table_option
 from sparsetopics.options.option import Value
 from sparsetopics.options.table import HELP, OPTION, OPTIONS
 
@@ -89,26 +84,33 @@ def _warn_of_idle_workers(plan: RunPlan) -> None:
     n_batches = options.batches_per_round
     is_short = not options.learner_kind.takes_all and n_batches < plan.workers
     if plan.executor == "dask" and is_short:
-        click.echo(
-            f"--round {n_batches}: only {n_batches} of {plan.workers} workers can work at a time. "
-            f"With --round {4 * plan.workers} all of them can, but the result is different.",
-            err=True,
+        say(
+            f"--round {n_batches}: only {n_batches} of {quantity(plan.workers, 'worker')} can work "
+            f"at a time. With --round {4 * plan.workers} all of them can, but the result is "
+            "different."
         )
 
 
 def outcome(result: RunResult, options: TrainingOptions) -> str:
     """What was trained, for how long, and why training ended."""
-    things = "components" if options.is_mixture else "topics"
+    thing = "component" if options.is_mixture else "topic"
     datum = "token" if options.counts_words else "item"
     name = result.model if options.is_mixture else result.model.upper()
+    n_used = result.active_topics
+    used = "" if n_used == result.n_topics else f", {n_used:,} of them in use,"
     trained = (
-        f"Trained {result.n_topics:,} {things} ({name}) in {result.laps} laps and "
-        f"{result.seconds:.1f} s; ELBO {result.elbo_per_token:.4f} nats per {datum}."
+        f"Trained {quantity(result.n_topics, thing)} ({name}){used} in "
+        f"{quantity(result.laps, 'lap')} and {result.seconds:.1f} s; "
+        f"ELBO {result.elbo_per_token:.4f} nats per {datum}."
     )
     if options.model == "lda":
         return trained
-    settled = result.laps < options.n_laps
-    ending = (
-        f"The bound and the number of {things} have settled." if settled else "All laps are done."
-    )
-    return f"{trained} {ending}"
+    if result.laps < options.n_laps:
+        return f"{trained} T{settled(options)[1:]}."
+    return f"{trained} All laps are done."
+
+
+def settled(options: TrainingOptions) -> str:
+    """Why training ended before its last lap."""
+    things = "components" if options.is_mixture else "topics"
+    return f"the bound and the number of {things} have settled"

@@ -6,8 +6,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
+from sparsetopics.cli.printing import say
+from sparsetopics.cli.stopping import check_stopped
 from sparsetopics.options.registry import MOVE_COUNTS
 
 if TYPE_CHECKING:
@@ -18,6 +21,8 @@ Entry = Mapping[str, float | None]  # of a trace, as ``runs.callbacks.OnLap`` ge
 # Entries that are there only if they were asked for, and what a line calls them.
 MEASURES = {"criterion_per_token": "criterion", "heldout_log_likelihood_per_token": "held-out"}
 
+SECONDS_OF_SILENCE = 30.0  # after which a line says how far a lap is, without a terminal
+
 
 @contextmanager
 def show_progress(options: TrainingOptions, *, quiet: bool) -> Iterator[RunHooks]:
@@ -25,12 +30,44 @@ def show_progress(options: TrainingOptions, *, quiet: bool) -> Iterator[RunHooks
     from sparsetopics.runs.train import RunHooks
 
     if quiet:
-        yield RunHooks()
+        yield RunHooks(on_lap=lambda entry: check_stopped())
     elif sys.stderr.isatty():
         with _bar(options) as hooks:
             yield hooks
     else:
-        yield RunHooks(on_lap=lambda entry: print(lap_line(entry, options), file=sys.stderr))
+        lines = _Lines(options)
+        yield RunHooks(lines.on_lap, lines.on_documents, partial(say, "Writing the run."))
+
+
+class _Lines:
+    """Prints a line for each lap, and one whenever there has been none for a while."""
+
+    def __init__(self, options: TrainingOptions) -> None:
+        self._options = options
+        self._last = time.monotonic()
+
+    def on_lap(self, entry: Entry) -> None:
+        self._say(lap_line(entry, self._options))
+        check_stopped()
+
+    def on_documents(self, n_done: float, n_docs: int) -> None:
+        if time.monotonic() - self._last >= SECONDS_OF_SILENCE:
+            share = f"{100 * n_done / n_docs:.0f} % of the {_unit(self._options)} visited"
+            self._say(f"{share}{_rest_of_lap(n_done, n_docs, self._options)}")
+
+    def _say(self, sentence: str) -> None:
+        say(sentence)
+        self._last = time.monotonic()
+
+
+def _unit(options: TrainingOptions) -> str:
+    return "documents" if options.counts_words else "items"
+
+
+def _rest_of_lap(n_done: float, n_docs: int, options: TrainingOptions) -> str:
+    """What still takes time in a lap once all documents or items are done."""
+    has_moves = options.grows or bool(options.active_moves.names)
+    return ", trying moves" if has_moves and n_done >= n_docs else ""
 
 
 def lap_line(entry: Entry, options: TrainingOptions) -> str:
@@ -86,8 +123,12 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
             if done.reach(int(entry["lap"] or 0)):
                 progress.reset(task, completed=done.laps)  # earlier laps say nothing of the rest
             progress.console.print(lap_line(entry, options), soft_wrap=True, highlight=False)
+            check_stopped()
 
-        yield RunHooks(on_lap=on_lap, on_documents=done)
+        def on_writing() -> None:
+            progress.update(task, description="writing the run", rate="")
+
+        yield RunHooks(on_lap, done, on_writing)
 
 
 class _Rate:
@@ -95,7 +136,9 @@ class _Rate:
 
     def __init__(self, update: Callable[..., None], task: int, options: TrainingOptions) -> None:
         self._n_laps = options.n_laps
-        self._unit = "documents" if options.counts_words else "items"
+        self._options = options
+        self._rate = ""
+        self._is_full = False  # whether all documents of the present lap are done
         self.laps = 0
         self._before = 0  # laps of a process that was interrupted
         self._update, self._task = update, task
@@ -103,7 +146,7 @@ class _Rate:
 
     def reach(self, lap: int) -> bool:
         """Note that a lap is done. True if it is the first here, but not the first of the run."""
-        is_first, self.laps = self.laps == 0, lap
+        is_first, self.laps, self._is_full = self.laps == 0, lap, False
         if is_first:
             self._before = lap - 1
         return is_first and lap > 1
@@ -111,10 +154,14 @@ class _Rate:
     def __call__(self, n_done: float, n_docs: int) -> None:
         """Show that ``n_done`` of ``n_docs`` documents of the next lap are done."""
         laps = self.laps + n_done / n_docs
-        rate = (laps - self._before) * n_docs / max(time.perf_counter() - self._began, 1e-9)
+        if not self._is_full:  # moves, which follow, do not count
+            rate = (laps - self._before) * n_docs / max(time.perf_counter() - self._began, 1e-9)
+            self._rate = f"{rate:,.0f} {_unit(self._options)}/s"
+        self._is_full = n_done >= n_docs
+        lap = f"lap {min(self.laps + 1, self._n_laps)}/{self._n_laps}"
         self._update(
             self._task,
             completed=laps,
-            description=f"lap {min(self.laps + 1, self._n_laps)}/{self._n_laps}",
-            rate=f"{rate:,.0f} {self._unit}/s",
+            description=f"{lap}{_rest_of_lap(n_done, n_docs, self._options)}",
+            rate=self._rate,
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import click
+
+from sparsetopics.cli.printing import say, show
 
 # Commands that are run on a small collection; its files are marked with @. Together they call each
 # kernel with all types of arguments that occur.
@@ -73,27 +74,29 @@ def command(as_json: bool) -> None:
     with TemporaryDirectory(prefix="sparsetopics-warmup-") as folder:
         _write_collection(Path(folder))
         for number, (what, calls) in enumerate(STEPS.items(), start=1):
-            click.echo(f"{number} of {len(STEPS)}: {what}", err=True)
+            say(f"{number} of {len(STEPS)}: {what}")
             for call in calls:
                 _run(call, Path(folder))
     n_kernels, n_compiled = _count_kernels()
     seconds = time.perf_counter() - began
     record = {"n_kernels": n_kernels, "n_compiled": n_compiled, "seconds": seconds}
     line = f"{n_kernels} kernels are ready, {n_compiled} of them new, in {seconds:.0f} s."
-    from sparsetopics.cli.shared_options import show  # the table of options takes time
 
     show(record, [line], as_json=as_json)
 
 
 def _write_collection(folder: Path) -> None:
-    """Write documents of three kinds, and vectors in three clumps."""
+    """Write documents that mix three kinds of words, and vectors in three clumps."""
+    import json
+
     import numpy as np
 
     rng = np.random.default_rng(0)
     words = np.array([f"{first}{second}wort" for first in "abcdef" for second in "aeiou"])
     lines = []
     for number in range(150):
-        chosen = words[10 * (number % 3) + rng.integers(0, 10, 30)]
+        kinds = rng.choice(3, 30, p=rng.dirichlet(np.full(3, 0.3)))
+        chosen = words[10 * kinds + rng.integers(0, 10, 30)]
         lines.append(json.dumps({"text": " ".join(chosen), "label": number % 3}))
     (folder / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
     centres = 9 * rng.standard_normal((3, 4))

@@ -25,15 +25,15 @@ from sparsetopics.corpora.ingest import (
     settle_tokenizer,
     write_shards,
 )
-from sparsetopics.corpora.readers.formats import find_collection
-from sparsetopics.corpora.sources.remote import is_url
-from sparsetopics.corpora.sources.source_files import names_of
+from sparsetopics.corpora.sources.account import FileAccount
+from sparsetopics.corpora.sources.source_files import local_paths, names_of
 from sparsetopics.corpora.store.document_rows import DocumentManifest, settings_hash
 from sparsetopics.corpora.store.manifest import FILE_NAME, ShardEntry
 from sparsetopics.corpora.store.shards import shard_name
-from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.execution.executors import open_map_here, open_ordered_map
+
+_UNCHANGED = "which keeps the words of the corpus"
 
 
 class AppendSummary(NamedTuple):
@@ -61,10 +61,8 @@ def append(
     options = options or IngestOptions()
     _check_options(options)
     folder, sources = Path(corpus), list(sources)
-    refuse_inputs(folder, [Path(source) for source in sources if not is_url(source)])
-    collection = find_collection(
-        sources, options.format, follow_links=options.follow_links, say=say
-    )
+    refuse_inputs(folder, local_paths(sources))
+    collection = options.find(sources, say)
     job = job_for(sources, collection, options)
     with (
         open_ordered_map(options.workplace) as ordered_map,
@@ -73,17 +71,19 @@ def append(
     ):
         if job is not None and workspace.committed_job == job.text:
             say(f"{folder}: an append of the same documents was interrupted; it is complete now.")
-            return AppendSummary(0, IngestSummary.of(DocumentManifest.load(folder)))
+            files = FileAccount((), collection.account.left_out)
+            return AppendSummary(0, IngestSummary.of(DocumentManifest.load(folder), files))
         workspace.clear()
         workspace.new.mkdir()
         reading = Reading(collection, options, ordered_map, map_here, on_progress)
         before = DocumentManifest.load(folder)
         longer, n_added = _write(workspace.new, reading, folder, before)
-        _refuse_changed(folder, before)
+        if DocumentManifest.load(folder) != before:
+            raise OutputError(str(folder), "the corpus has changed meanwhile", "Append again.")
         added = [shard.file for shard in longer.shards[len(before.shards) :]]
         _refuse_taken(folder, added)
         workspace.commit([*added, FILE_NAME], job="" if job is None else job.text)
-    return AppendSummary(n_added, IngestSummary.of(longer))
+    return AppendSummary(n_added, IngestSummary.of(longer, collection.account))
 
 
 def _write(
@@ -112,12 +112,10 @@ def _check_options(options: IngestOptions) -> None:
         ("vocabulary", options.vocabulary is not None),
         ("phrases", options.phrases is not None),
         ("overwrite", options.overwrite),
-        ("stop words or frequency limits", options.pruning != PruningOptions()),
     ):
         if is_given:
-            raise OptionError(
-                "append", found=name, wanted="none: the vocabulary is that of the corpus"
-            )
+            raise OptionError(name, f"cannot be combined with --append, {_UNCHANGED}")
+    options.pruning.refuse_beside("append", _UNCHANGED)
 
 
 def _check_tokenizer(
@@ -126,15 +124,10 @@ def _check_tokenizer(
     if tokenizer is None:  # counts, which bring their words
         return
     if manifest.tokenizer is None:
-        raise OptionError(
-            "append", found=f"text in {where}", wanted="counts, which the corpus was made of"
-        )
+        raise OptionError("append", f"the corpus was made from counts, but {where} holds text")
     if settings_hash(tokenizer.settings()) != settings_hash(manifest.tokenizer):
-        raise OptionError(
-            "append",
-            found="another tokeniser",
-            wanted="that of the corpus, which is used if none is given",
-        )
+        hint = "Leave it out to use that of the corpus."
+        raise OptionError("append", "the given tokeniser is not that of the corpus", hint)
 
 
 @contextmanager
@@ -169,19 +162,5 @@ def _as_next(new: Path, shards: Sequence[ShardEntry], first: int) -> tuple[Shard
 def _refuse_taken(folder: Path, names: Sequence[str]) -> None:
     for name in names:
         if os.path.lexists(folder / name):
-            raise OutputError(
-                str(folder / name),
-                found="a file that is not part of the corpus",
-                wanted="a free name for a new shard",
-                hint="Move it away.",
-            )
-
-
-def _refuse_changed(folder: Path, before: DocumentManifest) -> None:
-    if DocumentManifest.load(folder) != before:
-        raise OutputError(
-            str(folder),
-            found="a corpus that has changed meanwhile",
-            wanted="one append at a time",
-            hint="Append again.",
-        )
+            problem = "a file that is not part of the corpus has the name of a new shard"
+            raise OutputError(str(folder / name), problem, "Move it away.")

@@ -20,6 +20,7 @@ from sparsetopics.base.batches import (
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus, RowCorpus, VectorCorpus
 from sparsetopics.corpora.store.shards import RowBatch, RowGroup
+from sparsetopics.options.option import shown
 from sparsetopics.options.table import RESIDENT_PAIRS
 
 FEWEST_BATCHES = 10
@@ -45,10 +46,11 @@ def plan_batches(
     """
     n_batches = _checked_n_batches(n_batches, corpus)
     if corpus.n_pairs > resident_pairs:
-        return _streamed(corpus, _pieces(corpus, n_batches, rng))
+        pieces = _pieces(corpus, n_batches, rng)
+        return StreamedBatches(*_sizes_of(corpus), HeldRowGroups(corpus.row_groups), pieces)
     whole = DocumentBatch.joined(list(corpus.batches()))
     parts = _divided(whole.n_docs, n_batches, rng)
-    return _resident(corpus, [whole.take(rows) for rows in parts])
+    return ResidentBatches(*_sizes_of(corpus), [whole.take(rows) for rows in parts])
 
 
 def plan_vector_batches(
@@ -69,7 +71,8 @@ def plan_vector_batches(
     n_batches = _checked_n_batches(n_batches, corpus)
     n_bytes = corpus.n_items * corpus.n_columns * np.dtype(np.float32).itemsize
     if n_bytes > resident_bytes:
-        return _streamed(corpus, _mixed_pieces(corpus, n_batches, rng))
+        pieces = _mixed_pieces(corpus, n_batches, rng)
+        return StreamedBatches(*_sizes_of(corpus), HeldRowGroups(corpus.row_groups), pieces)
     parts = _divided(corpus.n_items, n_batches, rng)
     # Each row group is scattered to its places in one array, so that nothing is held twice.
     place = np.empty(corpus.n_items, np.int64)
@@ -80,7 +83,8 @@ def plan_vector_batches(
         values[place[start : start + batch.n_items]] = batch.values
         start += batch.n_items
     ends = np.cumsum([len(part) for part in parts])
-    return _resident(corpus, [VectorBatch(part) for part in np.split(values, ends[:-1])])
+    batches = [VectorBatch(part) for part in np.split(values, ends[:-1])]
+    return ResidentBatches(*_sizes_of(corpus), batches)
 
 
 def _checked_n_batches(n_batches: int | None, corpus: RowCorpus[RowBatch]) -> int:
@@ -89,16 +93,16 @@ def _checked_n_batches(n_batches: int | None, corpus: RowCorpus[RowBatch]) -> in
     if n_batches is None:
         return default_n_batches(n_rows)
     if not 1 <= n_batches <= n_rows:
-        wanted = f"1 to {n_rows}, the number of {corpus.noun}"
-        raise OptionError("batches", found=f"{n_batches}", wanted=wanted)
-    return n_batches
+        allowed = f"from 1 to {n_rows}, the number of {corpus.noun}"
+        raise OptionError("batches", f"must be {allowed}, but is {shown(n_batches)}")
+    return int(n_batches)  # which may be numpy's
 
 
 def default_n_batches(n_docs: int) -> int:
     """At least 10, with at most 8,192 documents in each; fewer where a batch would have fewer than
     32 documents."""
-    wanted = max(FEWEST_BATCHES, -(-n_docs // MOST_DOCS))
-    return max(1, min(wanted, n_docs // FEWEST_DOCS))
+    enough = max(FEWEST_BATCHES, -(-n_docs // MOST_DOCS))
+    return max(1, min(enough, n_docs // FEWEST_DOCS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,18 +177,6 @@ class StreamedBatches(_Batches, Generic[RowBatch]):
     def read(self, batch_id: int) -> RowBatch:
         taken = [self._held.read(group).take(rows) for group, rows in self.parts[batch_id]]
         return taken[0] if len(taken) == 1 else taken[0].joined(taken)
-
-
-def _resident(
-    corpus: RowCorpus[RowBatch], batches: Sequence[RowBatch]
-) -> ResidentBatches[RowBatch]:
-    return ResidentBatches(*_sizes_of(corpus), tuple(batches))
-
-
-def _streamed(
-    corpus: RowCorpus[RowBatch], parts: Sequence[Sequence[Piece]]
-) -> StreamedBatches[RowBatch]:
-    return StreamedBatches(*_sizes_of(corpus), HeldRowGroups(corpus.row_groups), parts)
 
 
 def _sizes_of(corpus: RowCorpus[RowBatch]) -> tuple[int, float, int]:

@@ -16,10 +16,12 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsetopics.base.batches import DocumentBatch, VectorBatch, Vectors
+from sparsetopics.base.batches import DocumentBatch, VectorBatch
 from sparsetopics.base.errors import OptionError, ShapeError, VocabularyError
+from sparsetopics.base.showing import html_table, short_repr
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.projection import Projection
-from sparsetopics.corpora.readers.blocks import VECTORS, as_float32
+from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, write_manifest
 from sparsetopics.corpora.store.manifest import (
@@ -41,10 +43,10 @@ from sparsetopics.corpora.store.shards import (
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest, rows_per_group
 from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.options.option import path_of
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
-
+    from sparsetopics.corpora.memory_arrays import AnyMatrix
     from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 # Methods import what makes corpora in memory, because commands only open corpora on disk.
@@ -75,14 +77,9 @@ class RowCorpus(ABC, Generic[RowBatch]):
     def _finish_part(self, whole: Path, part: Path, shards: Sequence[ShardEntry]) -> CorpusManifest:
         """Turn the folder ``part`` with shards of rows of the corpus ``whole`` into a corpus."""
 
-    def write_part(
-        self,
-        whole: Path,
-        chosen: NDArray[np.bool_],  # (n_rows,)
-        part: Path,
-    ) -> CorpusManifest:
-        """Write the chosen rows of this corpus, which is stored in ``whole``, as the corpus
-        ``part``; return its manifest."""
+    def write_part(self, whole: Path, chosen: NDArray[np.bool_], part: Path) -> CorpusManifest:
+        """Write the rows of this corpus, which is stored in ``whole``, where ``chosen`` (n_rows,)
+        is true as the corpus ``part``; return its manifest."""
         with ShardWriter(part, self.kind) as writer:
             start = 0
             for group in self.row_groups:
@@ -131,6 +128,15 @@ class Corpus(RowCorpus[DocumentBatch]):
     n_skipped: int = 0  # documents left out because they hold no word of the vocabulary
     n_unknown_tokens: int = 0  # tokens left out because a given vocabulary does not hold them
 
+    def __repr__(self) -> str:
+        return short_repr(self, "n_docs", "n_words", "n_tokens")
+
+    def _repr_html_(self) -> str:
+        """Its sizes, for notebooks."""
+        names = ("documents", "words", "tokens", "pairs of document and word", "left out")
+        sizes = (self.n_docs, self.n_words, self.n_tokens, self.n_pairs, self.n_skipped)
+        return html_table("Corpus", (), zip(names, sizes, strict=True))
+
     @property
     def n_words(self) -> int:
         """Words of the vocabulary."""
@@ -174,7 +180,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         Raises CorpusFormatError if the manifest, the vocabulary or the size of a shard is not
         what ingest wrote. ``validate`` checks every byte.
         """
-        folder = Path(path)
+        folder = path_of("path", path)
         manifest = DocumentManifest.load(folder)
         manifest.vocabulary.check_size(folder, DAMAGE)
         groups = stored_groups(folder, manifest.shards, DocumentKind(manifest.n_words))
@@ -228,13 +234,17 @@ class Corpus(RowCorpus[DocumentBatch]):
 
     @classmethod
     def from_csr(
-        cls, counts: csr_array, words: Sequence[str], doc_ids: Sequence[str] | None = None
+        cls,
+        counts: AnyMatrix | ArrayLike,
+        words: Iterable[str],
+        doc_ids: Iterable[Hashable] | None = None,
     ) -> Corpus:
         """Make a corpus in memory from a sparse matrix, (n_docs, n_words), of any number type, its
         ``words`` (n_words,) and ``doc_ids`` (n_docs,).
 
         Rows without a count are left out. Whole counts are kept as uint32, others as float32.
-        Raises ShapeError if the sizes do not fit or a count is negative or not finite.
+        Raises ShapeError if the sizes or the arrays of the matrix do not fit, for names that are
+        no strings, and if a count is negative or not finite; SourceError if none is above zero.
         """
         from sparsetopics.corpora.memory_corpus import documents_of_csr
 
@@ -277,6 +287,13 @@ class VectorCorpus(RowCorpus[VectorBatch]):
     projection: Projection | None = None  # that made the values
     projection_hash: str | None = None  # SHA-256 of its file
 
+    def __repr__(self) -> str:
+        return short_repr(self, "n_items", "n_columns")
+
+    def _repr_html_(self) -> str:
+        """Its sizes, for notebooks."""
+        return html_table("VectorCorpus", (), [("items", self.n_items), ("columns", self.width)])
+
     @property
     def n_items(self) -> int:
         """Rows."""
@@ -306,7 +323,7 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         Raises CorpusFormatError if the manifest, the projection or the size of a shard is not
         what ingest wrote, or if it is a corpus of documents. ``validate`` checks every byte.
         """
-        folder = Path(path)
+        folder = path_of("path", path)
         manifest = VectorManifest.load(folder)
         groups = stored_groups(folder, manifest.shards, VectorKind(manifest.n_columns))
         projection = projection_hash = None
@@ -332,14 +349,12 @@ class VectorCorpus(RowCorpus[VectorBatch]):
         dimensions, has no items or columns, or holds anything but finite real numbers, or if the
         number of names is not that of the items.
         """
-        vectors = _checked(values)
+        from sparsetopics.corpora.memory_arrays import labels_of, names_of, vectors_of
+
+        vectors = vectors_of(values, "values")
         n_items, n_columns = vectors.shape
-        names = [str(name) for name in (range(n_items) if item_ids is None else item_ids)]
-        texts = [None] * n_items if labels is None else list(labels)
-        own_labels = [None if label is None else str(label) for label in texts]
-        for what, found in (("item_ids", len(names)), ("labels", len(own_labels))):
-            if found != n_items:
-                raise ShapeError(what, found=f"{found}", wanted=f"{n_items}, one for each row")
+        names = names_of(range(n_items) if item_ids is None else item_ids, n_items, "item_ids")
+        own_labels = labels_of([None] * n_items if labels is None else labels, n_items, "labels")
         step = rows_per_group(n_columns)
         groups = []
         for start in range(0, n_items, step):
@@ -361,30 +376,12 @@ class VectorCorpus(RowCorpus[VectorBatch]):
 AnyCorpus: TypeAlias = Corpus | VectorCorpus
 
 
-def _checked(values: ArrayLike) -> Vectors:
-    array = np.asarray(values)
-    if array.ndim != 2 or not array.size or array.dtype.kind not in "fiub":
-        raise ShapeError(
-            "values",
-            found=f"{array.dtype} of shape {array.shape}",
-            wanted="real numbers of shape (n_items, n_columns), at least one of each",
-        )
-    vectors, odd = as_float32(array)
-    if odd is not None:
-        raise ShapeError(
-            f"values, item {odd[0]}, column {odd[1]}",
-            found=f"{array[odd]}",
-            wanted="a finite number within float32",
-        )
-    return vectors
-
-
 def open_corpus(path: str | Path) -> AnyCorpus:
     """Open a corpus of documents or of vectors, as its manifest says.
 
     Raises CorpusFormatError if the folder is no sound corpus of either kind.
     """
-    folder = Path(path)
+    folder = path_of("path", path)
     return VectorCorpus.open(folder) if kind_of(folder) == VECTORS else Corpus.open(folder)
 
 
@@ -400,22 +397,16 @@ def check_alike(training: AnyCorpus, heldout: AnyCorpus, path: Path, where: str)
     Raises OptionError if one holds documents and the other vectors, VocabularyError for other
     words, and ShapeError for other columns or another projection.
     """
-    if isinstance(training, Corpus) and isinstance(heldout, Corpus):
-        if heldout.fingerprint != training.fingerprint:
-            raise VocabularyError(
-                where,
-                found=f"another vocabulary ({heldout.n_words:,} words) than that of {path}",
-                wanted=f"the {training.n_words:,} words of the training corpus",
-                hint=f"Ingest the held-out documents with --vocabulary {path}.",
-            )
-    elif isinstance(training, Corpus):
-        raise OptionError("heldout", found=f"vectors in {where}", wanted="documents")
-    elif isinstance(heldout, Corpus):
-        raise OptionError("heldout", found=f"documents in {where}", wanted="vectors")
-    elif heldout.fingerprint != training.fingerprint:
-        raise ShapeError(
-            where,
-            found=f"columns ({heldout.n_columns:,}) or a projection other than of {path}",
-            wanted=f"the {training.n_columns:,} columns of the training corpus",
-            hint=f"Ingest the held-out vectors with --projection {path}.",
-        )
+    kind, other = (DOCUMENTS if isinstance(c, Corpus) else VECTORS for c in (training, heldout))
+    if other != kind:
+        raise OptionError("heldout", f"expected {kind}, but found {other} in {where}")
+    if heldout.fingerprint == training.fingerprint:
+        return
+    noun = "word" if isinstance(training, Corpus) else "column"
+    expected, found = quantity(training.width, noun), quantity(heldout.width, noun)
+    if isinstance(training, Corpus):
+        problem = f"expected the {expected} of {path}, but found another vocabulary"
+        hint = f"Ingest the held-out documents with --vocabulary {path}."
+        raise VocabularyError(where, f"{problem} ({found})", hint)
+    problem = f"its {found} or its projection are not those of {path} ({expected})"
+    raise ShapeError(where, problem, f"Ingest the held-out vectors with --projection {path}.")

@@ -13,9 +13,12 @@ import pyarrow as pa
 
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import CountedBlock, Named, PendingBlock, numbered
 from sparsetopics.corpora.readers.formats import TextCollection, find_collection
 from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.readers.text_files import doubts_about_text
+from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.source_files import names_of
 from sparsetopics.corpora.store.document_rows import (
     DocumentKind,
@@ -37,7 +40,7 @@ from sparsetopics.corpora.store.unfinished import (
     work_folder,
 )
 from sparsetopics.corpora.text.phrases import PhraseOptions, learn_phrases
-from sparsetopics.corpora.text.pruning import PruningOptions, WordTally, prune
+from sparsetopics.corpora.text.pruning import PruningOptions, prune, tally_words
 from sparsetopics.corpora.text.tokenizer import (
     TokenizerOptions,
     count_texts,
@@ -88,20 +91,18 @@ class IngestOptions(WorkOptions):
 
     def __post_init__(self) -> None:
         _ = self.workplace  # which checks its options
-        if self.vocabulary is not None and self.pruning != PruningOptions():
-            raise OptionError(
-                "vocabulary",
-                found="a given vocabulary with stop words or frequency limits",
-                wanted="one or the other: a given vocabulary is used as it is",
-            )
+        if self.vocabulary is not None:
+            self.pruning.refuse_beside("vocabulary", "whose words are used unchanged")
         if self.vocabulary is not None and self.phrases is not None:
-            raise OptionError(
-                "phrases",
-                found="a given vocabulary",
-                wanted="none: phrases are taken from where its words are",
-            )
+            raise OptionError("phrases", "a given vocabulary has its own phrases, if any")
         if self.phrases is not None and self.tokenizer is not None and self.tokenizer.ngrams > 1:
-            raise OptionError("ngrams", found="n-grams and phrases", wanted="one or the other")
+            raise OptionError("ngrams", "cannot be combined with --phrases")
+
+    def find(self, sources: Iterable[str | Path], say: Callable[[str], None]) -> TextCollection:
+        """The files of documents that ``sources`` name; ``say`` is as in ``find_collection``."""
+        return find_collection(
+            sources, self.format, self.read, follow_links=self.follow_links, say=say
+        )
 
     @property
     def given(self) -> Vocabulary | None:
@@ -121,12 +122,14 @@ class IngestSummary(NamedTuple):
     n_shards: int
     n_skipped: int  # documents without a word of the vocabulary
     n_unknown_tokens: int  # tokens outside a given vocabulary
+    files: FileAccount  # what was read as what, and what was left out
 
     @classmethod
-    def of(cls, manifest: DocumentManifest) -> IngestSummary:
-        """What the corpus of this manifest holds."""
+    def of(cls, manifest: DocumentManifest, files: FileAccount) -> IngestSummary:
+        """What the corpus of this manifest holds, of which ``files`` were read now."""
         totals = {**manifest.totals, "n_tokens": int(manifest.sizes.n_tokens)}
-        return cls(*(int(totals[name]) for name in cls._fields))
+        *names, _ = cls._fields
+        return cls(files=files, **{name: int(totals[name]) for name in names})
 
 
 class IngestProgress(NamedTuple):
@@ -134,10 +137,10 @@ class IngestProgress(NamedTuple):
 
     stage: str  # "finding phrases", "fitting", "reading" or "writing"
     n_rows: int
-    noun: str  # "documents" or "items"
+    noun: str  # "document" or "item"
 
     def __str__(self) -> str:
-        return f"{self.stage}: {self.n_rows:,} {self.noun}"
+        return f"{self.stage}: {quantity(self.n_rows, self.noun)}"
 
 
 OnProgress = Callable[[IngestProgress], None]
@@ -164,7 +167,7 @@ class Reading(NamedTuple):
     on_progress: OnProgress
 
     def report(self, stage: str, n_documents: int) -> None:
-        self.on_progress(IngestProgress(stage, n_documents, "documents"))
+        self.on_progress(IngestProgress(stage, n_documents, "document"))
 
 
 def ingest(
@@ -176,22 +179,24 @@ def ingest(
 ) -> IngestSummary:
     """Make the corpus folder ``out`` from files, folders and glob patterns.
 
+    The summary says which files were read as what, and which were left out.
     Documents without a word of the vocabulary are left out and counted as skipped. If the process
     is interrupted, text that it has read is kept beside ``out``; the same call continues from there
     and writes the same bytes. Counts, files behind URLs and text under a given vocabulary start
-    over. ``say`` gets a sentence about either. Raises SourceError for input that cannot be read,
-    and OutputError if ``out`` cannot be written or if a different ingest was interrupted there;
-    after these nothing is left behind. If a cluster is lost, ClusterError is raised and what was
-    read is kept.
+    over. ``say`` gets a sentence about either, and about text files that may be no documents.
+    Raises SourceError for input that cannot be read, and OutputError if ``out`` cannot be written
+    or if a different ingest was interrupted there; after these nothing is left behind. If a cluster
+    is lost, ClusterError is raised and what was read is kept.
     """
     options = options or IngestOptions()
     sources = list(sources)
     other = options.vocabulary if isinstance(options.vocabulary, Path) else None
     output = corpus_output(out, sources, other, overwrite=options.overwrite)
-    collection = find_collection(
-        sources, options.format, follow_links=options.follow_links, say=say
-    )
+    collection = options.find(sources, say)
     refuse_inputs(output.path, paths_of(collection.files))
+    if options.format is None and collection.format_name == "text":
+        for sentence in doubts_about_text(collection.files):
+            say(sentence)
     # Counts are parsed while blocks are cut, and nothing is spooled if the vocabulary is given.
     starts_over = collection.format.counted or options.vocabulary is not None
     job = None if starts_over else job_for(sources, collection, options)
@@ -206,7 +211,7 @@ def ingest(
         if given is None:
             spool = Spool(place.spool)
             counted = _spooled_blocks(spool, reading, tokenizer)
-            counted = reported(counted, "reading", "documents", on_progress)
+            counted = reported(counted, "reading", "document", on_progress)
             vocabulary = _learn_vocabulary(counted, collection, options.pruning)
             encoded = _encoded(spool.blocks(), vocabulary, map_here)
             # Tokens that were pruned are not unknown.
@@ -217,18 +222,19 @@ def ingest(
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
         written = write_shards(place.corpus, encoded, len(vocabulary), reading)
-        return IngestSummary.of(write_manifest(place.corpus, vocabulary, *written))
+        manifest = write_manifest(place.corpus, vocabulary, *written)
+        return IngestSummary.of(manifest, collection.account)
 
 
 def job_for(
     sources: Sequence[str | Path], collection: TextCollection, options: IngestOptions
 ) -> Job | None:
     """What identifies a repeated command; None if changes of the files cannot be detected."""
-    if options.tokenizer is not None and options.tokenizer.function is not None:
-        load_tokenizer(options.tokenizer.function)
+    function = None if options.tokenizer is None else options.tokenizer.function
+    if function is not None:
+        load_tokenizer(function)
     ignored = {"workers", "executor", "scheduler", "overwrite"}  # they leave the corpus the same
     said = {name: value for name, value in asdict(options).items() if name not in ignored}
-    function = None if options.tokenizer is None else options.tokenizer.function
     return job_of(sources, said, function, collection.files)
 
 
@@ -256,7 +262,7 @@ def encoded_blocks(
     """The documents of all files under the words of a vocabulary; those without an id are numbered
     from ``first_number``."""
     counted = _counted_blocks(reading, tokenizer, first_number)
-    counted = reported(counted, "reading", "documents", reading.on_progress)
+    counted = reported(counted, "reading", "document", reading.on_progress)
     return _encoded(counted, vocabulary, reading.map_here)
 
 
@@ -273,11 +279,8 @@ def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOpt
     collection, options = reading.collection, reading.options
     if collection.format.counted:
         if options.phrases is not None or options.tokenizer is not None:
-            raise OptionError(
-                "tokenizer",
-                found=f"settings of it, with counts in {names_of(collection.files)}",
-                wanted="text, or none",
-            )
+            files = names_of(collection.files)
+            raise OptionError(_of_tokens(options), f"needs text, but {files} has counts")
         return None
     tokenizer = options_for(given, options.tokenizer)
     if tokenizer.function is not None:
@@ -288,6 +291,18 @@ def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOpt
         blocks = _tokens(reading, tokenizer)
         tokenizer = replace(tokenizer, phrases=learn_phrases(blocks, options.phrases))
     return tokenizer
+
+
+def _of_tokens(options: IngestOptions) -> str:
+    """The option that was given for text alone."""
+    chosen, usual = options.tokenizer or TokenizerOptions(), TokenizerOptions()
+    given = {
+        "phrases": options.phrases is not None,
+        "tokenizer": chosen.function is not None,
+        "ngrams": chosen.ngrams != usual.ngrams,
+        "token_pattern": chosen.token_pattern != usual.token_pattern,
+    }
+    return next((name for name, is_given in given.items() if is_given), "lowercase")
 
 
 def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:
@@ -324,9 +339,9 @@ def _learn_vocabulary(
     blocks: Iterable[CountedBlock], collection: TextCollection, pruning: PruningOptions
 ) -> Vocabulary:
     """Add up the blocks and choose the words to keep."""
-    totals = WordTally.of(blocks)
+    totals = tally_words(blocks)
     if not totals.n_docs:
-        raise SourceError(names_of(collection.files), found="no documents", wanted="at least one")
+        raise SourceError(names_of(collection.files), "there are no documents")
     return prune(totals, pruning, counted=collection.format.counted)
 
 
@@ -375,10 +390,7 @@ def write_shards(
             reading.report("writing", n_documents)
         shards = writer.finish()
     if not shards:
-        raise SourceError(
-            "documents",
-            found=f"none of {n_skipped} with a word of the vocabulary",
-            wanted="at least one",
-            hint="Check the sources, --vocabulary and --token-pattern.",
-        )
+        problem = f"none of {n_skipped} has a word of the vocabulary"
+        hint = "Check the sources, --vocabulary and --token-pattern."
+        raise SourceError("documents", problem, hint)
     return WrittenShards(shards, n_skipped, n_unknown_tokens)

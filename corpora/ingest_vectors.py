@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from operator import call
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from sparsetopics.base.batches import VectorBatch, Vectors
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.sealed_files import FileEntry
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.corpora.ingest import OnProgress, WorkOptions, reported
 from sparsetopics.corpora.projection import FILE_NAME as PROJECTION_FILE
@@ -25,9 +27,10 @@ from sparsetopics.corpora.projection import (
     patch_projection,
     sample_rows,
 )
-from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, numbered
+from sparsetopics.corpora.readers.blocks import VectorBlock, numbered
 from sparsetopics.corpora.readers.formats import IMAGE, VectorCollection, find_vectors
 from sparsetopics.corpora.readers.options import VectorReadOptions
+from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.source_files import names_of
 from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.store.unfinished import corpus_output, paths_of, work_folder
@@ -51,7 +54,7 @@ class VectorOptions(WorkOptions):
     def __post_init__(self) -> None:
         _ = self.workplace  # which checks its options
         if self.pca is not None and self.projection is not None:
-            raise OptionError("projection", found="a projection and pca", wanted="one or the other")
+            raise OptionError("projection", "cannot be combined with --pca")
 
 
 class VectorSummary(NamedTuple):
@@ -61,6 +64,7 @@ class VectorSummary(NamedTuple):
     n_columns: int
     n_shards: int
     n_skipped: int
+    files: FileAccount  # what was read as what, and what was left out
 
 
 class _Reading(NamedTuple):
@@ -73,8 +77,7 @@ class _Reading(NamedTuple):
 
     @property
     def no_items(self) -> SourceError:
-        names = names_of(self.collection.files)
-        return SourceError(names, found="no items", wanted="at least one")
+        return SourceError(names_of(self.collection.files), "there are no items")
 
 
 class _Projected(NamedTuple):
@@ -119,11 +122,8 @@ def ingest_vectors(
 def _like(given: VectorCorpus, read: VectorReadOptions) -> VectorReadOptions:
     """The options, with columns and patches of the corpus whose projection is used."""
     if given.projection is None:
-        raise OptionError(
-            "projection",
-            found="a corpus without one",
-            wanted="a corpus made with --pca or --patches",
-        )
+        hint = "Give a corpus made with --pca or --patches."
+        raise OptionError("projection", "the corpus has none", hint)
     patches, stride = given.made.get("patches"), given.made.get("stride")
     if read.patches is None and patches is not None:
         read = replace(read, patches=patches, stride=read.stride or stride)
@@ -180,13 +180,9 @@ def _fitted(reading: _Reading, options: PcaOptions, basis: Projection | None) ->
 
 def _blocks(reading: _Reading, stage: str) -> Iterator[VectorBlock]:
     """The items of all files in order, each with an id, all with the same columns."""
-    decoded = reading.ordered_map(_decode, reading.collection.read(reading.options))
+    decoded = reading.ordered_map(call, reading.collection.read(reading.options))
     blocks = numbered(_alike(block for block in decoded if len(block.values)))
-    return reported(blocks, stage, VectorCorpus.noun, reading.on_progress)
-
-
-def _decode(pending: PendingVectors) -> VectorBlock:
-    return pending()
+    return reported(blocks, stage, "item", reading.on_progress)
 
 
 def _alike(blocks: Iterable[VectorBlock]) -> Iterator[VectorBlock]:
@@ -194,20 +190,20 @@ def _alike(blocks: Iterable[VectorBlock]) -> Iterator[VectorBlock]:
     first: VectorBlock | None = None
     for block in blocks:
         first = first or block
-        found, wanted = block.values.shape[1], first.values.shape[1]
-        if found != wanted:
-            raise SourceError(
-                block.source,
-                found=f"items of {found} columns",
-                wanted=f"{wanted}, as in {first.source}",
-            )
+        _check_width(block, first.values.shape[1], f"as in {first.source}")
         if block.columns != first.columns:
-            raise SourceError(
-                block.source,
-                found=f"columns {', '.join(block.columns or ())}",
-                wanted=f"{', '.join(first.columns or ())}, as in {first.source}",
-            )
+            found, expected = (", ".join(b.columns or ()) for b in (block, first))
+            problem = f"expected columns {expected}, as in {first.source}, but found {found}"
+            raise SourceError(block.source, problem)
         yield block
+
+
+def _check_width(block: VectorBlock, n_columns: int, why: str) -> None:
+    found = block.values.shape[1]
+    if found != n_columns:
+        raise SourceError(
+            block.source, f"expected {quantity(n_columns, 'column')}, {why}, but found {found}"
+        )
 
 
 def _write_corpus(folder: Path, reading: _Reading, projected: _Projected | None) -> VectorSummary:
@@ -221,7 +217,7 @@ def _write_corpus(folder: Path, reading: _Reading, projected: _Projected | None)
     entry = None
     made = _made(reading.collection.format_name, reading.options)
     if projected is not None:
-        _check_inputs(first, projected.apply)
+        _check_width(first, projected.apply.n_inputs, "which the projection takes")
         projected.apply.save(folder)
         entry = FileEntry.of(folder / PROJECTION_FILE)
         n_columns, columns = projected.apply.n_columns, None
@@ -239,7 +235,8 @@ def _write_corpus(folder: Path, reading: _Reading, projected: _Projected | None)
         shards=tuple(VectorKind.entry_of(shard, shard.groups) for shard in shards),
     )
     manifest.save(folder)
-    return VectorSummary(manifest.sizes.n_docs, n_columns, len(shards), 0)
+    account = reading.collection.account
+    return VectorSummary(manifest.sizes.n_docs, n_columns, len(shards), 0, account)
 
 
 def _made(format_name: str, read: VectorReadOptions) -> Made:
@@ -252,13 +249,3 @@ def _made(format_name: str, read: VectorReadOptions) -> Made:
         "stride": read.stride or read.patches,
         "patch_mean_removed": read.patches is not None,
     }
-
-
-def _check_inputs(block: VectorBlock, projection: Projection) -> None:
-    n_columns = block.values.shape[1]
-    if n_columns != projection.n_inputs:
-        raise SourceError(
-            block.source,
-            found=f"items of {n_columns} columns",
-            wanted=f"{projection.n_inputs}, which the projection takes",
-        )

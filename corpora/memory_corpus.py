@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, islice
+from numbers import Integral
 from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
 
-from sparsetopics.base.batches import DocumentBatch, IntArray, WordCounts
+from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import ShapeError, SourceError
+from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.corpora.memory_arrays import (
+    AnyMatrix,
+    check_utf8,
+    csr_of,
+    is_missing,
+    names_of,
+    strings_of,
+    widened,
+)
 from sparsetopics.corpora.readers.blocks import TextBlock, numbered
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
 from sparsetopics.corpora.readers.options import ReadOptions
@@ -22,9 +33,10 @@ from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, encode, sizes_of_batch
 from sparsetopics.corpora.store.shards import MemoryRowGroup
-from sparsetopics.corpora.text.pruning import PruningOptions, WordTally, prune
+from sparsetopics.corpora.text.pruning import PruningOptions, prune, tally_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, options_for
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.options.option import check_type, shown
 
 _ROWS_AT_ONCE = 1_024
 TABLE = "table"  # in messages
@@ -46,14 +58,20 @@ def documents_of_blocks(
     pruning: PruningOptions,
     given: Vocabulary | None,
 ) -> MemoryDocuments:
-    """Tokenise, prune and encode; SourceError if nothing is left."""
+    """Tokenise, prune and encode; SourceError if nothing is left, OptionError for settings of
+    other types."""
+    if tokenizer is not None:
+        check_type("tokenizer", tokenizer, TokenizerOptions, "TokenizerOptions or None")
+    check_type("pruning", pruning, PruningOptions, "PruningOptions")
+    if given is not None:
+        check_type("vocabulary", given, Vocabulary, "the Vocabulary of a corpus or None")
     tokenizer = options_for(given, tokenizer)
     if given is None and tokenizer.ngrams > 1:
         tokenizer = tokenizer.before_joining(pruning.stop_words)
     blocks = [count_texts(block, tokenizer) for block in texts]
     vocabulary = given
     if vocabulary is None:
-        vocabulary = prune(WordTally.of(blocks), pruning, counted=False)
+        vocabulary = prune(tally_words(blocks), pruning, counted=False)
     vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
     words = pa.array(vocabulary.words, pa.string())
     encoded = [encode(block, words) for block in blocks]
@@ -64,11 +82,7 @@ def documents_of_blocks(
     )
     n_skipped = sum(block.n_skipped for block in encoded)
     if not groups:
-        raise SourceError(
-            where,
-            found=f"none of {n_skipped} documents with a word of the vocabulary",
-            wanted="at least one",
-        )
+        raise SourceError(where, f"none of {n_skipped} documents has a word of the vocabulary")
     n_unknown = 0 if given is None else sum(block.n_unknown_tokens for block in encoded)
     return MemoryDocuments(vocabulary, groups, n_skipped, n_unknown)
 
@@ -81,9 +95,7 @@ def _group(
 
 def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
     """Texts under running numbers, a row group at a time; SourceError for anything but texts."""
-    if isinstance(texts, str):  # whose letters would be documents
-        raise SourceError("texts", found="a string", wanted="a list of strings, a document each")
-    remaining = iter(texts)
+    remaining = _iterated(texts)
     start = 0
     while some := list(islice(remaining, DOCS_PER_ROW_GROUP)):
         ids = pa.array([str(start + i) for i in range(len(some))], pa.string())
@@ -91,15 +103,31 @@ def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
         start += len(some)
 
 
+def _iterated(texts: Iterable[str | None]) -> Iterator[str | None]:
+    """The texts of a list, a Series, a column of Arrow, an array or any other iterable."""
+    if isinstance(texts, pa.Array | pa.ChunkedArray):
+        return iter(texts.to_pylist())
+    if isinstance(texts, str | bytes):  # whose letters would be documents
+        raise SourceError("texts", "must be a list of strings, not one string")
+    is_table = isinstance(texts, Mapping) or hasattr(texts, "columns")
+    if is_table:  # whose names would be documents
+        hint = "Pass one of its columns or values; Corpus.from_table reads tables."
+        raise SourceError("texts", "must be a list of strings, not a table", hint)
+    try:
+        return iter(texts)
+    except TypeError as error:
+        problem = f"must be a list of strings, but is {shown(texts)}"
+        raise SourceError("texts", problem) from error
+
+
 def _as_strings(texts: list[str | None], start: int) -> pa.StringArray:
     for number, text in enumerate(texts, start):
-        if not (text is None or isinstance(text, str)):
-            raise SourceError(
-                f"texts[{number}]",
-                found=f"{type(text).__name__} {text!r:.40}",
-                wanted="a string or None",
-            )
-    return pa.array(texts, pa.string())
+        if not (isinstance(text, str) or is_missing(text)):
+            kind = f"{type(text).__name__} {shown(text)}"
+            raise SourceError(f"texts[{number}]", f"must be a string or None, but is {kind}")
+    found = [text if isinstance(text, str) else None for text in texts]
+    check_utf8(found, "texts", start)
+    return pa.array(found, pa.string())
 
 
 def blocks_of_table(
@@ -115,13 +143,12 @@ def blocks_of_table(
     try:
         blocks = (pending() for pending in table_blocks(pieces(chosen, None), TABLE, read))
         yield from numbered(blocks)
+    except SourceError:
+        raise
     except (pa.ArrowException, ValueError) as error:
-        raise SourceError(
-            TABLE,
-            found=str(error).splitlines()[0],
-            wanted="columns that Arrow can hold",
-            hint="Leave out all columns but text, id and label.",
-        ) from error
+        problem = f"Arrow cannot read its columns: {reason_of(error)}"
+        hint = "Leave out all columns but text, id and label."
+        raise SourceError(TABLE, problem, hint) from error
 
 
 def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see blocks_of_table
@@ -135,97 +162,67 @@ def _table_batches(table: Any) -> Iterator[pa.RecordBatch]:  # see blocks_of_tab
     elif hasattr(table, "__arrow_c_array__"):
         yield pa.record_batch(table)
     else:
-        raise SourceError(
-            TABLE,
-            found=f"an object of type {type(table).__name__}",
-            wanted="a table that hands out Arrow data, such as pyarrow's, pandas' or polars'",
-            hint="A list of texts is for Corpus.from_texts.",
-        )
+        problem = f"an object of type {type(table).__name__} does not provide Arrow data"
+        hint = "Pass a table of pyarrow, pandas or polars, or texts to Corpus.from_texts."
+        raise SourceError(TABLE, problem, hint)
 
 
 def documents_of_csr(
-    counts: csr_array, words: Sequence[str], doc_ids: Sequence[str] | None
+    counts: AnyMatrix | ArrayLike, words: Iterable[str], doc_ids: Iterable[Hashable] | None
 ) -> MemoryDocuments:
     """Rows of a sparse matrix of counts, (n_docs, n_words); the words keep their order.
 
-    Raises ShapeError for sizes that do not fit, a word given twice, or a count that is negative,
-    not finite, or above 4,294,967,295.
+    Raises ShapeError for a matrix whose arrays do not fit together, sizes that do not fit, a word
+    given twice, or a count that is negative, not finite, or above 4,294,967,295.
     """
     matrix = _canonical(counts)
     n_docs, n_words = matrix.shape
-    if len(words) != n_words or len(set(words)) != n_words:
-        raise ShapeError(
-            "words",
-            found=f"{len(words)} words, {len(set(words))} of them different",
-            wanted=f"{n_words} different words, one for each column",
-        )
-    names = [str(i) for i in range(n_docs)] if doc_ids is None else list(doc_ids)
-    if len(names) != n_docs:
-        raise ShapeError("doc_ids", found=f"{len(names)} ids", wanted=f"{n_docs}, one for each row")
+    own_words = strings_of(words, "words")
+    if len(own_words) != n_words or len(set(own_words)) != n_words:
+        problem = f"expected {n_words} different words, one for each column"
+        found = f"{quantity(len(own_words), 'word')}, {len(set(own_words))} of them different"
+        raise ShapeError("words", f"{problem}, but found {found}")
+    names = names_of(range(n_docs) if doc_ids is None else doc_ids, n_docs, "doc_ids")
     kept = np.flatnonzero(np.diff(matrix.indptr))
     if not len(kept):
-        raise SourceError("counts", found="no count above zero", wanted="at least one")
+        raise SourceError("counts", "none is above zero")
     vocabulary = Vocabulary(
-        tuple(words),
+        tuple(own_words),
         np.bincount(matrix.indices, minlength=n_words),
         np.rint(np.bincount(matrix.indices, matrix.data, n_words)).astype(np.int64),
     )
     whole = DocumentBatch(
         matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data
     )
-    groups = tuple(
-        _rows_of(whole, kept[start : start + DOCS_PER_ROW_GROUP], names)
-        for start in range(0, len(kept), DOCS_PER_ROW_GROUP)
-    )
-    return MemoryDocuments(vocabulary, groups, n_docs - len(kept), 0)
+    groups = []
+    for start in range(0, len(kept), DOCS_PER_ROW_GROUP):
+        rows = kept[start : start + DOCS_PER_ROW_GROUP]
+        groups.append(_group(whole.take(rows), [names[i] for i in rows], [None] * len(rows)))
+    return MemoryDocuments(vocabulary, tuple(groups), n_docs - len(kept), 0)
 
 
-def _rows_of(
-    whole: DocumentBatch, rows: IntArray, names: list[str]
-) -> MemoryRowGroup[DocumentBatch]:
-    return _group(whole.take(rows), [names[row] for row in rows], [None] * len(rows))
-
-
-def _canonical(counts: csr_array) -> csr_array:
+def _canonical(counts: AnyMatrix | ArrayLike) -> csr_array:
     """Sorted, duplicates summed, no zeros, counts as uint32 if whole and else float32."""
-    # The conversion to rows adds up duplicates in the current type, so widen it first.
-    is_of_rows = not issparse(counts) or counts.format == "csr"
-    matrix = csr_array(counts if is_of_rows else _widened(counts), copy=True)
+    matrix = csr_of(counts, "counts")
     _check_counts(matrix)
     if not matrix.has_canonical_format:
-        matrix = _widened(matrix)
+        matrix.data = widened(matrix.data)
         matrix.sum_duplicates()
         _check_counts(matrix)
-    matrix.eliminate_zeros()
-    matrix.data = _narrow(matrix.data)
+    is_whole = matrix.dtype == np.bool_ or (matrix.data == np.floor(matrix.data)).all()
+    matrix.data = matrix.data.astype(np.uint32 if is_whole else np.float32)
+    matrix.eliminate_zeros()  # float32 has some more
     return matrix
 
 
-def _widened(counts: csr_array) -> csr_array:
-    """The sparse matrix in a 64-bit type, integer if it was, so that sums are exact."""
-    kind = counts.dtype.kind
-    if kind == "f" or counts.dtype == np.uint64:
-        return counts.astype(np.float64)
-    return counts.astype(np.int64) if kind in "bui" else counts
-
-
 def _check_counts(matrix: csr_array) -> None:
-    if matrix.dtype.kind not in "biuf":
-        raise ShapeError("counts", found=f"type {matrix.dtype}", wanted="real numbers")
     largest = np.float64(LARGEST_COUNT)  # float32 would round it up
     bad = np.flatnonzero(~((matrix.data >= 0) & (matrix.data <= largest)))
     if len(bad):
         row = int(np.searchsorted(matrix.indptr, bad[0], side="right")) - 1
-        raise ShapeError(
-            f"counts, row {row}, column {matrix.indices[bad[0]]}",
-            found=f"{matrix.data[bad[0]]}",
-            wanted=f"counts of zero or more, {LARGEST_COUNT:,} at most, also when added up",
-        )
-
-
-def _narrow(data: NDArray[np.number]) -> WordCounts:
-    whole = np.issubdtype(data.dtype, np.bool_) or (data == np.floor(data)).all()
-    return data.astype(np.uint32) if whole else data.astype(np.float32)
+        where = f"counts, row {row}, column {matrix.indices[bad[0]]}"
+        allowed = f"from 0 to {LARGEST_COUNT:,}, duplicates added up"
+        raise ShapeError(where, f"must be {allowed}, but is {matrix.data[bad[0]]}")
 
 
 def documents_of_gensim(
@@ -237,19 +234,30 @@ def documents_of_gensim(
     ShapeError for a number that is not in the dictionary, or a count that is negative or not
     finite.
     """
-    numbers = sorted(dictionary.keys())
-    rows = [_pairs(document, number) for number, document in enumerate(bow)]
+    if not hasattr(dictionary, "keys"):
+        problem = f"must map word numbers to words, but is {shown(dictionary)}"
+        raise SourceError("dictionary", problem)
+    numbers = list(dictionary.keys())
+    odd = [number for number in numbers if not isinstance(number, Integral)]
+    if odd:
+        problem = f"numbers of words must be whole, but found {shown(odd[0])}"
+        raise SourceError("dictionary", problem)
+    numbers.sort()
+    try:
+        documents = iter(bow)
+    except TypeError as error:
+        problem = f"must be a list of documents, but is {shown(bow)}"
+        raise SourceError("bow", problem) from error
+    rows = [_pairs(document, number) for number, document in enumerate(documents)]
     indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows]))).astype(np.int64)
     flat = np.array(list(chain.from_iterable(rows)), np.float64).reshape(-1, 2)
     columns = np.searchsorted(numbers, flat[:, 0])
     known = np.append(numbers, -1)[columns] == flat[:, 0]
     if not known.all():
         pair = int(np.argmin(known))
-        raise ShapeError(
-            f"bow, document {int(np.searchsorted(indptr, pair, side='right')) - 1}",
-            found=f"word {flat[pair, 0]:g}",
-            wanted=f"one of the {len(numbers)} words of the dictionary",
-        )
+        document = int(np.searchsorted(indptr, pair, side="right")) - 1
+        problem = f"word {flat[pair, 0]:g} is not among the {len(numbers)} of the dictionary"
+        raise ShapeError(f"bow, document {document}", problem)
     counts = csr_array((flat[:, 1], columns, indptr), (len(rows), len(numbers)))
     return documents_of_csr(counts, [dictionary[number] for number in numbers], None)
 
@@ -257,10 +265,8 @@ def documents_of_gensim(
 def _pairs(document: Iterable[tuple[int, float]], number: int) -> list[tuple[float, float]]:
     try:
         # ``index`` and ``+ 0`` refuse strings, which ``float`` would take.
-        return [(index(word), float(count + 0)) for word, count in document]
-    except (TypeError, ValueError) as error:
-        raise SourceError(
-            f"bow, document {number}",
-            found=f"{document!r:.60}",
-            wanted="pairs of word number and count, as Dictionary.doc2bow makes them",
-        ) from error
+        return [(float(index(word)), float(count + 0)) for word, count in document]
+    except (TypeError, ValueError, OverflowError) as error:
+        expected = "pairs of word number and count, as Dictionary.doc2bow makes them"
+        problem = f"expected {expected}, but found {shown(document)}"
+        raise SourceError(f"bow, document {number}", problem) from error

@@ -19,6 +19,8 @@ from sparsetopics.base.array_files import read_tensors
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.sealed_files import decoded, parsed
+from sparsetopics.base.showing import short_repr
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.store.manifest import DAMAGE
 
 FILE_NAME = "projection.safetensors"
@@ -38,9 +40,9 @@ class PcaOptions:
 
     def __post_init__(self) -> None:
         if self.n_components < 1:
-            raise OptionError("pca", found=f"{self.n_components}", wanted="1 or more")
+            raise OptionError("pca", f"must be at least 1, but is {self.n_components}")
         if self.seed < 0:
-            raise OptionError("seed", found=f"{self.seed}", wanted="0 or more")
+            raise OptionError("seed", f"must be at least 0, but is {self.seed}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +57,9 @@ class Projection:
     variances: FloatArray  # (n_columns,) of the sample along the components; ones if not fitted
     whitened: bool
     inputs: tuple[str, ...] | None = None  # names of the columns that it takes
+
+    def __repr__(self) -> str:
+        return short_repr(self, "n_inputs", "n_columns", "whitened")
 
     @property
     def n_inputs(self) -> int:
@@ -105,14 +110,13 @@ class Projection:
         """CorpusFormatError unless the arrays, read from ``path``, fit together."""
         shapes = tuple(getattr(self, name).shape for name in _ARRAYS)
         n_columns, n_inputs = (*self.components.shape, 0, 0)[:2]
-        wanted = ((n_inputs,), (n_columns, n_inputs), (n_columns,))
-        if shapes != wanted or len(self.inputs or ()) not in (0, n_inputs):
-            found = f"shapes {shapes} and {len(self.inputs or ()):,} names"
-            raise DAMAGE.of(path, found=found, wanted="arrays of a projection")
+        fitting = ((n_inputs,), (n_columns, n_inputs), (n_columns,))
+        n_names = len(self.inputs or ())
+        if shapes != fitting or n_names not in (0, n_inputs):
+            raise DAMAGE.of(path, f"arrays of shapes {shapes} and {n_names:,} names do not match")
         finite = all(np.isfinite(getattr(self, name)).all() for name in _ARRAYS)
         if not finite or (self.whitened and (self.variances <= 0.0).any()):
-            raise DAMAGE.of(path, found="numbers that are not finite, or variances of 0 or less",
-                            wanted="those of a projection")  # fmt: skip
+            raise DAMAGE.of(path, "a number is not finite, or a variance is not positive")
 
 
 class _Settings(msgspec.Struct):
@@ -159,11 +163,9 @@ def fit_projection(
     n_rows, n_inputs = sample.shape
     n_components = options.n_components
     if n_components > min(n_inputs, n_rows - 1):
-        raise OptionError(
-            "pca",
-            found=f"{n_components} components for {n_rows:,} items of {n_inputs} columns",
-            wanted="no more than columns, and fewer than items",
-        )
+        data = f"{quantity(n_rows, 'item')} of {quantity(n_inputs, 'column')}"
+        most = min(n_inputs, n_rows - 1)
+        raise OptionError("pca", f"must be at most {most} for {data}, but is {n_components}")
     mean = sample.mean(axis=0, dtype=np.float64)
     variances, vectors = np.linalg.eigh(_covariance(sample, mean))
     total = float(variances.sum())
@@ -172,14 +174,11 @@ def fit_projection(
     largest = np.abs(components).argmax(axis=1)
     components = components * np.sign(components[np.arange(n_components), largest])[:, np.newaxis]
     if total <= 0:
-        raise SourceError("items", found="no two that differ", wanted="some variance to project")
+        raise SourceError("items", "no two differ, so there is no variance to project")
     rank = int((variances > variances[0] * n_inputs * np.finfo(np.float32).eps).sum())
     if options.whiten and rank < n_components:
-        raise OptionError(
-            "pca",
-            found=f"{n_components} components to whiten",
-            wanted=f"at most {rank}, the directions in which items differ",
-        )
+        problem = f"must be at most {rank} to whiten items that differ in {rank} directions only"
+        raise OptionError("pca", f"{problem}, but is {n_components}")
     projection = Projection(mean, components, variances, options.whiten, inputs)
     return projection, float(variances.sum() / total)
 
@@ -215,7 +214,7 @@ def patch_basis(side: int) -> FloatArray:
     above ``MOST_SIDE``.
     """
     if side > MOST_SIDE:
-        raise OptionError("patches", found=f"{side}", wanted=f"at most {MOST_SIDE} pixels")
+        raise OptionError("patches", f"must be at most {MOST_SIDE} pixels, but is {side}")
     lines = np.array([[_cosine(u, x, side) for x in range(side)] for u in range(side)])
     frequencies = sorted(
         ((u, v) for u in range(side) for v in range(side)), key=lambda f: (f[0] ** 2 + f[1] ** 2, f)

@@ -9,7 +9,7 @@ import numpy as np
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.outputs import output_folder, refuse_inputs, written_together
 from sparsetopics.base.own_folders import CORPUS
-from sparsetopics.corpora.corpus import open_corpus
+from sparsetopics.corpora.corpus import AnyCorpus, open_corpus
 from sparsetopics.corpora.store.manifest import CorpusManifest
 
 
@@ -28,20 +28,13 @@ def split_corpus(
     part and the held-out part. Raises OptionError if one part would be empty, and OutputError if
     one of the two cannot be written.
     """
-    refuse_inputs(held_out, [train])
+    refuse_inputs(held_out, [train], "other output")
     outputs = [
         output_folder(out, CORPUS, overwrite=overwrite, inputs=[Path(path)])
         for out in (train, held_out)
     ]
     corpus = open_corpus(path)
-    n_rows = corpus.sizes.n_docs
-    n_held_out = round(share * n_rows)
-    if not 0 < n_held_out < n_rows:
-        raise OptionError(
-            "held_out",
-            found=f"{share}, {n_held_out} of {n_rows} {corpus.noun}",
-            wanted=f"a share that leaves {corpus.noun} on both sides",
-        )
+    n_held_out, n_rows = count_held_out(corpus, share), corpus.sizes.n_docs
     is_held_out = np.zeros(n_rows, np.bool_)
     is_held_out[rng.permutation(n_rows)[:n_held_out]] = True
     with written_together(outputs) as (train_folder, held_out_folder):
@@ -49,3 +42,13 @@ def split_corpus(
             corpus.write_part(Path(path), ~is_held_out, train_folder),
             corpus.write_part(Path(path), is_held_out, held_out_folder),
         )
+
+
+def count_held_out(corpus: AnyCorpus, share: float) -> int:
+    """The number of rows in a ``share`` of a corpus; OptionError if a part would be empty."""
+    n_rows = corpus.sizes.n_docs
+    n_held_out = round(share * n_rows)
+    if not 0 < n_held_out < n_rows:
+        problem = f"{share} would hold out {n_held_out} of {n_rows} {corpus.noun}"
+        raise OptionError("held-out-share", problem, f"Leave {corpus.noun} on both sides.")
+    return n_held_out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import CorpusFormatError
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus, load_any_manifest, open_corpus
 from sparsetopics.corpora.store.manifest import Sizes, damaged_shards
 from sparsetopics.corpora.store.shards import RowBatch, StoredRowGroup
@@ -41,11 +43,11 @@ def _vocabulary_problems(folder: Path, corpus: Corpus) -> list[str]:
     words = corpus.vocabulary.words
     frequencies = corpus.vocabulary.term_frequency.tolist()
     keys = [(-n, word) for n, word in zip(frequencies, words, strict=True)]
-    for row in range(1, len(keys)):
-        if keys[row - 1] >= keys[row]:
+    for row, (former, key) in enumerate(pairwise(keys), start=1):
+        if former >= key:
             return [
-                f"{folder / VOCABULARY_FILE}, row {row}: found {words[row]!r} after "
-                f"{words[row - 1]!r}, wanted falling term frequency, ties by word."
+                f"{folder / VOCABULARY_FILE}, row {row}: expected falling term frequency, ties by "
+                f"word, but found {key[1]!r} after {former[1]!r}."
             ]
     return []
 
@@ -54,7 +56,8 @@ def _projection_problems(folder: Path, corpus: VectorCorpus) -> list[str]:
     n_columns = corpus.projection.n_columns if corpus.projection else corpus.n_columns
     if n_columns == corpus.n_columns:
         return []
-    return [f"{folder}: found a projection to {n_columns} columns, wanted {corpus.n_columns}."]
+    expected = quantity(corpus.n_columns, "column")
+    return [f"{folder}: expected {expected}, but its projection has {n_columns}."]
 
 
 def _group_problems(group: StoredRowGroup[RowBatch]) -> Iterator[str]:
@@ -69,7 +72,7 @@ def _group_problems(group: StoredRowGroup[RowBatch]) -> Iterator[str]:
         return
     if None in ids:
         noun = group.kind.id_column.replace("doc_id", "document id").replace("_", " ")
-        yield f"{where}, row {ids.index(None)}: found no {noun}, wanted one."
+        yield f"{where}, row {ids.index(None)}: the {noun} is missing."
     if isinstance(batch, DocumentBatch):
         yield from _document_problems(batch, group.sizes, where)
     else:
@@ -78,18 +81,18 @@ def _group_problems(group: StoredRowGroup[RowBatch]) -> Iterator[str]:
 
 def _document_problems(batch: DocumentBatch, sizes: Sizes, where: str) -> Iterator[str]:
     if batch.n_tokens != sizes.n_tokens:
-        yield f"{where}: found {batch.n_tokens:.12g} tokens, wanted {sizes.n_tokens:.12g}."
-    for wanted, wrong in _broken_invariants(batch):
+        yield f"{where}: expected {sizes.n_tokens:.12g} tokens, but found {batch.n_tokens:.12g}."
+    for expected, wrong in _broken_invariants(batch):
         if wrong.any():
             pair = int(np.argmax(wrong))
             row = int(np.searchsorted(batch.indptr, pair, side="right")) - 1
             yield (
-                f"{where}, row {row}: found word {batch.word_ids[pair]} with count "
-                f"{batch.word_counts[pair]}, wanted {wanted}."
+                f"{where}, row {row}: expected {expected}, but found word {batch.word_ids[pair]} "
+                f"with count {batch.word_counts[pair]}."
             )
     empty = np.diff(batch.indptr) == 0
     if empty.any():
-        yield f"{where}, row {int(np.argmax(empty))}: found no words, wanted at least one."
+        yield f"{where}, row {int(np.argmax(empty))}: the document has no words."
 
 
 def _broken_invariants(batch: DocumentBatch) -> Iterator[tuple[str, NDArray[np.bool_]]]:
@@ -105,7 +108,5 @@ def _value_problems(values: NDArray[np.float32], where: str) -> Iterator[str]:
     odd = np.argwhere(~np.isfinite(values))
     if len(odd):
         row, column = odd[0].tolist()
-        yield (
-            f"{where}, row {row}, column {column}: found {values[row, column]}, "
-            "wanted a finite number."
-        )
+        found = values[row, column]
+        yield f"{where}, row {row}, column {column}: expected a finite number, but found {found}."

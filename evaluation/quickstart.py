@@ -49,7 +49,7 @@ def run_quickstart(
     is not set.
     """
     with written(output_folder(out, QUICKSTART, overwrite=overwrite)) as folder:
-        say("Ingesting 300 news stories of the Australian Broadcasting Corporation")
+        say("Ingesting 300 news stories of the Australian Broadcasting Corporation.")
         pruning = PruningOptions(stop_words=english_stop_words())
         options = IngestOptions(format="lines", pruning=pruning)
         ingest([bundled_collection()], folder / "corpus", options)
@@ -58,12 +58,12 @@ def run_quickstart(
         split_corpus(folder / "corpus", train_corpus, heldout, HELD_OUT_SHARE, False, rng)
         say(
             f"Training an HDP that starts from {TRAINING.n_topics} topics (the first time, code is "
-            "compiled for this machine)"
+            "compiled for this machine)."
         )
         run = folder / "run"
         plan = RunPlan(train_corpus, run, TRAINING, seed=SEED, heldout=heldout, checkpoint_every=0)
         train_run(plan, hooks)
-        say("Scoring the topics on the held-out stories and writing the report")
+        say("Scoring the topics on the held-out stories and writing the report.")
         # The run is still in a staging folder: name it after its final place.
         topics = replace(topics_of_run(load_run(run, TopicPosterior)), name=str(out / "run"))
         documents = Corpus.open(heldout)
@@ -84,9 +84,5 @@ def bundled_collection() -> Path:
         path = Path(folder) / "test" / "test_data" / "lee_background.cor"
         if path.is_file():
             return path
-    raise SourceError(
-        "lee_background.cor",
-        found="no such file in the installed gensim",
-        wanted="the small collection that gensim ships",
-        hint="Reinstall gensim.",
-    )
+    problem = "the installed gensim lacks this small collection, which it normally includes"
+    raise SourceError("lee_background.cor", problem, "Reinstall gensim.")

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-import reference_lda
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.document_step import fit_documents
 from sparsetopics.inference.learners.learner import Visit
@@ -12,7 +11,7 @@ from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import Summary
-from sparsetopics.model.word_counts import SparseCounts
+from sparsetopics.model.word_counts import PairCounts
 from word_models import globals_of
 
 
@@ -37,19 +36,11 @@ def lda_globals(counts, alpha, eta):
 
 
 def summary_of_dense(batch, shares, allocation, n_words):
-    """What the engine sums, in full precision: neither shares nor word counts are rounded."""
+    """What the engine sums, in full precision: shares are not rounded."""
     found = sparse_of(shares, np.float64)
     concentration = allocation.doc_concentration
     terms = sum_terms(batch, found, concentration, allocation.tail, SerialExecutor())
-    visit = reference_lda.Visit(batch, shares, concentration)
-    counts = reference_lda.word_counts(visit, n_words).T
-    n_topics = counts.shape[1]
-    words = SparseCounts(
-        np.arange(n_words, dtype=np.uint32),
-        np.arange(n_words + 1) * n_topics,
-        np.tile(np.arange(n_topics, dtype=np.uint32), n_words),
-        counts.ravel(),
-    )
+    words = PairCounts(batch.word_ids, batch.word_counts, *found)
     return Summary(words, allocation.complete(terms))
 
 

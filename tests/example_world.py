@@ -22,7 +22,7 @@ USUAL = {
     "compare": QUICK,
     "ingest": {"quiet": True, "overwrite": True},
     "corpus": {"split": OVERWRITE, "export": OVERWRITE},
-    **dict.fromkeys(("infer", "evaluate", "export", "report", "denoise"), OVERWRITE),
+    **dict.fromkeys(("infer", "export", "report", "denoise"), OVERWRITE),
 }
 
 
@@ -32,20 +32,23 @@ def run(*arguments):
     usual = USUAL
     if "--append" in words:  # which has nothing to overwrite
         usual = USUAL | {"ingest": {"quiet": True}}
+    if "--report" in words:
+        usual = USUAL | {"evaluate": OVERWRITE}
     result = CliRunner().invoke(main, words, default_map=usual)
     assert result.exit_code == 0, f"sparsetopics {shlex.join(words)}\n{result.output}"
 
 
 def write_sources(folder):
     """What people have before they begin."""
-    texts = make_texts(240, 0)
+    # One text in three has a word that examples infer the topics of.
+    texts = [text if n % 3 else f"{text} firefighters" for n, text in enumerate(make_texts(240, 0))]
     for name in ("stories", "news-as-text", "photos", "texts"):
         (folder / name).mkdir()
     lines = write_jsonl(folder / "news.jsonl", texts).read_bytes()
     (folder / "stories" / "all.jsonl.gz").write_bytes(gzip.compress(lines))
     with zipfile.ZipFile(folder / "news.zip", "w") as archive:
         archive.writestr("all.jsonl", lines)
-    for n, text in enumerate(texts[:40]):
+    for n, text in enumerate(texts[:120]):
         (folder / "news-as-text" / f"{n}.txt").write_text(text, encoding="utf-8")
     write_jsonl(folder / "new.jsonl", make_texts(60, 1))
     write_jsonl(folder / "newer.jsonl", make_texts(60, 2))

@@ -50,32 +50,36 @@ def table_of(standing):
 
 
 def make_tools(source, learner, local, seed=0, criterion="bound"):
-    laps = Laps(source, learner, local, SerialExecutor(), lambda n_done, n_docs: None)
-    return Tools(laps, np.random.default_rng(seed), criterion)
+    rng = np.random.default_rng(seed)
+    laps = Laps(source, learner, local, SerialExecutor(), lambda n_done, n_docs: None, rng)
+    return Tools(laps, criterion)
 
 
-def standing_of(state, allocation):
-    return Standing.of(
-        state,
-        Parameters(allocation, Words(len(state.total.components.table), ETA)),
-        Ledger.new(len(allocation.weights)),
-    )
+def standing_of(state, allocation, tools):
+    parameters = Parameters(allocation, Words(len(state.total.components.table), ETA))
+    return Standing.of(state, parameters, Ledger.new(len(allocation.weights)), tools)
 
 
 def grown(folder, source, n_topics, local=None, *, seed=2, laps=2, criterion="bound", budget=None):
-    """A collection after some laps, its terms those of one prior, and the tools of moves."""
+    """A collection after some laps, its terms those of one prior."""
     local = local or LocalOptions()
     learner, state, allocation = trained(folder, source, n_topics, local, seed, laps, budget=budget)
     tools = make_tools(source, learner, local, seed, criterion)
-    return refreshed(standing_of(state, allocation), tools), tools
+    return refreshed(standing_of(state, allocation, tools))
 
 
-def next_lap(standing, tools):
+def next_lap(standing):
     """Another lap of training, without moves."""
     prior = Parameters(standing.allocation, standing.likelihood)
-    state, prior, _ = tools.laps.run(standing.state, prior, tools.rng)
+    tools = standing.tools
+    state, prior, _ = tools.laps.run(standing.state, prior)
     ledger = standing.ledger._replace(lap=standing.ledger.lap + 1)
-    return refreshed(Standing.of(state, prior, ledger), tools)
+    return refreshed(Standing.of(state, prior, ledger, tools))
+
+
+def with_tools(standing, **changed):
+    """The collection with other tools of moves."""
+    return standing._replace(tools=standing.tools._replace(**changed))
 
 
 def twin_bound(standing):
@@ -141,13 +145,14 @@ def assert_spread(standing):
     assert (expected + fresh.doc_corrections).min() > -1e-3  # lnΓ is convex
 
 
-def assert_sound(standing, tools):
+def assert_sound(standing):
     """All of the above, every token once, and as many names as topics."""
-    assert_sums(tools.laps.learner, standing.state)
+    laps = standing.tools.laps
+    assert_sums(laps.learner, standing.state)
     assert_terms(standing)
     if standing.evidence.spread is not None:
         assert_spread(standing)
-    np.testing.assert_allclose(table_of(standing).sum(), tools.laps.source.n_tokens, rtol=1e-6)
+    np.testing.assert_allclose(table_of(standing).sum(), laps.source.n_tokens, rtol=1e-6)
     assert len(standing.allocation.weights) == len(standing.ledger.ids) == standing.n_topics
     assert table_of(standing).shape[1] == standing.n_topics
     assert len(set(standing.ledger.ids.tolist())) == standing.n_topics

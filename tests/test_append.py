@@ -77,7 +77,7 @@ def test_the_tokeniser_is_that_of_the_corpus(tmp_path):
     corpus = Corpus.open(tmp_path / "corpus")
     new_york = corpus.vocabulary.words.index("New_York")
     assert [batch.word_ids.tolist().count(new_york) for batch in corpus.batches()] == [2, 2, 2]
-    with pytest.raises(OptionError, match="found another tokeniser"):
+    with pytest.raises(OptionError, match="the given tokeniser is not that of the corpus"):
         append([source], tmp_path / "corpus", IngestOptions(tokenizer=TokenizerOptions()))
 
 
@@ -86,11 +86,14 @@ def test_the_tokeniser_is_that_of_the_corpus(tmp_path):
     [
         ({"phrases": PhraseOptions()}, "phrases"),
         ({"overwrite": True}, "overwrite"),
-        ({"pruning": PruningOptions(min_df=3)}, "stop words or frequency limits"),
+        ({"pruning": PruningOptions(min_df=3)}, "min_df"),
     ],
 )
 def test_options_that_would_change_the_words_are_refused(lines, corpus, options, found):
-    with pytest.raises(OptionError, match=f"append: found {found}"):
+    with pytest.raises(
+        OptionError,
+        match=f"^{found}: cannot be combined with --append, which keeps the words of the corpus",
+    ):
         append(lines, corpus, IngestOptions(**options))
 
 
@@ -101,12 +104,12 @@ def test_text_for_a_corpus_of_counts_is_refused(lines, tmp_path):
 
     append([tmp_path / "docword.a.txt"], tmp_path / "corpus")
     assert Corpus.open(tmp_path / "corpus").n_docs == 2
-    with pytest.raises(OptionError, match="counts, which the corpus was made of"):
+    with pytest.raises(OptionError, match=r"the corpus was made from counts, but .* holds text"):
         append(lines, tmp_path / "corpus")
 
 
 def test_no_corpus_to_append_to(lines, tmp_path):
-    with pytest.raises(CorpusFormatError, match="gone: found nothing, wanted a corpus folder"):
+    with pytest.raises(CorpusFormatError, match=r"gone: expected a corpus folder .*, but found no"):
         append(lines, tmp_path / "gone")
 
 
@@ -150,7 +153,7 @@ def test_two_at_once_are_refused(lines, corpus):
 
     def again(progress):
         if not refusals:
-            with pytest.raises(OutputError, match=r"found another process .* that appends") as told:
+            with pytest.raises(OutputError, match=r"another process .* appends") as told:
                 append(lines[1:], corpus)
             refusals.append(told)
 
@@ -166,7 +169,7 @@ def test_documents_without_a_known_word(corpus, tmp_path):
     source = write_jsonl(tmp_path / "a.jsonl", ["unheard of"])
     before = files_of(corpus)
 
-    with pytest.raises(SourceError, match="none of 1 with a word of the vocabulary"):
+    with pytest.raises(SourceError, match="none of 1 has a word of the vocabulary"):
         append([source], corpus)
 
     assert files_of(corpus) == before

@@ -137,5 +137,5 @@ def test_the_default_number_of_batches(n_docs, expected):
 
 @pytest.mark.parametrize("n_batches", [0, -1, 11])
 def test_a_number_of_batches_out_of_range_is_refused(n_batches):
-    with pytest.raises(OptionError, match="wanted 1 to 10"):
+    with pytest.raises(OptionError, match=f"must be from 1 to 10, .*, but is {n_batches}"):
         plan_batches(corpus_of(10), n_batches, np.random.default_rng(0))

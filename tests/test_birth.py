@@ -1,12 +1,13 @@
 """Births: every topic's children share its words and its weight."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from dense_responsibilities import dense_of
-from moved_collections import WORLDS, grown, table_of
+from moved_collections import WORLDS, grown, table_of, with_tools
 from sparse_worlds import make_world
 from sparsetopics.inference.moves import rival_plans, word_evidence
 from sparsetopics.inference.moves.evidence import Sampling
@@ -22,8 +23,9 @@ from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.words import Words
 
 
-def planned(standing, tools, seed=0):
-    return plan_birth(standing, tools._replace(rng=np.random.default_rng(seed)))
+def planned(standing, seed=0):
+    laps = replace(standing.tools.laps, rng=np.random.default_rng(seed))
+    return plan_birth(with_tools(standing, laps=laps))
 
 
 def parents_of(candidate, standing):
@@ -35,9 +37,9 @@ def parents_of(candidate, standing):
 
 @pytest.mark.parametrize(("n_topics", "n_children"), [(1, 10), (2, 5), (3, 4), (5, 4)])
 def test_children_have_the_tokens_and_the_weight_of_their_parent(tmp_path, n_topics, n_children):
-    standing, tools = grown(tmp_path, WORLDS["bars"](), n_topics)
+    standing = grown(tmp_path, WORLDS["bars"](), n_topics)
 
-    candidate = planned(standing, tools)
+    candidate = planned(standing)
 
     parents = parents_of(candidate, standing)
     np.testing.assert_array_equal(parents, np.repeat(np.arange(n_topics), n_children))
@@ -49,9 +51,9 @@ def test_children_have_the_tokens_and_the_weight_of_their_parent(tmp_path, n_top
 
 
 def test_children_are_their_parent_tilted_towards_different_documents(tmp_path):
-    standing, tools = grown(tmp_path, WORLDS["bars"](), 2)
+    standing = grown(tmp_path, WORLDS["bars"](), 2)
 
-    counts = planned(standing, tools).components.table
+    counts = planned(standing).components.table
 
     parents = np.repeat(np.arange(2), 5)
     rest = counts - (1 - SEED_SHARE) * table_of(standing)[:, parents] / 5
@@ -64,9 +66,9 @@ def test_children_are_their_parent_tilted_towards_different_documents(tmp_path):
 
 
 def test_the_same_draws_give_the_same_children(tmp_path):
-    standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
+    standing = grown(tmp_path, WORLDS["bars"](), 3)
 
-    first, second, other = (planned(standing, tools, seed).components.table for seed in (0, 0, 1))
+    first, second, other = (planned(standing, seed).components.table for seed in (0, 0, 1))
 
     assert first.tobytes() == second.tobytes()
     assert first.tobytes() != other.tobytes()
@@ -74,9 +76,9 @@ def test_the_same_draws_give_the_same_children(tmp_path):
 
 def test_the_largest_topics_are_split_where_there_are_too_many(tmp_path, monkeypatch):
     monkeypatch.setattr(rival_plans, "MOST_BORN", 7)
-    standing, tools = grown(tmp_path, WORLDS["bars"](), 12)
+    standing = grown(tmp_path, WORLDS["bars"](), 12)
 
-    candidate = planned(standing, tools)
+    candidate = planned(standing)
 
     n_children = np.bincount(parents_of(candidate, standing))
     largest = np.argsort(-standing.sizes, kind="stable")[:2]
@@ -90,10 +92,10 @@ def test_the_largest_topics_are_split_where_there_are_too_many(tmp_path, monkeyp
 
 
 def test_topics_of_too_few_documents_are_not_split(tmp_path, monkeypatch):
-    standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
+    standing = grown(tmp_path, WORLDS["bars"](), 3)
     monkeypatch.setattr(word_evidence, "SAMPLING", Sampling(300, 1e9))
 
-    assert planned(standing, tools) is None
+    assert planned(standing) is None
 
 
 @pytest.mark.parametrize(("n_missing", "n_children"), [(0, 4), (1, 1)])
@@ -111,17 +113,17 @@ def test_a_topic_has_children_if_there_are_documents_enough_for_each(n_missing, 
 
 
 def test_one_topic_is_split_even_if_fewer_may_be_born_than_it_has_children(tmp_path):
-    standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
+    standing = grown(tmp_path, WORLDS["bars"](), 3)
 
-    families = rival_plans.split_topics(standing, 4, 1, tools.rng)
+    families = rival_plans.split_topics(standing, 4, 1)
 
     assert sorted(np.bincount(families.parents)) == [1, 1, 4]
 
 
 def test_a_rival_of_more_topics_is_wanted(tmp_path):
-    standing, tools = grown(tmp_path, WORLDS["bars"](), 3)
+    standing = grown(tmp_path, WORLDS["bars"](), 3)
 
-    course = planned(standing, tools).course
+    course = planned(standing).course
 
     assert [n for n in range(1, 9) if course.allows(n)] == [4, 5, 6, 7, 8]
 
@@ -148,9 +150,9 @@ def test_the_words_of_a_topic_are_its_expected_counts(seed):
 
 def test_only_documents_that_use_a_topic_are_sampled(tmp_path, monkeypatch):
     monkeypatch.setattr(word_evidence, "SAMPLING", Sampling(24, 5.0))
-    standing, _ = grown(tmp_path, WORLDS["simulated"](), 4, laps=4)
+    standing = grown(tmp_path, WORLDS["simulated"](), 4, laps=4)
 
-    samples = rival_plans._sample(standing, np.array([2, 0]), np.random.default_rng(0))
+    samples = rival_plans._sample(standing, np.array([2, 0]))
 
     assert samples.keys() == {0, 2}
     for topic, sampled in samples.items():
@@ -168,14 +170,14 @@ def test_only_documents_that_use_a_topic_are_sampled(tmp_path, monkeypatch):
 def test_every_batch_gives_to_a_sample_what_has_tokens_enough(tmp_path, monkeypatch):
     """Of one topic the counts are whole: some documents have just as many as are wanted."""
     source = WORLDS["simulated"]()
-    standing, _ = grown(tmp_path, source, 1)
+    standing = grown(tmp_path, source, 1)
     entries = [TopicUse.of(each, 1) for _, each in standing.assignments()]
     fewest = float(max(each.counts.max() for each in entries))
     n_longest = sum(int((each.counts == fewest).sum()) for each in entries)
     sizes = {}
     for n_documents, tokens in ((4, 1.0), (1_000, fewest), (1_000, fewest + 1.0)):
         monkeypatch.setattr(word_evidence, "SAMPLING", Sampling(n_documents, tokens))
-        sample = rival_plans._sample(standing, np.array([0]), np.random.default_rng(0))
+        sample = rival_plans._sample(standing, np.array([0]))
         sizes[n_documents, tokens] = {
             topic: each.documents.n_docs for topic, each in sample.items()
         }

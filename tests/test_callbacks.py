@@ -78,7 +78,9 @@ def test_what_a_callback_raises_ends_fit_and_leaves_the_estimator_as_it_was(coun
 def test_without_mlflow_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)
 
-    with pytest.raises(OptionError, match=r'no mlflow.*pip install "sparsetopics\[mlflow\]"'):
+    with pytest.raises(
+        OptionError, match=r"mlflow is not installed.*pip install 'sparsetopics\[mlflow\]'"
+    ):
         MLflowLaps()
 
 

@@ -186,15 +186,18 @@ def rewritten(path, change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda tree: tree.update(format_version=1), f"version 1, wanted version {FORMAT_VERSION}"),
-        (lambda tree: tree["value"].update(kind="Popen"), "damaged checkpoint"),
+        (lambda tree: tree.update(format_version=1), f"version {FORMAT_VERSION}, but found 1"),
+        (lambda tree: tree["value"].update(kind="Popen"), "the checkpoint is damaged"),
         (lambda tree: tree["value"]["fields"].pop("lap"), "other fields"),
-        (lambda tree: tree["value"]["fields"].update(lap={}), "damaged checkpoint"),
-        (partial(name_file, "x"), "x: found 'x', wanted a file that"),
-        (partial(name_file, f"../{MEMO_FILE}"), "wanted a file that"),
-        (partial(name_file, MEMO_FILE), "found no such file"),
-        (lambda tree: tree.pop("value"), "damaged checkpoint"),
-        (lambda tree: tree["value"].update(type="recipe"), "damaged checkpoint"),
+        (lambda tree: tree["value"]["fields"].update(lap={}), "the checkpoint is damaged"),
+        (partial(name_file, "x"), "x: is not the name of a memo file: 'x'"),
+        (partial(name_file, f"../{MEMO_FILE}"), "is not the name of a memo file: '../"),
+        (
+            partial(name_file, MEMO_FILE),
+            r"00000001\.npz: expected a file of \d+ bytes, but there is none",
+        ),
+        (lambda tree: tree.pop("value"), "the checkpoint is damaged"),
+        (lambda tree: tree["value"].update(type="recipe"), "the checkpoint is damaged"),
     ],
 )
 def test_another_tree_is_refused_in_one_line(tmp_path, change, message):
@@ -221,7 +224,7 @@ def test_damage_is_refused_in_one_line(tmp_path, place, cut):
         content[where : where + 40] = bytes(40)
     path.write_bytes(content)
 
-    with pytest.raises(RunError, match="found a damaged checkpoint") as refused:
+    with pytest.raises(RunError, match="the checkpoint is damaged") as refused:
         read_checkpoint(path, Memo(tmp_path), RUN, object)
 
     assert "\n" not in str(refused.value)

@@ -99,46 +99,59 @@ def test_out_may_stand_in_the_file_and_paths_start_from_the_working_directory(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("local_update = 'collapsed'", "run.toml, local_update: found no such option, wanted an "
-         "option of train. Did you mean local-update?"),
-        ("Topics = 3", "run.toml, Topics: found no such option"),
-        ("zzz = 3", "wanted an option of train. --help lists them."),
-        ("corpus = 'news'", "run.toml, corpus: found no such option"),
-        ("scheduler = 'tcp://head:8786'", "run.toml, scheduler: found an address in a file, wanted "
-         "--scheduler on the command line. The process at that address can run code here."),
-        ("config = 'other.toml'", "run.toml, config: found no such option"),
-        ("verbose = true", "run.toml, verbose: found no such option"),
-        ("topics = '3'", "run.toml, topics: found '3', wanted a whole number."),
-        ("topics = 3.0", "run.toml, topics: found 3.0, wanted a whole number."),
-        ("topics = true", "run.toml, topics: found true, wanted a whole number."),
-        ("seed = -1", "run.toml, seed: found -1, wanted a whole number of 0 or more."),
-        ("alpha = 'much'", "run.toml, alpha: found 'much', wanted a number."),
-        ("alpha = false", "run.toml, alpha: found false, wanted a number."),
-        ("quiet = 1", "run.toml, quiet: found 1, wanted true or false."),
-        ("model = 'ldaa'", "run.toml, model: found 'ldaa', wanted one of lda, hdp, dp-mixture, "
-         "mixture. Did you mean lda?"),
-        ("moves = ['merge']", "run.toml, moves: found an array, wanted a string."),
-        ("[train]\ntopics = 3", "run.toml, train: found no such option"),
-        ("[topics]\nhdp = 3", "run.toml, topics: found a table, wanted a whole number."),
-        ("model = hdp", "run.toml: found damaged TOML (Invalid value (at line 1, column 9)), "
-         "wanted key = value. Strings stand in quotes"),
-        ("seed = 1\nseed = 2", "run.toml: found damaged TOML"),
-        ("sparsity = 0", "sparsity: found 0, wanted at least 1"),
-        ("moves = 'merge,split'", "moves: found split, wanted one of merge"),
+        ("local_update = 'collapsed'", "run.toml, local_update: train has no such option. "
+         "Did you mean local-update?"),
+        ("Topics = 3", "run.toml, Topics: train has no such option. Did you mean topics?"),
+        ("zzz = 3", "run.toml, zzz: train has no such option. --help lists them."),
+        ("corpus = 'news'", "run.toml, corpus: train has no such option"),
+        ("scheduler = 'tcp://head:8786'", "run.toml, scheduler: give --scheduler on the "
+         "command line, not in a file. The process at that address can run code here."),
+        ("config = 'other.toml'", "run.toml, config: train has no such option"),
+        ("verbose = true", "run.toml, verbose: train has no such option"),
+        ("topics = '3'", "run.toml, topics: must be a whole number, but is '3'."),
+        ("topics = 3.0", "run.toml, topics: must be a whole number, but is 3.0."),
+        ("topics = true", "run.toml, topics: must be a whole number, but is true."),
+        ("seed = -1", "run.toml, seed: must be at least 0, but is -1."),
+        ("alpha = 'much'", "run.toml, alpha: must be a number, but is 'much'."),
+        ("alpha = false", "run.toml, alpha: must be a number, but is false."),
+        ("quiet = 1", "run.toml, quiet: must be true or false, but is 1."),
+        ("model = 'ldaa'", "run.toml, model: must be one of lda, hdp, dp-mixture, mixture, but "
+         "is 'ldaa'. Did you mean lda?"),
+        ("model = 'LDA'", "but is 'LDA'. Did you mean lda?"),
+        ("moves = ['merge']", "run.toml, moves: must be a string, but is an array."),
+        ("[train]\ntopics = 3", "run.toml: tables such as [train] are not used. "
+         "Write the options at the top level."),
+        ("[topics]\nhdp = 3", "run.toml, topics: must be a whole number, but is a table."),
+        ("model = hdp", "run.toml: is not valid TOML (Invalid value (at line 1, "
+         "column 9)). Strings stand in quotes"),
+        ("seed = 1\nseed = 2", "run.toml: is not valid TOML"),
+        ("sparsity = 0", "run.toml, sparsity: must be at least 1, but is 0."),
+        ("moves = 'merge,split'", "run.toml, moves: must be one of merge, delete, birth, regroup, "
+         "but is 'split'."),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_said_in_one_line(settings_of, text, message):
-    assert message in settings_of(text, "--quiet", status=1)
+    said = settings_of(text, "--quiet", status=1)
+
+    assert message in said
+    assert said.count("\n") == 1
 
 
 def test_a_file_that_cannot_be_read(settings_of, tmp_path):
     missing = settings_of("", "--config", tmp_path / "none.toml", status=1)
-    assert "none.toml: found No such file or directory, wanted a readable TOML file" in missing
+    assert "none.toml: cannot be read: No such file or directory." in missing
     (tmp_path / "latin.toml").write_bytes(b"out = 'caf\xe9'")
 
-    assert "latin.toml: found damaged TOML" in settings_of(
-        "", "--config", tmp_path / "latin.toml", status=1
-    )
+    (tmp_path / "wide.toml").write_bytes("topics = 3".encode("utf-16"))
+    for name in ("latin.toml", "wide.toml"):
+        said = settings_of("", "--config", tmp_path / name, status=1)
+        assert f"{name}: is not UTF-8 text.\n" in said
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    assert "folder: is a folder.\n" in settings_of("", "--config", folder, status=1)
+    (folder / "config.toml").touch()
+    hint = f"Did you mean {folder / 'config.toml'}?"
+    assert f"folder: is a folder. {hint}\n" in settings_of("", "--config", folder, status=1)
 
 
 WORLDS = {

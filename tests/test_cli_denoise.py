@@ -106,15 +106,18 @@ def test_what_cannot_be_denoised_is_refused(world, tmp_path):
     text.write_text("no image")
     trained = world / "run"
 
-    assert "wanted a positive number" in refused(world, trained, image, "--sigma", 0)
-    assert "images of different names" in refused(world, trained, image, other)
-    assert "one of the two" in refused(
+    assert "--sigma: must be from 1e-06 to 1e+06, but is 0.0." in refused(
+        world, trained, image, "--sigma", 0
+    )
+    told = refused(world, trained, image, other)
+    assert f"{image} and {other} would be written to the same file. Rename one" in told
+    assert "--clean: cannot be combined with --add-noise" in refused(
         world, trained, image, "--add-noise", "--clean", world / "test"
     )
-    assert "wanted at least 4 x 4, a patch" in refused(world, trained, tiny)
+    assert "must be at least 4 x 4 pixels, one patch" in refused(world, trained, tiny)
     assert "text.png" in refused(world, trained, text)
     assert "No such file" in refused(world, trained, image, "--clean", tmp_path / "none")
-    assert "wanted a run folder" in refused(world, world / "test", image)
+    assert "expected a run folder" in refused(world, world / "test", image)
 
 
 def test_the_prior_of_a_run_restores_as_a_plain_twin_in_pixels(world):
@@ -157,7 +160,14 @@ def test_a_mixture_of_something_else_is_refused(world, tmp_path, source, options
 
     line = refused(world, other, world / "test" / "10.png")
 
-    assert "wanted a zero-mean-gaussian mixture of image patches" in line
+    assert "expected a zero-mean-gaussian mixture of image patches" in line
+
+
+def test_a_run_of_topics_is_refused(world, hdp_folder):
+    line = refused(world, hdp_folder, world / "test" / "10.png")
+
+    expected = "expected a zero-mean-gaussian mixture of image patches"
+    assert f"{expected}, but found a run of --model hdp. Ingest with --patches" in line
 
 
 def test_patches_under_another_likelihood_are_refused(world, tmp_path):
@@ -165,7 +175,7 @@ def test_patches_under_another_likelihood_are_refused(world, tmp_path):
 
     line = refused(world, other, world / "test" / "10.png")
 
-    assert "found a mixture (gaussian) of 15 columns" in line
+    assert "found a gaussian mixture of 15 columns" in line
 
 
 @pytest.mark.parametrize("made", [None, {"basis": "dct"}, {"basis": "dct", "patches": "4"}])
@@ -178,8 +188,56 @@ def test_a_run_that_does_not_say_what_its_columns_are_is_refused(world, tmp_path
     line = refused(world, tmp_path / "run", world / "test" / "10.png")
 
     wanted = (
-        "corpus.made: found None"
+        "corpus.made: expected a JSON object, but found None"
         if made is None
-        else "a mixture (zero-mean-gaussian) of 15 columns"
+        else "found a zero-mean-gaussian mixture of 15 columns"
     )
     assert wanted in line
+
+
+def test_folders_archives_and_patterns_of_images_are_restored(world, tmp_path):
+    photos = tmp_path / "photos"
+    shutil.copytree(world / "test", photos / "sub")
+    shutil.copy(world / "train" / "0.png", photos / "0.PNG")
+    (photos / "notes.md").write_text("#")
+    shutil.make_archive(str(tmp_path / "packed"), "zip", photos)
+    expected = {"0.png", "sub/10.png", "sub/11.png"}
+    expected |= {name.replace(".png", "-before-after.png") for name in expected}
+
+    for number, source in enumerate((photos, tmp_path / "packed.zip")):
+        out = tmp_path / f"o{number}"
+        found = run("denoise", world / "run", source, "--add-noise", "--json", "--out", out)
+        assert found.exit_code == 0, found.output
+        assert "Left out 1 file: 1 .md (notes.md)." in found.stderr
+        assert len(json.loads(found.stdout)) == 3
+        assert {str(p.relative_to(out)) for p in out.rglob("*.png")} == expected
+
+    again = ("denoise", world / "run", tmp_path / "photos" / "sub" / "1*.png", "--out", out)
+    assert run(*again, "--overwrite", "--clean", photos / "sub").exit_code == 0
+    assert {path.name for path in out.iterdir()} == {
+        f"1{n}{end}.png" for n in (0, 1) for end in ("", "-before-after")
+    }
+
+
+def test_clean_images_are_found_in_the_same_subfolders(world, tmp_path):
+    shutil.copytree(world / "test", tmp_path / "noisy" / "sub")
+    shutil.copytree(world / "test", tmp_path / "clean" / "sub")
+    out = ("--clean", tmp_path / "clean", "--json", "--out", tmp_path / "o")
+
+    found = run("denoise", world / "run", tmp_path / "noisy", *out)
+
+    assert all(record["psnr"] > 20 for record in json.loads(found.stdout))
+
+
+def test_folders_that_cannot_be_denoised_are_refused(world, tmp_path):
+    twice = tmp_path / "twice"
+    shutil.copytree(world / "test", twice)
+    shutil.copy(twice / "10.png", twice / "11-before-after.png")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.tar").write_bytes(b"")
+
+    assert "would be written to the same file" in refused(world, world / "run", twice)
+    assert "holds no files" in refused(world, world / "run", tmp_path / "empty")
+    assert "files packed as .tar are not read" in refused(world, world / "run", tmp_path / "a.tar")
+    found = run("denoise", world / "run", twice, "--out", twice / "o")
+    assert f"the output lies inside the input '{twice}'" in found.output

@@ -90,7 +90,7 @@ def test_evaluate_tells_density_and_agreement(prepared):
     assert card["log_likelihood_per_token"] == pytest.approx(per_token)
     assert card["log_likelihood_per_item"] == pytest.approx(n_tokens / 50 * per_token)
     table = run("evaluate", prepared / "run", prepared / "heldout").stdout.splitlines()
-    assert "log-likelihood/token" in table[0]
+    assert "log-lik/token" in table[0]
     assert table[-1] == f"50 items ({n_tokens} tokens) scored"
     assert f"{per_token:.4f}" in table[1]
 
@@ -146,18 +146,34 @@ def test_same_seed_same_bytes(prepared, tmp_path, workers):
         ("vectors", MIXTURE, "found a corpus of vectors"),
         ("corpus", ("--likelihood", "gaussian"), "have --likelihood multinomial"),
         ("corpus", (), "found a corpus of documents"),
-        ("corpus", (*MIXTURE, "--alpha", 1), "alpha: found 1 with a mixture"),
-        ("corpus", ("--eta", 1), "eta: found 1 with a mixture"),
-        ("corpus", (*MIXTURE, "--eta", 0), "eta: found 0"),
-        ("corpus", (*MIXTURE, "--local-update", "collapsed"), "local-update: found collapsed"),
-        ("corpus", (*MIXTURE, "--restarts", 2), "restarts: found 2"),
-        ("corpus", (*MIXTURE, "--criterion", "collapsed"), "criterion: found collapsed"),
-        ("corpus", (*MIXTURE, "--learn-hyperparameters"), "learn-hyperparameters: found a mix"),
-        ("corpus", (*MIXTURE, "--topics", 201), "components: found 201, wanted at most 200"),
+        ("corpus", (*MIXTURE, "--alpha", 1), "--alpha: is for lda and hdp, not for"),
+        ("corpus", ("--eta", 1), "--eta: is for words, but --likelihood gaussian"),
+        (
+            "corpus",
+            (*MIXTURE, "--eta", 0),
+            "--eta: must be from 1e-09 to 1e+09, but is 0.0.",
+        ),
+        ("corpus", (*MIXTURE, "--local-update", "collapsed"), "--local-update: must be mean-field"),
+        ("corpus", (*MIXTURE, "--restarts", 2), "--restarts: must be 0 with --model dp-mixture"),
+        ("corpus", (*MIXTURE, "--criterion", "collapsed"), "--criterion: must be bound with"),
+        ("corpus", (*MIXTURE, "--learn-hyperparameters"), "--learn-hyperparameters: is for lda"),
+        (
+            "corpus",
+            (*MIXTURE, "--topics", 201),
+            "--topics: must be at most 200, the number of items, but is 201",
+        ),
         ("corpus", (*MIXTURE, "--heldout", "other"), "found another vocabulary"),
-        ("corpus", (*MIXTURE, "--heldout", "vectors"), "heldout: found vectors in"),
-        ("corpus", (*MIXTURE, "--start", "run"), "Mixtures cannot start from a run"),
-        ("corpus", (*MIXTURE, "--model", "lda"), "likelihood: found multinomial with lda"),
+        (
+            "corpus",
+            (*MIXTURE, "--heldout", "vectors"),
+            "heldout: expected documents, but found vectors in",
+        ),
+        ("corpus", (*MIXTURE, "--start", "run"), "--start: a mixture cannot start from a run"),
+        (
+            "corpus",
+            (*MIXTURE, "--model", "lda"),
+            "--likelihood: is for dp-mixture and mixture, not for --model lda",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(prepared, tmp_path, corpus, arguments, message):
@@ -175,17 +191,20 @@ def test_what_does_not_go_together_is_refused(prepared, tmp_path, corpus, argume
     ("arguments", "message"),
     [
         (("evaluate", "run", "other"), "found another vocabulary"),
-        (("evaluate", "run", "vectors"), "found vectors, wanted documents"),
+        (("evaluate", "run", "vectors"), "trained with documents, not with vectors"),
         (("evaluate", "gaussian", "heldout"), "found a mixture of vectors"),
-        (("evaluate", "run", "topics", "heldout"), "runs: found mixtures and topic models"),
-        (("evaluate", "run", "heldout", "--alpha", "1"), "alpha: found"),
-        (("infer", "run", "other", "--out", "out"), "found another vocabulary"),
-        (("infer", "run", "vectors", "--out", "out"), "found vectors, wanted documents"),
-        (("infer", "gaussian", "corpus", "--out", "out"), "found a mixture of vectors"),
-        (("denoise", "run", "heldout", "--out", "out"), "wanted a zero-mean-gaussian mixture"),
+        (("evaluate", "run", "topics", "heldout"), "runs: mixtures and topic models cannot"),
+        (("evaluate", "run", "heldout", "--alpha", "1"), "alpha: needs topic models"),
+        (("infer", "run", "other", "--out", "out.csv"), "found another vocabulary"),
+        (
+            ("infer", "run", "vectors", "--out", "out.csv"),
+            "trained with documents, not with vectors",
+        ),
+        (("infer", "gaussian", "corpus", "--out", "out.csv"), "found a mixture of vectors"),
+        (("denoise", "run", "heldout", "--out", "out"), "expected a zero-mean-gaussian mixture"),
         (
             ("export", "run", "--to", "gensim", "--out", "out"),
-            "a mixture of documents, wanted a run of topics",
+            "gensim takes topic models, but",
         ),
     ],
 )

@@ -49,7 +49,7 @@ SOURCES = {
     "evaluate": same("run", "run-50", "run-100", "mallet.txt", "heldout"),
     "topics": same("run"),
     "infer": same("run", "corpus"),
-    "denoise": same("photos", "noisy.png"),
+    "denoise": same("photos", "noisy.png") | {"noisy": "photos"},
     "export": {"run": "run", "train": "corpus"},
     "report": {"run": "run", "run-50": "run-50", "run-100": "run-100", "train": "corpus"},
     "repair": same("corpus"),

@@ -35,7 +35,10 @@ def test_ingest_and_info_report_the_same_totals(source, tmp_path):
     info = json.loads(run("corpus", "info", tmp_path / "corpus", "--json").stdout)
 
     assert set(TOTALS) <= set(made)
-    assert made == info
+    assert made == info | {
+        "read": [{"kind": "jsonl", "n_files": 1, "names": [source.name]}],
+        "left_out": [],
+    }
     assert made["n_documents"] == Corpus.open(tmp_path / "corpus").n_docs
 
 
@@ -113,8 +116,12 @@ def test_append_tells_what_is_new(corpus, source, tmp_path):
 
 
 def test_one_of_out_and_append(corpus, source, tmp_path):
-    for outputs in ((), ("--out", tmp_path / "x", "--append", corpus)):
-        assert "Give either --out or --append" in run("ingest", source, *outputs, status=2).stderr
+    both = ("--out", tmp_path / "x", "--append", corpus)
+
+    assert "Give either --out or --append" in run("ingest", source, status=2).stderr
+    assert run("ingest", source, *both, status=1).stderr == (
+        "Error: --append: cannot be combined with --out.\n"
+    )
 
 
 def test_append_is_for_documents(corpus, tmp_path):
@@ -122,7 +129,7 @@ def test_append_is_for_documents(corpus, tmp_path):
 
     result = run("ingest", tmp_path / "a.npy", "--append", corpus, status=1)
 
-    assert "--append: found vectors, wanted documents" in result.stderr
+    assert "--append: is for documents, but the sources hold vectors." in result.stderr
 
 
 def test_held_out_text_takes_over_the_tokeniser(source, tmp_path):
@@ -143,8 +150,8 @@ def test_validate_is_silent_about_a_sound_corpus_and_loud_about_others(corpus):
 
     result = run("corpus", "validate", corpus, status=1)
 
-    assert "shard-00000.parquet: found SHA-256" in result.stdout
-    assert result.stderr.startswith(f"Error: {corpus}: found problems (1)")
+    assert "shard-00000.parquet: expected SHA-256" in result.stdout
+    assert result.stderr.startswith(f"Error: {corpus}: has 1 problem.")
     assert json.loads(run("corpus", "validate", corpus, "--json", status=1).stdout)["n_problems"]
 
 
@@ -164,23 +171,60 @@ def test_split_makes_two_corpora(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        (("gone.jsonl",), "found no such file or folder"),
-        (("SOURCE", "--format", "xml"), "wanted one of text, lines, jsonl"),
-        (("SOURCE", "--stop-words", "german"), "found 'german', which is no file, wanted english"),
+        (("gone.jsonl",), "no file or folder has this name"),
+        (("SOURCE", "--format", "xml"), "must be one of text, lines, jsonl"),
+        (
+            ("SOURCE", "--stop-words", "german"),
+            "--stop-words: must be english, none or a file, but is 'german'. "
+            "Give a file with one word per line.",
+        ),
         (("SOURCE", "--min-df", "500"), "Relax --min-df"),
-        (("SOURCE", "--max-df", "1.5"), "max_df: found 1.5"),
-        (("SOURCE", "--max-words", "0"), "max_words: found 0"),
-        (("SOURCE", "--workers", "0"), "workers: found 0"),
-        (("SOURCE", "--token-pattern", "["), "token_pattern: found"),
+        (
+            ("SOURCE", "--max-df", "1.5"),
+            "--max-df: must be from 0.0 to 1.0 or a whole number, but is 1.5",
+        ),
+        (("SOURCE", "--max-words", "0"), "--max-words: must be at least 1, but is 0"),
+        (
+            ("SOURCE", "--workers", "0"),
+            "--workers: must be from 1 to 4,096, but is 0.",
+        ),
+        (("SOURCE", "--token-pattern", "["), "--token-pattern: '[' is not a regular expression"),
         (("SOURCE", "--vocabulary", "no-corpus"), "no-corpus"),
-        (("SOURCE", "--tokenizer", "no_such_module:f"), "tokenizer: found 'no_such_module:f'"),
-        (("SOURCE", "--tokenizer", "a:b", "--token-pattern", "x"), "one or the other"),
-        (("SOURCE", "--ngrams", "0"), "ngrams: found 0"),
-        (("SOURCE", "--ngrams", "2", "--phrases"), "one or the other"),
-        (("SOURCE", "--phrases", "--phrase-threshold", "2"), "phrase_threshold: found 2"),
-        (("SOURCE", "--phrase-threshold", "0.2"), "found no --phrases"),
-        (("SOURCE", "--vocabulary", "x", "--min-df", "2"), "one or the other"),
-        (("SOURCE", "--text-field", "body"), "line 1: found fields 'id', 'text', 'label'"),
+        (
+            ("SOURCE", "--tokenizer", "no_such_module:f"),
+            "--tokenizer: 'no_such_module:f' cannot be imported",
+        ),
+        (("SOURCE", "--tokenizer", "a:b", "--token-pattern", "x"), "function cannot be combined"),
+        (("SOURCE", "--ngrams", "0"), "--ngrams: must be from 1 to 5, but is 0"),
+        (("SOURCE", "--ngrams", "2", "--phrases"), "--ngrams: cannot be combined with --phrases."),
+        (
+            ("SOURCE", "--phrases", "--phrase-threshold", "2"),
+            "--phrase-threshold: must be from -1 to 1, but is 2.0.",
+        ),
+        (("SOURCE", "--phrase-threshold", "0.2"), "--phrase-threshold: needs --phrases."),
+        *(
+            (
+                ("SOURCE", "--vocabulary", "x", option, value),
+                f"{option}: cannot be combined with --vocabulary, whose words are used unchanged.",
+            )
+            for option, value in (
+                *(("--min-df", "3"), ("--max-df", "0.5"), ("--max-words", "9")),
+                ("--stop-words", "english"),
+            )
+        ),
+        (
+            ("SOURCE", "--vocabulary", "SOURCE"),
+            "--vocabulary: must be the folder of a corpus or a run, but ",
+        ),
+        (
+            ("SOURCE", "--vocabulary-file", "SOURCE"),
+            "--vocabulary-file: is for lda-c, matrix-market or uci, but the format is jsonl. "
+            "Text takes no list of words; --vocabulary takes those of a corpus or a run.",
+        ),
+        (
+            ("SOURCE", "--text-field", "body"),
+            "line 1: expected a field 'body', but found 'id', 'text', 'label'",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_status_one(source, tmp_path, arguments, found):
@@ -194,7 +238,9 @@ def test_bad_input_is_one_line_and_status_one(source, tmp_path, arguments, found
     assert sorted(tmp_path.iterdir()) == [source]
 
 
-def test_a_limit_that_is_no_number_is_a_usage_error(source, tmp_path):
-    result = run("ingest", source, "--out", tmp_path / "x", "--min-df", "few", status=2)
+def test_a_limit_that_is_no_number_is_refused(source, tmp_path):
+    result = run("ingest", source, "--out", tmp_path / "x", "--min-df", "few", status=1)
 
-    assert "neither a share such as 0.5" in result.stderr
+    assert result.stderr == (
+        "Error: --min-df: must be a share such as 0.5 or a count such as 5, but is 'few'.\n"
+    )

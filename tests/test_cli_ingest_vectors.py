@@ -53,7 +53,9 @@ def test_ingest_and_info_report_the_same_totals(digits, tmp_path):
     )
     info = json.loads(run("corpus", "info", out, "--json").stdout)
 
-    assert made == info == {"n_items": 120, "n_columns": 4, "n_shards": 1, "n_skipped": 0}
+    assert made["read"] == [{"kind": "npz", "n_files": 1, "names": [digits.name]}]
+    assert made == info | {"read": made["read"], "left_out": []}
+    assert info == {"n_items": 120, "n_columns": 4, "n_shards": 1, "n_skipped": 0}
     assert labels_of(VectorCorpus.open(out))[:3] == ["0", "1", "2"]
     assert "columns" in run("corpus", "info", out).stdout
 
@@ -123,46 +125,67 @@ def test_validate_and_split(digits, tmp_path):
     assert "sound" in run("corpus", "validate", parts[0]).stdout
     path = out / "shard-00000.parquet"
     path.write_bytes(path.read_bytes()[:-1] + b"?")
-    assert "found SHA-256" in run("corpus", "validate", out, status=1).stdout
+    assert "expected SHA-256" in run("corpus", "validate", out, status=1).stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        (("gone.npy",), "found no such file or folder"),
+        (("gone.npy",), "no file or folder has this name"),
         (("SOURCE",), "Name one with --values-field"),
-        (("SOURCE", "--stop-words", "english"), "--stop-words: found an option for documents"),
-        (("SOURCE", "--vocabulary", "x"), "--vocabulary: found an option for documents"),
-        (("SOURCE", "--no-lowercase"), "--lowercase: found an option for documents"),
-        (("SOURCE", "--patches", "8"), "patches: found an option for image"),
-        (("SOURCE", "--format", "npy"), "wanted a whole .npy array"),
+        (
+            ("SOURCE", "--stop-words", "english"),
+            "--stop-words: is for documents, but {SOURCE} holds vectors. Leave it out.",
+        ),
+        (
+            ("SOURCE", "--vocabulary", "x"),
+            "--vocabulary: is for documents, but {SOURCE} holds vectors",
+        ),
+        (
+            ("SOURCE", "--no-lowercase"),
+            "--lowercase: is for documents, but {SOURCE} holds vectors.",
+        ),
+        (("SOURCE", "--patches", "8"), "patches: is for image, but the format is npz"),
+        (("SOURCE", "--format", "npy"), "is not an .npy file"),
         (("SOURCE", "--format", "xml"), "matrix-market, uci, npy, npz, image"),
-        (("SOURCE", "--kind", "documents"), "found extension '.npz', wanted .txt"),
-        (("SOURCE", "--kind", "vectors", "--format", "jsonl"), "wanted one of npy, npz"),
-        (("SOURCE", "--values-field", "train", "--whiten"), "--whiten: found no --pca"),
-        (("SOURCE", "--values-field", "train", "--pca", "0"), "pca: found 0"),
-        (("SOURCE", "--values-field", "train", "--pca", "5"), "found 5 components"),
-        (("SOURCE", "--projection", "none"), "none: found nothing, wanted a corpus"),
-        (("SOURCE", "--workers", "0"), "workers: found 0"),
-        (("TEXT", "--patches", "8"), "--patches: found an option for vectors where the corpus is"),
-        (("TEXT", "--pca", "8"), "--pca: found an option for vectors"),
-        (("TEXT", "--kind", "vectors"), "found extension '.jsonl', wanted .npy"),
+        (("SOURCE", "--kind", "documents"), ".npz is not a known format of documents"),
+        (("SOURCE", "--kind", "vectors", "--format", "jsonl"), "must be one of npy, npz"),
+        (("SOURCE", "--values-field", "train", "--whiten"), "--whiten: needs --pca."),
+        (("SOURCE", "--values-field", "train", "--pca", "0"), "pca: must be at least 1, but is 0"),
+        (
+            ("SOURCE", "--values-field", "train", "--pca", "5"),
+            "pca: must be at most 4 for 120 items of 4 columns, but is 5",
+        ),
+        (("SOURCE", "--projection", "none"), "none: expected a corpus folder"),
+        (("SOURCE", "--workers", "0"), "--workers: must be from 1 to 4,096"),
+        (("TEXT", "--patches", "8"), "--patches: is for vectors, but {TEXT} holds documents."),
+        (
+            ("TEXT", "--pca", "8"),
+            "--pca: is for vectors, but {TEXT} holds documents. Leave it out.",
+        ),
+        (("TEXT", "TEXT", "--pca", "8"), "--pca: is for vectors, but the sources hold documents."),
+        (
+            ("TABLE", "--pca", "8", "--min-df", "2"),
+            "--min-df: is for documents, but {TABLE} holds vectors. --kind says what tables hold.",
+        ),
+        (("TEXT", "--kind", "vectors"), ".jsonl is not a known format of vectors"),
     ],
 )
 def test_bad_input_is_one_line_and_status_one(digits, tmp_path, arguments, found):
     text = write_jsonl(tmp_path / "news.jsonl", make_texts(5))
-    names = {"SOURCE": digits, "TEXT": text}
+    names = {"SOURCE": digits, "TEXT": text, "TABLE": tmp_path / "table.csv"}
+    names["TABLE"].write_text("text,a\nowl,1\n")
     arguments = [names.get(argument, argument) for argument in arguments]
 
     result = run("ingest", *arguments, "--out", tmp_path / "out", "--quiet", status=1)
 
     assert result.stderr.startswith("Error: ")
-    assert found in result.stderr
+    assert found.format(**names) in result.stderr
     assert result.stderr.count("\n") == 1
-    assert sorted(tmp_path.iterdir()) == sorted([digits, text])
+    assert sorted(tmp_path.iterdir()) == sorted(names.values())
 
 
 def test_columns_by_an_empty_name_are_refused(table, tmp_path):
     result = run("ingest", table, "--columns", "a,,b", "--out", tmp_path / "out", status=1)
 
-    assert "columns: found an empty name" in result.stderr
+    assert "columns: the names must not be empty" in result.stderr

@@ -86,18 +86,61 @@ def test_version():
     assert result.output.startswith("sparsetopics, version 0.")
 
 
-@pytest.mark.parametrize("arguments", [["nonsense"], ["topics"], ["topics", "run", "--words", "0"]])
-def test_usage_errors_exit_with_2(arguments):
-    assert CliRunner().invoke(main, arguments).exit_code == 2
-
-
 @pytest.mark.parametrize(
-    ("said", "meant"), [("quickstar", " Did you mean 'quickstart'?"), ("nonsense", "")]
+    ("arguments", "message"),
+    [
+        (["nonsense"], "No such command 'nonsense'. `main"),
+        (["quickstar"], "No such command 'quickstar'. Did you mean 'quickstart'? `main"),
+        (["corpus", "nonsense"], "No such command 'nonsense'. `main corpus"),
+        (["topics"], "Missing argument 'RUN'. `main topics"),
+        (["topics", "a", "b"], "Got unexpected extra argument (b). `main topics"),
+        (["topics", "run", "--nonsense"], "No such option '--nonsense'. `main topics"),
+        (
+            ["ingest", "--stopwords", "x"],
+            "No such option '--stopwords'. Did you mean --stop-words, --max-words or --stride? "
+            "`main ingest",
+        ),
+        (
+            ["corpus", "export", "corpus", "--out", "x"],
+            "Missing option '--to'. Choose one of gensim, matrix-market, lda-c. "
+            "`main corpus export",
+        ),
+    ],
 )
-def test_a_command_that_is_not_there_gets_the_nearest_name(said, meant):
-    result = CliRunner().invoke(main, [said])
+def test_wrong_usage_is_one_line_and_status_two(arguments, message):
+    result = CliRunner().invoke(main, arguments)
 
-    assert result.stderr.endswith(f"Error: No such command {said!r}.{meant}\n")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"Error: {message} --help` lists what there is.\n"
+
+
+def test_a_file_that_looks_like_an_option_is_recognised(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-dash.jsonl").touch()
+
+    there = CliRunner().invoke(main, ["ingest", "-dash.jsonl", "--out", "out"]).stderr
+    elsewhere = CliRunner().invoke(main, ["ingest", "-x.jsonl", "--out", "out"]).stderr
+
+    usage = "`main ingest --help` lists what there is.\n"
+    hint = "For the file -dash.jsonl write ./-dash.jsonl."
+    assert there == f"Error: No such option '-d'. {hint} {usage}"
+    assert elsewhere == f"Error: No such option '-x'. {usage}"
+
+
+def test_an_option_without_its_value_is_wrong_usage():
+    result = CliRunner().invoke(main, ["topics", "run", "--words"])
+
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == (
+        "Error: Option '--words' requires an argument. `--help` lists what there is.\n"
+    )
+
+
+def test_a_wrong_value_is_one_line_and_status_one():
+    result = CliRunner().invoke(main, ["topics", "run", "--words", "0"])
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "Error: --words: must be at least 1, but is 0.\n"
 
 
 @pytest.fixture
@@ -114,7 +157,7 @@ def command_that(monkeypatch):
 
 
 def refuse():
-    raise OptionError("--topics", found="0", wanted="at least 1", hint="Give more.")
+    raise OptionError("--topics", "must be at least 1, but is 0", "Give more.")
 
 
 def test_library_errors_end_as_one_line(command_that):
@@ -124,7 +167,7 @@ def test_library_errors_end_as_one_line(command_that):
 
     assert result.exit_code == 1
     assert result.stdout == ""
-    assert result.stderr == "Error: --topics: found 0, wanted at least 1. Give more.\n"
+    assert result.stderr == "Error: --topics: must be at least 1, but is 0. Give more.\n"
 
 
 @pytest.mark.parametrize("arguments", [["-v", "try"], ["try", "-v"], ["try", "--verbose"]])
@@ -135,7 +178,7 @@ def test_verbose_shows_the_traceback_before_the_line(command_that, arguments):
 
     assert result.exit_code == 1
     assert "Traceback" in result.stderr
-    assert result.stderr.endswith("Error: --topics: found 0, wanted at least 1. Give more.\n")
+    assert result.stderr.endswith("Error: --topics: must be at least 1, but is 0. Give more.\n")
 
 
 def test_verbose_may_follow_a_sub_command(command_that):

@@ -11,13 +11,14 @@ from click.testing import CliRunner
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
+from printed_tables import table_of
 from sparsetopics import VectorCorpus
 from sparsetopics.cli.main import main
 from sparsetopics.runs import train as trained_runs
 from sparsetopics.runs.run import load_run
 from vectors_on_disk import item_ids_of, labels_of, values_of
 
-TRAIN_KEYS = {"run", "model", "n_topics", "elbo_per_token", "laps", "seconds"}
+TRAIN_KEYS = {"run", "model", "n_topics", "active_topics", "elbo_per_token", "laps", "seconds"}
 SCORE_KEYS = [
     "run",
     "log_likelihood_per_item",
@@ -121,8 +122,8 @@ def test_people_read_a_sentence_and_a_line_per_lap(train):
     assert result.stdout.startswith("Trained 4 components (mixture) in 3 laps")
     assert "nats per item. All laps are done. Wrote" in result.stdout
     assert [line.split("  ")[0] for line in result.stderr.splitlines()] == [
-        f"lap {lap}/3" for lap in (1, 2, 3)
-    ]
+        *(f"lap {lap}/3" for lap in (1, 2, 3)), "Writing the run."
+    ]  # fmt: skip
     settled = train("--quiet", "--topics", 1, "--laps", 9, out="other", model="mixture")
     assert settled.stderr == ""
     assert "The bound and the number of components have settled." in settled.stdout
@@ -210,20 +211,21 @@ def test_without_labels_evaluate_scores_items_alone(prepared, trained):
 def test_evaluate_prints_a_line_for_each_run(prepared, trained, train, tmp_path):
     train("--quiet")
 
-    labelled = run("evaluate", trained, tmp_path / "run", prepared / "heldout").stdout.splitlines()
-    plain = run("evaluate", trained, prepared / "plain").stdout.splitlines()
+    labelled = run("evaluate", trained, tmp_path / "run", prepared / "heldout").stdout
+    plain = run("evaluate", trained, prepared / "plain").stdout
 
-    header, first, second, footer = labelled
-    titles = ["log-likelihood/item", "std.err", "ELBO/item", "components", "used"]
-    assert header.split() == [*titles, "NMI", "accuracy", "majority", "model", "run"]
-    assert first.split()[-2:] == ["mixture", str(trained)]
-    assert second.split()[-2:] == ["dp-mixture", str(tmp_path / "run")]
+    first, second = table_of(labelled).values()
+    titles = ["run", "model", "log-lik/item", "std.err", "components", "used", "ELBO/item"]
+    assert list(first) == [*titles, "NMI", "accuracy", "majority"]
+    assert (first["model"], second["model"]) == ("mixture", "dp-mixture")
     record = evaluated(trained, prepared / "heldout")
-    assert first.split()[0] == f"{record['log_likelihood_per_item']:.4f}"
-    assert first.split()[5:8] == [f"{record[name]:.4f}" for name in (
-        "nmi", "hungarian_accuracy", "majority_accuracy")]  # fmt: skip
-    assert footer == "60 items scored"
-    assert plain[0].split() == [*titles, "model", "run"]
+    assert first["log-lik/item"] == f"{record['log_likelihood_per_item']:.4f}"
+    assert [first[head] for head in ("NMI", "accuracy", "majority")] == [
+        f"{record[name]:.4f}" for name in ("nmi", "hungarian_accuracy", "majority_accuracy")
+    ]
+    assert labelled.splitlines()[-1] == "60 items scored"
+    ((*heads,),) = table_of(plain).values()
+    assert heads == titles
 
 
 def test_infer_writes_responsibilities_in_the_order_of_the_items(prepared, trained, tmp_path):
@@ -256,25 +258,46 @@ def test_infer_says_what_it_wrote_and_repeats_itself(prepared, trained, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--topics", 0), "topics: found 0, wanted at least 1"),
-        (("--topics", 161), "components: found 161, wanted at most 160, the items"),
-        (("--sparsity", 0), "sparsity: found 0"),
-        (("--batches", 161), "batches: found 161, wanted 1 to 160"),
-        (("--workers", 0), "workers: found 0"),
-        (("--gamma", 0), "gamma: found 0.0, wanted a positive number"),
-        (("--alpha", 0.5), "alpha: found 0.5 with a mixture, wanted a topic model"),
-        (("--eta", 0.1), "eta: found 0.1 with a mixture, wanted a topic model"),
-        (("--minimum-mass", 3), "minimum-mass: found 3 with a mixture"),
-        (("--restarts", 2), "restarts: found 2 with a mixture"),
-        (("--local-update", "collapsed"), "local-update: found collapsed with a mixture"),
-        (("--criterion", "collapsed"), "criterion: found collapsed with a mixture, wanted bound"),
-        (("--learn-hyperparameters",), "learn-hyperparameters: found a mixture"),
-        (("--start", "{prepared}/run"), "run with a mixture, wanted one of random, distant"),
-        (("--moves", "split"), "moves: found split"),
-        (("--learner", "full", "--moves", "merge"), "moves: found the full learner"),
-        (("--model", "mixture", "--moves", "merge"), "moves: found a finite mixture"),
-        (("--model", "mixture", "--topics", 3, "--sparsity", 4), "wanted at most 3"),
-        (("--heldout", "{prepared}/other"), "other: found columns (2) or a projection other than"),
+        (("--topics", 0), "--topics: must be at least 1, but is 0."),
+        (("--topics", 161), "--topics: must be at most 160, the number of items, but is 161"),
+        (("--sparsity", 0), "--sparsity: must be at least 1, but is 0."),
+        (("--batches", 161), "batches: must be from 1 to 160, the number of items, but is 161"),
+        (("--workers", 0), "--workers: must be from 1 to 4,096, but is 0."),
+        (("--gamma", 0), "--gamma: must be from 1e-09 to 1e+09, but is 0.0."),
+        (("--alpha", 0.5), "--alpha: is for lda and hdp, not for --model dp-mixture."),
+        (("--eta", 0.1), "--eta: is for words, but --likelihood gaussian is of vectors."),
+        (("--minimum-mass", 3), "--minimum-mass: is for lda and hdp, not for --model dp-mixture."),
+        (
+            ("--restarts", 2),
+            "--restarts: must be 0 with --model dp-mixture, whose local step is exact.",
+        ),
+        (
+            ("--local-update", "collapsed"),
+            "--local-update: must be mean-field with --model dp-mixture.",
+        ),
+        (
+            ("--criterion", "collapsed"),
+            "--criterion: must be bound with --model dp-mixture: collapsed",
+        ),
+        (
+            ("--learn-hyperparameters",),
+            "--learn-hyperparameters: is for lda and hdp, not for --model dp-mixture",
+        ),
+        (("--start", "{prepared}/run"), "run. Give one of random, distant"),
+        (
+            ("--moves", "split"),
+            "--moves: must be one of merge, delete, birth, regroup, but is 'split'.",
+        ),
+        (("--learner", "full", "--moves", "merge"), "--moves: must be none with --learner full."),
+        (("--model", "mixture", "--moves", "merge"), "--moves: must be none with --model mixture."),
+        (
+            ("--model", "mixture", "--topics", 3, "--sparsity", 4),
+            "--sparsity: must be at most --topics, 3",
+        ),
+        (
+            ("--heldout", "{prepared}/other"),
+            "other: its 2 columns or its projection are not those of",
+        ),
         (("--heldout", "{prepared}/projected"), "--projection {prepared}/corpus"),
         (("--heldout", "{prepared}/documents"), "{prepared}/documents"),
         (("--heldout", "{prepared}/run"), "{prepared}/run"),
@@ -312,16 +335,19 @@ def test_items_are_no_documents(prepared, tmp_path, model):
     error = fail(*usual, "--model", model)
     with_likelihood = fail(*usual, "--model", model, "--likelihood", "gaussian")
 
-    assert "vectors" in error
-    assert "likelihood: found gaussian with" in with_likelihood
+    assert f"holds vectors, but {model} learns from documents." in error
+    assert "Use --model dp-mixture or mixture.\n" in error
+    assert (
+        f"--likelihood: is for dp-mixture and mixture, not for --model {model}." in with_likelihood
+    )
     assert list(tmp_path.iterdir()) == []
 
 
 NO_FIT = [
-    (("{run}", "{prepared}/other"), "other: found 2 columns, wanted the 3 columns that"),
-    (("{run}", "{prepared}/projected"), "projected: found columns of other names or another"),
-    (("{prepared}/heldout", "{run}"), "found a run folder, wanted a corpus folder"),
-    (("{prepared}/nothing", "{prepared}/heldout"), "found nothing, wanted a run folder"),
+    (("{run}", "{prepared}/other"), "other: expected the 3 columns that"),
+    (("{run}", "{prepared}/projected"), "projected: expected columns like those of"),
+    (("{prepared}/heldout", "{run}"), "expected a corpus folder, but found a run"),
+    (("{prepared}/nothing", "{prepared}/heldout"), "expected a run folder, but found no such f"),
 ]
 
 
@@ -329,10 +355,13 @@ NO_FIT = [
     ("arguments", "message"),
     [
         *NO_FIT,
-        (("{prepared}/topics", "{prepared}/heldout"), "found vectors, wanted documents, which"),
+        (("{prepared}/topics", "{prepared}/heldout"), "trained with documents, not with vectors"),
         (("{run}", "{prepared}/documents"), "found a mixture of vectors"),
-        (("{run}", "{prepared}/topics", "{prepared}/heldout"), "found vectors, wanted documents"),
-        (("{prepared}/plain.npy", "{prepared}/heldout"), "heldout: found vectors, wanted docum"),
+        (
+            ("{run}", "{prepared}/topics", "{prepared}/heldout"),
+            "trained with documents, not with vectors",
+        ),
+        (("{prepared}/plain.npy", "{prepared}/heldout"), "heldout: holds vectors, but the topics"),
     ],
 )
 def test_evaluate_refuses_what_does_not_fit(prepared, trained, arguments, message):
@@ -365,10 +394,12 @@ def test_a_page_shows_the_score_and_the_components(prepared, trained, tmp_path):
 
     page = out.read_text()
     assert "scored on 60 held-out items" in page
-    assert f"{score['log_likelihood_per_item']:,.3f}" in page
+    assert f"−{-score['log_likelihood_per_item']:,.3f}" in page
     assert "Agreement with labels (NMI)" in page
     assert page.count('class="panel component"') == 4
-    assert "existing output" in fail("evaluate", trained, prepared / "heldout", "--report", out)
+    assert "the output already exists" in fail(
+        "evaluate", trained, prepared / "heldout", "--report", out
+    )
 
 
 @pytest.mark.parametrize("option", [("--alpha", "0.5"), ("--coherence-corpus", "{tmp}")])
@@ -377,7 +408,8 @@ def test_options_for_documents_are_refused_for_vectors(prepared, trained, tmp_pa
 
     error = fail("evaluate", trained, prepared / "heldout", name, value.format(tmp=tmp_path))
 
-    assert f"{name[2:]}: found {prepared / 'heldout'}, which holds vectors" in error
+    assert f"{name[2:]}: needs topic models and held-out documents, but " in error
+    assert f"but {prepared / 'heldout'} holds vectors" in error
     assert list(tmp_path.iterdir()) == []
 
 
@@ -385,7 +417,11 @@ def test_options_for_documents_are_refused_for_vectors(prepared, trained, tmp_pa
 def test_a_mixture_has_no_words(trained, tmp_path, command):
     more = ("--to", "gensim", "--out", tmp_path / "lda") if command == "export" else ()
 
-    assert "a mixture of vectors" in fail(command, trained, *more)
+    error = fail(command, trained, *more)
+
+    assert "a mixture of vectors" in error
+    if command == "topics":
+        assert f"`sparsetopics report {trained}` shows its components.\n" in error
     assert list(tmp_path.iterdir()) == []
 
 
@@ -395,7 +431,7 @@ def test_an_existing_output_stays_as_it_is(train, tmp_path, prepared, trained):
 
     result = train("--quiet", "--topics", 5, status=1)
 
-    assert "found an existing output" in result.stderr
+    assert "the output already exists" in result.stderr
     assert {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()} == before
     train("--quiet", "--topics", 5, "--moves", "none", "--overwrite")
     assert load_run(tmp_path / "run").model.n_topics == 5
@@ -410,7 +446,7 @@ def test_a_damaged_shard(train, prepared, tmp_path):
 
     result = train("--quiet", corpus=tmp_path / "damaged", status=1)
 
-    assert f"{shard.name}: found" in result.stderr
+    assert f"{shard.name}: expected SHA-256" in result.stderr
     assert result.stderr.count("\n") == 1
     assert [file.name for file in tmp_path.iterdir()] == ["damaged"]
 
@@ -423,7 +459,7 @@ def test_a_full_disk_before_a_lap_is_kept_leaves_nothing_behind(monkeypatch, tra
 
     result = train("--quiet", "--checkpoint-every", 0, status=1)
 
-    assert f"{tmp_path / 'run'}: found No space left on device" in result.stderr
+    assert f"{tmp_path / 'run'}: cannot write here (No space left on device)" in result.stderr
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -448,5 +484,8 @@ def test_growth_is_refused_where_it_cannot_be(prepared, tmp_path):
         "train", prepared / "corpus", "--out", tmp_path / "run", "--model", "dp-mixture",
         "--learner", "accelerated", "--topics", 3,
     )  # fmt: skip
-    assert "topics: found 3 with the accelerated learner, wanted 1" in message
+    assert (
+        "--topics: must be 1 with --learner accelerated. The accelerated learner grows from"
+        in message
+    )
     assert not (tmp_path / "run").exists()

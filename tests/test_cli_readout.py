@@ -12,9 +12,12 @@ from gensim.corpora import Dictionary
 from gensim.models import LdaModel
 
 import reference_completion
+from printed_tables import table_of
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.runs.run import save_run
 from sparsetopics.runs.run_files import vocabulary_of
 
 EVALUATE_KEYS = [
@@ -102,6 +105,22 @@ def test_topics_prints_a_line_for_each_topic(run_folder, vocabulary, model):
     assert len(lines[0].split()) == 2 + 10
 
 
+def test_topics_without_tokens_are_left_out_of_the_table(tmp_path, model, vocabulary):
+    empty = np.full((2, model.n_words), model.word_concentration)
+    posterior = np.vstack([model.topic_word_posterior, empty])
+    concentration = np.append(model.doc_concentration, [0.1, 0.1])
+    more = TopicPosterior("lda", posterior, concentration, model.word_concentration)
+    (tmp_path / "more").mkdir()
+    settings = {"corpus": {"n_documents": 60, "fingerprint": "abc"}, "options": {}, "seed": 7}
+    save_run(tmp_path / "more", more, vocabulary, settings, [])
+
+    _, *lines, last = succeed("topics", tmp_path / "more").splitlines()
+
+    assert [line.split()[0] for line in lines] == ["0", "1", "2", "3"]
+    assert last == "Left out 2 empty topics; --json lists all topics."
+    assert len(json.loads(succeed("topics", tmp_path / "more", "--json"))) == 6
+
+
 def test_topics_of_an_hdp_show_their_weights(hdp_folder, hdp):
     topics = json.loads(succeed("topics", hdp_folder, "--json"))
 
@@ -144,10 +163,10 @@ def test_infer_writes_all_topics_of_every_document(run_folder, heldout, tmp_path
 
 
 def test_infer_repeats_exactly_for_any_workers(run_folder, heldout, tmp_path):
-    for name, workers in (("a", 1), ("b", 2)):
+    for name, workers in (("a.parquet", 1), ("b.parquet", 2)):
         succeed("infer", run_folder, heldout, "--out", tmp_path / name, "--workers", workers)
 
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 
 
 def test_evaluate_prints_the_promised_keys(run_folder, heldout):
@@ -176,8 +195,7 @@ def test_evaluate_adds_coherence_in_windows_of_texts(run_folder, heldout, vocabu
     assert 0 < record["c_v"] < 1
     assert -1 < record["c_npmi"] < 1
     assert record | {"c_v": None, "c_npmi": None} == without
-    header, row, _ = succeed(*command).splitlines()
-    cells = dict(zip(header.split(), row.split(), strict=True))
+    (cells,) = table_of(succeed(*command)).values()
     assert float(cells["c_v"]) == pytest.approx(record["c_v"], abs=6e-4)
     assert "missing.jsonl" in fail(*command[:-1], tmp_path / "missing.jsonl")
 
@@ -226,15 +244,15 @@ def test_evaluate_scores_the_files_of_other_toolkits_and_tells_missing_words(
 
 def test_evaluate_shows_what_training_raised_beside_the_score(run_folder, hdp_folder, heldout):
     lda, hdp = json.loads(succeed("evaluate", run_folder, hdp_folder, heldout, "--json"))
-    header, of_lda, of_hdp, _ = succeed("evaluate", run_folder, hdp_folder, heldout).splitlines()
+    rows = table_of(succeed("evaluate", run_folder, hdp_folder, heldout))
 
     assert [hdp[key] for key in ("model", "n_topics")] == ["hdp", 4]
     assert hdp["elbo_per_token"] == pytest.approx(-3.7)
     assert hdp["criterion_per_token"] == pytest.approx(-3.2)
     assert [lda[key] for key in ("model", "criterion_per_token")] == ["lda", None]
-    assert header.split()[-5:] == ["ELBO/token", "criterion", "topics", "model", "run"]
-    assert of_lda.split()[-5:-1] == ["-3.7000", "-", "4", "LDA"]
-    assert of_hdp.split()[-5:-1] == ["-3.7000", "-3.2000", "4", "HDP"]
+    shown = [[row[head] for head in ("model", "topics", "ELBO/token", "criterion")]
+             for row in rows.values()]  # fmt: skip
+    assert shown == [["LDA", "4", "-3.7000", "-"], ["HDP", "4", "-3.7000", "-3.2000"]]
 
 
 def test_evaluate_depends_on_the_seed_and_not_on_workers(run_folder, heldout):
@@ -253,15 +271,17 @@ def test_evaluate_prints_a_table_and_writes_a_report(run_folder, heldout, tmp_pa
 
     printed = succeed("evaluate", run_folder, tmp_path / "again", heldout, "--report", report)
 
-    header, first, second, summary = printed.splitlines()
-    assert header.split()[3:] == [
-        "unigram", "NPMI", "u_mass", "diversity", "inv.RBO", "ELBO/token", "topics", "model", "run"
+    first, second = table_of(printed).values()
+    assert list(first) == [
+        "run", "model", "log-lik/token", "std.err", "perplexity", "unigram", "topics", "NPMI",
+        "u_mass", "diversity", "inv.RBO", "ELBO/token",
     ]  # fmt: skip
-    assert first.split()[8:11] == ["-3.7000", "4", "LDA"]
-    assert first.split()[:-1] == second.split()[:-1]
-    assert summary.startswith("60 documents and ")
+    assert first | {"run": ""} == second | {"run": ""}
+    assert first["run"] != second["run"]
+    assert printed.split("\n\n")[-1].startswith("60 documents and ")
+    assert max(map(len, printed.splitlines())) <= 80
     assert "Comparison of 2 topic models" in report.read_text()
-    assert "existing output" in fail("evaluate", run_folder, heldout, "--report", report)
+    assert "the output already exists" in fail("evaluate", run_folder, heldout, "--report", report)
     succeed("evaluate", run_folder, heldout, "--report", report, "--overwrite")
     assert "Topic model evaluation" in report.read_text()
 
@@ -301,7 +321,7 @@ def test_export_writes_what_gensim_loads(run_folder, tmp_path, model):
     np.testing.assert_allclose(loaded.get_topics(), model.topic_word_mean, rtol=0, atol=1e-8)
     assert (loaded.state.numdocs, loaded.num_updates) == (60, 180)
     assert len(Dictionary.load(f"{out}.dictionary")) == 30
-    assert "existing output" in fail("export", run_folder, "--to", "gensim", "--out", out)
+    assert "the output already exists" in fail("export", run_folder, "--to", "gensim", "--out", out)
 
 
 def test_export_of_an_hdp_keeps_the_weights_of_its_topics(hdp_folder, tmp_path, hdp):
@@ -324,10 +344,10 @@ def test_export_to_pyldavis_reads_the_documents(run_folder, heldout, other_corpu
     assert np.shape(shown["doc_topic_dists"]) == (61, 4)
     export += ("--overwrite",)
     message = fail(*export)
-    assert message.startswith("Error: corpus: found none for pyldavis")
+    assert message.startswith("Error: --corpus: pyldavis needs the corpus")
     assert "with --corpus" in message
     assert "found another vocabulary" in fail(*export, "--corpus", other_corpus)
-    assert "swapped" in fail(*export, "--corpus", run_folder)
+    assert "found a run folder.\n" in fail(*export, "--corpus", run_folder)
 
 
 def test_documents_are_refused_where_they_are_not_shown(run_folder, heldout, tmp_path):
@@ -335,17 +355,18 @@ def test_documents_are_refused_where_they_are_not_shown(run_folder, heldout, tmp
 
     message = fail("export", run_folder, "--to", "csv", "--corpus", heldout, "--out", out)
 
-    assert "for csv, wanted no corpus, as only pyldavis shows documents" in message
+    assert f"csv takes no corpus, but {heldout} is given. Only pyldavis shows documents" in message
     assert not out.exists()
 
 
-def test_an_unknown_export_target_is_a_usage_error(run_folder, tmp_path):
+def test_an_unknown_export_target_is_refused_with_the_known_ones(run_folder, tmp_path):
     result = CliRunner().invoke(
         main, ["export", str(run_folder), "--to", "spss", "--out", str(tmp_path / "x")]
     )
 
-    assert result.exit_code == 2
-    assert "'spss' is not one of 'gensim', 'mallet'" in result.stderr
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: --to: must be one of gensim, mallet, ")
+    assert result.stderr.endswith(", but is 'spss'.\n")
     assert not (tmp_path / "x").exists()
 
 
@@ -353,54 +374,102 @@ def commands_on(run, corpus, out):
     return (
         ("topics", run),
         ("infer", run, corpus, "--out", out),
-        ("evaluate", run, corpus, "--report", out),
-        ("export", run, "--to", "gensim", "--out", out),
+        ("evaluate", run, corpus, "--report", out.with_suffix(".html")),
+        ("export", run, "--to", "csv", "--out", out),
     )
 
 
 def test_a_missing_or_damaged_run_is_one_line(run_folder, heldout, tmp_path):
     (run_folder / "model.safetensors").write_bytes(b"torn")
-    for command in commands_on(run_folder, heldout, tmp_path / "out"):
+    for command in commands_on(run_folder, heldout, tmp_path / "out.csv"):
         assert "model.safetensors" in fail(*command)
-    for command in commands_on(tmp_path / "nowhere", heldout, tmp_path / "out"):
-        assert "nowhere: found nothing, wanted a run folder" in fail(*command)
-    assert not (tmp_path / "out").exists()
+    for command in commands_on(tmp_path / "nowhere", heldout, tmp_path / "out.csv"):
+        assert "nowhere: expected a run folder, but found no such folder" in fail(*command)
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_run_and_corpus_swapped_says_so(run_folder, heldout, tmp_path):
-    for command in commands_on(heldout, run_folder, tmp_path / "out")[:3]:
-        assert "swapped" in fail(*command)
+    topics, infer, evaluate, export = commands_on(heldout, run_folder, tmp_path / "out.csv")
+    for command in (infer, evaluate):
+        assert "Are the run and the corpus swapped?" in fail(*command)
+    for command in (topics, export, ("report", heldout, "--out", tmp_path / "out.html")):
+        assert "but found a corpus folder. Train on it first.\n" in fail(*command)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("report run --out r.pdf", "must end in .html or .htm, but is r.pdf"),
+        ("report run --out r", "must end in .html or .htm, but is r"),
+        ("evaluate run heldout --report sc", "must end in .html or .htm, but is sc"),
+        ("export run --to csv --out e.parquet", "must end in .csv, but is e.parquet"),
+        ("export run --to parquet --out e.CSV", "must end in .parquet, but is e.CSV"),
+        ("export run --to pyldavis --out e.html", "must end in .json, but is e.html"),
+        ("export run --to gensim --out e.csv", "must not end in .csv with --to gensim"),
+        ("corpus export heldout --to lda-c --out e.parquet", "must not end in .parquet"),
+    ],
+)
+def test_an_extension_that_means_another_format_is_refused(
+    run_folder, heldout, tmp_path, monkeypatch, arguments, expected
+):
+    monkeypatch.chdir(tmp_path)
+    words = [{"run": run_folder}.get(word, word) for word in arguments.split()]
+    option = "--report" if "--report" in words else "--out"
+
+    message = fail(*words)
+
+    assert message.startswith(f"Error: {option}: {expected}")
+    assert not (tmp_path / words[-1]).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "t.csv",
+            "topic,word,probability\n0,a,1\n0,b,x\n",
+            "line 3, column 'probability': expected a",
+        ),
+        ("t.csv", "topic,word,probability\n0.5,a,1\n", "line 2, column 'topic': expected a whole"),
+        ("t.txt", "0\ta\t1\n0\tb\tx\n", "line 2, column 'probability': expected a number, but"),
+    ],
+)
+def test_a_wrong_number_in_a_file_of_topics_is_located(heldout, tmp_path, name, text, message):
+    (tmp_path / name).write_text(text)
+
+    assert message in fail("evaluate", tmp_path / name, heldout)
 
 
 def test_another_vocabulary_is_refused(run_folder, other_corpus, tmp_path):
-    for command in commands_on(run_folder, other_corpus, tmp_path / "out")[1:3]:
+    for command in commands_on(run_folder, other_corpus, tmp_path / "out.csv")[1:3]:
         message = fail(*command)
         assert str(other_corpus) in message
         assert "--vocabulary" in message
-    assert not (tmp_path / "out").exists()
+    assert not (tmp_path / "out.csv").exists()
 
 
 def test_a_number_of_topics_that_the_arrays_deny_is_refused(run_folder, edit_settings, heldout):
     edit_settings(n_topics=5)
 
-    assert "found shape (4, 30), wanted shape (5, 30)" in fail("evaluate", run_folder, heldout)
+    assert "expected shape (5, 30), but found (4, 30)" in fail("evaluate", run_folder, heldout)
 
 
 def test_an_existing_or_impossible_output_is_refused_before_the_work(run_folder, heldout, tmp_path):
-    (tmp_path / "out").write_text("mine")
-    for command in commands_on(run_folder, heldout, tmp_path / "out")[1:]:
+    for name in ("out.csv", "out.html"):
+        (tmp_path / name).write_text("mine")
+    for command in commands_on(run_folder, heldout, tmp_path / "out.csv")[1:]:
         assert "--overwrite" in fail(*command)
-    for command in commands_on(run_folder, heldout, tmp_path / "no" / "out")[1:]:
-        assert "wanted an existing parent folder" in fail(*command)
-    assert (tmp_path / "out").read_text() == "mine"
+    for command in commands_on(run_folder, heldout, tmp_path / "no" / "out.csv")[1:]:
+        assert "does not exist" in fail(*command)
+    assert (tmp_path / "out.csv").read_text() == "mine"
 
 
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
         (np.ones((2, 29)), "one column per word"),
-        (-np.ones((2, 30)), "found the entry -1.0"),
-        (np.full((2, 30), np.nan), "found the entry nan"),
+        (-np.ones((2, 30)), "at least 0, but one is -1.0"),
+        (np.full((2, 30), np.nan), "must be finite and at least 0, but one is nan"),
     ],
 )
 def test_a_matrix_that_cannot_be_scored_is_refused(heldout, tmp_path, matrix, message):

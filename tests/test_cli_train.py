@@ -14,7 +14,7 @@ from sparsetopics.cli.main import main
 from sparsetopics.runs import train as trained_runs
 from sparsetopics.runs.run import load_run
 
-KEYS = {"run", "model", "n_topics", "elbo_per_token", "laps", "seconds"}
+KEYS = {"run", "model", "n_topics", "active_topics", "elbo_per_token", "laps", "seconds"}
 
 
 def run(*arguments, status=0):
@@ -57,7 +57,7 @@ def test_an_address_without_a_port_is_refused_before_dask_waits_for_it(prepared,
 
     message = run("train", prepared / "corpus", *place, "--out", tmp_path / "run", status=1).stderr
 
-    assert "tcp://head: found no port, wanted an address such as tcp://head:8786" in message
+    assert "tcp://head: the address has no port. Give --scheduler an address such as" in message
 
 
 def test_a_run_is_written_and_reported(train, tmp_path):
@@ -83,7 +83,8 @@ def test_people_read_a_sentence_and_a_line_per_lap(train):
     result = train()
 
     assert result.stdout.startswith("Trained 3 topics (LDA) in 2 laps")
-    assert [line.split("  ")[0] for line in result.stderr.splitlines()] == ["lap 1/2", "lap 2/2"]
+    told = [line.split("  ")[0] for line in result.stderr.splitlines()]
+    assert told == ["lap 1/2", "lap 2/2", "Writing the run."]
     assert train("--quiet", out="other").stderr == ""
 
 
@@ -229,33 +230,46 @@ def damaged(prepared, folder, *, flip):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--topics", 0), "topics: found 0, wanted at least 1"),
-        (("--sparsity", 0), "sparsity: found 0, wanted at least 1"),
-        (("--sparsity", 4), "sparsity: found 4, wanted at most 3"),
-        (("--laps", 0), "laps: found 0"),
-        (("--workers", 0), "workers: found 0"),
-        (("--batches", 0), "batches: found 0"),
-        (("--batches", 10**6), "batches: found 1000000"),
-        (("--alpha", 0), "alpha: found 0.0"),
-        (("--eta", "nan"), "eta: found nan"),
-        (("--restarts", 2), "restarts: found 2 with the collapsed update"),
-        (("--start", "{prepared}/nothing"), "nothing: found nothing, wanted a run folder"),
-        (("--start", "{prepared}/corpus"), "found a corpus folder, wanted a run folder"),
-        (("--gamma", 5), "gamma: found LDA, wanted the HDP"),
-        (("--moves", "merge"), "moves: found merge with LDA, wanted regroup"),
-        (("--criterion", "collapsed"), "with LDA, wanted regroup"),
-        (("--model", "hdp", "--gamma", 0), "gamma: found 0.0, wanted a positive number"),
-        (("--model", "hdp", "--moves", "merge,split"), "moves: found split, wanted one of merge"),
-        (("--model", "hdp", "--moves", ""), "moves: found , wanted one of merge"),
+        (("--topics", 0), "--topics: must be at least 1, but is 0."),
+        (("--sparsity", 0), "--sparsity: must be at least 1, but is 0."),
+        (("--sparsity", 4), "--sparsity: must be at most --topics, 3, but is 4."),
+        (("--laps", 0), "--laps: must be at least 1, but is 0."),
+        (("--workers", 0), "--workers: must be from 1 to 4,096, but is 0."),
+        (("--batches", 0), "--batches: must be at least 1, but is 0."),
+        (("--batches", 10**6), "the number of documents, but is 1,000,000"),
+        (("--alpha", 0), "--alpha: must be from 1e-09 to 1e+09, but is 0.0."),
+        (("--eta", "nan"), "--eta: must be a number, but is nan."),
+        (("--restarts", 2), "--restarts: needs --local-update mean-field."),
+        (
+            ("--start", "{prepared}/nothing"),
+            "--start: must be random, distant or a run folder, but there is no folder '",
+        ),
+        (("--start", "{prepared}/corpus"), "expected a run folder, but found a corpus folder"),
+        (("--gamma", 5), "--gamma: is for hdp, dp-mixture and mixture, not for --model lda."),
+        (("--moves", "merge"), "--moves: can only be regroup or none with --model lda."),
+        (("--criterion", "collapsed"), "--criterion: needs --moves: --model lda with --learner"),
+        (
+            ("--model", "hdp", "--gamma", 0),
+            "--gamma: must be from 1e-09 to 1e+09, but is 0.0.",
+        ),
+        (
+            ("--model", "hdp", "--moves", "merge,split"),
+            "--moves: must be one of merge, delete, birth, regroup, but is 'split'.",
+        ),
+        (
+            ("--model", "hdp", "--moves", "none,merge"),
+            "--moves: none cannot be combined with others.",
+        ),
+        (("--model", "hdp", "--moves", ""), "--moves: must not be empty."),
         (
             ("--model", "hdp", "--moves", "birth", "--learner", "stochastic"),
-            "moves: found the stochastic learner, wanted the memoized learner",
+            "--moves: must be none with --learner stochastic.",
         ),
         (
             ("--model", "hdp", "--moves", "none", "--sparsity", 4),
-            "sparsity: found 4, wanted at most 3",
+            "--sparsity: must be at most --topics, 3, but is 4.",
         ),
-        (("--heldout", "{prepared}/other"), "other: found another vocabulary"),
+        (("--heldout", "{prepared}/other"), "but found another vocabulary"),
         (("--heldout", "{prepared}/nothing"), "{prepared}/nothing"),
     ],
 )
@@ -271,12 +285,22 @@ def test_bad_options_end_in_one_line(train, prepared, tmp_path, arguments, messa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.filterwarnings("default:There are more")
+def test_more_topics_than_documents_are_warned_of_in_one_line(train, tmp_path):
+    result = train("--topics", 120, "--quiet")
+
+    warned = "Warning: There are more topics or components (120) than documents (119).\n"
+    assert result.stderr == warned
+    assert load_run(tmp_path / "run").model.n_topics == 120
+
+
 def test_a_start_of_another_size_or_in_other_words_is_refused(train, prepared, tmp_path):
     train(out="three")
     larger = train("--topics", 4, "--start", tmp_path / "three", "--quiet", status=1)
     others = train("--start", tmp_path / "three", "--quiet", corpus=prepared / "other", status=1)
 
-    assert "start: found a model of 3 topics" in larger.stderr
+    expected = "--topics: is 4, but the run of --start has 3 topics. Leave out --topics.\n"
+    assert larger.stderr == f"Error: {expected}"
     assert "another vocabulary" in others.stderr
     assert larger.stderr.count("\n") == others.stderr.count("\n") == 1
     assert [file.name for file in tmp_path.iterdir()] == ["three"]
@@ -288,7 +312,7 @@ def test_an_existing_output_stays_as_it_is(train, tmp_path):
 
     result = train("--topics", 4, "--quiet", status=1)
 
-    assert "found an existing output" in result.stderr
+    assert "the output already exists" in result.stderr
     assert "--overwrite" in result.stderr
     assert {file.name: file.read_bytes() for file in (tmp_path / "run").iterdir()} == before
 
@@ -306,7 +330,8 @@ def test_a_run_in_place_of_the_corpus(train, tmp_path):
 
     result = train("--quiet", corpus=tmp_path / "run", out="again", status=1)
 
-    assert "found a run folder, wanted a corpus folder" in result.stderr
+    expected = "expected a corpus folder, but found a run folder."
+    assert f"{expected} To start from its topics use --start.\n" in result.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
 
 
@@ -317,7 +342,7 @@ def test_a_damaged_shard(train, prepared, tmp_path, flip, resident_pairs):
 
     result = train("--quiet", "--resident-pairs", resident_pairs, corpus=corpus, status=1)
 
-    assert "shard-00000.parquet: found" in result.stderr
+    assert "shard-00000.parquet: expected" in result.stderr
     assert result.stderr.count("\n") == 1
     assert [file.name for file in tmp_path.iterdir()] == ["damaged"]
 
@@ -335,7 +360,7 @@ def test_a_disk_that_is_full_in_the_first_lap_leaves_nothing_behind(monkeypatch,
 
     result = train("--quiet", status=1)
 
-    assert f"{tmp_path / 'run'}: found No space left on device" in result.stderr
+    assert f"{tmp_path / 'run'}: cannot write here (No space left on device)" in result.stderr
     assert result.stderr.endswith("Nothing was written.\n")
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
@@ -347,7 +372,7 @@ def test_a_disk_that_is_full_at_the_end_leaves_what_to_go_on_with(monkeypatch, t
         patch.setattr(trained_runs, "save_run", refuse)
         result = train("--quiet", "--checkpoint-every", 1, status=1)
 
-    assert f"{tmp_path / 'run'}: found No space left on device" in result.stderr
+    assert f"{tmp_path / 'run'}: cannot write here (No space left on device)" in result.stderr
     assert f"continue with `sparsetopics resume {tmp_path / 'run'}`" in result.stderr
     assert result.stderr.count("\n") == 1
     run("resume", tmp_path / "run")
@@ -384,5 +409,5 @@ def test_an_interrupt_before_a_lap_is_kept_leaves_nothing_behind(monkeypatch, tr
 def test_a_missing_parent_folder(train, tmp_path):
     result = train("--quiet", out=Path("no") / "run", status=1)
 
-    assert "wanted an existing parent folder" in result.stderr
+    assert "does not exist" in result.stderr
     assert list(tmp_path.iterdir()) == []

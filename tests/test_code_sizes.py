@@ -52,7 +52,8 @@ def test_the_package_has_few_entries():
 
 
 def test_there_is_not_more_code_than_needed():
-    assert sum(map(code_lines, TEXTS)) <= 23_600  # wanted: 22,700
+    # 22,624 before commands and estimators checked every value that they are given.
+    assert sum(map(code_lines, TEXTS)) <= 24_750
 
 
 def test_little_escapes_the_type_checker():
@@ -61,7 +62,7 @@ def test_little_escapes_the_type_checker():
     assert found.n_any <= 60
     assert found.n_unexplained == 0
     assert found.n_casts <= 16
-    assert found.n_objects <= 13
+    assert found.n_objects <= 20
     assert found.n_ignores <= 6
 
 

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
+from printed_tables import table_of
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
@@ -47,14 +48,21 @@ def corpora(tmp_path_factory):
 def test_every_model_is_trained_and_scored_on_the_same_division(corpora, tmp_path):
     out = tmp_path / "out"
 
-    made = json.loads(compare(corpora / "news", "lda:4,hdp:3,mixture:2", out, "--json").stdout)
+    printed = compare(corpora / "news", "lda:4,hdp:3,mixture:2", out, "--json")
 
+    assert "Holding out 10 % of " in printed.stderr
+    made = json.loads(printed.stdout)
     assert made["report"] == str(out / "report.html")
     names = ["lda-4", "hdp-3", "mixture-2"]
     assert [record["name"] for record in made["models"]] == names
     folders = {path.name for path in out.iterdir()}
     assert folders == {*names, "train", "heldout", "report.html"}
-    lda, _, mixture = made["models"]
+    lda, hdp, mixture = made["models"]
+    gap = lda["log_likelihood_per_token"] - hdp["log_likelihood_per_token"]
+    differences = [record["difference_from_best"] for record in (lda, hdp, mixture)]
+    assert differences == pytest.approx([gap, None, None] if gap < 0 else [None, -gap, None])
+    errors = [record["difference_standard_error"] for record in (lda, hdp, mixture)]
+    assert [error is None for error in errors] == [each is None for each in differences]
     assert (lda["model"], lda["n_topics"], lda["laps"]) == ("lda", 4, 2)
     assert mixture["likelihood"] == "multinomial"
     for record in (lda, mixture):
@@ -100,11 +108,21 @@ def test_held_out_data_may_be_given_and_scored_every_lap(corpora, tmp_path):
     page = (out / "report.html").read_text()
     assert "held-out log-likelihood per token" in page
     assert "Comparison of 2 topic models" in page
-    header, first, second, ending = printed.stdout.splitlines()
-    assert header.split()[:3] == ["model", "log-likelihood/token", "std.err"]
-    assert (first.split()[0], second.split()[0]) == ("lda-2", "lda-3")
+    rows = table_of(printed.stdout)
+    assert list(rows) == ["lda-2", "lda-3"]
+    assert list(rows["lda-2"])[:4] == ["run", "model", "log-lik/token", "std.err"]
+    *_, title, difference, _, ending = printed.stdout.splitlines()
+    scores = {name: float(row["log-lik/token"]) for name, row in rows.items()}
+    best = max(scores, key=scores.get)
+    (worse,) = set(scores) - {best}
+    unit = "nats per token, and their standard errors:"
+    assert title == f"Paired differences from {best}, in {unit}"
+    name, mean, _, error = difference.split()
+    assert name == worse
+    assert float(mean) == pytest.approx(scores[worse] - scores[best], abs=2e-4)
+    assert float(error) > 0
     assert ending == f"Wrote {out / 'report.html'}."
-    assert "Training lda-3" in printed.stderr
+    assert "Training lda-3.\n" in printed.stderr
 
 
 def test_mixtures_of_vectors_compare_too(corpora, tmp_path):
@@ -122,12 +140,13 @@ def test_mixtures_of_vectors_compare_too(corpora, tmp_path):
 @pytest.mark.parametrize(
     ("models", "message"),
     [
-        ("lda:50,hpd", "found 'hpd', wanted lda, hdp.*Did you mean hdp\\?"),
+        ("lda:50,hpd", "expected lda, hdp.* found 'hpd'.*Did you mean hdp\\?"),
         ("ldaa:50", "Did you mean lda:50\\?"),
+        ("lda50", "Did you mean lda:50\\?"),
         ("dpmixture", "Did you mean dp-mixture\\?"),
-        ("lda:0", "found 'lda:0', wanted a number of topics, as in lda:50"),
-        ("hdp:", "found 'hdp:', wanted a number"),
-        ("lda:5,hdp,lda:5", "lda-5 twice"),
+        ("lda:0", "expected a number of topics of at least 1, as in lda:50, but found 'lda:0'"),
+        ("hdp:", "expected a number .*found 'hdp:'"),
+        ("lda:5,hdp,lda:5", "lda-5 is listed twice"),
         ("", "found ''"),
     ],
 )
@@ -135,7 +154,7 @@ def test_unknown_models_are_refused_with_the_nearest_name(corpora, tmp_path, mod
     with pytest.raises(OptionError, match=message):
         parse_models(models)
     error = compare(corpora / "news", models, tmp_path / "out", status=1).stderr
-    assert error.startswith("Error: models: ")
+    assert error.startswith("Error: --models: ")
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
 
@@ -150,14 +169,14 @@ def test_models_are_read_with_their_numbers():
 @pytest.mark.parametrize(
     ("corpus", "models", "more", "message"),
     [
-        ("vectors", "mixture:2,lda:2", (), "found lda for vectors in"),
-        ("news", "mixture:2", ("--likelihood", "gaussian"), "found gaussian for documents in"),
-        ("vectors", "mixture:2", ("--likelihood", "multinomial"), "multinomial for vectors in"),
+        ("vectors", "mixture:2,lda:2", (), "lda cannot be trained on {}/vectors, which holds vec"),
+        ("news", "mixture:2", ("--likelihood", "gaussian"), "gaussian does not fit {}/news"),
+        ("vectors", "mixture:2", ("--likelihood", "multinomial"), "multinomial does not fit {}/v"),
         ("news", "lda:2", ("--heldout", "{}/other"), "another vocabulary"),
         ("news", "lda:2", ("--heldout", "{}/vectors"), "found vectors in"),
         ("vectors", "mixture", ("--heldout", "{}/news"), "found documents in"),
-        ("news", "lda:2", ("--held-out-share", 0.001), "found 0.001, 0 of 80 documents"),
-        ("news", "hdp:2", ("--sparsity", 0), "sparsity: found 0"),
+        ("news", "lda:2", ("--held-out-share", 0.001), "0.001 would hold out 0 of 80 documents"),
+        ("news", "hdp:2", ("--sparsity", 0), "--sparsity: must be at least 1, but is 0."),
         ("nowhere", "lda:2", (), "nowhere"),
     ],
 )
@@ -172,7 +191,7 @@ def test_what_does_not_fit_is_refused_before_training(
 
     error = compare(corpora / corpus, models, tmp_path / "out", *options, status=1).stderr
 
-    assert message in error.splitlines()[-1]
+    assert message.format(corpora) in error.splitlines()[-1]
     assert error.splitlines()[-1].startswith("Error: ")
     assert not (tmp_path / "out").exists()
 

@@ -86,7 +86,7 @@ def completion(batch, model, vocabulary, seed=0, batch_size=1000, workers=1):
         unigram_probabilities(vocabulary.term_frequency),
         seed=seed,
         workers=workers,
-    )
+    ).score
 
 
 def test_the_score_equals_the_plain_twin(training_batch, model, vocabulary):
@@ -113,12 +113,28 @@ def test_batches_and_workers_do_not_change_the_score(training_batch, model, voca
         assert parts == pytest.approx(whole, rel=1e-12)
 
 
+def test_the_documents_add_up_to_the_score(training_batch, model, vocabulary):
+    _, scored, _ = split(training_batch, 0)
+
+    score, documents = document_completion(
+        HeldoutDocuments(training_batch, batch_size=7),
+        model.topic_word_mean,
+        model.doc_concentration,
+        unigram_probabilities(vocabulary.term_frequency),
+    )
+
+    of_documents = [counts.sum() for _, counts in reference_completion.documents(scored)]
+    np.testing.assert_array_equal(documents.sizes, of_documents)
+    mean = documents.log_likelihoods.sum() / documents.sizes.sum()
+    assert score.log_likelihood_per_token == pytest.approx(mean)
+
+
 def test_one_topic_alone_is_the_unigram_score(training_batch, vocabulary):
     unigram = unigram_probabilities(vocabulary.term_frequency)
 
     score = document_completion(
         HeldoutDocuments(training_batch), unigram[None, :], np.array([0.5]), unigram
-    )
+    ).score
 
     assert score.log_likelihood_per_token == pytest.approx(score.unigram_log_likelihood_per_token)
 
@@ -129,7 +145,7 @@ def test_a_document_worked_by_hand():
 
     score = document_completion(
         HeldoutDocuments(batch), topic_word, np.array([1e-6, 1e-6]), np.array([0.75, 0.25])
-    )
+    ).score
 
     # Whichever word is seen, its topic takes all the weight and gives the other word 0.1.
     assert score.log_likelihood_per_token == pytest.approx(log(0.1), abs=1e-2)
@@ -145,7 +161,7 @@ def test_short_documents_are_skipped_and_counted(model, vocabulary):
 
 
 def test_nothing_to_score_is_an_error(model, vocabulary):
-    with pytest.raises(CorpusError, match="none with two known word types among 5"):
+    with pytest.raises(CorpusError, match="none of the 5 documents has two different known words"):
         completion(batch_of([0, 1, 1], n_words=30), model, vocabulary)
 
 

@@ -12,12 +12,12 @@ from sparsetopics.inference.moves.rival_plans import plan_cull
     [(12, 0, 6), (12, 1, 8), (12, 2, 10), (12, 3, 10), (7, 0, 4), (7, 1, 5), (2, 0, 1)],
 )
 def test_half_then_a_quarter_of_the_topics_go_the_smallest(tmp_path, n_topics, n_refusals, n_left):
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), n_topics)
+    standing = grown(tmp_path, WORLDS["simulated"](), n_topics)
     ledger = standing.ledger
     for _ in range(n_refusals):
         ledger = ledger.refused("cull", n_topics)
 
-    candidate = plan_cull(standing._replace(ledger=ledger), tools)
+    candidate = plan_cull(standing._replace(ledger=ledger))
 
     kept = np.sort(np.argsort(-standing.sizes, kind="stable")[:n_left])
     np.testing.assert_array_equal(candidate.components.table, table_of(standing)[:, kept])
@@ -30,9 +30,9 @@ def test_half_then_a_quarter_of_the_topics_go_the_smallest(tmp_path, n_topics, n
 
 @pytest.mark.parametrize(("n_topics", "n_refusals"), [(1, 0), (3, 2)])
 def test_where_no_topic_would_go_there_is_no_plan(tmp_path, n_topics, n_refusals):
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), n_topics)
+    standing = grown(tmp_path, WORLDS["simulated"](), n_topics)
     ledger = standing.ledger
     for _ in range(n_refusals):
         ledger = ledger.refused("cull", n_topics)
 
-    assert plan_cull(standing._replace(ledger=ledger), tools) is None
+    assert plan_cull(standing._replace(ledger=ledger)) is None

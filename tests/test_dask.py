@@ -134,9 +134,12 @@ def test_infer_and_evaluate_say_the_same(plan_of, corpora, tmp_path, cluster, wo
         out = str(tmp_path / f"shares-{len(said)}.parquet")
         inferred = CliRunner().invoke(main, ["infer", run, corpus, "--out", out, *place])
         assert inferred.exit_code == 0, inferred.output
+        top = tmp_path / f"top-{len(said)}.csv"
+        largest = ["infer", run, corpus, "--top", "2", "--out", str(top), *place]
+        assert CliRunner().invoke(main, largest).exit_code == 0
         scored = CliRunner().invoke(main, ["evaluate", run, corpus, "--json", *place])
         assert scored.exit_code == 0, scored.output
-        said.append((pq.read_table(out), scored.stdout))
+        said.append((pq.read_table(out), top.read_text(), scored.stdout))
 
     assert said[0][0].num_rows in (120, 300)
     assert said[0] == said[1]
@@ -261,7 +264,7 @@ def test_no_scheduler_is_told_in_one_line(plan_of, tmp_path, monkeypatch):
         port.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{port.getsockname()[1]}"
 
-        with pytest.raises(ClusterError, match=f"^{address}: found no Dask scheduler that answers"):
+        with pytest.raises(ClusterError, match=f"^{address}: no Dask scheduler answers"):
             train_run(plan_of("lda", scheduler=address))
 
     assert not (tmp_path / "run").exists()
@@ -269,7 +272,7 @@ def test_no_scheduler_is_told_in_one_line(plan_of, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("address", ["host:port", "carrier-pigeon://host:1"])
 def test_no_address_is_told_in_one_line(plan_of, address):
-    with pytest.raises(ClusterError, match="found no Dask scheduler that answers"):
+    with pytest.raises(ClusterError, match="no Dask scheduler answers"):
         train_run(plan_of("lda", scheduler=address))
 
 
@@ -292,7 +295,9 @@ def test_a_machine_that_stood_still_is_no_failure(plan_of, tmp_path, monkeypatch
 def test_without_dask_the_extra_is_named(plan_of, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
 
-    with pytest.raises(OptionError, match=r"dask, without the package distributed.*\[dask\]"):
+    with pytest.raises(
+        OptionError, match=r"dask needs the package distributed, which is not.*\[dask\]"
+    ):
         train_run(plan_of("lda"))
 
     assert not (tmp_path / "run").exists()
@@ -301,7 +306,7 @@ def test_without_dask_the_extra_is_named(plan_of, tmp_path, monkeypatch):
 def test_a_worker_with_another_corpus_says_so(plan_of, monkeypatch, tmp_path):
     monkeypatch.setattr(dask_steps, "file_sha256", lambda path: "another")
 
-    with pytest.raises(RunError, match="found another corpus, wanted the training corpus"):
+    with pytest.raises(RunError, match=r"expected the training corpus .*, but found another"):
         train_run(plan_of("lda"))
 
     assert not (tmp_path / "run").exists()
@@ -314,25 +319,28 @@ def test_what_is_refused_is_tried_again_only_where_a_disk_refused(
     def refused(item):
         with (tmp_path / "tries").open("a") as file:
             file.write("x")
-        raise OptionError("laps", found="0", wanted="1") from cause
+        raise OptionError("laps", "must be 1, but is 0") from cause
 
     place = Workplace("dask", scheduler=cluster.scheduler_address)
-    with open_cluster(place) as workers, pytest.raises(OptionError, match="laps: found 0"):
+    with (
+        open_cluster(place) as workers,
+        pytest.raises(OptionError, match="laps: must be 1, but is 0"),
+    ):
         list(workers.map(refused, [0]))
 
     assert len((tmp_path / "tries").read_text()) == n_tries
 
 
 def test_a_folder_that_a_machine_does_not_see_is_told(tmp_path):
-    with pytest.raises(RunError, match=f"^{tmp_path / 'gone'}: found "):
+    with pytest.raises(RunError, match=f"^{tmp_path / 'gone'}: a worker does not see this folder"):
         dask_steps.read_globals(tmp_path / "gone" / "1")
 
 
 def test_what_an_error_says_survives_the_way_back():
-    error = pickle.loads(pickle.dumps(OptionError("laps", found="0", wanted="1", hint="More.")))
+    error = pickle.loads(pickle.dumps(OptionError("laps", "must be 1, but is 0", "More.")))
 
     assert type(error) is OptionError
-    assert str(error) == "laps: found 0, wanted 1. More."
+    assert str(error) == "laps: must be 1, but is 0. More."
 
 
 # --- where batches go -----------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from sparsetopics.corpora.readers import text_files
 from sparsetopics.corpora.readers.formats import find_collection
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.sources import byte_stream
-from sparsetopics.corpora.sources.source_files import SourceFile
+from sparsetopics.corpora.sources.byte_stream import SourceFile
 from sparsetopics.corpora.store.unfinished import Spool
 from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
@@ -265,7 +265,7 @@ def test_what_dask_began_threads_end_and_the_other_way(sources, tmp_path, there,
 def test_a_cluster_that_is_lost_costs_nothing_that_was_read(sources, tmp_path, there):
     source, out = sources / "news.jsonl", tmp_path / "corpus"
     ingest([source], tmp_path / "whole")
-    lost = ClusterError("the Dask cluster", found="its scheduler lost", wanted="one that stays")
+    lost = ClusterError("the Dask cluster", "its scheduler is lost")
 
     said = stop(source, out, IngestOptions(**there), lost)
 
@@ -301,7 +301,7 @@ def test_a_function_that_workers_do_not_have_is_refused(sources, tmp_path, there
     tokenizer = module(CUT, tmp_path / "mine")
     sys.path.append(str(tmp_path / "mine"))
 
-    with pytest.raises(OptionError, match=r"found a worker that cannot import it \(.*No module"):
+    with pytest.raises(OptionError, match=r"a worker cannot import it \(.*No module"):
         ingest(
             [sources / "news.jsonl"],
             tmp_path / "dask",
@@ -316,7 +316,7 @@ def test_workers_that_have_another_version_of_a_function_say_so(sources, tmp_pat
     ingest([sources / "news.jsonl"], tmp_path / "a", IngestOptions(tokenizer=tokenizer, **there))
     options = IngestOptions(tokenizer=module(CUT.replace("text.", "text.lower().")), **there)
 
-    with pytest.raises(OptionError, match="found a worker that has imported another file"):
+    with pytest.raises(OptionError, match="a worker has imported a different file"):
         ingest([sources / "news.jsonl"], tmp_path / "b", options)
 
     assert not (tmp_path / "b").exists()
@@ -416,9 +416,15 @@ def test_a_cluster_of_its_own(sources, tmp_path):
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (("--scheduler", "tcp://host:1"), "scheduler: found tcp://host:1 with --executor threads"),
-        (("--executor", "serial", "--workers", "2"), "workers: found 2 with --executor serial"),
-        (("--executor", "dask", "--scheduler", "host:port"), "no Dask scheduler that answers"),
+        (
+            ("--scheduler", "tcp://host:1"),
+            "--scheduler: needs --executor dask, but found --executor threads.",
+        ),
+        (
+            ("--executor", "serial", "--workers", "2"),
+            "--workers: must be 1 with --executor serial, but is 2.",
+        ),
+        (("--executor", "dask", "--scheduler", "host:port"), "no Dask scheduler answers"),
     ],
 )
 def test_what_cannot_be_is_told_in_one_line(sources, tmp_path, said, told):
@@ -435,7 +441,7 @@ def test_without_dask_the_extra_is_named(sources, tmp_path, monkeypatch):
 
     result = run(sources / "news.jsonl", "--out", tmp_path / "x", "--executor", "dask", status=1)
 
-    assert "dask, without the package distributed" in result.stderr
+    assert "dask needs the package distributed, which is not installed" in result.stderr
     assert "[dask]" in result.stderr
 
 

@@ -50,7 +50,7 @@ def tokens_of_users(standing):
 
 @pytest.mark.usefixtures("without_limits")
 def test_the_smallest_topics_are_planned_with_their_documents(tmp_path):
-    standing, _ = grown(tmp_path, WORLDS["simulated"](), 25)
+    standing = grown(tmp_path, WORLDS["simulated"](), 25)
 
     plan = delete.choose_targets(standing)
 
@@ -62,7 +62,7 @@ def test_the_smallest_topics_are_planned_with_their_documents(tmp_path):
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.4])
 def test_a_topic_that_too_many_documents_use_is_not_planned(tmp_path, monkeypatch, share):
     monkeypatch.setattr(delete, "LARGEST_TARGET", share)
-    standing, _ = grown(tmp_path, WORLDS["simulated"](), 16, laps=4)
+    standing = grown(tmp_path, WORLDS["simulated"](), 16, laps=4)
 
     targets = delete.choose_targets(standing).topics
 
@@ -74,7 +74,7 @@ def test_a_topic_that_too_many_documents_use_is_not_planned(tmp_path, monkeypatc
 def test_no_more_documents_are_fetched_than_there_is_room_for(tmp_path, monkeypatch):
     monkeypatch.setattr(delete, "LARGEST_TARGET", 1.0)
     monkeypatch.setattr(delete, "FETCHED_TOKENS", 0.0)
-    standing, _ = grown(tmp_path, WORLDS["simulated"](), 16, laps=4)
+    standing = grown(tmp_path, WORLDS["simulated"](), 16, laps=4)
     tokens, n_targets = tokens_of_users(standing), []
     for share in (0.1, 0.5, 2.0, 20.0):
         monkeypatch.setattr(delete, "FETCHED_SHARE", share)
@@ -89,7 +89,7 @@ def test_no_more_documents_are_fetched_than_there_is_room_for(tmp_path, monkeypa
 
 @pytest.mark.usefixtures("without_limits")
 def test_refused_topics_are_not_planned(tmp_path):
-    standing, _ = grown(tmp_path, WORLDS["simulated"](), 6)
+    standing = grown(tmp_path, WORLDS["simulated"](), 6)
     smallest = np.argsort(standing.sizes, kind="stable")
     ledger = standing.ledger
     for topic in smallest[:2].tolist():
@@ -104,10 +104,10 @@ def test_refused_topics_are_not_planned(tmp_path):
 @pytest.mark.usefixtures("without_limits")
 @pytest.mark.parametrize("n_topics", [1, 2])
 def test_a_topic_always_remains(tmp_path, n_topics):
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), n_topics)
+    standing = grown(tmp_path, WORLDS["simulated"](), n_topics)
 
     assert len(delete.choose_targets(standing).topics) == n_topics - 1
-    after, _ = delete_topics(standing, tools)
+    after, _ = delete_topics(standing)
     assert after.n_topics >= 1
 
 
@@ -117,17 +117,17 @@ def test_a_topic_always_remains(tmp_path, n_topics):
 def test_other_documents_are_left_alone(tmp_path, monkeypatch, update, criterion):
     monkeypatch.setattr(delete, "FEWEST_TARGETS", 1)
     monkeypatch.setattr(delete, "LARGEST_SHARE", 0.0)
-    standing, tools = grown(
+    standing = grown(
         tmp_path, WORLDS["bars"](), 12, LocalOptions(update), laps=2, criterion=criterion
     )
     plan = delete.choose_targets(standing)
 
-    after, tally = delete_topics(standing, tools)
+    after, tally = delete_topics(standing)
 
     assert tally.proposed == len(plan.topics)
     assert standing.n_topics - after.n_topics == tally.accepted > 0
     assert after.score > standing.score
-    assert_sound(after, tools)
+    assert_sound(after)
     survivors = np.isin(standing.ledger.ids, after.ledger.ids)
     assert set(np.flatnonzero(~survivors)) <= set(plan.topics.tolist())
     befores, afters = dict(standing.assignments()), dict(after.assignments())
@@ -143,10 +143,10 @@ def test_other_documents_are_left_alone(tmp_path, monkeypatch, update, criterion
 
 @pytest.mark.usefixtures("without_limits")
 def test_a_topic_that_is_needed_stays_and_is_left_alone_for_some_laps(tmp_path):
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), 3, laps=6)
+    standing = grown(tmp_path, WORLDS["simulated"](), 3, laps=6)
     before = bytes_of(standing)
 
-    after, tally = delete_topics(standing, tools)
+    after, tally = delete_topics(standing)
 
     assert tally.proposed == 2
     assert tally.accepted == 0
@@ -160,18 +160,18 @@ def test_refusals_end_the_trials_of_a_lap(tmp_path, monkeypatch, share, n_tried)
     """A topic's documents have no more than all tokens, half of which may be refused again."""
     monkeypatch.setattr(delete, "LARGEST_TARGET", 1.0)
     monkeypatch.setattr(delete, "REFUSED_SHARE", share)
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), 3, laps=6)
+    standing = grown(tmp_path, WORLDS["simulated"](), 3, laps=6)
 
-    after, tally = delete_topics(standing, tools)
+    after, tally = delete_topics(standing)
 
     assert tally == (n_tried, 0)
     assert len(after.ledger.failures) == n_tried
 
 
 def test_where_no_topic_may_go_nothing_is_done(tmp_path):
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), 1)
+    standing = grown(tmp_path, WORLDS["simulated"](), 1)
 
-    after, tally = delete_topics(standing, tools)
+    after, tally = delete_topics(standing)
 
     assert after is standing
     assert tally == (0, 0)
@@ -180,7 +180,7 @@ def test_where_no_topic_may_go_nothing_is_done(tmp_path):
 @pytest.mark.usefixtures("without_limits")
 def test_at_the_same_score_only_topics_go_that_no_document_uses(tmp_path, monkeypatch):
     source = as_source(simulate(np.random.default_rng(0), n_docs=10, n_tokens=15), 30, 2)
-    standing, tools = grown(tmp_path, source, 24, laps=4)
+    standing = grown(tmp_path, source, 24, laps=4)
     n_empty = int((standing.sizes[delete.choose_targets(standing).topics] == 0.0).sum())
     refit = delete.refit_without
 
@@ -189,7 +189,7 @@ def test_at_the_same_score_only_topics_go_that_no_document_uses(tmp_path, monkey
 
     monkeypatch.setattr(delete, "refit_without", tied)
 
-    after, tally = delete_topics(standing, tools)
+    after, tally = delete_topics(standing)
 
     assert tally == (delete.FEWEST_TARGETS, n_empty)
     assert after.n_topics == 24 - n_empty
@@ -199,26 +199,26 @@ def test_at_the_same_score_only_topics_go_that_no_document_uses(tmp_path, monkey
 def test_topics_that_no_document_uses_are_deleted(tmp_path):
     """More of them than are tried at a time."""
     source = as_source(simulate(np.random.default_rng(0), n_docs=10, n_tokens=15), 30, 2)
-    standing, tools = grown(tmp_path, source, 60, laps=4)
+    standing = grown(tmp_path, source, 60, laps=4)
     n_empty = int((standing.sizes == 0.0).sum())
 
-    after, tally = delete_topics(standing, tools)
+    after, tally = delete_topics(standing)
 
     assert n_empty > delete.FEWEST_TARGETS
     assert tally.accepted == 60 - after.n_topics == 60 * delete.LARGEST_SHARE
     assert after.score > standing.score
-    assert_sound(after, tools)
+    assert_sound(after)
 
 
 def test_after_deletes_the_score_is_still_exact(tmp_path, monkeypatch):
     """To 1e-8, as after any move, though the counts have lost and gained documents many times."""
     monkeypatch.setattr(delete, "LARGEST_TARGET", 1.0)
-    standing, tools = grown(tmp_path, WORLDS["bars"](), 12, LocalOptions("mean-field"))
+    standing = grown(tmp_path, WORLDS["bars"](), 12, LocalOptions("mean-field"))
 
-    after, tally = delete_topics(standing, tools)
+    after, tally = delete_topics(standing)
 
     assert tally.accepted > 5
-    assert after.score == pytest.approx(recomputed_score(after, tools), rel=1e-8)
+    assert after.score == pytest.approx(recomputed_score(after), rel=1e-8)
 
 
 @pytest.mark.usefixtures("without_limits")
@@ -235,21 +235,21 @@ def test_more_topics_are_tried_at_once_as_long_as_they_can_go(
     tmp_path, monkeypatch, refusing, sizes
 ):
     """``refusing`` counts from the smallest topic."""
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), 16)
+    standing = grown(tmp_path, WORLDS["simulated"](), 16)
     order = np.argsort(standing.sizes, kind="stable")
     needed, found = set(order[list(refusing)].tolist()), []
     refit = delete.refit_without
 
-    def scripted(trial, sample, kept, documents, *others, **options):
+    def scripted(trial, kept, documents):
         before = {topic: int(trial.new_topics[topic]) for topic in range(16)}
         gone = {t for t, now in before.items() if now >= 0 and now not in kept}
         found.append(len(gone))
-        result = refit(trial, sample, kept, documents, *others, **options)
+        result = refit(trial, kept, documents)
         return result._replace(score=trial.score + (-1.0 if gone & needed else 1.0))
 
     monkeypatch.setattr(delete, "refit_without", scripted)
 
-    after, tally = delete_topics(standing, tools)
+    after, tally = delete_topics(standing)
 
     assert found == sizes
     assert tally == (15, 15 - len(refusing))

@@ -164,7 +164,9 @@ def test_psnr_is_in_decibels():
 
     assert psnr(clean, clean + 0.1) == pytest.approx(20.0)
     assert psnr(clean, clean) == np.inf
-    with pytest.raises(ShapeError, match=r"image: found \(5, 3\), wanted \(3, 5\)"):
+    with pytest.raises(
+        ShapeError, match=r"image: .* clean image's shape \(3, 5\), but has \(5, 3\)"
+    ):
         psnr(clean, clean.T)
 
 
@@ -187,10 +189,10 @@ def prior():
 @pytest.mark.parametrize(
     ("image", "error", "message"),
     [
-        (np.zeros((3, 9)), ShapeError, "found 9 x 3 pixels, wanted at least 4 x 4, a patch"),
-        (np.zeros((9, 9, 3)), ShapeError, r"found shape \(9, 9, 3\), wanted \(height, width\)"),
-        (np.zeros((9, 9), np.uint8), OptionError, "found pixels of type uint8, wanted fractions"),
-        (np.diag([0.0] * 4 + [np.nan]), OptionError, "image, row 4, column 4: found nan"),
+        (np.zeros((3, 9)), ShapeError, "must be at least 4 x 4 pixels, one patch, but is 9 x 3"),
+        (np.zeros((9, 9, 3)), ShapeError, r"\(height, width\), one.*found \(9, 9, 3\)"),
+        (np.zeros((9, 9), np.uint8), OptionError, "expected fractions .* found type uint8"),
+        (np.diag([0.0] * 4 + [np.nan]), OptionError, "image, row 4, column 4: .*finite.* is nan"),
     ],
 )
 def test_images_that_cannot_be_denoised(image, error, message, prior):
@@ -200,14 +202,14 @@ def test_images_that_cannot_be_denoised(image, error, message, prior):
 
 @pytest.mark.parametrize("sigma", [0.0, -0.1, np.nan, np.inf])
 def test_sigma_is_above_zero(sigma, prior):
-    with pytest.raises(OptionError, match=r"sigma: found .*, wanted a finite number above 0"):
+    with pytest.raises(OptionError, match=f"sigma: must be a finite number above 0 .* is {sigma}"):
         denoise(np.zeros((9, 9)), sigma, prior)
-    with pytest.raises(OptionError, match="sigma: found"):
+    with pytest.raises(OptionError, match=f"sigma: .* is {sigma}"):
         add_noise(np.zeros((9, 9)), sigma, np.random.default_rng(0))
 
 
 def test_betas_are_above_zero(prior):
-    with pytest.raises(OptionError, match=r"betas: found -4\.0"):
+    with pytest.raises(OptionError, match=r"betas: .* is -4\.0"):
         denoise(np.zeros((9, 9)), SIGMA, prior, betas=[1.0, -4.0])
 
 
@@ -215,24 +217,24 @@ def test_betas_are_above_zero(prior):
     ("weights", "shape"), [(2, (3, 9, 9)), (2, (2, 9)), (2, (2, 9, 8)), (0, (0, 9, 9))]
 )
 def test_shapes_of_a_mixture_fit_together(weights, shape):
-    with pytest.raises(ShapeError, match=r"patch mixture: found weights of shape .*\(K, D, D\)"):
+    with pytest.raises(ShapeError, match=r"patch mixture: .*\(K, D, D\).* but found "):
         PatchPrior.from_mixture(np.ones(weights), np.ones(shape))
 
 
 def test_patches_are_square():
-    with pytest.raises(ShapeError, match="found items of 50 columns, wanted square patches"):
+    with pytest.raises(ShapeError, match=r"expected a square number of pixels.* found 50"):
         PatchPrior.from_mixture([1.0], np.eye(50)[None])
 
 
 @pytest.mark.parametrize(
     ("weights", "last", "message"),
     [
-        ([0.5, -0.5], 1.0, "component 1: found weight -0.5"),
-        ([0.5, np.nan], 1.0, "component 1: found weight nan"),
-        ([0.0, 0.0], 1.0, "found no weight above zero"),
-        ([0.5, 0.5], np.inf, "component 1: found a covariance that is not finite"),
-        ([0.5, 0.5], -1.0, "component 1: found a covariance with the eigenvalue -1"),
-        ([0.0, 0.5], -1.0, "component 1: found a covariance with the eigenvalue -1"),
+        ([0.5, -0.5], 1.0, "component 1: the weight must be.* is -0.5"),
+        ([0.5, np.nan], 1.0, "component 1: the weight must be.* is nan"),
+        ([0.0, 0.0], 1.0, "all are 0"),
+        ([0.5, 0.5], np.inf, "component 1: the covariance .* not finite"),
+        ([0.5, 0.5], -1.0, "component 1: .* negative eigenvalue, -1"),
+        ([0.0, 0.5], -1.0, "component 1: .* negative eigenvalue, -1"),
     ],
 )
 def test_numbers_of_a_mixture_are_those_of_one(weights, last, message):

@@ -82,11 +82,11 @@ def test_columns_are_independent():
 
 
 def test_priors_that_cannot_be_are_refused():
-    with pytest.raises(OptionError, match="shape: found 1, wanted more than 1"):
+    with pytest.raises(OptionError, match="shape: must be more than 1, but is 1"):
         DiagonalGaussian(1.0, np.ones(2), np.zeros(2), 1.0)
-    with pytest.raises(OptionError, match="rates: found 0, wanted positive numbers"):
+    with pytest.raises(OptionError, match="rates: must be positive, but one is 0"):
         DiagonalGaussian(2.0, np.array([1.0, 0.0]), np.zeros(2), 1.0)
     with pytest.raises(OptionError, match="mean precision"):
         DiagonalGaussian(2.0, np.ones(2), np.zeros(2), -1.0)
-    with pytest.raises(OptionError, match="column 0: found the same value"):
+    with pytest.raises(OptionError, match="column 0: has the same value in all items"):
         DiagonalGaussian.from_data(np.full((4, 2), 0.1, np.float32))

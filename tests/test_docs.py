@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 import sparsetopics
 from sparsetopics.base import errors
+from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
 
 ROOT = Path(__file__).parent.parent
@@ -88,7 +89,7 @@ def test_commands_of_pages_exist(page):
 def test_a_wrong_option_would_be_noticed():
     with pytest.raises(click.UsageError):
         check_options(main, ["train", "corpus", "--no-such-option"])
-    with pytest.raises(click.UsageError):
+    with pytest.raises(OptionError, match=r"--model: must be one of .*, but is 'lsa'"):
         check_options(main, ["train", "corpus", "--model", "lsa"])
 
 

@@ -20,7 +20,8 @@ if not (ROOT / "docs").is_dir():
 BLOCK = re.compile(r"(<!-- not tested: .*? -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
 DOCUMENTS = {"news": "corpus", "train": "corpus", "heldout": "heldout"}
 RUNS = {name: name for name in ("run", "run-50", "run-100", "mallet.txt")}
-IMAGES = {name: name for name in ("photos", "noisy.png")} | {"clean.png": "noisy.png"}
+IMAGES = {name: name for name in ("photos", "noisy.png")}
+IMAGES |= {"clean.png": "noisy.png", "noisy": "photos"}
 DIGITS = {"digits": "digits", "new-digits": "digits", "patches": "patches"}
 THINGS = {  # what each page needs but does not make: its name there, its name in example_world
     "README.md": {"stories": "stories"},
@@ -38,6 +39,7 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
         **{name: name for name in ("stories", "new.jsonl", "photos", "digits.npz", "table.csv")},
         "new-digits.npz": "digits.npz",
     },
+    "docs/how-to/infer.md": DOCUMENTS | RUNS,
     "docs/how-to/interrupted-runs.md": {"run": "run", "corpus": "corpus"},
     "docs/how-to/python.md": {},
     "docs/how-to/reports.md": DOCUMENTS | RUNS,

@@ -6,7 +6,14 @@ from scipy import sparse
 
 import sparsetopics
 from sparsetopics import HDP, LDA, Corpus
-from sparsetopics.base.errors import OptionError, OutputError, RunError, ShapeError, UnfittedError
+from sparsetopics.base.errors import (
+    OptionError,
+    OutputError,
+    RunError,
+    ShapeError,
+    SparsetopicsWarning,
+    UnfittedError,
+)
 from sparsetopics.runs.run import load_run
 
 N_WORDS = 30
@@ -207,7 +214,7 @@ def test_a_loaded_model_can_be_saved(tmp_path, fitted):
 def test_save_replaces_only_when_told(tmp_path, fitted):
     fitted.save(tmp_path / "run")
 
-    with pytest.raises(OutputError, match="existing output"):
+    with pytest.raises(OutputError, match="the output already exists"):
         fitted.save(tmp_path / "run")
     fitted.save(tmp_path / "run", overwrite=True)
 
@@ -222,31 +229,43 @@ def test_save_replaces_only_when_told(tmp_path, fitted):
 )
 @pytest.mark.parametrize("kind", [LDA, HDP])
 def test_without_fit_there_is_nothing_to_use(tmp_path, counts, use, kind):
-    with pytest.raises(UnfittedError, match=rf"{kind.__name__}: found .*not fitted, wanted fit"):
+    with pytest.raises(UnfittedError, match=f"{kind.__name__}: is not fitted yet. Call fit first."):
         use(kind(4), counts, tmp_path / "run")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_another_number_of_words_is_refused(counts, fitted):
     for use in (fitted.transform, fitted.score):
-        with pytest.raises(ShapeError, match="found 29 words, wanted the 30 words"):
+        with pytest.raises(ShapeError, match="X has 29 features, but LDA is expecting 30"):
             use(counts[:, :29])
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_components": 0}, "topics: found 0"),
-        ({"sparsity": 5}, "sparsity: found 5, wanted at most 4"),
-        ({"local_update": "meanfield"}, "local-update: found meanfield"),
-        ({"n_batches": 81}, "batches: found 81"),
-        ({"n_jobs": 0}, "workers: found 0"),
-        ({"doc_concentration": 0.0}, "alpha: found 0.0"),
-        ({"minimum_mass": -1.0}, "minimum-mass: found -1.0"),
-        ({"moves": ("merge",)}, "moves: found merge with LDA, wanted regroup"),
-        ({"moves": ("regroup",), "learner": "full"}, "moves: found the full learner"),
-        ({"criterion": "bound"}, "with LDA, wanted regroup. LDA keeps its number of topics"),
-        ({"moves": (), "criterion": "bound"}, "criterion: found bound without moves"),
+        ({"n_components": 0}, "n_components: must be at least 1, but is 0."),
+        ({"sparsity": 5}, "sparsity: must be at most n_components, 4, but is 5."),
+        ({"local_update": "meanfield"}, "local_update: must be one of mean-field, collapsed"),
+        ({"n_batches": 81}, "n_batches: must be from 1 to 80, .*, but is 81"),
+        (
+            {"n_jobs": 0},
+            "n_jobs: must be from 1 to 4,096, but is 0. -1 stands for a thread",
+        ),
+        (
+            {"doc_concentration": 0.0},
+            r"doc_concentration: must be from 1e-09 to 1e\+09, but is 0.0.",
+        ),
+        ({"minimum_mass": -1.0}, "minimum_mass: must be at least 0 tokens, but is -1.0."),
+        ({"moves": ("merge",)}, "moves: can only be regroup or none with model lda."),
+        ({"moves": ("regroup",), "learner": "full"}, "moves: must be none with learner full."),
+        (
+            {"criterion": "bound"},
+            "criterion: needs moves: model lda with learner memoized makes none.",
+        ),
+        (
+            {"moves": (), "criterion": "bound"},
+            "criterion: needs moves that follow it, but moves is none.",
+        ),
     ],
 )
 def test_options_are_checked_by_fit(counts, options, message):
@@ -257,15 +276,37 @@ def test_options_are_checked_by_fit(counts, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"top_concentration": -1.0}, "gamma: found -1.0, wanted a positive number"),
-        ({"moves": ("split",)}, "moves: found split, wanted one of merge, delete, birth"),
-        ({"criterion": "aic"}, "criterion: found aic"),
-        ({"learner": "full", "moves": ("merge",)}, "moves: found the full learner"),
+        (
+            {"top_concentration": -1.0},
+            r"top_concentration: must be from 1e-09 to 1e\+09, but is -1.0.",
+        ),
+        (
+            {"moves": ("split",)},
+            "moves: must be one of merge, delete, birth, regroup, but is 'split'",
+        ),
+        ({"criterion": "aic"}, "criterion: must be one of bound, collapsed, but is 'aic'"),
+        ({"learner": "full", "moves": ("merge",)}, "moves: must be none with learner full."),
     ],
 )
 def test_options_of_an_hdp_are_checked_by_fit(counts, options, message):
     with pytest.raises(OptionError, match=message):
         HDP(4, max_iter=1, **options).fit(counts)
+
+
+def test_more_topics_than_documents_are_warned_of(counts):
+    LDA(80, max_iter=1).fit(counts)  # as many are not
+
+    with pytest.warns(SparsetopicsWarning, match=r"components \(81\) than documents \(80\)"):
+        LDA(81, max_iter=1).fit(counts)
+
+
+def test_the_number_of_threads_is_that_of_scikit_learn(counts):
+    alone = LDA(4, max_iter=1).fit(counts)
+    for n_jobs in (None, -1):
+        model = LDA(4, max_iter=1, n_jobs=n_jobs).fit(counts)
+        np.testing.assert_array_equal(model.transform(counts), alone.transform(counts))
+    with pytest.raises(OptionError, match="n_jobs: must be from 1 to"):
+        alone.set_params(n_jobs=-2).transform(counts)
 
 
 def test_loading_what_is_no_run_is_refused(tmp_path):

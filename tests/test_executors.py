@@ -50,5 +50,8 @@ def test_results_come_in_the_order_of_the_items(workers):
 
 
 def test_no_workers_are_refused():
-    with pytest.raises(OptionError, match="workers: found 0, wanted at least 1"), open_executor(0):
+    with (
+        pytest.raises(OptionError, match="workers: must be at least 1, but is 0"),
+        open_executor(0),
+    ):
         pass

@@ -154,7 +154,7 @@ def test_no_file_is_replaced_unasked(tmp_path, run_folder, existing):
     (out := tmp_path / "out").mkdir()
     (out / existing).write_text("mine")
 
-    with pytest.raises(OutputError, match=f"{existing}: found an existing output"):
+    with pytest.raises(OutputError, match=f"{existing}: the output already exists"):
         export_run(run_folder, "gensim", out / "lda")
 
     assert [file.name for file in out.iterdir()] == [existing]
@@ -163,10 +163,10 @@ def test_no_file_is_replaced_unasked(tmp_path, run_folder, existing):
 
 
 def test_a_folder_is_never_replaced(tmp_path, run_folder):
-    with pytest.raises(OutputError, match="found a folder"):
+    with pytest.raises(OutputError, match="the output holds the input"):
         export_run(run_folder, "gensim", tmp_path, overwrite=True)
 
 
 def test_a_mixture_of_documents_is_no_topic_model(tmp_path, document_mixture_folder):
-    with pytest.raises(OptionError, match=r"gensim for .* a mixture of documents"):
+    with pytest.raises(OptionError, match=r"takes topic models, but .* is a mixture of documents"):
         export_run(document_mixture_folder, "gensim", tmp_path / "lda")

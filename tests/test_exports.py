@@ -1,6 +1,7 @@
 """Exports but gensim's, read back by the tools they are for."""
 
 import json
+from csv import reader
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -159,7 +160,9 @@ def test_formats_of_words_refuse_a_mixture_of_vectors(tmp_path):
     run = write_mixture(tmp_path / "run", mixture_of(draw_clumps(0), "gaussian"))
 
     for target in set(RUN_TARGETS) - {"pyldavis", *TABLES}:
-        with pytest.raises(OptionError, match=f"{target} for .*, a mixture of vectors, wanted csv"):
+        with pytest.raises(
+            OptionError, match=f"{target} is for words, .* is a mixture of vectors.*csv"
+        ):
             export_run(run, target, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -171,7 +174,7 @@ def test_a_word_that_would_break_lines_is_refused(tmp_path, model, vocabulary, t
     (run := tmp_path / "run").mkdir()
     save_run(run, model, odd, {"corpus": {"n_documents": 60, "fingerprint": "abc"}}, [])
 
-    with pytest.raises(OutputError, match=r"found the word 'two\\nlines'.*Export to parquet"):
+    with pytest.raises(OutputError, match=r"found 'two\\nlines'.*Export to parquet"):
         export_run(run, target, tmp_path / "out")
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
     export_run(run, "csv", tmp_path / "out")
@@ -186,3 +189,52 @@ def test_a_word_that_would_break_lines_is_refused(tmp_path, model, vocabulary, t
 @pytest.mark.parametrize("target", RUN_TARGETS)
 def test_every_target_has_a_writer(target):
     assert callable(run_writer(target))
+
+
+FORMULAS = ("=1+1", "+1", "-1", "@user", "\tnote", "\rnote", "\nnote", "＝1")
+
+
+@pytest.fixture
+def risky_run(tmp_path, model, vocabulary):
+    """A run over words that spreadsheets would take for formulas, and one with a quote."""
+    words = (*FORMULAS, 'a"=b', *vocabulary.words[len(FORMULAS) + 1 :])
+    risky = Vocabulary(words, vocabulary.document_frequency, vocabulary.term_frequency)
+    (run := tmp_path / "run").mkdir()
+    save_run(run, model, risky, {"corpus": {"n_documents": 60, "fingerprint": "abc"}}, [])
+    return run
+
+
+def words_of_csv(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return {row[1] for row in reader(file)}
+
+
+def test_words_that_look_like_formulas_are_kept_unless_spreadsheets_are_to_be_safe(
+    tmp_path, risky_run
+):
+    export_run(risky_run, "csv", tmp_path / "plain.csv")
+    export_run(risky_run, "csv", tmp_path / "safe.csv", spreadsheet_safe=True)
+
+    plain, safe = words_of_csv(tmp_path / "plain.csv"), words_of_csv(tmp_path / "safe.csv")
+    assert set(FORMULAS) < plain
+    assert plain - safe == set(FORMULAS)
+    assert safe - plain == {f"'{word}" for word in FORMULAS}
+
+
+def test_numbers_are_no_formulas(tmp_path):
+    run = write_mixture(tmp_path / "run", mixture_of(draw_clumps(0), "gaussian"))
+
+    for name, spreadsheet_safe in (("plain.csv", False), ("safe.csv", True)):
+        export_run(run, "csv", tmp_path / name, spreadsheet_safe=spreadsheet_safe)
+
+    assert ",-" in (tmp_path / "safe.csv").read_text()
+    assert (tmp_path / "safe.csv").read_bytes() == (tmp_path / "plain.csv").read_bytes()
+
+
+@pytest.mark.parametrize("target", sorted(set(RUN_TARGETS) - {"csv", "pyldavis"}))
+def test_only_csv_is_made_safe_for_spreadsheets(tmp_path, risky_run, target):
+    message = f"spreadsheet-safe: is for csv, not for --to {target}"
+    with pytest.raises(OptionError, match=message):
+        export_run(risky_run, target, tmp_path / "out", spreadsheet_safe=True)
+
+    assert [file.name for file in tmp_path.iterdir()] == ["run"]

@@ -79,7 +79,7 @@ def test_a_likelihood_is_a_file_and_a_line(monkeypatch, tmp_path, corpora, seed)
     bounds = [entry["elbo_per_token"] for entry in run.trace]
     assert np.all(np.diff(bounds) > -1e-9), bounds
     assert arrays_of(part) == arrays_of(whole)
-    with pytest.raises(RunError, match="a dp-mixture with poisson, which has no estimator"):
+    with pytest.raises(RunError, match="no estimator stands for a dp-mixture with poisson"):
         sparsetopics.load(whole)
 
 
@@ -97,9 +97,9 @@ def test_an_added_likelihood_goes_with_what_is_there(monkeypatch, tmp_path, corp
     values = values_of(VectorCorpus.open(corpora / "counts"))
     true = mixture_log_densities(Rates(RATES).scorer(), np.full(3, 1 / 3), values)
     assert run.model.log_densities(values).mean() > true.mean() - 0.05
-    with pytest.raises(OptionError, match="accelerated with poisson, wanted one of zero-mean-ga"):
+    with pytest.raises(OptionError, match="accelerated needs --model dp-mixture with --like"):
         replace(options, n_topics=1, learner="accelerated", moves=None)
-    with pytest.raises(OptionError, match="found alternating with poisson, wanted a dp-mixture"):
+    with pytest.raises(OptionError, match="alternating needs --model dp-mixture with --like"):
         replace(options, learner="alternating", moves=None)
 
 
@@ -114,9 +114,9 @@ def test_a_learner_is_a_file_and_a_line(monkeypatch, tmp_path, corpora):
     bounds = [entry["elbo_per_token"] for entry in load_run(whole).trace]
     assert bounds[-1] > bounds[0] + 0.1
     assert arrays_of(part) == arrays_of(whole)
-    with pytest.raises(OptionError, match="2 batches with the halfway learner"):
+    with pytest.raises(OptionError, match="round: must be 1 with --learner halfway"):
         replace(options, batches_per_round=2)
-    with pytest.raises(OptionError, match="found the halfway learner, wanted the memoized"):
+    with pytest.raises(OptionError, match="moves: must be none with --learner halfway"):
         replace(options, model="hdp", moves=MoveOptions())
 
 
@@ -136,7 +136,7 @@ def test_a_move_is_a_file_and_a_line(monkeypatch, tmp_path, corpora, registry, w
     accepted = sum(entry[f"{counted}_accepted"] for entry in run.trace)
     assert accepted > 0
     assert run.model.n_topics == 14 - (accepted if counted == "deletes" else 0)
-    with pytest.raises(OptionError, match="found toy with LDA, wanted regroup"):
+    with pytest.raises(OptionError, match="moves: can only be regroup or none with --model lda"):
         replace(options, model="lda")
 
 
@@ -155,8 +155,9 @@ def test_a_reader_of_documents_is_a_file_and_a_line(monkeypatch, tmp_path):
         "1": {"mice": 1, "fear": 1, "cats": 1},
         "2": {"mice": 1},
     }
-    with pytest.raises(SourceError, match=r"wanted \.txt.*\.bars"):
-        ingest([tmp_path / "corpus" / "manifest.json"], tmp_path / "other")
+    (tmp_path / "pets.odd").write_text("")
+    with pytest.raises(SourceError, match=r"--format: .*barred"):
+        ingest([tmp_path / "pets.odd"], tmp_path / "other")
 
 
 def test_a_reader_of_vectors_is_a_file_and_a_line(monkeypatch, tmp_path):
@@ -183,7 +184,10 @@ def test_a_command_is_a_file_and_a_line(monkeypatch):
     assert "sparsetopics toy world" in runner.invoke(main, ["toy", "--help"]).output
     assert runner.invoke(main, ["toy", "world"]).output == "Hello, world.\n"
     refused = runner.invoke(main, ["toy", "42"])
-    assert (refused.exit_code, refused.stderr) == (1, "Error: name: found '42', wanted letters.\n")
+    assert (refused.exit_code, refused.stderr) == (
+        1,
+        "Error: name: must be letters, but is '42'.\n",
+    )
 
 
 def test_an_export_is_a_file_and_a_line(monkeypatch, tmp_path, corpora):

@@ -74,6 +74,7 @@ def assert_topics_finite(model, documents):
     assert_finite(model.components_, model.transform(documents), bounds)
 
 
+@pytest.mark.filterwarnings("ignore:There are more:sparsetopics.base.errors.SparsetopicsWarning")
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_topics_of_extreme_documents_are_finite(name, update):

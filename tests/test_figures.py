@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from sparsetopics.evaluation.report.figures import ScoreLine, moves_figure, score_figure
-from sparsetopics.evaluation.report.topic_map import MOST_DISC_LABELS, map_figure, spaced_labels
+from sparsetopics.evaluation.report.topic_map import (
+    MOST_DISC_LABELS,
+    Mark,
+    map_figure,
+    spaced_labels,
+)
 
 
 def labels_of(figure):
@@ -22,12 +27,19 @@ def disc_widths(figure):
     return widths
 
 
+def marks_of(words, weights=None):
+    """Topics 0, 1, … of equal weights, unless others are given."""
+    weights = [1.0] * len(words) if weights is None else weights
+    pairs = enumerate(zip(words, weights, strict=True))
+    return [Mark(str(n), word, weight, f"#t{n}") for n, (word, weight) in pairs]
+
+
 def test_every_topic_of_the_map_leads_somewhere_and_area_is_weight():
     n_topics = MOST_DISC_LABELS + 10
     places = np.random.default_rng(0).normal(size=(n_topics, 2))
     weights = np.linspace(1.0, 0.01, n_topics)
 
-    figure = map_figure(places, weights, [""] * n_topics, [f"#t{n}" for n in range(n_topics)], 0)
+    figure = map_figure(places, marks_of([""] * n_topics, weights), 0)
 
     assert re.findall(r'xlink:href="(#t\d+)"', figure) == [f"#t{n}" for n in range(n_topics)]
     assert "target=" not in figure
@@ -39,35 +51,82 @@ def test_every_topic_of_the_map_leads_somewhere_and_area_is_weight():
 
 
 def test_topics_without_weight_are_still_there():
-    names = ["#t0", "#t1", "#t2"]
-
-    figure = map_figure(np.zeros((3, 2)), [0.0, -1e-9, 0.0], names, names, 1)
+    figure = map_figure(np.zeros((3, 2)), marks_of(["a", "b", "c"], [0.0, -1e-9, 0.0]), 1)
 
     assert len(disc_widths(figure)) == 3
-    assert labels_of(figure) == ["0 #t0"]  # the others lie below it
+    assert labels_of(figure)[0] == "0 a"  # beside the discs, which hide each other
 
 
 def test_words_of_the_map_are_text_and_nothing_else():
     places = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     words = ["<b>&", "$x$", "\N{CJK UNIFIED IDEOGRAPH-8A9E}"]
 
-    figure = map_figure(places, [1.0, 1.0, 1.0], words, ["#t0", "#t1", "#t2"], 0)
+    figure = map_figure(places, marks_of(words), 0)
 
     assert labels_of(figure) == ["0 &lt;b&gt;&amp;", "1 $x$", f"2 {words[2]}"]
 
 
-def test_labels_keep_apart_and_the_first_come_first():
-    points = np.array([[0.0, 0.0], [30.0, 0.0], [31.0, 2.0], [0.0, 40.0]])
+def labels_at(points, words, radius=4.0):
+    points = np.array(points, float) + 150  # in the middle of the figure
+    radii = np.full(len(points), radius)
+    return points, spaced_labels(points, radii, marks_of(words), range(len(points)))
 
-    texts = spaced_labels(points, ["word", "neighbour", "hidden", "x" * 30], [0, 1, 2, 3], 10.0)
 
-    assert texts == {0: "0 word", 1: "1", 3: f"3 {'x' * 13}\N{HORIZONTAL ELLIPSIS}"}
+def test_a_topic_alone_has_its_label_on_its_disc():
+    points, labels = labels_at([[0.0, 0.0]], ["x" * 30])
+
+    assert labels[0].text == f"0 {'x' * 13}\N{HORIZONTAL ELLIPSIS}"
+    assert (labels[0].x, labels[0].y) == tuple(points[0])
+
+
+def test_a_label_makes_way_for_the_disc_of_another_topic():
+    points, labels = labels_at([[0.0, 0.0], [14.0, 0.0]], ["word", "neighbour"])
+
+    assert (labels[0].text, labels[1].text) == ("0 word", "1 neighbour")
+    assert labels[0].x + labels[0].half_width <= points[0, 0] - 4.0  # on the left
+    assert labels[1].x - labels[1].half_width >= points[1, 0] + 4.0  # on the right
+
+
+def test_labels_cover_neither_each_other_nor_discs_of_others():
+    rng = np.random.default_rng(1)
+    points, labels = labels_at(rng.normal(0.0, 40.0, (40, 2)), ["word"] * 40, radius=5.0)
+
+    boxes = list(labels.values())
+    for n, one in enumerate(boxes):
+        for other in boxes[:n]:
+            is_beside = abs(one.x - other.x) >= one.half_width + other.half_width
+            assert is_beside or abs(one.y - other.y) >= one.half_height + other.half_height
+    for topic, label in labels.items():
+        for other in set(range(40)) - {topic}:
+            right = max(0.0, abs(points[other, 0] - label.x) - label.half_width)
+            up = max(0.0, abs(points[other, 1] - label.y) - label.half_height)
+            assert np.hypot(right, up) >= 5.0
+    texts = [label.text for label in boxes]
+    assert 5 < sum(text.endswith("word") for text in texts) < 40
+
+
+def test_without_room_there_is_the_number_or_nothing():
+    ring = [[np.cos(angle) * 13, np.sin(angle) * 13] for angle in np.arange(8) * np.pi / 4]
+
+    _, labels = labels_at([[0.0, 0.0], *ring], ["word"] * 9)
+    _, crowded = labels_at([[0.0, 0.0], *(0.4 * np.array(ring))], ["word"] * 9)
+
+    assert labels[0].text == "0"
+    assert 0 not in crowded
+
+
+def test_labels_stay_inside_the_figure():
+    edge = np.array([[2.0, 2.0]])
+
+    labels = spaced_labels(edge, np.array([4.0]), marks_of(["word"]), [0])
+
+    assert all(label.x >= label.half_width and label.y >= label.half_height
+               for label in labels.values())  # fmt: skip
 
 
 def test_discs_lie_within_the_frame():
     for places in (np.array([[0.0, 0.0], [9.0, 1.0], [4.0, 0.0]]), np.array([[0.0, -9.0], [1, 9]])):
-        names = ["#t0", "#t1", "#t2"][: len(places)]
-        figure = map_figure(places, [1.0] * len(places), names, names, 0)
+        figure = map_figure(places, marks_of(["word"] * len(places)), 0)
 
         width, height = map(float, re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', figure)[0])
         for outline in re.findall(r'<a xlink:href="#t\d+">\s*<path d="([^"]*)"', figure):
@@ -95,7 +154,7 @@ def test_the_tallest_bar_ends_below_the_frame():
 def test_scores_of_mixtures_have_no_unigram_line():
     lines = [ScoreLine("a", -2.0, 0.1, None), ScoreLine("x" * 99, -3.0, 0.1, None)]
 
-    labels = labels_of(score_figure(lines, "item"))
+    labels = labels_of(score_figure(lines, "log-likelihood per held-out item"))
 
     assert "log-likelihood per held-out item" in labels
     assert max(map(len, labels)) < 60

@@ -93,9 +93,9 @@ def test_prior_from_data_expects_the_scaled_covariance_and_the_mean():
 def test_priors_that_cannot_be_are_refused():
     with pytest.raises(OptionError, match="degrees of freedom"):
         Gaussian(3.0, np.eye(2), np.zeros(2), 1.0)
-    with pytest.raises(OptionError, match="mean precision: found 0, wanted a positive number"):
+    with pytest.raises(OptionError, match="mean precision: must be positive, but is 0"):
         Gaussian(9.0, np.eye(2), np.zeros(2), 0.0)
-    with pytest.raises(OptionError, match=r"prior mean: found shape \(3,\), wanted \(2,\)"):
+    with pytest.raises(OptionError, match=r"prior mean: must have shape \(2,\), but has \(3,\)"):
         Gaussian(9.0, np.eye(2), np.zeros(3), 1.0)
-    with pytest.raises(OptionError, match="column 1: found the same value"):
+    with pytest.raises(OptionError, match="column 1: has the same value in all items"):
         Gaussian.from_data(np.array([[1.0, 4.1], [2.0, 4.1]], np.float32))

@@ -298,7 +298,7 @@ def test_local_step_has_the_same_bits_for_any_number_of_workers(name, monkeypatc
 
 def test_too_many_slots_are_refused():
     components = Normals(np.zeros((5000, 1)), np.ones((5000, 1)))
-    with pytest.raises(OptionError, match="sparsity: found 5000, wanted at most 4096"):
+    with pytest.raises(OptionError, match="sparsity: must be at most 4,096, but is 5,000"):
         assign(np.zeros((1, 1), np.float32), components.scorer(), np.zeros(5000), 5000, SERIAL)
 
 

@@ -206,6 +206,7 @@ ODD_DOCUMENTS = {
 EXTREMES = [(1e-6, 1e-6), (1e-3, 1e3), (1e3, 1e-6), (1e3, 1e3), (0.5, 0.1)]
 
 
+@pytest.mark.filterwarnings("ignore:There are more:sparsetopics.base.errors.SparsetopicsWarning")
 @pytest.mark.parametrize("documents", ODD_DOCUMENTS.values(), ids=ODD_DOCUMENTS.keys())
 @UPDATES
 @LEARNERS

@@ -107,7 +107,7 @@ def test_fresh_evidence_forgets_what_it_remembered(name):
     evidence = World(name).evidence()
     tampered = evidence._replace(by_topic=evidence.by_topic + 1.0)
 
-    assert_same(tampered.fresh(), evidence)
+    assert_same(tampered.with_components(tampered.components), evidence)
     assert_same(tampered.with_components(evidence.components), evidence)
 
 
@@ -178,7 +178,7 @@ def test_items_taken_out_and_put_back_leave_the_evidence_of_the_whole(name, item
 
     focus = world.evidence().focus(assignments, NOTHING, everything, SERIAL)
     holding = focus.holding(assignments.responsibilities, SERIAL)
-    refit = focus.refit(holding, assignments.responsibilities, NOTHING)
+    refit = focus.refit_in_place(holding, assignments.responsibilities, NOTHING)
 
     assert focus.batch is assignments.documents
     assert_same(refit.whole(), world.evidence())
@@ -195,7 +195,7 @@ def test_items_fitted_anew_without_a_topic(name):
 
     focus = world.evidence().focus(world.assignments(users), NOTHING, kept, SERIAL)
     holding = focus.holding(sparse(others), SERIAL)
-    refit = focus.refit(holding, sparse(others), NOTHING)
+    refit = focus.refit_in_place(holding, sparse(others), NOTHING)
 
     expected = world.dense[:, kept].copy()
     expected[users] = others
@@ -328,7 +328,7 @@ def test_shared_shares_equal_a_plain_sum(world):
     found = np.zeros((world.n_topics, world.n_topics))
 
     for _ in range(2):  # what is there stays
-        add_shared_shares(*world.sparse, found)
+        add_shared_shares(world.sparse, found)
 
     roots = np.sqrt(world.dense)
     expected = 2.0 * np.triu(roots.T @ roots, 1)

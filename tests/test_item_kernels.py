@@ -107,7 +107,7 @@ def test_terms_equal_their_twin(seed, n_topics, n_items):
     shares, weights = draw_shares(n_items, n_topics, rng), rng.gamma(1.0, size=n_items)
     counts, entropies = np.ones((2, n_topics))
 
-    item_kernels.add_terms(weights, *sparse(shares), counts, entropies)
+    item_kernels.add_terms(weights, sparse(shares), counts, entropies)
 
     alone = [reference_gaussian.entropies(row[None]) for row in shares]
     twins = (weight * entropy for weight, entropy in zip(weights, alone, strict=True))
@@ -119,7 +119,7 @@ def test_terms_equal_their_twin(seed, n_topics, n_items):
 def test_grouped_entries_are_those_of_each_topic(seed, n_topics, n_items):
     shares = draw_shares(n_items, n_topics, np.random.default_rng(seed))
 
-    starts, items, roots = item_kernels.group_entries(*sparse(shares), n_topics)
+    starts, items, roots = item_kernels.group_entries(sparse(shares), n_topics)
 
     for k in range(n_topics):
         own = slice(starts[k], starts[k + 1])

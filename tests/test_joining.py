@@ -142,7 +142,7 @@ def test_finding_phrases_says_nothing_of_its_own(tmp_path, caplog):
         ingest([source], tmp_path / "a", IngestOptions(phrases=PhraseOptions()), told.append)
 
     assert caplog.records == []
-    assert told[0] == ("finding phrases", 30, "documents")
+    assert told[0] == ("finding phrases", 30, "document")
 
 
 def test_ngrams_travel_with_the_vocabulary(tmp_path):
@@ -177,19 +177,25 @@ def test_plain_settings_stay_what_they_were():
 @pytest.mark.parametrize(
     ("make", "found"),
     [
-        (lambda: TokenizerOptions(ngrams=0), "ngrams: found 0"),
-        (lambda: TokenizerOptions(ngrams=6), "ngrams: found 6"),
-        (lambda: TokenizerOptions(ngrams=2, phrases=(("a", "b"),)), "one or the other"),
-        (lambda: PhraseOptions(threshold=1.5), "phrase_threshold: found 1.5"),
-        (lambda: PhraseOptions(threshold=float("nan")), "phrase_threshold: found nan"),
-        (lambda: PhraseOptions(min_count=0), "min_count: found 0"),
+        (lambda: TokenizerOptions(ngrams=0), "ngrams: must be from 1 to 5, but is 0"),
+        (lambda: TokenizerOptions(ngrams=6), "ngrams: must be from 1 to 5, but is 6"),
+        (lambda: TokenizerOptions(ngrams=2, phrases=(("a", "b"),)), "combined with phrases"),
+        (
+            lambda: PhraseOptions(threshold=1.5),
+            "phrase_threshold: must be from -1 to 1, but is 1.5",
+        ),
+        (
+            lambda: PhraseOptions(threshold=float("nan")),
+            "phrase_threshold: must be from -1 to 1, but is nan",
+        ),
+        (lambda: PhraseOptions(min_count=0), "min_count: must be at least 1, but is 0"),
         (
             lambda: IngestOptions(phrases=PhraseOptions(), tokenizer=TokenizerOptions(ngrams=2)),
-            "n-grams and phrases",
+            "ngrams: cannot be combined with --phrases",
         ),
         (
             lambda: IngestOptions(phrases=PhraseOptions(), vocabulary="news"),
-            "phrases are taken from where its words are",
+            "phrases: a given vocabulary has its own phrases",
         ),
     ],
 )
@@ -201,7 +207,7 @@ def test_options_out_of_range_are_refused(make, found):
 def test_phrases_of_counts_are_refused(tmp_path):
     (tmp_path / "docword.a.txt").write_text("1\n1\n1\n1 1 1\n")
 
-    with pytest.raises(OptionError, match=r"with counts in .*docword\.a\.txt"):
+    with pytest.raises(OptionError, match=r"phrases: needs text, but .*docword\.a\.txt has counts"):
         ingest([tmp_path / "docword.a.txt"], tmp_path / "c", IngestOptions(phrases=PhraseOptions()))
 
 
@@ -216,5 +222,5 @@ def test_damaged_settings_are_refused(settings, tmp_path):
     damaged.save(tmp_path / "corpus")
     reseal(tmp_path / "corpus")
 
-    with pytest.raises(VocabularyError, match="found tokeniser settings"):
+    with pytest.raises(VocabularyError, match="does not know its tokeniser settings"):
         ingest([source], tmp_path / "out", IngestOptions(vocabulary=tmp_path / "corpus"))

@@ -91,6 +91,7 @@ def of_topics():
         "resume": told("resume", "lda", "--laps", 3, "--quiet"),
         "topics": told("topics", "lda"),
         "infer": told("infer", "hdp", "documents-heldout", "--out", "hdp.parquet"),
+        "infer of texts": told("infer", "hdp", "--text", " ".join(make_texts(1))),
         "evaluate": told("evaluate", "lda", "hdp", "documents-heldout"),
         "export": told("export", "lda", "--to", "csv", "--out", "lda.csv"),
         "report": told("report", "lda", "--out", "lda.html"),
@@ -152,6 +153,7 @@ def expected():
     keys = listed()
     corpora = keys["`ingest` of documents, `corpus info`"]
     vectors = keys["`ingest` of vectors, `corpus info`"]
+    files = keys["… of `ingest`"]
     path, trained = keys["`corpus export`, `export`, `report`"], keys["`train`, `resume`"]
     topics, mixtures = keys["`evaluate` of topics"], keys["`evaluate` of mixtures"]
     of_vectors = mixtures | keys["… of vectors"]
@@ -159,9 +161,9 @@ def expected():
     return {
         "quickstart": keys["`quickstart`"],
         "warmup": keys["`warmup`"],
-        "ingest": corpora,
-        "ingest --append": corpora | {"n_added"},
-        "ingest of vectors": vectors,
+        "ingest": corpora | files,
+        "ingest --append": corpora | files | {"n_added"},
+        "ingest of vectors": vectors | files,
         "corpus info": corpora,
         "corpus info of vectors": vectors,
         "corpus validate": keys["`corpus validate`"],
@@ -174,6 +176,7 @@ def expected():
         "repair": keys["`repair`"],
         "topics": keys["`topics`"],
         "infer": keys["`infer` on documents"],
+        "infer of texts": keys["`infer` that prints topics of texts"],
         "evaluate": topics,
         "export": path,
         "report": path,
@@ -199,11 +202,20 @@ def test_the_keys_are_exactly_those_of_the_page(world):
 
 
 def test_models_of_compare_are_as_the_page_says(world):
-    wanted, extra = expected(), {"name", "laps", "seconds"}
+    wanted = expected()
+    extra = {"name", "laps", "seconds", "difference_from_best", "difference_standard_error"}
     assert listed()["… `models`"] == {"evaluate"} | extra
     for case, of in (("compare", "evaluate"), ("compare of vectors", "evaluate of vectors")):
         for record in world[case]["models"]:
             assert set(record) == wanted[of] | extra, case
+
+
+def test_documents_of_infer_are_as_the_page_says(world):
+    (document,) = world["infer of texts"]["documents"]
+
+    assert set(document) == listed()["… `documents`"]
+    for topic in document["topics"]:
+        assert set(topic) == listed()["… `topics`"]
 
 
 def test_denoise_tells_of_each_image(denoised):

@@ -78,6 +78,6 @@ def test_a_command_that_loses_its_scheduler_says_so_in_one_line(world, tmp_path,
     lines = [line for line in done.stderr.splitlines() if "is kept; the same command" not in line]
     assert done.returncode == 1
     assert len(lines) == 1, done.stderr
-    assert lines[0].startswith("Error: the Dask cluster: found no connection to its scheduler (")
+    assert lines[0].startswith("Error: the Dask cluster: the connection to its scheduler is lost (")
     assert not (world / "new").exists()
     assert not (world / "new.parquet").exists()

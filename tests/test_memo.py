@@ -54,7 +54,7 @@ def test_a_file_that_is_damaged_is_told(tmp_path, left):
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes()[:left])
 
-    with pytest.raises(RunError, match=rf"^{path}: found damage \(.*, wanted what training wrote"):
+    with pytest.raises(RunError, match=rf"^{path}: the file is damaged \(.*\)\."):
         stored.load(lambda arrays: None)
 
 
@@ -91,5 +91,5 @@ def test_files_of_another_process_are_checked_whenever_they_are_loaded(tmp_path)
         raise ValueError(f"{len(arrays['topics'])} topics")
 
     assert_equal(stored.load(lambda arrays: None), make_arrays(0))
-    with pytest.raises(RunError, match=rf"^{path}: found damage \(20 topics\)"):
+    with pytest.raises(RunError, match=rf"^{path}: the file is damaged \(20 topics\)"):
         stored.load(refuse)

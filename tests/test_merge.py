@@ -23,19 +23,19 @@ CRITERIA = pytest.mark.parametrize("criterion", ["bound", "collapsed"])
 
 
 def whole_and_halves(folder, update, criterion="bound"):
-    """A good fit, the same with every topic cut into two equal halves, and the tools of moves."""
-    whole, tools = grown(
+    """A good fit, and the same with every topic cut into two equal halves."""
+    whole = grown(
         folder, WORLDS["bars"](), 12, LocalOptions(update), seed=3, laps=4, criterion=criterion
     )
     for _ in range(3):
-        whole, _ = merge_topics(settled(whole, tools), tools)
-    return whole, refreshed(halved(whole), tools), tools
+        whole, _ = merge_topics(settled(whole))
+    return whole, refreshed(halved(whole))
 
 
-def settled(standing, tools, rounds=30):
+def settled(standing, rounds=30):
     """Weights and θ at their optimum."""
     for _ in range(rounds):
-        standing = refreshed(standing, tools)
+        standing = refreshed(standing)
     return standing
 
 
@@ -62,7 +62,7 @@ def halved(standing):
         total = added(total, terms)
     counts = np.repeat(table_of(standing) / 2, 2, axis=1)
     state = state._replace(per_batch=per_batch, total=Statistics(WordCounts(counts), total))
-    return standing_of(state, allocation)
+    return standing_of(state, allocation, standing.tools)
 
 
 def batch_arrays(batch):
@@ -88,25 +88,25 @@ class _Stored:
 @CRITERIA
 def test_identical_topics_are_merged(tmp_path, update, criterion):
     """All tokens are shared by two halves: every pair becomes one again."""
-    whole, halves, tools = whole_and_halves(tmp_path, update, criterion)
+    whole, halves = whole_and_halves(tmp_path, update, criterion)
 
-    merged, tally = merge_topics(halves, tools)
+    merged, tally = merge_topics(halves)
 
     assert halves.n_topics == 2 * whole.n_topics
     assert merged.n_topics <= whole.n_topics
     assert tally.accepted == halves.n_topics - merged.n_topics
     assert halves.score < whole.score
     assert merged.score >= whole.score - 1e-6 * abs(whole.score)
-    assert_sound(merged, tools)
+    assert_sound(merged)
 
 
 @UPDATES
 def test_splitting_merged_topics_restores_the_bound(tmp_path, update):
-    _, halves, tools = whole_and_halves(tmp_path, update)
-    halves = settled(halves, tools)
-    merged, _ = merge_topics(halves, tools)
+    _, halves = whole_and_halves(tmp_path, update)
+    halves = settled(halves)
+    merged, _ = merge_topics(halves)
 
-    again = settled(refreshed(halved(merged), tools), tools)
+    again = settled(refreshed(halved(merged)))
 
     assert merged.n_topics == halves.n_topics // 2
     assert merged.elbo > halves.elbo + 100.0
@@ -117,11 +117,11 @@ def test_splitting_merged_topics_restores_the_bound(tmp_path, update):
 @CRITERIA
 def test_topics_that_differ_are_left_alone(tmp_path, update, criterion):
     """Merged until nothing is better: another call proposes at most, and changes nothing."""
-    whole, _, tools = whole_and_halves(tmp_path, update, criterion)
-    whole, _ = merge_topics(whole, tools)
+    whole, _ = whole_and_halves(tmp_path, update, criterion)
+    whole, _ = merge_topics(whole)
     before = bytes_of(whole)
 
-    after, tally = merge_topics(whole, tools)
+    after, tally = merge_topics(whole)
 
     assert after is whole
     assert tally.accepted == 0
@@ -129,7 +129,7 @@ def test_topics_that_differ_are_left_alone(tmp_path, update, criterion):
 
 
 def test_plans_are_disjoint_pairs_the_best_first(tmp_path):
-    _, halves, _ = whole_and_halves(tmp_path, "collapsed")
+    _, halves = whole_and_halves(tmp_path, "collapsed")
 
     pairs = merge.best_pairs(halves)
 
@@ -145,8 +145,8 @@ def test_plans_are_disjoint_pairs_the_best_first(tmp_path):
 @UPDATES
 def test_planned_gains_are_near_the_exact_ones(tmp_path, update):
     """Within some nats for every pair, at the sticks as they are: merges are planned by them."""
-    standing, tools = grown(tmp_path, WORLDS["bars"](), 12, LocalOptions(update), laps=3)
-    standing = refreshed(standing, tools)
+    standing = grown(tmp_path, WORLDS["bars"](), 12, LocalOptions(update), laps=3)
+    standing = refreshed(standing)
 
     gains = merge.pair_gains(standing)
 
@@ -175,9 +175,9 @@ def merged_elbo(standing, kept, absorbed):
 
 
 def test_the_last_topic_has_nothing_to_merge_with(tmp_path):
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), 1)
+    standing = grown(tmp_path, WORLDS["simulated"](), 1)
 
-    after, tally = merge_topics(standing, tools)
+    after, tally = merge_topics(standing)
 
     assert after is standing
     assert tally == (0, 0)

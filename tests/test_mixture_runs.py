@@ -143,7 +143,7 @@ def test_a_folder_without_settings_is_no_run(folder_of, tmp_path):
     (folder / "model.json").unlink()
 
     expect_damage(folder, "found no model.json", "sparsetopics train")
-    expect_damage(tmp_path / "nowhere", "found nothing", "sparsetopics train")
+    expect_damage(tmp_path / "nowhere", "found no such folder", "sparsetopics train")
 
 
 @pytest.mark.parametrize("name", ["model.json", "model.safetensors", "trace.jsonl"])
@@ -170,14 +170,14 @@ def test_a_missing_array_is_named(folder_of, likelihood, name):
     save_file(arrays, folder / "model.safetensors")
     reseal(folder)
 
-    expect_damage(folder, f"{name}: found no such array")
+    expect_damage(folder, f"{name}: the array is missing")
 
 
 @each_array
 def test_an_array_of_another_shape_is_named(folder_of, likelihood, name):
     folder = edit_array(folder_of(likelihood), name, lambda array: array[:-1])
 
-    expect_damage(folder, f"{name}: found shape", "wanted shape")
+    expect_damage(folder, f"{name}: expected shape", "but found (")
 
 
 @each_array
@@ -185,7 +185,7 @@ def test_an_array_of_another_shape_is_named(folder_of, likelihood, name):
 def test_numbers_that_are_not_finite_are_refused(folder_of, likelihood, name, value):
     folder = edit_array(folder_of(likelihood), name, lambda array: array.fill(value))
 
-    expect_damage(folder, f"{name}: found {value} among")
+    expect_damage(folder, f"{name}: expected ", f"but found {value} among")
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_numbers_that_are_not_finite_are_refused(folder_of, likelihood, name, va
 def test_negative_numbers_are_refused(folder_of, likelihood, name):
     folder = edit_array(folder_of(likelihood), name, lambda array: np.negative(array))
 
-    expect_damage(folder, f"{name}: found -", "finite")
+    expect_damage(folder, f"{name}: expected finite", "but found -")
 
 
 def test_a_component_of_no_items_is_sound(folder_of):
@@ -231,14 +231,14 @@ def zero_first(array):
 def test_matrices_that_are_not_positive_definite_are_refused(folder_of, likelihood, spoil, name):
     folder = edit_array(folder_of(likelihood), name, spoil)
 
-    expect_damage(folder, "model.safetensors", "scale matrix", "wanted a sound model")
+    expect_damage(folder, "model.safetensors", "the model is not valid: scale matrix")
 
 
 @pytest.mark.parametrize("likelihood", ["gaussian", "zero-mean-gaussian"])
 def test_components_whose_densities_no_float32_holds_are_refused(folder_of, likelihood):
     folder = edit_array(folder_of(likelihood), "scale_matrices", lambda array: array * 1e-90)
 
-    expect_damage(folder, "found components too narrow for float32, wanted a sound model")
+    expect_damage(folder, "components are too narrow for float32")
 
 
 @pytest.mark.parametrize("likelihood", ["gaussian", "zero-mean-gaussian"])
@@ -251,7 +251,7 @@ def test_degrees_of_freedom_without_an_expected_covariance_are_refused(
         folder_of(likelihood), "degrees_of_freedom", lambda array: array.fill(value)
     )
 
-    expect_damage(folder, f"found a posterior of {value - 5:g} items, wanted 0 items or more")
+    expect_damage(folder, f"components must have at least 0 items, but one has {value - 5:g}")
 
 
 @pytest.mark.parametrize("value", [0.5, 1.0])
@@ -261,7 +261,7 @@ def test_shapes_without_an_expected_variance_are_refused(folder_of, value):
 
     edit_array(folder, "shapes", lambda array: array.fill(value))
 
-    expect_damage(folder, f"found a posterior of {2 * value - 3:g} items, wanted 0 items or more")
+    expect_damage(folder, f"components must have at least 0 items, but one has {2 * value - 3:g}")
 
 
 @pytest.mark.parametrize(
@@ -269,23 +269,35 @@ def test_shapes_without_an_expected_variance_are_refused(folder_of, value):
     [
         (
             {"likelihood": "words"},
-            "likelihood: found 'words', wanted one of zero-mean-gaussian, gaussian",
+            "likelihood: must be one of zero-mean-gaussian, gaussian",
         ),
-        ({"likelihood": None}, "likelihood: found None, wanted a string"),
-        ({"likelihood": "diagonal-gaussian"}, "found "),
-        ({"model": "lda"}, "model 'lda', wanted one of dp-mixture, mixture"),
-        ({"model": "lsi"}, "model 'lsi'"),
-        ({"format_version": 1}, "found format version 1, wanted format version 3. Train again"),
-        ({"n_topics": "4"}, "n_topics: found '4', wanted a whole number"),
-        ({"n_topics": 5}, "component_counts: found shape (4,), wanted shape (5,)"),
-        ({"n_columns": 4}, "found shape"),
-        ({"n_columns": None}, "n_columns: found None, wanted a whole number"),
-        ({"corpus": []}, "corpus: found [], wanted a JSON object"),
-        ({"top_concentration": -1.0}, "top_concentration: found -1.0, wanted a positive number"),
-        ({"top_concentration": None}, "top_concentration: found None"),
-        ({"prior_mean_precision": 0.0}, "prior_mean_precision: found 0.0"),
-        ({"prior_degrees_of_freedom": float("nan")}, "prior_degrees_of_freedom: found nan"),
-        ({"prior_degrees_of_freedom": 3.0}, "degrees of freedom: found 3, wanted more than 4"),
+        ({"likelihood": None}, "likelihood: expected a string, but found None"),
+        (
+            {"likelihood": "diagonal-gaussian"},
+            "prior_shape: must be a positive number, but is None",
+        ),
+        ({"model": "lda"}, "the model must be one of dp-mixture, mixture, but is 'lda'"),
+        ({"model": "lsi"}, "the model must be one of dp-mixture, mixture, but is 'lsi'"),
+        ({"format_version": 1}, "expected format version 3, but found 1. Train again"),
+        ({"n_topics": "4"}, "n_topics: expected a whole number, but found '4'"),
+        ({"n_topics": 5}, "component_counts: expected shape (5,), but found (4,)"),
+        ({"n_columns": 4}, "expected shape"),
+        ({"n_columns": None}, "n_columns: expected a whole number, but found None"),
+        ({"corpus": []}, "corpus: expected a JSON object, but found []"),
+        ({"top_concentration": -1.0}, "top_concentration: must be a positive number, but is -1.0"),
+        ({"top_concentration": None}, "top_concentration: must be a positive number, but is None"),
+        (
+            {"prior_mean_precision": 0.0},
+            "prior_mean_precision: must be a positive number, but is 0.0",
+        ),
+        (
+            {"prior_degrees_of_freedom": float("nan")},
+            "prior_degrees_of_freedom: must be a positive number, but is nan",
+        ),
+        (
+            {"prior_degrees_of_freedom": 3.0},
+            "degrees of freedom: must be more than 4, the columns plus one, but is 3",
+        ),
     ],
 )
 def test_settings_that_training_never_writes_are_refused(folder_of, changes, message):
@@ -295,7 +307,7 @@ def test_settings_that_training_never_writes_are_refused(folder_of, changes, mes
 def test_single_precision_arrays_are_refused(folder_of):
     folder = edit_array(folder_of(), "means", lambda array: array.astype(np.float32))
 
-    expect_damage(folder, "means: found F32 numbers, wanted F64")
+    expect_damage(folder, "means: expected F64 numbers, but found F32")
 
 
 def test_each_kind_of_run_knows_the_other(folder_of, run_folder, hdp_folder, tmp_path):
@@ -309,18 +321,18 @@ def test_each_kind_of_run_knows_the_other(folder_of, run_folder, hdp_folder, tmp
         (TopicPosterior, "hdp"),
     ]
     for folder, name in ((run_folder, "lda"), (hdp_folder, "hdp")):
-        with pytest.raises(RunError, match=f"model '{name}', wanted one of dp-mixture, mixture"):
+        with pytest.raises(RunError, match=f"must be one of dp-mixture, mixture, but is '{name}'"):
             load_run(folder, MixturePosterior)
         assert load_run(folder).of(MixturePosterior) is None
-    with pytest.raises(RunError, match="model 'dp-mixture', wanted one of lda, hdp"):
+    with pytest.raises(RunError, match="the model must be one of lda, hdp, but is 'dp-mixture'"):
         load_run(mixture, TopicPosterior)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": "lsi"}, "model 'lsi', wanted one of lda, hdp, dp-mixture, mixture"),
-        ({"format_version": 9}, "found format version 9, wanted format version 3"),
+        ({"model": "lsi"}, "the model must be one of lda, hdp, dp-mixture, mixture, but is 'lsi'"),
+        ({"format_version": 9}, "expected format version 3, but found 9"),
     ],
 )
 def test_what_is_no_known_run_is_refused(folder_of, changes, message):
@@ -329,7 +341,7 @@ def test_what_is_no_known_run_is_refused(folder_of, changes, message):
 
 
 def test_a_folder_that_is_no_run_has_no_kind(tmp_path):
-    with pytest.raises(RunError, match="found nothing, wanted a run folder"):
+    with pytest.raises(RunError, match="expected a run folder, but found no such folder"):
         load_run(tmp_path / "nowhere")
     (tmp_path / "manifest.json").touch()
     with pytest.raises(RunError, match="found a corpus folder"):
@@ -339,8 +351,12 @@ def test_a_folder_that_is_no_run_has_no_kind(tmp_path):
 @pytest.mark.parametrize(
     ("n_columns", "fingerprint", "message"),
     [
-        (4, "columns", r"heldout: found 4 columns, wanted the 3 columns that .*run was trained"),
-        (3, "others", r"heldout: found columns of other names or another projection.*--projection"),
+        (4, "columns", r"heldout: expected the 3 columns that .*run was trained with, but found 4"),
+        (
+            3,
+            "others",
+            r"heldout: .* found columns of other names or another projection.*--projection",
+        ),
     ],
 )
 def test_vectors_of_other_columns_are_refused(folder_of, n_columns, fingerprint, message):

@@ -210,25 +210,31 @@ def test_items_that_cannot_be_a_mixture_are_refused():
     constant = clusters(0)
     constant[:, 1] = 2.5
 
-    with pytest.raises(ShapeError, match="4 of them in 9 columns, wanted at least as many"):
+    with pytest.raises(ShapeError, match="expected at least 9, as many as columns, but found 4"):
         fit(few, options_of(1), n_batches=1)
-    with pytest.raises(ShapeError, match=r"column 1: found 2\.5 in every item"):
+    with pytest.raises(ShapeError, match=r"column 1: is 2\.5 in every item"):
         fit(constant, options_of(1))
-    with pytest.raises(OptionError, match="components: found 301, wanted at most 300"):
+    with pytest.raises(OptionError, match="must be at most 300, the number of items, but is 301"):
         fit(clusters(0), options_of(301))
 
 
 @pytest.mark.parametrize(
     ("others", "message"),
     [
-        ({"local": LocalOptions()}, "local-update: found collapsed with a mixture"),
-        ({"local": LocalOptions("mean-field", restarts=2)}, "restarts: found 2 with a mixture"),
-        ({"likelihood": "words"}, "likelihood: found words, wanted one of zero-mean-gaussian"),
-        ({"moves": MoveOptions(criterion="collapsed")}, "criterion: found collapsed with a"),
-        ({"learn_hyperparameters": True}, "learn-hyperparameters: found a mixture"),
-        ({"learner": "full", "moves": MoveOptions()}, "moves: found the full learner"),
-        ({"model": "mixture", "moves": MoveOptions()}, "moves: found a finite mixture"),
-        ({"model": "lda", "likelihood": "gaussian"}, "likelihood: found gaussian with lda"),
+        ({"local": LocalOptions()}, "local-update: must be mean-field with --model dp-"),
+        ({"local": LocalOptions("mean-field", restarts=2)}, "restarts: must be 0 with --model dp"),
+        ({"likelihood": "words"}, "likelihood: must be one of .*, but is 'words'"),
+        ({"moves": MoveOptions(criterion="collapsed")}, "criterion: must be bound with --model"),
+        (
+            {"learn_hyperparameters": True},
+            "learn-hyperparameters: is for lda and hdp, not for --model",
+        ),
+        ({"learner": "full", "moves": MoveOptions()}, "moves: must be none with --learner full."),
+        ({"model": "mixture", "moves": MoveOptions()}, "moves: must be none with --model mixture."),
+        (
+            {"model": "lda", "likelihood": "gaussian"},
+            "likelihood: is for dp-mixture and mixture, not for --model lda",
+        ),
     ],
 )
 def test_combinations_that_do_not_work_are_refused(others, message):

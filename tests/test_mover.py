@@ -1,6 +1,5 @@
 """The mover remembers names, refusals and a rival from lap to lap."""
 
-import numpy as np
 import pytest
 
 from moved_collections import ETA, WORLDS, make_tools, trained
@@ -14,18 +13,17 @@ from sparsetopics.options.training import LocalOptions, MoveOptions
 def mover_of(folder, n_topics, options, seed=2):
     """A mover before its first phase, with the collection that it is to move."""
     source, local = WORLDS["bars"](), LocalOptions()
-    learner, state, allocation = trained(folder, source, n_topics, local, seed)
+    learner, state, allocation = trained(folder, source, n_topics, local, seed, laps=4)
     mover = Mover(make_tools(source, learner, local).laps, options, Ledger.new(n_topics))
     return mover, state, Parameters(allocation, Words(source.n_words, ETA))
 
 
-def moved_laps(mover, state, prior, n_laps, seed=0):
+def moved_laps(mover, state, prior, n_laps):
     """Laps of training, each followed by a phase: what each phase has left."""
-    rng = np.random.default_rng(seed)
     for lap in range(1, n_laps + 1):
-        moved = mover.move(state, prior, lap, rng)
+        moved = mover.move(state, prior, lap)
         yield moved
-        state, prior, _ = mover.laps.run(moved.state, moved.parameters, rng)
+        state, prior, _ = mover.laps.run(moved.state, moved.parameters)
 
 
 @pytest.mark.parametrize("criterion", ["bound", "collapsed"])
@@ -88,7 +86,7 @@ def test_progress_of_a_rival_is_not_told(tmp_path):
     told = []
     object.__setattr__(mover.laps, "on_documents", lambda n_done, n_docs: told.append(n_done))
 
-    mover.move(state, prior, 1, np.random.default_rng(0))
+    mover.move(state, prior, 1)
 
     assert mover.rival.n_laps == 1
     assert told == []

@@ -17,9 +17,9 @@ def test_every_kind_of_rival_is_known():
 
 @pytest.mark.parametrize("kind", RIVALS)
 def test_a_rival_comes_back_as_it_was(tmp_path, kind):
-    standing, tools = grown(tmp_path, WORLDS["bars"](), 8)
-    before, after = (Mover(tools.laps, MoveOptions(), standing.ledger) for _ in range(2))
-    rival = entered(standing, kind, RIVALS[kind](standing, tools), tools)._replace(n_laps=2)
+    standing = grown(tmp_path, WORLDS["bars"](), 8)
+    before, after = (Mover(standing.tools.laps, MoveOptions(), standing.ledger) for _ in range(2))
+    rival = entered(standing, kind, RIVALS[kind](standing))._replace(n_laps=2)
     before.rival = rival
 
     after.restore(before.record())

@@ -184,9 +184,9 @@ def test_the_trace_tells_the_criterion_that_moves_follow(fit):
 @pytest.mark.parametrize(
     ("others", "words"),
     [
-        ({"learner": "stochastic"}, "moves: found the stochastic learner"),
-        ({"learner": "full"}, "moves: found the full learner"),
-        ({"model": "lda"}, "with LDA, wanted regroup"),
+        ({"learner": "stochastic"}, "moves: must be none with --learner stochastic."),
+        ({"learner": "full"}, "moves: must be none with --learner full."),
+        ({"model": "lda"}, "moves: can only be regroup or none with --model lda."),
     ],
 )
 @pytest.mark.parametrize("names", [("merge",), ("delete",), ("birth",), ALL], ids="+".join)
@@ -215,6 +215,7 @@ ODD_DOCUMENTS = {
 EXTREMES = [(1e3, 1e3), (1e-6, 1e-6), (0.5, 0.1)]
 
 
+@pytest.mark.filterwarnings("ignore:There are more:sparsetopics.base.errors.SparsetopicsWarning")
 @pytest.mark.parametrize("documents", ODD_DOCUMENTS.values(), ids=ODD_DOCUMENTS.keys())
 @UPDATES
 @CRITERIA

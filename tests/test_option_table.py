@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
-from sparsetopics.options.option import NATURAL, POSITIVE, SHARE, Interval, counts_from
+from sparsetopics.options.option import NATURAL, POSITIVE, SHARE, Interval, counts_from, shown
 from sparsetopics.options.resolve import resolve, values_of
 from sparsetopics.options.table import HELP, OPTION, OPTIONS
 from sparsetopics.options.training import (
@@ -87,11 +87,12 @@ def test_nothing_said_is_the_default():
 @pytest.mark.parametrize(
     ("model", "given", "message"),
     [
-        ("lsi", {}, "model: found lsi, wanted one of lda, hdp, dp-mixture, mixture."),
-        ("mixture", {"alpha": 0.5}, "alpha: found 0.5 with a mixture, wanted a topic model."),
-        ("mixture", {"eta": 0.1}, "eta: found 0.1 with a mixture, wanted a topic model."),
-        ("lda", {"gamma": 1.0}, "gamma: found LDA, wanted the HDP."),
-        ("lda", {"topics": 0}, "topics: found 0, wanted at least 1."),
+        ("lsi", {}, "model: must be one of lda, hdp, dp-mixture, mixture, but is 'lsi'."),
+        ("mixture", {"alpha": 0.5}, "alpha: is for lda and hdp, not for --model mixture."),
+        ("mixture", {"eta": 0.1}, "eta: is for words, but --likelihood gaussian is of vectors."),
+        ("lda", {"gamma": 1.0}, "gamma: is for hdp, dp-mixture and mixture, not for --model lda."),
+        ("lda", {"topics": 0}, "topics: must be at least 1, but is 0."),
+        ("mixture", {"restarts": 0}, "restarts: is for lda and hdp, not for --model mixture."),
     ],
 )
 def test_what_a_model_does_not_take_is_refused(model, given, message):
@@ -101,21 +102,23 @@ def test_what_a_model_does_not_take_is_refused(model, given, message):
     assert str(error.value).startswith(message)
 
 
-def test_what_asks_for_nothing_is_taken_by_every_model():
-    given = {"restarts": 0, "learn-hyperparameters": False}
-
-    assert resolve("mixture", given) == resolve("mixture", {})
+def test_a_flag_that_is_off_is_taken_by_every_model():
+    assert resolve("mixture", {"learn-hyperparameters": False}) == resolve("mixture", {})
 
 
 @pytest.mark.parametrize(
     ("interval", "inside", "outside", "wanted"),
     [
-        (POSITIVE, [1e-300, 5.0], [0.0, -1.0, inf, nan], "a positive number"),
-        (SHARE, [0.0, 0.99], [1.0, -0.1, nan], "at least 0 and below 1"),
-        (NATURAL, [0, 10**30], [-1], "0 or more"),
+        (POSITIVE, [1e-300, 5.0], [0.0, -1.0, -inf], "above 0"),
+        (POSITIVE, [], [inf], "above 0 and finite"),
+        (POSITIVE, [], [nan], "a number"),
+        (SHARE, [0.0, 0.99], [1.0, -0.1, inf], "at least 0 and below 1"),
+        (NATURAL, [0, 10**30], [-1], "at least 0"),
         (counts_from(1, "lap"), [1, 2**31 - 1], [0, -5], "at least 1 lap"),
-        (counts_from(1), [1], [2**31, 10**30], "at most 2,147,483,647"),
-        (Interval(0, unit="tokens"), [0.0, inf], [-0.1, nan], "0 or more tokens"),
+        (counts_from(1), [1], [2**31, 10**30], "from 1 to 2,147,483,647"),
+        (counts_from(1), [1], [1.0, True, "3"], "a whole number"),
+        (Interval(0, unit="tokens"), [0.0, inf], [-0.1], "at least 0 tokens"),
+        (Interval(0, unit="tokens"), [], [nan, False, "3"], "a number"),
         (Interval(0.5, 1, above_low=True), [0.6, 1.0], [0.5, 1.1], "above 0.5 and at most 1"),
     ],
 )
@@ -125,15 +128,16 @@ def test_an_interval_says_what_it_wants(interval, inside, outside, wanted):
     for value in outside:
         with pytest.raises(OptionError) as error:
             interval.check("x", value)
-        assert str(error.value) == f"x: found {value}, wanted {wanted}."
+        assert str(error.value) == f"x: must be {wanted}, but is {shown(value)}."
 
 
 @pytest.mark.parametrize("command", [("compare",), ("corpus", "split")])
 def test_the_old_spelling_of_a_share_is_taken_but_not_shown(command):
-    shown = CliRunner().invoke(main, [*command, "--help"]).stdout
+    listed = CliRunner().invoke(main, [*command, "--help"]).stdout
     refused = CliRunner().invoke(main, [*command, "news", "--held-out", "2"])
 
-    assert "--held-out-share FLOAT" in shown
-    assert "--held-out " not in shown.replace("--held-out-share", "")
-    assert "--held-out," not in shown
-    assert "2.0 is not in the range 0<x<1" in refused.stderr
+    assert "--held-out-share NUMBER" in listed
+    assert "--held-out " not in listed.replace("--held-out-share", "")
+    assert "--held-out," not in listed
+    assert refused.exit_code == 1
+    assert refused.stderr == ("Error: --held-out-share: must be above 0 and below 1, but is 2.0.\n")

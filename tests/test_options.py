@@ -18,86 +18,143 @@ from sparsetopics.options.training import (
 )
 
 MEAN_FIELD = LocalOptions("mean-field")
+KEEPS_NUMBER = "This model keeps its number of topics or components."
+ACCELERATED = "learner: accelerated needs --model dp-mixture with --likelihood "
 REFUSED = [
-    (lambda: LocalOptions(sparsity=0), "sparsity: found 0, wanted at least 1"),
-    (lambda: LocalOptions(sparsity=2**31), "sparsity: found 2147483648, wanted at most 2,147,"),
-    (lambda: LocalOptions(max_iterations=10**30), f"local iterations: found {10**30}, wanted at m"),
-    (lambda: TrainingOptions(10**400), f"topics: found {10**400}"[:100]),
-    (lambda: LocalOptions(max_iterations=0), "local iterations: found 0"),
-    (lambda: LocalOptions(tolerance=-0.1), "local tolerance: found -0.1"),
-    (lambda: LocalOptions(tolerance=math.nan), "local tolerance: found nan"),
-    (lambda: LocalOptions("mean-field", restarts=-1), "restarts: found -1, wanted 0 or more"),
-    (lambda: LocalOptions("collapsed", restarts=2), "restarts: found 2 with the collapsed update"),
-    (lambda: LocalOptions("meanfield"), "local-update: found meanfield, wanted one of"),
-    (lambda: TopicPrior(doc_concentration=0.0), "alpha: found 0.0, wanted a positive number"),
-    (lambda: TopicPrior(doc_concentration=math.nan), "alpha: found nan"),
-    (lambda: TopicPrior(word_concentration=-1.0), "eta: found -1.0, wanted a positive number"),
-    (lambda: TopicPrior(word_concentration=math.inf), "eta: found inf"),
-    (lambda: StepSizes(delay=-1.0), "delay: found -1.0, wanted 0 or more"),
-    (lambda: StepSizes(forgetting_rate=0.5), "forgetting rate: found 0.5, wanted above 0.5"),
-    (lambda: StepSizes(forgetting_rate=1.1), "forgetting rate: found 1.1"),
-    (lambda: TrainingOptions(0), "topics: found 0, wanted at least 1"),
-    (lambda: TrainingOptions(-3), "topics: found -3"),
-    (lambda: TrainingOptions(3, laps=0), "laps: found 0, wanted at least 1"),
-    (lambda: TrainingOptions(3, local=LocalOptions(sparsity=4)), "sparsity: found 4, wanted at mo"),
-    (lambda: TrainingOptions(3, learner="online"), "learner: found online, wanted one of memoized"),
-    (lambda: TrainingOptions(3, start="far"), "start: found far, wanted one of random, distant"),
+    (lambda: LocalOptions(sparsity=0), "sparsity: must be at least 1, but is 0."),
+    (
+        lambda: LocalOptions(sparsity=2**31),
+        "sparsity: must be from 1 to 2,147,483,647, but is 2,147,483,648.",
+    ),
+    (
+        lambda: LocalOptions(max_iterations=10**30),
+        f"local iterations: must be from 1 to 2,147,483,647, but is {10**30:,}.",
+    ),
+    (
+        lambda: TrainingOptions(10**400),
+        f"topics: must be from 1 to 2,147,483,647, but is {f'{10**400:,}'[:60]}….",
+    ),
+    (lambda: LocalOptions(max_iterations=0), "local iterations: must be at least 1, but is 0."),
+    (
+        lambda: LocalOptions(tolerance=-0.1),
+        "local tolerance: must be at least 0 tokens, but is -0.1.",
+    ),
+    (lambda: LocalOptions(tolerance=math.nan), "local tolerance: must be a number, but is nan."),
+    (lambda: LocalOptions("mean-field", restarts=-1), "restarts: must be at least 0, but is -1."),
+    (
+        lambda: LocalOptions("collapsed", restarts=2),
+        "restarts: needs --local-update mean-field. A restart is judged by",
+    ),
+    (
+        lambda: LocalOptions("meanfield"),
+        "local-update: must be one of mean-field, collapsed, but is 'meanfield'. Did you mean",
+    ),
+    (
+        lambda: TopicPrior(doc_concentration=0.0),
+        "alpha: must be from 1e-09 to 1e+09, but is 0.0.",
+    ),
+    (lambda: TopicPrior(doc_concentration=math.nan), "alpha: must be a number, but is nan."),
+    (
+        lambda: TopicPrior(word_concentration=-1.0),
+        "eta: must be from 1e-09 to 1e+09, but is -1.0.",
+    ),
+    (
+        lambda: TopicPrior(word_concentration=math.inf),
+        "eta: must be from 1e-09 to 1e+09, but is inf.",
+    ),
+    (lambda: StepSizes(delay=-1.0), "delay: must be at least 0, but is -1.0."),
+    (
+        lambda: StepSizes(forgetting_rate=0.5),
+        "forgetting rate: must be above 0.5 and at most 1, but is 0.5.",
+    ),
+    (
+        lambda: StepSizes(forgetting_rate=1.1),
+        "forgetting rate: must be above 0.5 and at most 1, but is 1.1.",
+    ),
+    (lambda: TrainingOptions(0), "topics: must be at least 1, but is 0."),
+    (lambda: TrainingOptions(-3), "topics: must be at least 1, but is -3."),
+    (lambda: TrainingOptions(3, laps=0), "laps: must be at least 1, but is 0."),
+    (
+        lambda: TrainingOptions(3, local=LocalOptions(sparsity=4)),
+        "sparsity: must be at most --topics, 3, but is 4.",
+    ),
+    (
+        lambda: TrainingOptions(3, learner="online"),
+        "learner: must be one of memoized, stochastic, full, accelerated, alternating, gradient, "
+        "but is 'online'.",
+    ),
+    (
+        lambda: TrainingOptions(3, start="far"),
+        "start: must be one of random, distant, but is 'far'.",
+    ),
     (
         lambda: TrainingOptions(3, learner="stochastic", learn_hyperparameters=True),
-        "learn-hyperparameters: found the stochastic learner",
+        "learn-hyperparameters: needs --learner memoized or full.",
     ),
-    (lambda: TopicPrior(top_concentration=0.0), "gamma: found 0.0, wanted a positive number"),
-    (lambda: TrainingOptions(3, model="lsi"), "model: found lsi, wanted one of lda, hdp"),
+    (
+        lambda: TopicPrior(top_concentration=0.0),
+        "gamma: must be from 1e-09 to 1e+09, but is 0.0.",
+    ),
+    (
+        lambda: TrainingOptions(3, model="lsi"),
+        "model: must be one of lda, hdp, dp-mixture, mixture, but is 'lsi'.",
+    ),
     (
         lambda: TrainingOptions(3, prior=TopicPrior(top_concentration=1.0)),
-        "gamma: found LDA, wanted the HDP",
+        "gamma: is for hdp, dp-mixture and mixture, not for --model lda.",
     ),
     (
         lambda: MoveOptions(("split",)),
-        "moves: found split, wanted one of merge, delete, birth, regroup",
+        "moves: must be one of merge, delete, birth, regroup, but is 'split'.",
     ),
-    (lambda: MoveOptions(("merge", "merge")), "moves: found merge,merge, wanted each move once"),
-    (lambda: MoveOptions((), "bound"), "criterion: found bound without moves, wanted moves that"),
-    (lambda: MoveOptions(criterion="aic"), "criterion: found aic, wanted one of bound, collapsed"),
+    (lambda: MoveOptions(("merge", "merge")), "moves: names a move twice: merge, merge."),
+    (
+        lambda: MoveOptions((), "bound"),
+        "criterion: needs --moves that follow it, but --moves is none.",
+    ),
+    (
+        lambda: MoveOptions(criterion="aic"),
+        "criterion: must be one of bound, collapsed, but is 'aic'.",
+    ),
     (
         lambda: TrainingOptions(3, moves=MoveOptions()),
-        "moves: found merge,delete,birth with LDA, wanted regroup",
+        f"moves: can only be regroup or none with --model lda. {KEEPS_NUMBER}",
     ),
     (
         lambda: TrainingOptions(3, moves=MoveOptions(("regroup", "merge"))),
-        "moves: found regroup,merge with LDA, wanted regroup",
+        f"moves: can only be regroup or none with --model lda. {KEEPS_NUMBER}",
     ),
     (
         lambda: TrainingOptions(3, moves=MoveOptions(("regroup",)), learner="full"),
-        "moves: found the full learner, wanted the memoized learner",
+        "moves: must be none with --learner full. A move is accepted by the whole-data bound",
     ),
     (
         lambda: TrainingOptions(1, model="mixture", learner="accelerated", local=MEAN_FIELD),
-        "learner: found accelerated with mixture, wanted a dp-mixture of vectors",
+        ACCELERATED,
     ),
     (
         lambda: TrainingOptions(
             1, model="dp-mixture", learner="accelerated", local=MEAN_FIELD, likelihood="multinomial"
         ),
-        "learner: found accelerated with multinomial items, wanted a dp-mixture of vectors",
+        ACCELERATED,
     ),
     (
         lambda: TrainingOptions(3, learner="accelerated"),
-        "learner: found accelerated with lda, wanted a dp-mixture of vectors",
+        ACCELERATED,
     ),
     (
         lambda: TrainingOptions(3, model="dp-mixture", learner="accelerated", local=MEAN_FIELD),
-        "topics: found 3 with the accelerated learner, wanted 1",
+        "topics: must be 1 with --learner accelerated.",
     ),
     (
         lambda: TrainingOptions(
             1, model="dp-mixture", learner="accelerated", local=MEAN_FIELD, tree_tolerance=-1.0
         ),
-        "tree-tolerance: found -1.0, wanted 0 or more nats",
+        "tree-tolerance: must be at least 0 nats, but is -1.0.",
     ),
     (
         lambda: TrainingOptions(1, model="dp-mixture", local=MEAN_FIELD, tree_tolerance=0.1),
-        "tree-tolerance: found the memoized learner, wanted the accelerated learner",
+        "tree-tolerance: needs --learner accelerated.",
     ),
     (
         lambda: TrainingOptions(
@@ -107,27 +164,30 @@ REFUSED = [
             local=MEAN_FIELD,
             moves=MoveOptions(("merge",)),
         ),
-        "moves: found the accelerated learner, wanted the memoized learner",
+        "moves: must be none with --learner accelerated.",
     ),
     (
         lambda: TrainingOptions(3, model="hdp", moves=MoveOptions(("merge", "regroup"))),
-        "moves: found regroup with hdp, wanted merge, delete, birth",
+        "moves: can only be merge, delete, birth or none with --model hdp, not regroup.",
     ),
     (
         lambda: TrainingOptions(3, model="hdp", learner="stochastic", moves=MoveOptions()),
-        "moves: found the stochastic learner, wanted the memoized learner",
+        "moves: must be none with --learner stochastic.",
     ),
     (
         lambda: TrainingOptions(3, model="hdp", learner="full", moves=MoveOptions(("merge",))),
-        "moves: found the full learner",
+        "moves: must be none with --learner full.",
     ),
     (
         lambda: TrainingOptions(
             3, model="hdp", moves=MoveOptions(()), local=LocalOptions(sparsity=4)
         ),
-        "sparsity: found 4, wanted at most 3",
+        "sparsity: must be at most --topics, 3, but is 4.",
     ),
-    (lambda: open_executor(0).__enter__(), "workers: found 0, wanted at least 1"),
+    (
+        lambda: open_executor(0).__enter__(),
+        "workers: must be at least 1, but is 0.",
+    ),
 ]
 
 
@@ -171,9 +231,12 @@ def test_a_given_start_wins_over_the_default():
         assert TrainingOptions(3, start=start).start_name == start
 
 
-@pytest.mark.parametrize("mass", [-1.0, float("nan")])
-def test_a_minimum_mass_below_zero_is_refused(mass):
-    with pytest.raises(OptionError, match=r"minimum-mass: found .*, wanted 0 or more tokens"):
+@pytest.mark.parametrize(
+    ("mass", "message"),
+    [(-1.0, "must be at least 0 tokens, but is -1.0."), (float("nan"), "must be a number")],
+)
+def test_a_minimum_mass_below_zero_is_refused(mass, message):
+    with pytest.raises(OptionError, match=f"minimum-mass: {message}"):
         LocalOptions(minimum_mass=mass)
 
 

@@ -66,7 +66,9 @@ def command_of(writer, work, out=None):
 
 
 def output_of(writer):
-    return next(word for word in writer.command if word in ("out", "out.html", "out.gensim"))
+    return next(
+        word for word in writer.command if word in ("out", "out.html", "out.gensim", "out.csv")
+    )
 
 
 def inputs_of(writer, work):
@@ -90,10 +92,10 @@ def refused(command, work, wanted):
 @pytest.mark.parametrize("options", [[], ["--overwrite"]])
 def test_an_output_that_is_or_holds_or_lies_in_an_input(writer, options, work):
     for read in inputs_of(writer, work):
-        refused([*command_of(writer, work, read), *options], work, "wanted an output apart")
+        refused([*command_of(writer, work, read), *options], work, "is the input")
         inside = read / "inner" / "out"
-        refused([*command_of(writer, work, inside), *options], work, "wanted an output apart")
-        refused([*command_of(writer, work, read.parent), *options], work, "wanted an output apart")
+        refused([*command_of(writer, work, inside), *options], work, "lies inside the input")
+        refused([*command_of(writer, work, read.parent), *options], work, "holds the input")
 
 
 @by_name
@@ -101,7 +103,7 @@ def test_an_output_that_leads_to_an_input_by_a_link(writer, work):
     read = inputs_of(writer, work)[0]
     (work / "link").symlink_to(read)
 
-    refused([*command_of(writer, work, "link"), "--overwrite"], work, "wanted an output apart")
+    refused([*command_of(writer, work, "link"), "--overwrite"], work, "is the input")
 
 
 @by_name
@@ -110,8 +112,8 @@ def test_a_folder_of_others_is_never_replaced(writer, work):
     (work / "mine").mkdir()
     (work / "mine" / "thesis.txt").write_text("precious")
 
-    refused([*command_of(writer, work, "mine"), "--overwrite"], work, "mine: found")
-    refused(command_of(writer, work, "mine"), work, "mine: found")
+    refused([*command_of(writer, work, "mine"), "--overwrite"], work, "mine: expected a")
+    refused(command_of(writer, work, "mine"), work, "mine: expected a")
 
 
 @by_name
@@ -119,7 +121,8 @@ def test_a_folder_of_others_is_never_replaced(writer, work):
 def test_the_current_folder_is_no_output(writer, out, work):
     (work / "mine").write_text("precious")
 
-    refused([*command_of(writer, work, out), "--overwrite"], work, "found")
+    line = refused([*command_of(writer, work, out), "--overwrite"], work, "Error: ")
+    assert "folder" in line or "lies inside the other output" in line
 
 
 @by_name
@@ -127,14 +130,14 @@ def test_what_is_there_stays_without_overwrite(writer, work):
     for before in writer.before or [command_of(writer, work)]:
         sound(before, work)
 
-    refused(command_of(writer, work), work, "found an existing output")
+    refused(command_of(writer, work), work, "the output already exists")
 
 
 @by_name
 def test_two_at_once_are_refused(writer, work):
     with Workspace.beside(work / output_of(writer)).held():
-        line = refused(command_of(writer, work), work, f"found another process ({os.getpid()})")
-    assert "wanted one at a time" in line
+        line = refused(command_of(writer, work), work, f"another process ({os.getpid()}) ")
+    assert "Wait until it is done" in line
 
 
 @by_name
@@ -160,7 +163,7 @@ def test_a_folder_that_cannot_be_written(writer, work):
     shutil.rmtree(work)
     work.mkdir()
     with read_only(work):
-        refused(command_of(writer, work), work, "found Permission denied")
+        refused(command_of(writer, work), work, "Permission denied")
 
 
 @contextmanager
@@ -191,7 +194,7 @@ def test_an_estimator_replaces_nothing_but_runs(tmp_path):
     with pytest.raises(OutputError, match="found a folder that is not a run folder"):
         model.save(tmp_path / "mine", overwrite=True)
     model.save(tmp_path / "run")
-    with pytest.raises(OutputError, match="found an existing output"):
+    with pytest.raises(OutputError, match="the output already exists"):
         model.save(tmp_path / "run")
     HDP(2, max_iter=2).fit(corpus).save(tmp_path / "run", overwrite=True)
 
@@ -255,7 +258,7 @@ def test_links_in_a_run_folder_lead_nowhere(command, name, interrupted, given, t
     found = run(command.replace("GIVEN", str(given)).split(), tmp_path)
 
     assert found.exit_code == 1
-    assert f"{name}: found a link or device" in found.stderr
+    assert f"{name}: expected only files and folders, but found a link or device" in found.stderr
     assert found.stderr.count("\n") == 1
     assert files_of(tmp_path) == before
 
@@ -281,7 +284,7 @@ def test_a_workspace_that_is_a_link_is_refused(given, tmp_path):
     found = run(["ingest", str(given / "texts.jsonl"), "--out", "out", "--quiet"], tmp_path)
 
     assert found.exit_code == 1
-    assert ".out.sparsetopics: found a file or folder that sparsetopics did not" in found.stderr
+    assert ".out.sparsetopics: outputs are made here, but sparsetopics did not" in found.stderr
     assert list((tmp_path / "precious").iterdir()) == []
 
 
@@ -301,7 +304,7 @@ def test_a_journal_of_others_moves_nothing_elsewhere(given, tmp_path):
     found = run(["repair", "inner/out"], tmp_path)
 
     assert found.exit_code == 1
-    assert "wanted its other half" in found.stderr
+    assert "the other half of an interrupted command" in found.stderr
 
     assert (tmp_path / "inner" / "precious").read_text() == "precious"
 
@@ -317,7 +320,7 @@ def test_a_damaged_journal_is_refused_in_one_line(text, given, tmp_path):
         found = run(command, tmp_path)
 
         assert found.exit_code == 1
-        assert "journal.json: found damage" in found.stderr
+        assert "journal.json: the record of an interrupted command is damaged" in found.stderr
         assert found.stderr.count("\n") == 1
 
 
@@ -326,8 +329,10 @@ def test_repair_says_what_it_did(interrupted, given, tmp_path):
         found = run(["repair", *words], tmp_path)
         return found.exit_code, found.stdout + found.stderr
 
-    assert said("nothing") == (1, "Error: nothing: found nothing, wanted an output, or what a "
-                                  "command left beside it.\n")  # fmt: skip
+    assert said("nothing") == (
+        1,
+        "Error: nothing: no output is here, nor anything that a command left.\n",
+    )
     assert said(str(given / "corpus"))[1].endswith("corpus: nothing to repair.\n")
     kept = "run: interrupted work is kept; continue it with `sparsetopics resume run`.\n"
     assert said("run") == (0, kept)
@@ -358,7 +363,7 @@ def test_resume_on_a_full_disk_says_what_was_kept(most, interrupted, tmp_path):
         found = run(["resume", "run", "--laps", "4", "--quiet"], tmp_path)
 
     assert found.exit_code == 1
-    assert "run: found File too large, wanted room" in found.stderr
+    assert "run: cannot write here (File too large)" in found.stderr
     assert found.stderr.endswith("is kept; continue with `sparsetopics resume run`.\n")
     assert found.stderr.count("\n") == 1
     sound(["resume", "run", "--laps", "4", "--quiet"], tmp_path)
@@ -378,7 +383,7 @@ def test_links_in_a_folder_of_ours_are_not_read(folder, given, tmp_path):
         found = run(words, tmp_path)
 
         assert found.exit_code == 1, path
-        assert f"{path.name}: found something that is not a regular file" in found.output
+        assert f"{path.name}: this is not a regular file" in found.output
         assert "Traceback" not in found.output
         path.unlink()
         (tmp_path / "elsewhere").rename(path)
@@ -386,7 +391,7 @@ def test_links_in_a_folder_of_ours_are_not_read(folder, given, tmp_path):
 
 @by_name
 def test_a_name_that_is_not_utf_8_is_refused(writer, work):
-    refused(command_of(writer, work, os.fsdecode(b"out\xff")), work, "a path that is not UTF-8")
+    refused(command_of(writer, work, os.fsdecode(b"out\xff")), work, "the path is not UTF-8")
 
 
 def test_topics_of_a_half_replaced_export_are_not_scored(given, tmp_path):
@@ -443,7 +448,7 @@ def test_what_appears_after_a_commit_is_not_replaced(given, tmp_path):
 
     for command in (["repair", "out"], ["ingest", str(given / "texts.jsonl"), "--out", "out"]):
         found = run(command, tmp_path)
-        assert "out: found a file or folder that appeared" in found.stderr
+        assert "out: a file or folder appeared here" in found.stderr
         assert found.exit_code == 1
 
     (tmp_path / "out").rename(tmp_path / "mine")
@@ -457,7 +462,7 @@ def test_a_workspace_of_others_is_left_alone(given, tmp_path):
 
     found = run(["ingest", str(given / "texts.jsonl"), "--out", "out", "--quiet"], tmp_path)
 
-    assert "that sparsetopics did not make" in found.stderr
+    assert "sparsetopics did not make this" in found.stderr
     assert (tmp_path / ".out.sparsetopics" / "new" / "thesis.txt").exists()
 
 
@@ -472,7 +477,10 @@ def test_train_replaces_no_files_of_other_programs(files, given, tmp_path):
 
     found = run(["train", str(given / "train"), *words], tmp_path)
 
-    assert "site: found a folder that is not a run folder" in found.stderr
+    assert (
+        "site: expected a new path, or a run folder to replace, but found a folder that is not"
+        in found.stderr
+    )
     assert files_of(tmp_path) == before
 
 
@@ -483,7 +491,8 @@ def test_compare_replaces_no_pages_of_others(given, tmp_path):
 
     found = run(["compare", str(given / "corpus"), *words], tmp_path)
 
-    assert "page: found a folder that is not a comparison" in found.stderr
+    hint = "Only folders that sparsetopics made are ever replaced."
+    assert f"but found a folder that is not a comparison. {hint}" in found.stderr
     assert (tmp_path / "page" / "report.html").read_text() == "precious"
 
 
@@ -493,7 +502,7 @@ def test_a_run_is_not_replaced_while_a_process_trains_it(given, tmp_path):
 
     with (
         Workspace.inside(tmp_path / "run", "state").held("trains there"),
-        pytest.raises(OutputError, match=r"found another process .* that writes there"),
+        pytest.raises(OutputError, match=r"another process .* writes there"),
     ):
         model.save(tmp_path / "run", overwrite=True)
 
@@ -504,7 +513,7 @@ def test_append_replaces_no_files_of_others(given, tmp_path):
 
     found = run(["ingest", str(given / "more.jsonl"), "--append", "corpus"], tmp_path)
 
-    assert "found a file that is not part of the corpus" in found.stderr
+    assert "00001.parquet: a file that is not part of the corpus has the name" in found.stderr
     assert (tmp_path / "corpus" / "shard-00001.parquet").read_text() == "precious"
 
 
@@ -565,7 +574,7 @@ def test_a_division_whose_halves_are_moved_apart_is_refused(given, tmp_path):
     for command in (["corpus", "info", "a/train"], ["repair", "a/train"]):
         found = run(command, tmp_path)
         assert found.exit_code == 1
-        assert "wanted its other half" in found.stderr
+        assert "the other half of an interrupted command" in found.stderr
 
     (tmp_path / "c").rename(tmp_path / "b")
     sound(["repair", "a/train"], tmp_path)

@@ -116,7 +116,9 @@ def test_vectors_in_an_archive(tmp_path):
 def test_names_that_point_elsewhere_are_refused(name, tmp_path):
     path = zipped(tmp_path / "a.zip", {"fine.txt": "words", name: "words"})
 
-    with pytest.raises(SourceError, match=r"a\.zip: found a member called"):
+    with pytest.raises(
+        SourceError, match=r"a\.zip: a member (leads out of the archive|has no plain name): "
+    ):
         ingest([path], tmp_path / "corpus")
 
 
@@ -127,7 +129,7 @@ def test_members_that_share_their_data_are_refused(tmp_path):
     data[second + 20 : second + 24] = (3_000).to_bytes(4, "little")  # packed size of b.txt
     path.write_bytes(data)
 
-    with pytest.raises(SourceError, match="wanted an archive of separate files"):
+    with pytest.raises(SourceError, match="cannot fit in a file of"):
         find_files([path], lambda _: True, or_all=False)
 
 
@@ -137,7 +139,7 @@ def test_two_members_of_one_name_are_refused(name, tmp_path):
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr(name, "second")
 
-    with pytest.raises(SourceError, match=rf"a\.zip: found two members called '{name}', wanted"):
+    with pytest.raises(SourceError, match=rf"a\.zip: two members have the same name: '{name}'"):
         ingest([path], tmp_path / "corpus")
 
 
@@ -149,15 +151,17 @@ def test_two_arrays_of_one_name_are_refused(tmp_path):
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
         archive.writestr("values.npy", again.getvalue())
 
-    with pytest.raises(SourceError, match=r"two members called 'values\.npy'"):
+    with pytest.raises(SourceError, match=r"the same name: 'values\.npy'"):
         ingest_vectors([path], tmp_path / "corpus")
-    with pytest.raises(SourceError, match=r"two members called 'values\.npy'"):
+    with pytest.raises(SourceError, match=r"the same name: 'values\.npy'"):
         read_topic_matrix(path, ["a", "b", "c"], READERS[".npz"])
 
 
 @pytest.mark.parametrize("members", [{}, {"notes.md": "no"}])
 def test_an_archive_without_documents(members, tmp_path):
-    with pytest.raises(SourceError, match=r"an empty archive|1 files, none of a known format"):
+    with pytest.raises(
+        SourceError, match=r"a\.zip: (holds no files|none of 1 files has a known format)"
+    ):
         ingest([zipped(tmp_path / "a.zip", members)], tmp_path / "corpus")
 
 
@@ -167,7 +171,7 @@ def test_an_encrypted_member(tmp_path):
     data[data.index(b"PK\x01\x02") + 8] |= 1
     path.write_bytes(data)
 
-    with pytest.raises(SourceError, match=r"'a\.txt', which is encrypted"):
+    with pytest.raises(SourceError, match=r"a member is encrypted: 'a\.txt'"):
         ingest([path], tmp_path / "corpus")
 
 
@@ -180,7 +184,7 @@ def test_a_damaged_archive_is_named(damage, packing, tmp_path):
         data[200] ^= 0xFF  # in the member
     path.write_bytes({"cut": data[:-30], "flip": data, "other": b"plain"}[damage])
 
-    with pytest.raises(SourceError, match=r"a\.zip.*: found damaged"):
+    with pytest.raises(SourceError, match=r"a\.zip.*: damaged or (unreadable|truncated) zip data"):
         ingest([path], tmp_path / "corpus")
 
 
@@ -191,7 +195,7 @@ def test_damaged_zstd_is_named(name, damage, tmp_path):
     data = path.read_bytes()
     path.write_bytes(data[:-20] if damage == "cut" else b"plain")
 
-    with pytest.raises(SourceError, match=rf"{name}\.zst: found damaged or truncated zstd data"):
+    with pytest.raises(SourceError, match=rf"{name}\.zst: damaged or truncated zstd data"):
         ingest([path], tmp_path / "corpus")
 
 
@@ -208,7 +212,7 @@ def test_what_unpacks_without_end_is_refused_before_it_fills_memory(
     )
     path = zipped(tmp_path / "a.zip", {name: "a" * 1_000_000})
 
-    with pytest.raises(SourceError, match=f"found a {what} of more than 1,000 bytes"):
+    with pytest.raises(SourceError, match=f"a {what} may have at most 1,000 bytes"):
         ingest([path], tmp_path / "corpus")
 
     assert 0 < sum(read) < 3_000

@@ -18,6 +18,7 @@ from moved_collections import (
     next_lap,
     trained,
     twin_bound,
+    with_tools,
 )
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves import phase, trimming
@@ -50,12 +51,12 @@ def test_a_phase_raises_the_score_and_keeps_the_sums(
     tmp_path, world, names, update, sparsity, criterion
 ):
     local = LocalOptions(update, sparsity)
-    before, tools = grown(tmp_path, WORLDS[world](), 12, local, criterion=criterion)
+    before = grown(tmp_path, WORLDS[world](), 12, local, criterion=criterion)
 
-    moved, _, tallies = make_moves(before, None, names, tools)
+    moved, _, tallies = make_moves(before, None, names)
 
     assert moved.score >= before.score
-    assert_sound(moved, tools)
+    assert_sound(moved)
     accepted = sum(tallies[name].accepted for name in names if name in tallies)
     assert accepted == 12 - moved.n_topics
     assert tallies.keys() - {"birth", "cull"} == {"reorder", *names} - {"birth"}
@@ -67,12 +68,12 @@ def test_a_phase_raises_the_score_and_keeps_the_sums(
 @pytest.mark.parametrize("seed", range(2))
 def test_the_bound_after_a_phase_is_that_of_plain_numpy(tmp_path, names, update, seed):
     """To 1e-7, for float32's sake; once under the weights of θ, once under others."""
-    before, tools = grown(tmp_path, WORLDS["bars"](), 15, LocalOptions(update), seed=seed)
+    before = grown(tmp_path, WORLDS["bars"](), 15, LocalOptions(update), seed=seed)
 
-    moved = make_moves(before, None, names, tools).standing
+    moved = make_moves(before, None, names).standing
 
     assert moved.n_topics < 15
-    for standing in (moved, refreshed(moved, tools)):
+    for standing in (moved, refreshed(moved)):
         assert standing.elbo == pytest.approx(twin_bound(standing), rel=1e-7)
         assert standing.elbo >= moved.elbo
 
@@ -84,8 +85,9 @@ def test_many_phases_between_visits_are_replayed(tmp_path):
     tools, ledger = make_tools(source, learner, local), Ledger.new(15)
     likelihood = Words(source.n_words, ETA)
     for lap in range(4):
-        standing = Standing.of(state, Parameters(allocation, likelihood), ledger._replace(lap=lap))
-        standing = make_moves(standing, None, ALL, tools).standing
+        parameters = Parameters(allocation, likelihood)
+        standing = Standing.of(state, parameters, ledger._replace(lap=lap), tools)
+        standing = make_moves(standing, None, ALL).standing
         assert_sums(learner, standing.state)
         assert_terms(standing)
         allocation, ledger = standing.allocation, standing.ledger
@@ -103,15 +105,15 @@ def test_many_phases_between_visits_are_replayed(tmp_path):
 
 
 def test_changes_that_all_batches_have_seen_are_dropped(tmp_path):
-    standing, tools = grown(tmp_path, WORLDS["bars"](), 15)
-    moved = make_moves(standing, None, ("merge", "delete"), tools).standing
+    standing = grown(tmp_path, WORLDS["bars"](), 15)
+    moved = make_moves(standing, None, ("merge", "delete")).standing
     assert len(moved.state.changes) > 0
 
-    after = next_lap(moved, tools)
+    after = next_lap(moved)
 
     assert after.state.changes == ()
     assert {kept.n_changes for kept in after.state.per_batch.values()} == {0}
-    assert_sound(after, tools)
+    assert_sound(after)
 
 
 # --- order and choice -----------------------------------------------------------------------------
@@ -123,18 +125,18 @@ def scene(tmp_path, monkeypatch):
 
     ``outcomes`` are the verdicts on rivals: True, False, or None as long as there is none.
     """
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), 5)
+    standing = grown(tmp_path, WORLDS["simulated"](), 5)
     made, outcomes = [], []
 
     def recorded(name):
-        def move(standing, tools):
+        def move(standing):
             made.append(name)
             return standing, MoveTally(1, 1)
 
         return move
 
     def planned(name):
-        def plan(standing, tools):
+        def plan(standing):
             made.append(f"plan {name}")
             allocation = standing.allocation
             course = Course(1, None, trimmed_from=4, judged_from=4)
@@ -142,7 +144,7 @@ def scene(tmp_path, monkeypatch):
 
         return plan
 
-    def advanced(standing, rival, tools):
+    def advanced(standing, rival):
         made.append(f"lap of {rival.move}")
         outcome = outcomes.pop(0) if outcomes else None
         if outcome is None:
@@ -158,33 +160,33 @@ def scene(tmp_path, monkeypatch):
     monkeypatch.setattr(phase, "PLANS", {name: planned(name) for name in phase.PLANS})
     monkeypatch.setattr(phase, "reorder_topics", recorded("reorder"))
     monkeypatch.setattr(phase, "advanced", advanced)
-    return Scene(standing, tools, made, outcomes, monkeypatch)
+    return Scene(standing, made, outcomes, monkeypatch)
 
 
 class Scene:
     """Phases one after the other."""
 
-    def __init__(self, standing, tools, made, outcomes, monkeypatch):
-        self.standing, self.tools, self.rival = standing, tools, None
+    def __init__(self, standing, made, outcomes, monkeypatch):
+        self.standing, self.rival = standing, None
         self.made, self.outcomes, self.monkeypatch = made, outcomes, monkeypatch
 
     def phase(self, names=ALL):
         """What is made in one more phase, in its order."""
         self.made.clear()
-        found = make_moves(self.standing, self.rival, names, self.tools)
+        found = make_moves(self.standing, self.rival, names)
         self.standing, self.rival = found.standing, found.rival
         self.tallies = found.tallies
         return list(self.made)
 
     def refuse_plan(self, name):
-        plans = {**phase.PLANS, name: lambda standing, tools: self.made.append(f"no {name}")}
+        plans = {**phase.PLANS, name: lambda standing: self.made.append(f"no {name}")}
         self.monkeypatch.setattr(phase, "PLANS", plans)
 
     def shrink_once(self, name, n_gone):
         """The next ``name`` loses topics."""
         moves = trimming.MOVES
 
-        def move(standing, tools):
+        def move(standing):
             self.monkeypatch.setattr(trimming, "MOVES", moves)
             kept = np.arange(standing.n_topics - n_gone)
             new_topics = np.where(np.arange(standing.n_topics) < len(kept), kept[0], -1)
@@ -243,7 +245,7 @@ def test_where_merges_find_a_little_a_cull_is_tried_first(scene, monkeypatch):
 @pytest.mark.parametrize(("last_lap", "begun"), [(2, False), (3, True)])
 def test_no_rival_is_begun_that_could_not_be_judged(scene, last_lap, begun):
     """The verdict is due at the end of its fourth lap."""
-    scene.tools = scene.tools._replace(last_lap=last_lap)
+    scene.standing = with_tools(scene.standing, last_lap=last_lap)
 
     made = scene.phase()
 
@@ -255,7 +257,7 @@ def test_no_rival_is_begun_that_could_not_be_judged(scene, last_lap, begun):
 @pytest.mark.parametrize("verify", [True, False])
 def test_a_rival_that_is_adopted_is_verified_if_asked(scene, monkeypatch, verify):
     monkeypatch.setattr(phase, "verify_move", lambda name, *given: scene.made.append("verify"))
-    scene.tools = scene.tools._replace(verify=verify)
+    scene.standing = with_tools(scene.standing, verify=verify)
     scene.outcomes += [True]
 
     assert ("verify" in scene.phase(("birth",))) == verify
@@ -326,15 +328,15 @@ def test_rivals_are_exhausted_when_every_kind_was_refused(births, culls, names, 
 
 
 def test_a_rival_that_is_adopted_is_told_by_its_number_of_topics(tmp_path):
-    standing, tools = grown(tmp_path, WORLDS["bars"](), 2)
+    standing = grown(tmp_path, WORLDS["bars"](), 2)
     rival: Rival | None = None
     for _ in range(12):
-        standing, rival, tallies = make_moves(standing, rival, ("birth",), tools)
+        standing, rival, tallies = make_moves(standing, rival, ("birth",))
         if rival is None:
             break
         assert "birth" not in tallies
         assert standing.n_topics == 2
-        standing = next_lap(standing, tools)
+        standing = next_lap(standing)
 
     assert tallies["birth"] == MoveTally(standing.n_topics - 2, standing.n_topics - 2)
     assert standing.n_topics > 4

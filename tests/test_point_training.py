@@ -171,7 +171,7 @@ def test_settings_of_points_are_checked(corpus, tmp_path):
     path = tmp_path / "run" / "model.json"
     write_sealed(path, json.loads(path.read_text()) | {"at_modes": "yes"})
 
-    with pytest.raises(RunError, match="at_modes: found 'yes'"):
+    with pytest.raises(RunError, match="at_modes: expected true or false, but found 'yes'"):
         load_run(tmp_path / "run")
 
 
@@ -183,27 +183,37 @@ def test_fifty_components_are_the_usual_truncation(corpus, tmp_path):
 
 SPHERES = {"model": "dp-mixture", "likelihood": "isotropic-gaussian"}
 HARD = LocalOptions("mean-field", restarts=0)
+NEEDS_SPHERES = "gradient needs --model dp-mixture with --likelihood isotropic-gaussian"
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"gradient": GradientOptions(), **SPHERES}, "gradient: found fisher with the memoized"),
-        ({"learner": "gradient"}, "learner: found gradient with lda, wanted a dp-mixture with iso"),
-        ({"learner": "alternating", "model": "hdp"}, "learner: found alternating with hdp"),
-        ({"learner": "gradient", "model": "dp-mixture"}, "learner: found gradient with gaussian"),
-        ({**SPHERES, "learner": "gradient", "model": "mixture"}, "learner: found gradient with mi"),
+        (
+            {"gradient": GradientOptions(), **SPHERES},
+            "gradient: needs --learner gradient, but found --learner memoized.",
+        ),
+        ({"learner": "gradient"}, f"learner: {NEEDS_SPHERES}"),
+        (
+            {"learner": "alternating", "model": "hdp"},
+            "learner: alternating needs --model dp-mixture with --likelihood isotropic-gaussian",
+        ),
+        ({"learner": "gradient", "model": "dp-mixture"}, f"learner: {NEEDS_SPHERES}"),
+        ({**SPHERES, "learner": "gradient", "model": "mixture"}, f"learner: {NEEDS_SPHERES}"),
         (
             {**SPHERES, "learner": "gradient", "local": LocalOptions("mean-field", 2, restarts=0)},
-            "sparsity: found 2 with the gradient learner, wanted 1",
+            "sparsity: must be 1 with --learner gradient, which gives every item to one component.",
         ),
         (
             {**SPHERES, "learner": "alternating", "prior": TopicPrior(top_concentration=0.5)},
-            "gamma: found 0.5 with the alternating learner, wanted at least 1",
+            "gamma: must be at least 1 with --learner alternating, but is 0.5.",
         ),
-        ({**SPHERES, "variance": 0.0}, "variance: found 0.0, wanted a positive number"),
-        ({"variance": 1.0, "model": "dp-mixture"}, "variance: found 1 with gaussian, wanted iso"),
-        ({"variance": 1.0}, "variance: found 1 with lda"),
+        ({**SPHERES, "variance": 0.0}, "variance: must be at least 1e-30, but is 0.0."),
+        (
+            {"variance": 1.0, "model": "dp-mixture"},
+            "variance: needs a mixture with --likelihood isotropic-gaussian",
+        ),
+        ({"variance": 1.0}, "variance: needs a mixture with --likelihood isotropic-gaussian"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_a_line(options, message):
@@ -217,10 +227,10 @@ def test_what_does_not_fit_is_refused_in_a_line(options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rule": "newton"}, "gradient: found newton, wanted one of plain, momentum, fisher"),
-        ({"step_size": 0.0}, "step size: found 0.0"),
-        ({"step_size": 1.5}, "step size: found 1.5"),
-        ({"momentum": 1.0}, "momentum: found 1.0"),
+        ({"rule": "newton"}, "gradient: must be one of plain, momentum, fisher, but is 'newton'"),
+        ({"step_size": 0.0}, "step size: must be above 0 and at most 1, but is 0.0."),
+        ({"step_size": 1.5}, "step size: must be above 0 and at most 1, but is 1.5."),
+        ({"momentum": 1.0}, "momentum: must be at least 0 and below 1, but is 1.0."),
     ],
 )
 def test_steps_that_cannot_be_are_refused(options, message):
@@ -231,5 +241,5 @@ def test_steps_that_cannot_be_are_refused(options, message):
 def test_moves_are_refused(corpus, tmp_path):
     result = train(corpus, tmp_path / "run", "--learner", "gradient", "--moves", "merge", status=1)
 
-    assert result.stderr.startswith("Error: moves: found the gradient learner, wanted the memoized")
+    assert result.stderr.startswith("Error: --moves: must be none with --learner gradient.")
     assert not (tmp_path / "run").exists()

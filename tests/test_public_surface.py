@@ -5,12 +5,14 @@ After an intended change, write the list again: python tests/test_public_surface
 
 import inspect
 from collections.abc import Iterator
+from math import isfinite
 from pathlib import Path
 
 import click
 
 import sparsetopics
 from sparsetopics.cli.main import COMMANDS, main
+from sparsetopics.cli.parameter_types import NumberType
 from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS
 from sparsetopics.corpora.sources.byte_stream import PACKED_SUFFIXES
 from sparsetopics.exports import CORPUS_TARGETS, RUN_TARGETS
@@ -67,13 +69,15 @@ def kind(found: click.ParamType) -> str:
     """The type of a parameter, with its choices or bounds."""
     if isinstance(found, click.Choice):
         return f"one of {' '.join(map(str, found.choices))}"
-    if isinstance(found, click.IntRange | click.FloatRange):
-        return f"{found.name} {said(found.min)} to {said(found.max)}"
+    if isinstance(found, NumberType):
+        bounds = [found.interval.low, found.interval.high]
+        has_bounds = any(map(isfinite, bounds))
+        return f"{found.name} range {' to '.join(map(said, bounds))}" if has_bounds else found.name
     return found.name
 
 
-def said(bound: float | None) -> str:
-    return "any" if bound is None else f"{bound:g}"
+def said(bound: float) -> str:
+    return f"{bound:g}" if isfinite(bound) else "any"
 
 
 def parameters(public: object) -> str:

@@ -91,10 +91,10 @@ def test_columns_are_taken_as_named(source, tmp_path):
 @pytest.mark.parametrize(
     ("options", "found"),
     [
-        ({"columns": ("a", "z")}, "wanted a column 'z'"),
-        ({"id_field": "z"}, "wanted a column 'z'"),
-        ({"label_field": "z"}, "found columns 'id', 'a', 'label', 'b', 'n', 'word', wanted"),
-        ({"columns": ("a", "word")}, "found string in column 'word', wanted numbers"),
+        ({"columns": ("a", "z")}, "expected a column 'z', but found 'id', "),
+        ({"id_field": "z"}, "expected a column 'z'"),
+        ({"label_field": "z"}, "'z', but found 'id', 'a', 'label', 'b', 'n', 'word'"),
+        ({"columns": ("a", "word")}, "expected numbers in column 'word', but found string"),
     ],
 )
 def test_columns_that_are_not_there_or_hold_words_are_refused(source, tmp_path, options, found):
@@ -105,14 +105,18 @@ def test_columns_that_are_not_there_or_hold_words_are_refused(source, tmp_path, 
     assert found in str(error.value)
 
 
+NOT_FINITE = "expected a finite number within float32, but found"
+NOT_CSV = "not CSV with a header line and numbers in the chosen columns"
+
+
 @pytest.mark.parametrize(
     ("cell", "found"),
     [
-        ("", "item 40, column 'b': found no value"),
-        ("nan", "item 40, column 'b': found nan"),
-        ("-inf", "item 40, column 'b': found -inf"),
-        ("1e60", "item 40, column 'b': found inf"),
-        ("many", "record 42: found CSV conversion error to double: invalid value 'many'"),
+        ("", "item 40, column 'b': the value is missing"),
+        ("nan", f"item 40, column 'b': {NOT_FINITE} nan"),
+        ("-inf", f"item 40, column 'b': {NOT_FINITE} -inf"),
+        ("1e60", f"item 40, column 'b': {NOT_FINITE} inf"),
+        ("many", f"record 42: {NOT_CSV} (CSV conversion error to double: invalid value 'many'"),
     ],
 )
 def test_a_cell_without_a_finite_number_is_placed(tmp_path, monkeypatch, cell, found):
@@ -128,10 +132,10 @@ def test_a_cell_without_a_finite_number_is_placed(tmp_path, monkeypatch, cell, f
 
 
 def test_a_null_and_a_nan_of_parquet_are_placed(tmp_path):
-    for value, found in ((None, "no value"), (float("nan"), "nan")):
+    for value, found in ((None, "the value is missing"), (float("nan"), f"{NOT_FINITE} nan")):
         columns = {"a": [1.0, 2.0, 3.0], "b": pa.array([1.0, 2.0, value])}
         pq.write_table(pa.table(columns), tmp_path / "a.parquet")
-        with pytest.raises(SourceError, match=rf"item 2, column 'b': found {found}"):
+        with pytest.raises(SourceError, match=rf"item 2, column 'b': {found}"):
             ingested([tmp_path / "a.parquet"], tmp_path / "corpus")
 
 
@@ -139,11 +143,11 @@ def test_a_null_and_a_nan_of_parquet_are_placed(tmp_path):
     ("text", "found"),
     [
         ("", "Empty CSV"),
-        ("a,b\n", "no numeric columns"),
-        ("x,y\nu,v\n", "no numeric columns"),
-        ("a,a\n1,2\n", "two columns 'a'"),
-        ("a,b\n1,2\n3,4,5\n", "record 3: found Expected 2 columns, got 3"),
-        ("a,b\n1,2\n3\n", "record 3: found Expected 2 columns, got 1"),
+        ("a,b\n", "there is no numeric column"),
+        ("x,y\nu,v\n", "there is no numeric column"),
+        ("a,a\n1,2\n", "two columns are called 'a'"),
+        ("a,b\n1,2\n3,4,5\n", f"record 3: {NOT_CSV} (Expected 2 columns, got 3"),
+        ("a,b\n1,2\n3\n", f"record 3: {NOT_CSV} (Expected 2 columns, got 1"),
     ],
 )
 def test_a_csv_that_will_not_do_is_refused(tmp_path, text, found):
@@ -158,10 +162,10 @@ def test_a_csv_that_will_not_do_is_refused(tmp_path, text, found):
 def test_a_header_alone_holds_no_items(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n")
 
-    with pytest.raises(SourceError, match="found null in column 'a'"):
+    with pytest.raises(SourceError, match="expected numbers in column 'a', but found null"):
         ingested([tmp_path / "a.csv"], tmp_path / "corpus", columns=("a",))
     pq.write_table(table().slice(0, 0), tmp_path / "a.parquet")
-    with pytest.raises(SourceError, match="found no items"):
+    with pytest.raises(SourceError, match="there are no items"):
         ingested([tmp_path / "a.parquet"], tmp_path / "corpus")
 
 
@@ -171,7 +175,7 @@ def test_a_truncated_file_is_refused(tmp_path, write, share):
     path = write(tmp_path / f"a{'.parquet' if write is write_parquet else '.arrow'}")
     path.write_bytes(path.read_bytes()[: int(share * path.stat().st_size)])
 
-    with pytest.raises(SourceError, match=r"a\.(parquet|arrow): found"):
+    with pytest.raises(SourceError, match=r"a\.(parquet|arrow): not a valid Parquet or Arrow"):
         ingested([path], tmp_path / "corpus")
 
 
@@ -180,7 +184,7 @@ def test_files_must_have_the_same_columns(tmp_path):
         (tmp_path / name).write_text(f"{header}\n1,2\n")
 
     with pytest.raises(
-        SourceError, match=r"b\.csv: found columns y, x, wanted x, y, as in .*a\.csv"
+        SourceError, match=r"b\.csv: expected columns x, y, as in .*a\.csv, but found y, x"
     ):
         ingested([tmp_path / "a.csv", tmp_path / "b.csv"], tmp_path / "corpus")
 
@@ -209,11 +213,14 @@ def test_a_column_of_lists_is_a_matrix(tmp_path, monkeypatch, kind, columns):
 @pytest.mark.parametrize(
     ("lists", "found"),
     [
-        ([[1.0, 2.0], [3.0]], "item 1, column 'e': found a list of 1 numbers, wanted 2 as in the"),
-        ([[1.0], None], "item 1, column 'e': found no value"),
-        ([[1.0, 2.0], [3.0, None]], "item 1, column 'e': found no value"),
-        ([[1.0, 2.0], [3.0, float("inf")]], "item 1, column 1: found inf"),
-        ([[], []], "item 0, column 'e': found a list of 0 numbers, wanted at least one"),
+        (
+            [[1.0, 2.0], [3.0]],
+            "item 1, column 'e': expected 2 numbers, as in the first list, but found 1",
+        ),
+        ([[1.0], None], "item 1, column 'e': the value is missing"),
+        ([[1.0, 2.0], [3.0, None]], "item 1, column 'e': the value is missing"),
+        ([[1.0, 2.0], [3.0, float("inf")]], f"item 1, column 1: {NOT_FINITE} inf"),
+        ([[], []], "item 0, column 'e': expected at least one number, but found 0"),
     ],
 )
 def test_lists_that_are_no_matrix_are_refused(tmp_path, lists, found):
@@ -228,12 +235,14 @@ def test_lists_that_are_no_matrix_are_refused(tmp_path, lists, found):
 def test_lists_beside_other_columns_are_refused(tmp_path):
     pq.write_table(pa.table({"a": [1.0], "e": [[1.0]]}), tmp_path / "a.parquet")
 
-    with pytest.raises(SourceError, match="found list<element: double> in column 'e'"):
+    with pytest.raises(
+        SourceError, match="expected numbers in column 'e', but found list<element: double>"
+    ):
         ingested([tmp_path / "a.parquet"], tmp_path / "corpus", columns=("a", "e"))
 
 
 def test_names_of_columns_that_are_not_utf8_are_refused(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"a,\xff\n1,2\n")
 
-    with pytest.raises(SourceError, match="found names of columns that are not UTF-8"):
+    with pytest.raises(SourceError, match="names of columns are not UTF-8"):
         ingested([tmp_path / "a.csv"], tmp_path / "corpus")

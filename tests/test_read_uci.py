@@ -85,48 +85,51 @@ def test_odd_white_space_and_repeated_words(folder, tmp_path):
     assert documents_of(ingested([path], tmp_path)) == {"1": {"owl": 5}}
 
 
+TRIPLE = r"expected 3 whole numbers \(document, word, count\)"
+
+
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "problem"),
     [
-        ("4 1 -2", "-2, wanted a count of 1 or more"),
-        ("4 1 0", "0, wanted a count"),
-        ("4 1 1.5", "'4 1 1.5', wanted three whole numbers"),
-        ("4 1", "'4 1', wanted three"),
-        ("4 one 1", "'4 one 1', wanted three"),
-        ("4 5 1", "5, wanted a word number from 1 to 4"),
-        ("4 0 1", "0, wanted a word number"),
-        ("6 1 1", "6, wanted a document number from 1 to 5"),
-        ("2 1 1", "2, wanted lines sorted by document"),
-        ("4 1 5000000000", "5000000000, wanted a count"),
+        ("4 1 -2", "expected a count from 1 to 4294967295, but found -2"),
+        ("4 1 0", "expected a count from 1 to 4294967295, but found 0"),
+        ("4 1 1.5", f"{TRIPLE}, but found '4 1 1.5'"),
+        ("4 1", f"{TRIPLE}, but found '4 1'"),
+        ("4 one 1", f"{TRIPLE}, but found '4 one 1'"),
+        ("4 5 1", "expected a word number from 1 to 4, but found 5"),
+        ("4 0 1", "expected a word number from 1 to 4, but found 0"),
+        ("6 1 1", "expected a document number from 1 to 5, but found 6"),
+        ("2 1 1", "expected document numbers in ascending order, but found 2"),
+        ("4 1 5000000000", "expected a count from 1 to 4294967295, but found 5000000000"),
     ],
 )
 @pytest.mark.parametrize("block_bytes", [byte_stream.BLOCK_BYTES, 10])
-def test_a_bad_line_is_named(folder, tmp_path, line, found, block_bytes, monkeypatch):
+def test_a_bad_line_is_named(folder, tmp_path, line, problem, block_bytes, monkeypatch):
     monkeypatch.setattr(byte_stream, "BLOCK_BYTES", block_bytes)
     path = docword(folder, [*LINES, line])
 
-    with pytest.raises(SourceError, match=f"line 9: found {found}"):
+    with pytest.raises(SourceError, match=f"line 9: {problem}"):
         ingest([path], tmp_path / "corpus")
     assert not (tmp_path / "corpus").exists()
 
 
 @pytest.mark.parametrize(
-    ("header", "found"),
+    ("header", "problem"),
     [
-        ((5, 3, None), "line 2: found 3 words, wanted 4"),
-        ((5, 4, 7), "found 5 pairs, wanted 7, as the head of the file says"),
-        ((5, "x", None), "line 2: found 'x', wanted a header number"),
+        ((5, 3, None), "line 2: expected 4 words, as in .*vocab.pets.txt, but found 3"),
+        ((5, 4, 7), "the header promises 7 pairs, but the file has 5"),
+        ((5, "x", None), "line 2: expected a number in the header, but found 'x'"),
     ],
 )
-def test_a_header_that_does_not_fit(folder, tmp_path, header, found):
-    with pytest.raises(SourceError, match=found):
+def test_a_header_that_does_not_fit(folder, tmp_path, header, problem):
+    with pytest.raises(SourceError, match=problem):
         ingest([docword(folder, header=header)], tmp_path / "corpus")
 
 
 def test_an_empty_file(folder, tmp_path):
     (folder / "docword.pets.txt").write_text("")
 
-    with pytest.raises(SourceError, match=r"found 0 lines, wanted three header lines"):
+    with pytest.raises(SourceError, match=r"expected three header lines .* but found 0"):
         ingest([folder / "docword.pets.txt"], tmp_path / "corpus")
 
 
@@ -143,7 +146,7 @@ def test_a_missing_vocabulary(folder, tmp_path):
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        ("owl\ncat\nowl\ndog\n", "line 3: found 'owl' again, as in line 1"),
+        ("owl\ncat\nowl\ndog\n", "line 3: expected .* but found 'owl' again, as in line 1"),
         ("a\n\nb\nc\n", "line 2"),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
+from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.readers import jsonl as read_jsonl
 from sparsetopics.corpora.readers import text_files
 from sparsetopics.corpora.readers.formats import find_collection
@@ -140,43 +141,50 @@ def test_lines_read_at_once_are_as_lines_read_one_by_one(lines, tmp_path, monkey
 def test_an_escaped_half_pair_is_refused_or_replaced(tmp_path):
     path = written(tmp_path / "a.jsonl", '{"text": "fine"}\n{"text": "half \\ud800"}\n')
 
-    with pytest.raises(SourceError, match="line 2: found an escaped half"):
+    with pytest.raises(SourceError, match="line 2: an escaped half"):
         read([path])
     assert read([path], ReadOptions(encoding_errors="replace"))[1] == (None, None, "half ?")
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "problem"),
     [
-        ("not json", "no JSON"),
-        ("[1, 2]", "JSON a list"),
-        ('{"text": 5}', "a number in field 'text'"),
-        ('{"text": {"a": 1, "a": 2}}', "an object in field 'text'"),
-        ('{"text": "x", "text": "y"}', "two fields 'text', wanted one"),
-        ('{"text": null, "text": "y"}', "two fields 'text', wanted one"),
-        ('{"text": "x", "id": 1, "\\u0069d": 1}', "two fields 'id', wanted one"),
-        ('{"label": "x", "text": "x", "label": null}', "two fields 'label', wanted one"),
-        ('{"text": "x", "label": ["y"]}', "a list in field 'label'"),
-        ('{"text": "x"} {"text": "y"}', "no JSON"),
+        ("not json", "the line is not JSON"),
+        ("[1, 2]", r"expected a JSON object, but found a list\. Write one object per line\.$"),
+        ('{"text": "x}', r"the line is not JSON \(unterminated string\)\.$"),
+        ('{"text": 5}', "expected a string or null in field 'text', but found a number"),
+        (
+            '{"text": {"a": 1, "a": 2}}',
+            "expected a string or null in field 'text', but found an object",
+        ),
+        ('{"text": "x", "text": "y"}', "two fields are called 'text'"),
+        ('{"text": null, "text": "y"}', "two fields are called 'text'"),
+        ('{"text": "x", "id": 1, "\\u0069d": 1}', "two fields are called 'id'"),
+        ('{"label": "x", "text": "x", "label": null}', "two fields are called 'label'"),
+        (
+            '{"text": "x", "label": ["y"]}',
+            "expected .* a number in field 'label', but found a list",
+        ),
+        ('{"text": "x"} {"text": "y"}', "the line is not JSON"),
     ],
 )
 @pytest.mark.parametrize("n_before", [0, 3])
-def test_a_bad_json_line_is_named(tmp_path, line, found, n_before, monkeypatch):
+def test_a_bad_json_line_is_named(tmp_path, line, problem, n_before, monkeypatch):
     monkeypatch.setattr(byte_stream, "BLOCK_BYTES", 40)  # the fourth line is in a later block
     path = written(tmp_path / "a.jsonl", '{"text": "fine"}\n' * n_before + line + "\n")
 
-    with pytest.raises(SourceError, match=f"line {n_before + 1}: found {found}"):
+    with pytest.raises(SourceError, match=rf"line {n_before + 1}(, column \d+)?: {problem}"):
         read([path])
 
 
 @pytest.mark.parametrize(
     ("lines", "found"),
-    [('{"body": "x"}', "fields 'body'"), ("\n{}\n{}", r"fields \(none\)")],
+    [('{"body": "x"}', "'body'"), ("\n{}\n{}", "none")],
 )
 def test_a_text_field_that_no_line_has_is_named(lines, found, tmp_path):
     path = written(tmp_path / "a.jsonl", lines)
 
-    with pytest.raises(SourceError, match=rf"line \d: found {found}.*wanted a field 'text'"):
+    with pytest.raises(SourceError, match=rf"line \d: expected a field 'text', but found {found}"):
         read([path])
 
 
@@ -242,7 +250,7 @@ def test_two_columns_of_one_name_are_refused_if_they_are_read(name, field, tmp_p
             mark = "\t" if path.suffix == ".tsv" else ","
             written(path, f"{mark.join(names)}\n{mark.join(row)}\n")
         if refused:
-            with pytest.raises(SourceError, match=f"{name}: found two fields '{field}', wanted"):
+            with pytest.raises(SourceError, match=f"{name}: two fields are called '{field}'"):
                 read([path])
         else:
             assert read([path]) == [("a", "x", "word")]
@@ -251,7 +259,7 @@ def test_two_columns_of_one_name_are_refused_if_they_are_read(name, field, tmp_p
 def test_a_field_that_was_named_must_be_there(tmp_path):
     path = written(tmp_path / "a.jsonl", '{"text": "x", "key": 1}\n{"text": "x"}\n')
 
-    with pytest.raises(SourceError, match="line 2: found fields 'text', wanted a field 'key'"):
+    with pytest.raises(SourceError, match="line 2: expected a field 'key', but found 'text'"):
         read([path], ReadOptions(id_field="key"))
 
 
@@ -272,7 +280,7 @@ def test_text_files_and_folders(tmp_path):
 def test_a_folder_of_files_without_extension_needs_a_format(tmp_path):
     written(tmp_path / "49960", "a post")
 
-    with pytest.raises(SourceError, match="none of a known format"):
+    with pytest.raises(SourceError, match="none of 1 files has a known format"):
         read([tmp_path])
     assert read([tmp_path], format_name="text") == [("49960", None, "a post")]
 
@@ -314,7 +322,10 @@ BAD_LINES = {
 def test_bytes_that_are_not_utf8(name, tmp_path):
     path = written(tmp_path / name, BAD_LINES[name])
 
-    with pytest.raises(SourceError, match=r"line 2: found byte 0xe9.*--encoding-errors replace"):
+    with pytest.raises(
+        SourceError,
+        match=r"line 2: expected UTF-8 text, but found byte 0xe9.*--encoding-errors replace",
+    ):
         read([path])
     assert read([path], ReadOptions(encoding_errors="replace"))[-1][2].rstrip()[-4:] == "caf\ufffd"
 
@@ -323,7 +334,7 @@ def test_a_parquet_string_that_is_not_utf8(tmp_path):
     texts = pa.array([b"fine", None, b"caf\xe9"], pa.binary()).view(pa.string())
     pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet")
 
-    with pytest.raises(SourceError, match="row 2: found byte 0xe9"):
+    with pytest.raises(SourceError, match="row 2: byte 0xe9 is not UTF-8"):
         read([tmp_path / "a.parquet"])
     rows = read([tmp_path / "a.parquet"], ReadOptions(encoding_errors="replace"))
     assert [text for _, _, text in rows] == ["fine", None, "caf\ufffd"]
@@ -343,7 +354,7 @@ def test_other_string_types_of_arrow(tmp_path):
 def test_a_column_that_is_no_text(tmp_path):
     pq.write_table(pa.table({"text": [1, 2]}), tmp_path / "a.parquet")
 
-    with pytest.raises(SourceError, match="found int64 in field 'text', wanted strings"):
+    with pytest.raises(SourceError, match="expected strings in field 'text', but found int64"):
         read([tmp_path / "a.parquet"])
 
 
@@ -352,23 +363,23 @@ def test_a_missing_column_is_named(name, tmp_path):
     writers = {"a.csv": lambda p: written(p, "id,body\n1,x\n"), "a.parquet": parquet}
     path = writers.get(name, ipc_stream)(tmp_path / name)
 
-    with pytest.raises(SourceError, match="wanted a field 'content'"):
+    with pytest.raises(SourceError, match="expected a field 'content'"):
         read([path], ReadOptions("content"))
 
 
 @pytest.mark.parametrize(
-    ("record", "found"),
+    ("record", "problem"),
     [
-        ("1,x,y", "line 3: found 3 fields, wanted 2"),
-        ("1", "line 3: found 1 fields, wanted 2"),
-        ('1,"open', "line 3: found unexpected end of data"),
-        ('1,"x"y', "line 3: found ',' expected"),
+        ("1,x,y", "line 3: expected 2 fields, as in the header, but found 3"),
+        ("1", "line 3: expected 2 fields, as in the header, but found 1"),
+        ('1,"open', r"line 3: not a CSV record \(unexpected end of data"),
+        ('1,"x"y', r"line 3: not a CSV record \(',' expected"),
     ],
 )
-def test_a_bad_csv_record_is_named(record, found, tmp_path):
+def test_a_bad_csv_record_is_named(record, problem, tmp_path):
     path = written(tmp_path / "a.csv", f"id,text\n0,fine\n{record}\n")
 
-    with pytest.raises(SourceError, match=found):
+    with pytest.raises(SourceError, match=problem):
         read([path])
 
 
@@ -389,7 +400,7 @@ def test_a_damaged_gzip_file_is_named(name, damage, tmp_path):
         data[-6] ^= 1  # in the checksum
     path.write_bytes({"cut": data[:-20], "flip": data, "other": b"plain"}[damage])
 
-    with pytest.raises(SourceError, match=rf"{name}: found damaged or truncated gzip data"):
+    with pytest.raises(SourceError, match=rf"{name}: damaged or truncated gzip data"):
         read([path])
 
 
@@ -398,7 +409,7 @@ def test_a_truncated_table_is_named(name, tmp_path):
     path = {"a.parquet": parquet, "a.arrow": ipc_stream}.get(name, ipc_file)(tmp_path / name)
     path.write_bytes(path.read_bytes()[:-30])
 
-    with pytest.raises(SourceError, match=f"{name}: found"):
+    with pytest.raises(SourceError, match=f"{name}: not a valid Parquet or Arrow IPC file"):
         read([path])
 
 
@@ -418,7 +429,7 @@ def test_a_table_whose_offsets_lead_nowhere_is_named(text, tmp_path):
         with pa.ipc.new_stream(sink, table.schema) as stream:
             stream.write_batch(table)
 
-    with pytest.raises(SourceError, match=r"a\.arrows: found a damaged column"):
+    with pytest.raises(SourceError, match=r"a\.arrows: .*a column is damaged"):
         read([tmp_path / "a.arrows"])
 
 
@@ -426,7 +437,7 @@ def test_names_of_columns_that_are_no_text(tmp_path):
     path = ipc_stream(tmp_path / "a.arrows")
     path.write_bytes(path.read_bytes().replace(b"label", b"lab\xffl"))
 
-    with pytest.raises(SourceError, match="names of columns that are not UTF-8"):
+    with pytest.raises(SourceError, match="names of columns are not UTF-8"):
         read([path])
 
 
@@ -440,37 +451,107 @@ def test_an_empty_file_holds_no_documents(name, tmp_path):
 
 
 def test_an_empty_folder(tmp_path):
-    with pytest.raises(SourceError, match="found an empty folder"):
+    with pytest.raises(SourceError, match="holds no files"):
         read([tmp_path])
 
 
 def test_a_missing_path(tmp_path):
-    with pytest.raises(SourceError, match=r"gone.jsonl: found no such file"):
+    with pytest.raises(SourceError, match=r"gone.jsonl: no file or folder has this name"):
         read([tmp_path / "gone.jsonl"])
 
 
 def test_no_source_at_all():
-    with pytest.raises(SourceError, match="wanted at least one"):
+    with pytest.raises(SourceError, match="sources: expected at least one"):
         read([])
 
 
 def test_an_unknown_extension_lists_the_known_ones(tmp_path):
-    with pytest.raises(SourceError, match=r"extension '.xyz', wanted .txt, .*\.jsonl.*--format"):
+    with pytest.raises(
+        SourceError,
+        match=r"a\.xyz: \.xyz is not a known format of documents\. Convert it, or name its format "
+        r"with --format: text, lines, jsonl, .*uci\.$",
+    ):
         read([written(tmp_path / "a.xyz", "x")])
+    with pytest.raises(SourceError, match=r"the name has no extension.* Name the format with"):
+        read([written(tmp_path / "a", "x")])
+    with pytest.raises(SourceError, match=r"\.json is not .* Write one object per line\. .*jsonl"):
+        read([written(tmp_path / "a.json", "[]")])
 
 
 def test_an_unknown_format_lists_the_known_ones(tmp_path):
-    with pytest.raises(OptionError, match="found 'mallet', wanted one of text, lines, jsonl"):
+    with pytest.raises(
+        OptionError, match=r"must be one of text, lines, jsonl, .*, but is 'mallet'"
+    ):
         read([written(tmp_path / "a.txt", "x")], format_name="mallet")
 
 
 def test_files_of_two_formats_are_refused(tmp_path):
     paths = [written(tmp_path / "a.txt", "x"), jsonl(tmp_path / "b.jsonl")]
 
-    with pytest.raises(SourceError, match="found format jsonl after text"):
+    with pytest.raises(SourceError, match=r"has format jsonl, but .* has format text"):
         read(paths)
 
 
 def test_a_wrong_error_policy_is_refused():
     with pytest.raises(OptionError, match="strict or replace"):
         ReadOptions(encoding_errors="ignore")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "a.lines.gz"])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_named(name, encoding, tmp_path):
+    path = written(tmp_path / name, "\ufefftext\nowl cat\n".encode(encoding))
+
+    for errors in ("strict", "replace"):
+        with pytest.raises(SourceError, match=r"the file is UTF-16\. Convert it to UTF-8\.$"):
+            read([path], ReadOptions(encoding_errors=errors))
+
+
+@pytest.mark.parametrize(
+    ("options", "option"),
+    [
+        (ReadOptions("gone"), "--text-field"),
+        (ReadOptions(id_field="gone"), "--id-field"),
+        (ReadOptions(label_field="gone"), "--label-field"),
+    ],
+)
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_the_hint_names_the_option_of_the_missing_field(name, options, option, tmp_path):
+    text = "text\nowl\n" if name == "a.csv" else '{"text": "owl"}\n'
+
+    with pytest.raises(SourceError, match=rf"'text'\. Name another with {option}\.$"):
+        read([written(tmp_path / name, text)], options)
+
+
+@pytest.mark.parametrize(
+    ("option", "line"),
+    [("text", "text,text"), ("id", "text,id,id"), ("label", "text,label,label")],
+)
+def test_the_hint_names_the_option_of_a_repeated_field(option, line, tmp_path):
+    with pytest.raises(SourceError, match=rf"name another with --{option}-field\.$"):
+        read([written(tmp_path / "a.csv", f"{line}\n")])
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "found"),
+    [
+        ("a.csv", "id;text", r"separated by ',', but found ';'\. Convert the file"),
+        ("a.csv", "id\ttext", r"separated by ',', but found tabs\. Name the file \.tsv"),
+        ("a.tsv", "id,text", r"separated by tabs, but found ','\. Name the file \.csv"),
+    ],
+)
+def test_columns_that_are_separated_otherwise(name, header, found, tmp_path):
+    path = written(tmp_path / name, f"{header}\n1{header[2]}owl\n")
+
+    with pytest.raises(SourceError, match=f"expected columns {found}"):
+        read([path])
+    with pytest.raises(SourceError, match=f"expected columns {found}"):
+        ingest_vectors([path], tmp_path / "out")
+    assert read([path], ReadOptions(header)) == [(None, None, f"1{header[2]}owl")]
+
+
+def test_long_names_of_fields_are_cut(tmp_path):
+    path = written(tmp_path / "a.csv", f"{'long ' * 100},b\n1,2\n")
+
+    with pytest.raises(SourceError, match=r"found 'long long.{31}', 'b'"):
+        read([path])

@@ -29,11 +29,11 @@ BARS = 10
 
 
 def fixed_topics(folder, n_topics, criterion="bound", world="bars"):
-    """An LDA after some laps, refreshed, and the tools of moves."""
+    """An LDA after some laps, refreshed."""
     source, local = WORLDS[world](), LocalOptions()
     learner, state, _ = trained(folder, source, n_topics, local, seed=2)
     tools = make_tools(source, learner, local, criterion=criterion)
-    return refreshed(standing_of(state, LDAAllocation.symmetric(n_topics, 0.5)), tools), tools
+    return refreshed(standing_of(state, LDAAllocation.symmetric(n_topics, 0.5), tools))
 
 
 def train_bars(folder, bars, seed, *, moves=None, laps=16, **local):
@@ -46,15 +46,15 @@ def train_bars(folder, bars, seed, *, moves=None, laps=16, **local):
 
 @pytest.mark.parametrize("criterion", ["bound", "collapsed"])
 def test_the_score_of_fixed_topics_is_that_of_the_assignments(tmp_path, criterion):
-    standing, tools = fixed_topics(tmp_path, 7, criterion)
+    standing = fixed_topics(tmp_path, 7, criterion)
 
-    assert standing.score == pytest.approx(recomputed_score(standing, tools), rel=1e-12)
+    assert standing.score == pytest.approx(recomputed_score(standing), rel=1e-12)
 
 
 def test_topics_have_two_children_each(tmp_path):
-    standing, tools = fixed_topics(tmp_path, 5)
+    standing = fixed_topics(tmp_path, 5)
 
-    candidate = plan_regroup(standing, tools)
+    candidate = plan_regroup(standing)
 
     tokens = candidate.components.sizes.reshape(5, 2).sum(axis=1)
     np.testing.assert_allclose(tokens, standing.sizes, rtol=1e-9)
@@ -64,16 +64,16 @@ def test_topics_have_two_children_each(tmp_path):
 @pytest.mark.parametrize("criterion", ["bound", "collapsed"])
 @pytest.mark.parametrize("n_topics", [1, 3, 11, 12])
 def test_merging_down_ends_at_the_number_and_keeps_the_tokens(tmp_path, criterion, n_topics):
-    standing, tools = fixed_topics(tmp_path, 12, criterion)
+    standing = fixed_topics(tmp_path, 12, criterion)
 
-    merged = merge_down(standing, tools, n_topics)
+    merged = merge_down(standing, n_topics)
 
     assert merged.n_topics == len(merged.ledger.ids) == n_topics
-    assert_sums(tools.laps.learner, merged.state)
+    assert_sums(standing.tools.laps.learner, merged.state)
     assert_terms(merged)
     words = table_of(standing).sum(axis=1)
     np.testing.assert_allclose(table_of(merged).sum(axis=1), words, rtol=1e-5, atol=1e-4)
-    assert merged.score == pytest.approx(recomputed_score(merged, tools), rel=1e-10)
+    assert merged.score == pytest.approx(recomputed_score(merged), rel=1e-10)
 
 
 @pytest.mark.parametrize(("n_topics", "planned"), [(6, [12, 9, 7]), (9, [12, 10]), (10, [12])])
@@ -81,7 +81,7 @@ def test_half_of_what_is_too_much_goes_before_pairs_are_planned_anew(
     tmp_path, monkeypatch, n_topics, planned
 ):
     """Unless it is a tenth of what is to be left, and one more, or less."""
-    standing, tools = fixed_topics(tmp_path, 12)
+    standing = fixed_topics(tmp_path, 12)
     seen = []
 
     def planned_now(standing, least):
@@ -90,21 +90,22 @@ def test_half_of_what_is_too_much_goes_before_pairs_are_planned_anew(
 
     monkeypatch.setattr(merge, "best_pairs", planned_now)
 
-    merge_down(standing, tools, n_topics)
+    merge_down(standing, n_topics)
 
     assert seen == planned
 
 
 def test_halves_of_one_topic_are_merged_first(tmp_path):
     """Each topic is cut in two, a lap is made, and the halves find each other."""
-    standing, tools = fixed_topics(tmp_path, 4)
+    standing = fixed_topics(tmp_path, 4)
     allocation = LDAAllocation.symmetric(8, 0.5)
     halves = standing.evidence.take(np.repeat(np.arange(4), 2)).components.scaled(0.5)
-    state = tools.laps.learner.init(Statistics(halves, allocation.zero_terms()))
+    laps = standing.tools.laps
+    state = laps.learner.init(Statistics(halves, allocation.zero_terms()))
     prior = Parameters(allocation, standing.likelihood)
-    state, _, _ = tools.laps.run(state, prior, np.random.default_rng(0))
+    state, _, _ = laps.run(state, prior)
 
-    merged = merge_down(refreshed(standing_of(state, allocation), tools), tools, 4)
+    merged = merge_down(refreshed(standing_of(state, allocation, standing.tools)), 4)
 
     before, after = (table / table.sum(axis=0) for table in map(table_of, (standing, merged)))
     distances = 0.5 * np.abs(before[:, :, None] - after[:, None, :]).sum(axis=0)

@@ -15,6 +15,7 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.figures import Series, trace_figure
 from sparsetopics.evaluation.report.page import render_page, write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
+from sparsetopics.evaluation.scores.paired import paired_difference
 from sparsetopics.evaluation.scoring.fixed_topics import read_topics, topics_of_run
 from sparsetopics.evaluation.scoring.topic_scores import score_topics
 from sparsetopics.runs.run import load_run
@@ -75,9 +76,9 @@ def test_one_run_shows_its_numbers_topics_and_settings(card, model):
 
     score = card.completion
     for shown in (
-        f"{score.log_likelihood_per_token:.3f}",
+        f"−{-score.log_likelihood_per_token:.3f}",
         f"± {score.standard_error:.3f}",
-        f"{score.unigram_log_likelihood_per_token:.3f}",
+        f"−{-score.unigram_log_likelihood_per_token:.3f}",
         f"{score.perplexity:,.0f}",
         "scored on 60 held-out documents of",
         "heldout-news",
@@ -104,18 +105,17 @@ def test_an_hdp_shows_how_it_came_to_its_number_of_topics(card, hdp_folder, trai
         "HDP, number learned",
         "number of topics",
         "collapsed criterion per training token",
-        "top concentration 5",
-        "ELBO per training token -3.7000",
-        "criterion per training token -3.2000",
-        "laps 3 ",
-        "laps at most 100",
-        "moves names merge, birth",
-        "moves criterion collapsed",
+        "model HDP, 4 topics trained on 60 documents",
+        "γ, for the weights of topics 5",
+        "passes over the data ELBO per training token criterion per training token",
+        "3 −3.7000 −3.2000",
+        "training 3 passes over the data, at most 100",
+        "moves merges and births, accepted if they raise the collapsed criterion",
     ):
         assert shown in text
     assert "{" not in text  # no raw options
     both = " ".join(parsed(render_page(scored_report([card, hdp_card], SETTING))).text)
-    for shown in ("LDA", "HDP", "-3.7000", "-3.2000"):
+    for shown in ("LDA", "HDP", "−3.7000", "−3.2000"):
         assert shown in both
 
 
@@ -134,7 +134,6 @@ def test_a_number_that_never_changes_is_not_drawn(card):
     page = render_page(scored_report([replace(card, topics=topics)], SETTING))
 
     assert page.count("<svg") == 1  # the map of topics
-    assert "How training went" not in page
 
 
 def test_the_page_asks_nothing_of_a_network(card, matrix_card):
@@ -161,6 +160,44 @@ def test_several_models_stand_side_by_side(card, matrix_card):
     assert "Side by side" in text
     assert "topic-word matrix" in text
     assert text.count("mallet.npy") >= 4
+
+
+def test_the_best_model_and_the_paired_differences_from_it_are_named(card, matrix_card):
+    """The matrix has the topics of the run with another concentration: it scores differently."""
+    both = [card, matrix_card]
+    best, worse = sorted(both, key=lambda each: -each.completion.log_likelihood_per_token)
+    difference = paired_difference(worse.heldout, best.heldout)
+
+    page = render_page(scored_report(both, SETTING))
+
+    cell = '<td class="number">{}</td>'
+    shown = f"−{-difference.mean:.4f} ± {difference.standard_error:.4f}"
+    assert page.count(cell.format(shown)) == page.count(cell.format("best")) == 1
+    assert "difference from the best, per token" in page
+    assert "difference from" not in render_page(scored_report([card], SETTING))
+
+
+def test_topics_come_first_and_how_training_went_is_folded_at_the_end(hdp_folder, training_batch):
+    heldout = HeldoutDocuments(training_batch)
+    card = score_topics(topics_of_run(load_run(hdp_folder)), heldout, heldout)
+
+    page = render_page(scored_report([card], SETTING))
+
+    assert re.findall(r"<h2>(.*?)</h2>", page) == [
+        *("Topics", "Which topics are similar", "What was run", "How training went")
+    ]
+    (fold,) = re.findall(r'<details class="fold">(.*?)</details>', page, flags=re.DOTALL)
+    assert fold.startswith("<summary><h2>How training went")
+    assert fold.count("<svg") == page.count("<svg") - 1
+
+
+def test_numbers_have_minus_signs(card, matrix_card):
+    silent = replace(card, topic_npmi=-np.abs(card.topic_npmi) - 0.1)
+    page = render_page(scored_report([silent, matrix_card], SETTING))
+
+    text = " ".join(parsed(page).text)
+    assert "−" in text
+    assert re.findall(r"(?<![\w.])-\d\S*", text) == []
 
 
 def test_more_models_than_colours_still_draw(card):
@@ -226,5 +263,5 @@ def test_a_matrix_of_another_width_is_refused(tmp_path):
     np.save(tmp_path / "t.npy", np.ones((2, 3)))
     two_words = Vocabulary(("a", "b"), np.array([1, 1]), np.array([1, 1]))
 
-    with pytest.raises(ValueError, match=r"found shape \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"found \(2, 3\)"):
         read_topics(tmp_path / "t.npy", two_words)

@@ -16,12 +16,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import write_jsonl
 from fuzz.checkpoint_changes import closed, opened, with_stamps
 from run_contents import files_of
 from sparsetopics.base.errors import OptionError, OutputError, RunError, SparsetopicsError
+from sparsetopics.cli.main import main
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.options.training import (
@@ -280,11 +282,11 @@ def test_killed_at_any_moment_it_goes_on(plan_of, start, gate, train_command, tm
 def test_one_process_trains_until_ctrl_c(plan_of, start, train_command, tmp_path):
     process = start(*train_command)
     wait_for(process, 2)
-    with pytest.raises(OutputError, match=r"found another process .* that trains there"):
+    with pytest.raises(OutputError, match=r"another process .* trains there"):
         resume_run(tmp_path / "run")
-    with pytest.raises(OutputError, match=r"found another process .* that trains there"):
+    with pytest.raises(OutputError, match=r"another process .* trains there"):
         train_run(plan_of("hdp memoized", overwrite=True))
-    with pytest.raises(OutputError, match=rf"found another process \({process.pid}\) that trains"):
+    with pytest.raises(OutputError, match=rf"another process \({process.pid}\) trains"):
         train_run(plan_of("hdp memoized"))
 
     last = interrupted_by_ctrl_c(process)
@@ -427,13 +429,48 @@ def test_a_finished_run_has_nothing_left_to_do(plan_of, tmp_path):
     trained = train_run(plan_of("lda memoized"))
     before = files_of(tmp_path / "run")
 
-    result, options = resume_run(tmp_path / "run")
+    result, options, has_settled = resume_run(tmp_path / "run")
 
-    assert options is None
+    assert (options, has_settled) == (None, False)
     assert result._replace(seconds=0.0) == trained._replace(seconds=0.0)
-    with pytest.raises(RunError, match=r"without its state, wanted one trained with --keep-state"):
+    with pytest.raises(RunError, match=r"finished after .* laps, without --keep-state"):
         resume_run(tmp_path / "run", laps=9)
     assert files_of(tmp_path / "run") == before
+
+
+def test_a_settled_run_makes_no_lap_and_says_so(plan_of, tmp_path):
+    settling = replace(WORLDS["finite full"], n_topics=1, laps=20)
+    trained = train_run(plan_of(settling, keep_state=True))
+    assert trained.laps < 20
+    name = "model.safetensors"
+    before = (tmp_path / "run" / name).read_bytes()
+
+    resumed = resume_run(tmp_path / "run", laps=58)
+
+    assert resumed.has_settled
+    assert resumed.result.laps == trained.laps
+    assert (tmp_path / "run" / name).read_bytes() == before
+    told = CliRunner().invoke(main, ["resume", str(tmp_path / "run"), "--laps", "59"])
+    assert told.stdout.startswith(
+        f"No lap was made: the bound and the number of components have settled after {trained.laps}"
+    )
+
+
+@pytest.mark.parametrize("cost", [1e-9, 1e9])  # of which the first allows hardly any checkpoint
+@pytest.mark.parametrize(("keep_state", "kept"), [(False, [1]), (True, [1, 2])])
+def test_the_last_lap_is_kept_only_for_a_run_that_may_go_on(
+    plan_of, monkeypatch, cost, keep_state, kept
+):
+    laps, keep = [], TrainingFolder.keep
+    monkeypatch.setattr(checkpoints, "COST", cost)
+    monkeypatch.setattr(
+        TrainingFolder, "keep", lambda self, lap, write: laps.append(lap) or keep(self, lap, write)
+    )
+    options = replace(WORLDS["gaussian"], laps=2)
+
+    train_run(plan_of(options, checkpoint_every=None, keep_state=keep_state))
+
+    assert laps == kept
 
 
 def test_fewer_laps_than_are_kept_end_it_as_it_stands(plan_of, interrupted, tmp_path):
@@ -516,7 +553,9 @@ def test_nothing_but_runs_is_overwritten(plan_of, corpora, tmp_path):
     plan = plan_of("lda memoized", overwrite=True)
 
     shutil.copytree(corpora / "documents", tmp_path / "corpus")
-    with pytest.raises(OutputError, match="corpus: found a folder that is not a run folder"):
+    with pytest.raises(
+        OutputError, match=r"corpus: expected .* found a folder that is not a run folder"
+    ):
         train_run(replace(plan, out=tmp_path / "corpus"))
 
 
@@ -526,7 +565,7 @@ def test_a_damaged_state_is_refused(interrupted, file):
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
 
-    with pytest.raises(RunError, match=rf"{file}: found (a )?damaged"):
+    with pytest.raises(RunError, match=rf"{file}: the (checkpoint|JSON) is damaged"):
         resume_run(path.parent.parent)
 
 
@@ -559,8 +598,6 @@ EDITS = [
     ("hdp memoized", "parameters.allocation.sticks.means", 0, 1.5, "sticks out of range"),
     ("hdp memoized", "parameters.allocation.sticks.means", None, lambda a: a[:-1], "damaged"),
     ("hdp memoized", "mover.ledger.ids", 0, FAR, "ids of topics has 50000000"),
-    ("lda memoized", f"{OF_BATCH}.stored.words", -1, FAR, "words has 50000000 of"),
-    ("lda memoized", f"{OF_BATCH}.stored.words", 0, 7, "words do not rise"),
     ("lda memoized", f"{OF_BATCH}.stored.topics", 0, FAR, "topics has 50000000 of 4"),
     ("lda memoized", f"{OF_BATCH}.doc_topics.topics", 0, FAR, "topics has 50000000 of 4"),
     ("lda memoized", f"{OF_BATCH}.doc_topics.topics", None, np.zeros_like, "name one twice"),
@@ -571,7 +608,13 @@ EDITS = [
     ("gaussian", f"{OF_BATCH}.stored.topics", 0, FAR, "topics has 50000000 of"),
     ("gaussian", "learner.total.components.origin", 0, 9.0, "another origin"),
     ("finite memoized", f"{OF_BATCH}.stored.counts", 0, -1.0, "below zero"),
-    ("zero-mean", "parameters.likelihood.scale_matrix", 0, -1.0, "singular or indefinite"),
+    (
+        "zero-mean",
+        "parameters.likelihood.scale_matrix",
+        0,
+        -1.0,
+        "scale matrix: is not positive definite",
+    ),
     ("words", f"{OF_BATCH}.stored.topics", 0, FAR, "topics has 50000000 of"),
     ("words finite", "learner.components.table", None, lambda a: a[:3], "has shape"),
     ("accelerated", "learner.found.topics", 0, FAR, "topics has 50000000 of"),
@@ -599,8 +642,11 @@ def test_an_edited_checkpoint_is_refused(interrupted, world, name, place, value,
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda kept: kept["progress"]["fields"]["rng"]["pairs"][1].pop(), "damaged checkpoint"),
-        (lambda kept: kept["scores"].update(items=[]), "damaged checkpoint"),
+        (
+            lambda kept: kept["progress"]["fields"]["rng"]["pairs"][1].pop(),
+            "the checkpoint is damaged",
+        ),
+        (lambda kept: kept["scores"].update(items=[]), "the checkpoint is damaged"),
         (
             lambda kept: kept["progress"]["fields"].update(laps={"type": "tuple", "items": []}),
             "laps that do not follow",
@@ -655,7 +701,7 @@ def test_an_edited_memo_file_is_refused_whenever_it_is_read(
         edit()
         path = run / "state" / "checkpoint.npz"
         path.write_bytes(with_stamps(path.read_bytes(), run / "state" / "memo"))
-    with pytest.raises(RunError, match=rf"memo-\d+.npz: found damage .*{message}"):
+    with pytest.raises(RunError, match=rf"memo-\d+.npz: the file is damaged .*{message}"):
         resume_run(run, watch=lambda options: nullcontext(RunHooks(on_documents=edit)))
 
 
@@ -663,7 +709,7 @@ def test_a_state_of_another_version_is_refused(interrupted):
     path = interrupted() / "state" / "plan.json"
     path.write_text(path.read_text().replace('"format_version": 2', '"format_version": 7'))
 
-    with pytest.raises(RunError, match=r"version 7, wanted format version 2\. Train again"):
+    with pytest.raises(RunError, match=r"expected format version 2, but found 7\. Train again"):
         resume_run(path.parent.parent)
 
 
@@ -672,7 +718,7 @@ def test_another_corpus_is_refused(interrupted, corpora, tmp_path):
     manifest = tmp_path / "corpus" / "manifest.json"
     manifest.write_text(manifest.read_text() + "\n")
 
-    with pytest.raises(RunError, match=r"corpus: found other data"):
+    with pytest.raises(RunError, match=r"corpus: the data have changed"):
         resume_run(run)
     assert (run / "state" / "checkpoint.npz").exists()
 
@@ -684,7 +730,7 @@ def test_a_shard_that_is_gone_is_told_and_loses_nothing(interrupted, corpora, tm
     shard = corpus / "shard-00000.parquet"
     shard.rename(tmp_path / "elsewhere")
 
-    with pytest.raises(SparsetopicsError, match=r"shard-00000.parquet: found no such file"):
+    with pytest.raises(SparsetopicsError, match=r"shard-00000.parquet: the file is missing"):
         resume_run(run)
 
     after = {file.name: file.read_bytes() for file in (run / "state").iterdir() if file.is_file()}
@@ -699,7 +745,7 @@ def test_a_model_that_memory_cannot_hold_is_told(plan_of, monkeypatch, tmp_path)
 
     monkeypatch.setattr(trained_runs, "train", train)
 
-    with pytest.raises(OptionError, match=r"memory: found too little for 4 topics .*32\.0 GiB"):
+    with pytest.raises(OptionError, match=r"memory: too little for 4 topics .*32\.0 GiB"):
         train_run(plan_of("lda memoized"))
     assert not (tmp_path / "run").exists()
 

@@ -19,20 +19,20 @@ KINDS = pytest.mark.parametrize("kind", PLANS)
 
 
 def challenged(folder, kind, local=None, n_topics=None, world="bars", **others):
-    """A collection, a rival before its first lap, and the tools of moves."""
+    """A collection, and a rival before its first lap."""
     plan, few_or_many = PLANS[kind]
-    standing, tools = grown(folder, WORLDS[world](), n_topics or few_or_many, local, **others)
-    return standing, entered(standing, kind, plan(standing, tools), tools), tools
+    standing = grown(folder, WORLDS[world](), n_topics or few_or_many, local, **others)
+    return standing, entered(standing, kind, plan(standing))
 
 
-def decided(standing, rival, tools, most_laps=40):
+def decided(standing, rival, most_laps=40):
     """Laps of both until the rival is adopted or given up: verdict, and the collection before."""
     for _ in range(most_laps):
-        verdict = advanced(standing, rival, tools)
+        verdict = advanced(standing, rival)
         if verdict.rival is None:
             return verdict, standing
         rival = verdict.rival
-        standing = next_lap(standing, tools)
+        standing = next_lap(standing)
     raise AssertionError(f"no verdict in {most_laps} laps")
 
 
@@ -41,15 +41,15 @@ def decided(standing, rival, tools, most_laps=40):
 @CRITERIA
 def test_a_better_rival_takes_the_place(tmp_path, kind, update, criterion):
     """Two topics where there are ten bars, and thirty."""
-    standing, rival, tools = challenged(tmp_path, kind, LocalOptions(update), criterion=criterion)
+    standing, rival = challenged(tmp_path, kind, LocalOptions(update), criterion=criterion)
 
-    verdict, before = decided(standing, rival, tools)
+    verdict, before = decided(standing, rival)
 
     assert verdict.replaced
     after = verdict.standing
     assert after.score > before.score
     assert rival.course.allows(after.n_topics)
-    assert_sound(after, tools)
+    assert_sound(after)
     assert np.isin(after.ledger.ids, before.ledger.ids).sum() == 0
     assert after.ledger.failures.keys().isdisjoint({("birth", -1), ("cull", -1)})
 
@@ -60,12 +60,12 @@ def test_a_better_rival_takes_the_place(tmp_path, kind, update, criterion):
 def test_a_worse_rival_leaves_no_trace(tmp_path, kind, update, criterion):
     """Bytes are those of a collection never challenged, whatever the rival does beside it."""
     n_topics = {"birth": 6, "cull": 3}[kind]  # of four true ones
-    standing, rival, tools = challenged(
+    standing, rival = challenged(
         tmp_path, kind, LocalOptions(update), n_topics, "simulated", laps=9, criterion=criterion
     )
     before = bytes_of(standing)
     for _ in range(20):
-        verdict = advanced(standing, rival, tools)
+        verdict = advanced(standing, rival)
         rival = verdict.rival
         assert bytes_of(verdict.standing) == before
         if rival is None:
@@ -85,18 +85,18 @@ def scripted(monkeypatch, folder, own, others, maturing_laps=1, wanted=True):
 
     ``others`` are the collection's scores after as many laps. Rivals make no moves here.
     """
-    standing, tools = grown(folder, WORLDS["simulated"](), 5)
+    standing = grown(folder, WORLDS["simulated"](), 5)
     most = None if wanted else 1
     course = Course(1, most, trimmed_from=maturing_laps + 1, judged_from=maturing_laps + 1)
-    candidate = plan_cull(standing, tools)._replace(course=course)
-    rival = entered(standing, "cull", candidate, tools)
+    candidate = plan_cull(standing)._replace(course=course)
+    rival = entered(standing, "cull", candidate)
     rival = rival._replace(score=own[0], opponent=others[0])
     scores = {}
     monkeypatch.setattr(Standing, "score", property(lambda self: scores[self.n_topics]))
     monkeypatch.setattr(trimming, "MOVES", {})
     n_laps = 0
     for scores[3], scores[5] in zip(own[1:], others[1:], strict=True):
-        verdict = advanced(standing, rival, tools)
+        verdict = advanced(standing, rival)
         n_laps += 1
         if verdict.rival is None:
             break
@@ -162,14 +162,14 @@ def test_topics_form_before_they_are_judged(tmp_path, monkeypatch, maturing_laps
 
 
 def test_topics_form_before_they_are_trimmed(tmp_path, monkeypatch):
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), 5)
+    standing = grown(tmp_path, WORLDS["simulated"](), 5)
     course = Course(1, None, trimmed_from=3, judged_from=9)
-    rival = entered(standing, "cull", plan_cull(standing, tools)._replace(course=course), tools)
+    rival = entered(standing, "cull", plan_cull(standing)._replace(course=course))
     made = []
-    monkeypatch.setattr(rivals, "trim_whole", lambda grown, tools: made.append("trim") or grown)
+    monkeypatch.setattr(rivals, "trim_topics", lambda grown, _: made.append("trim") or (grown, {}))
     for lap in range(1, 6):
         made.append(lap)
-        rival = advanced(standing, rival, tools).rival
+        rival = advanced(standing, rival).rival
 
     assert made == [1, 2, 3, "trim", 4, "trim", 5, "trim"]
 
@@ -192,13 +192,13 @@ def test_a_rival_that_is_no_longer_what_was_meant_is_given_up(tmp_path, monkeypa
 @KINDS
 @pytest.mark.parametrize("wanted", [True, False])
 def test_the_loser_gives_back_its_files(tmp_path, kind, wanted):
-    standing, rival, tools = challenged(tmp_path, kind, budget=0)
+    standing, rival = challenged(tmp_path, kind, budget=0)
     if not wanted:
         rival = rival._replace(course=rival.course._replace(most=0))
     before = set(tmp_path.iterdir())
     assert len(before) == 4
 
-    verdict, _ = decided(standing, rival, tools)
+    verdict, _ = decided(standing, rival)
 
     assert verdict.replaced == wanted
     after = set(tmp_path.iterdir())
@@ -227,12 +227,12 @@ class CountingMemo(Memo):
 @pytest.mark.parametrize("wanted", [True, False])
 def test_the_loser_gives_back_its_share_of_the_budget(tmp_path, monkeypatch, kind, wanted):
     monkeypatch.setattr("dense_responsibilities.Memo", CountingMemo)
-    standing, rival, tools = challenged(tmp_path, kind)
+    standing, rival = challenged(tmp_path, kind)
     if not wanted:
         rival = rival._replace(course=rival.course._replace(most=0))
 
-    verdict, _ = decided(standing, rival, tools)
+    verdict, _ = decided(standing, rival)
 
     assert verdict.replaced == wanted
     kept = [kept.stored.size for kept in verdict.standing.state.per_batch.values()]
-    assert tools.laps.learner.memo.kept == sum(kept) > 0
+    assert standing.tools.laps.learner.memo.kept == sum(kept) > 0

@@ -11,7 +11,7 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.laps import StepsHere, fit_batch
-from sparsetopics.inference.learners.learner import Learner, Visit
+from sparsetopics.inference.learners.learner import Visit
 from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.training import train
@@ -89,7 +89,7 @@ def visit(batch, current):
 def test_rounds_hold_every_batch_in_order(n, size):
     order = np.random.default_rng(n).permutation(n)
 
-    cut = Learner.cut_rounds(order, size)
+    cut = StochasticLearner(100, StepSizes(), size).rounds(None, n, np.random.default_rng(n))
 
     np.testing.assert_array_equal(np.concatenate(cut), order)
     assert [len(each) for each in cut[:-1]] == [size] * (len(cut) - 1)
@@ -99,17 +99,17 @@ def test_rounds_hold_every_batch_in_order(n, size):
 PLAN = {"corpus": Path("corpus"), "out": Path("run")}
 GROWING = TrainingOptions(1, learner="accelerated", local=MEAN_FIELD, model="dp-mixture")
 REFUSED = {
-    "round: found 0, wanted at least 1 batch": lambda: TrainingOptions(4, batches_per_round=0),
-    "round: found 2 batches with the full learner": lambda: TrainingOptions(
+    "round: must be at least 1 batch, but is 0.": lambda: TrainingOptions(4, batches_per_round=0),
+    "round: must be 1 with --learner full: all batches are one round.": lambda: TrainingOptions(
         4, learner="full", batches_per_round=2
     ),
-    "scheduler: found tcp://host:1 with --executor threads, wanted --executor dask": (
+    "scheduler: needs --executor dask, but found --executor threads.": (
         lambda: Workplace(scheduler="tcp://host:1")
     ),
-    "workers: found 2 with --executor serial, wanted 1": lambda: Workplace("serial", 2),
-    "workers: found 0, wanted at least 1": lambda: Workplace(workers=0),
-    "executor: found spark, wanted one of serial, threads, dask": lambda: Workplace("spark"),
-    "executor: found dask with the accelerated learner, wanted threads": (
+    "workers: must be 1 with --executor serial, but is 2.": lambda: Workplace("serial", 2),
+    "workers: must be from 1 to 4,096, but is 0.": lambda: Workplace(workers=0),
+    "executor: must be one of serial, threads, dask, but is 'spark'.": lambda: Workplace("spark"),
+    "executor: must be threads with --learner accelerated: its batch is one tree.": (
         lambda: RunPlan(options=GROWING, executor="dask", **PLAN).workplace
     ),
 }

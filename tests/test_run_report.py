@@ -93,7 +93,7 @@ def test_a_run_is_shown_with_its_documents(run_folder, corpus, tmp_path, model, 
     for shown in (
         "run (LDA, 4 topics) was trained on 60 documents.",
         "LDA, number given",
-        "ELBO / training token",
+        "ELBO per training token",
         "Coherence (NPMI)",
         "Documents with most of this topic",
         "all 60 documents of",
@@ -212,9 +212,12 @@ def test_wrong_things_are_refused_in_one_line(run_folder, corpus, tmp_path):
     np.save(tmp_path / "v.npy", draw_clumps(0).values)
     ingested([tmp_path / "v.npy"], tmp_path / "vectors")
     for arguments, message in (
-        ((tmp_path / "nowhere",), "wanted a run folder"),
-        ((run_folder, "--corpus", run_folder), "swapped"),
-        ((run_folder, "--corpus", tmp_path / "vectors"), "found vectors, wanted documents"),
+        ((tmp_path / "nowhere",), "expected a run folder"),
+        ((run_folder, "--corpus", run_folder), "found a run folder."),
+        (
+            (run_folder, "--corpus", tmp_path / "vectors"),
+            "trained with documents, not with vectors",
+        ),
         ((run_folder, "--corpus", tmp_path / "nowhere"), "nowhere"),
     ):
         result = report(*arguments, "--out", out, status=1)
@@ -227,6 +230,107 @@ def test_wrong_things_are_refused_in_one_line(run_folder, corpus, tmp_path):
     assert "Topic model" in out.read_text()
 
 
+def with_empty(model, n_empty):
+    """The same LDA with topics that hold no token."""
+    empty = np.full((n_empty, model.n_words), model.word_concentration)
+    posterior = np.vstack([model.topic_word_posterior, empty])
+    return TopicPosterior("lda", posterior, np.full(len(posterior), 0.05), 0.1)
+
+
+def save_model(folder, model, vocabulary, options):
+    folder.mkdir()
+    corpus = {"path": "there/news", "n_documents": 60, "n_tokens": 2400, "fingerprint": "abc"}
+    save_run(folder, model, vocabulary, {"corpus": corpus, "options": options, "seed": 7}, [])
+    return folder
+
+
+def test_empty_topics_are_folded_away_and_their_number_is_said(tmp_path, model, vocabulary):
+    save_model(tmp_path / "run", with_empty(model, 3), vocabulary, {})
+
+    report(tmp_path / "run", "--out", tmp_path / "r.html")
+
+    page = Page(tmp_path / "r.html")
+    assert "LDA, 7 topics, 3 of them empty" in page.text
+    assert "number given; 3 empty" in page.text
+    fold = page.source.partition('<details class="empty">')[2].partition("</section>")[0]
+    assert fold.startswith("<summary>3 empty topics")
+    assert re.findall(r'id="run-0-topic-(\d)"', fold) == ["4", "5", "6"]
+    links = {address for address in page.addresses if address.startswith("#run-0")}
+    assert links == {f"#run-0-topic-{n}" for n in range(4)}  # of the map
+
+
+EMPTY_PROBE = """
+const find = (what) => document.querySelector(what);
+find("#search").value = "wordaa";
+find("#search").dispatchEvent(new Event("input"));
+const told = {found: find("#found").textContent, hidden: find("details.empty").hidden};
+location.hash = "#run-0-topic-5";
+setTimeout(() => {
+  told.open = find("details.empty").open && find("#run-0-topic-5").open;
+  told.shown = !find("details.empty").hidden;
+  document.title = JSON.stringify(told);
+}, 200);
+"""
+
+
+def test_a_search_leaves_out_empty_topics_and_an_address_opens_them(tmp_path, model, vocabulary):
+    save_model(tmp_path / "run", with_empty(model, 3), vocabulary, {})
+    write_run_report(tmp_path / "r.html", [tmp_path / "run"])
+    page = (tmp_path / "r.html").read_text()
+
+    told = opened(page.replace("</body>", f"<script>{EMPTY_PROBE}</script></body>"), tmp_path)
+
+    assert told == {"found": "4 of 4", "hidden": True, "open": True, "shown": True}
+
+
+def test_empty_components_are_folded_away_and_their_number_is_said(tmp_path):
+    np.save(tmp_path / "v.npy", draw_clumps(0).values)
+    ingested([tmp_path / "v.npy"], tmp_path / "vectors")
+    train = ["train", tmp_path / "vectors", "--model", "mixture", "--topics", 20]
+    train += ["--laps", 30, "--out", tmp_path / "run", "--quiet"]
+    assert CliRunner().invoke(main, [str(each) for each in train]).exit_code == 0
+    counts = load_run(tmp_path / "run").model.mixture.counts
+    n_empty = int((counts < 1).sum())
+    assert n_empty > 1
+
+    report(tmp_path / "run", "--out", tmp_path / "r.html")
+
+    page = Page(tmp_path / "r.html")
+    assert f"20 components, {n_empty} of them empty" in page.text
+    assert page.source.count('class="panel component"') == 20 - n_empty
+    assert f"{n_empty} empty components" in page.text
+    assert f"They are components {20 - n_empty} to 19." in page.text
+    assert "lighter" not in page.text
+
+
+def test_a_page_says_in_words_what_was_run(tmp_path, model, vocabulary):
+    options = {
+        "n_topics": 4, "laps": 9, "learner": "stochastic", "model": "lda",
+        "local": {"update": "mean-field", "sparsity": 2, "tolerance": 0.05, "restarts": None},
+        "step_sizes": {"delay": 1.0}, "moves": {"names": ["regroup"], "criterion": "bound"},
+        "learn_hyperparameters": True, "batches": 12, "resident_pairs": 32000000,
+        "cold_every": None, "batches_per_round": 1,
+    }  # fmt: skip
+    save_model(tmp_path / "run", model, vocabulary, options)
+
+    report(tmp_path / "run", "--out", tmp_path / "r.html")
+
+    page = Page(tmp_path / "r.html")
+    for shown in (
+        "model LDA, 4 topics trained on 60 documents (2,400 tokens) in news",
+        "training 1 pass over the data, at most 9",
+        "learner stochastic: a step after each batch",
+        "topics of a document by the mean-field update",
+        "moves regroupings, accepted if they raise the ELBO",
+        "α, for the topics of a document 0.5, learned from the data",
+        "η, for the words of a topic 0.1, learned from the data",
+        "other options --batches 12 --sparsity 2 seed 7",
+    ):
+        assert shown in page.text
+    for internal in ("tolerance", "step sizes", "resident", "None", "True", "False"):
+        assert internal not in page.text
+
+
 def test_a_mixture_of_documents_shows_words(tmp_path, corpus):
     train = ["train", corpus, "--model", "mixture", "--topics", 3, "--likelihood", "multinomial"]
     train += ["--laps", 3, "--out", tmp_path / "groups", "--quiet"]
@@ -235,7 +339,7 @@ def test_a_mixture_of_documents_shows_words(tmp_path, corpus):
     report(tmp_path / "groups", "--corpus", corpus, "--out", tmp_path / "r.html")
 
     page = Page(tmp_path / "r.html")
-    assert "groups (mixture, multinomial, 3 components) was trained on 60 documents." in page.text
+    assert "groups (mixture, multinomial, 3 components) was trained on 60 documents (" in page.text
     assert "Which topics are similar" in page.text
     assert page.source.count('<details class="topic"') == 3
     assert page.source.count('class="examples"') == 3
@@ -265,9 +369,16 @@ PROBE = """
 const find = (what) => document.querySelector(what);
 const send = (element, kind) => element.dispatchEvent(new Event(kind));
 const told = {};
-find("#search").value = "wordaa";
-send(find("#search"), "input");
-told.found = find("#found").textContent;
+const searched = (text) => {
+  find("#search").value = text;
+  send(find("#search"), "input");
+  return find("#found").textContent;
+};
+told.parts = searched("daa WORDAB");
+told.marked = [...new Set([...document.querySelectorAll("mark")].map((each) => each.textContent))];
+told.ids = searched("<i>");
+told.none = searched("wordaa nowhere");
+told.found = searched("wordaa");
 location.hash = "#run-0-topic-2";
 setTimeout(() => {
   told.open = [...document.querySelectorAll("details[open]")].map((each) => each.id);
@@ -306,7 +417,9 @@ def test_a_browser_searches_sorts_and_opens(run_folder, corpus, tmp_path):
 
     told = opened(page.replace("</body>", f"<script>{PROBE}</script></body>"), tmp_path)
 
-    assert re.fullmatch(r"\d of 4", told["found"])
+    assert told["parts"] == told["found"] == "4 of 4"  # every topic lists all 30 words
+    assert sorted(told["marked"]) == ["wordaa", "wordab"]
+    assert told["ids"] == told["none"] == "0 of 4"
     assert told["open"] == ["run-0-topic-2"]
     assert told["shown"] == "0.20"
     assert told["bars"] == 30

@@ -92,12 +92,16 @@ def expect_damage(folder, *words):
 
 
 def test_a_missing_run_says_how_to_make_one(tmp_path):
-    expect_damage(tmp_path / "nowhere", "nowhere: found nothing", "sparsetopics train")
+    expect_damage(
+        tmp_path / "nowhere",
+        "nowhere: expected a run folder, but found no such folder",
+        "sparsetopics train",
+    )
 
 
 def test_a_corpus_in_the_place_of_a_run_is_recognised(tmp_path):
     (tmp_path / "manifest.json").touch()
-    expect_damage(tmp_path, "found a corpus folder", "swapped")
+    expect_damage(tmp_path, "found a corpus folder", "Train on it first.")
 
 
 def test_a_file_or_an_empty_folder_is_no_run(tmp_path):
@@ -129,7 +133,7 @@ def test_a_truncated_array_file_is_named(run_folder):
 
 def test_another_format_version_is_refused(run_folder, edit_settings):
     edit_settings(format_version=2)
-    expect_damage(run_folder, "found format version 2", "wanted format version 3. Train again")
+    expect_damage(run_folder, "expected format version 3, but found 2. Train again")
 
 
 def test_an_unknown_model_is_refused(run_folder, edit_settings):
@@ -149,7 +153,7 @@ def test_a_setting_that_training_never_writes_is_named(run_folder, edit_settings
 @pytest.mark.parametrize("settings", [{"n_topics": 5}, {"n_words": 31}])
 def test_arrays_of_other_sizes_are_refused(run_folder, edit_settings, settings):
     edit_settings(**settings)
-    expect_damage(run_folder, "topic_word_posterior", "found shape (4, 30)")
+    expect_damage(run_folder, "topic_word_posterior: expected shape", "but found (4, 30)")
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -1.0, 0.0])
@@ -177,14 +181,14 @@ def test_impossible_numbers_of_an_hdp_are_refused(hdp_folder, name, value):
 
     change_array(hdp_folder, name, spoil)
 
-    expect_damage(hdp_folder, f"model.safetensors, {name}: found {value}")
+    expect_damage(hdp_folder, f"model.safetensors, {name}: expected ", f"but found {value}")
 
 
 @pytest.mark.parametrize("value", [1.0, 1.5])
 def test_a_stick_mean_of_one_or_more_is_refused(hdp_folder, value):
     change_array(hdp_folder, "stick_means", lambda means: np.append(means[:-1], value))
 
-    expect_damage(hdp_folder, "stick_means", f"found {value}", "wanted numbers in (0, 1)")
+    expect_damage(hdp_folder, "stick_means", f"expected numbers in (0, 1), but found {value}")
 
 
 @pytest.mark.parametrize("name", ["stick_means", "stick_concentrations"])
@@ -192,7 +196,7 @@ def test_a_stick_mean_of_one_or_more_is_refused(hdp_folder, value):
 def test_sticks_of_another_shape_are_refused(hdp_folder, name, change):
     change_array(hdp_folder, name, lambda array: np.ascontiguousarray(change(array)))
 
-    expect_damage(hdp_folder, name, "found shape", "wanted shape (4,)")
+    expect_damage(hdp_folder, name, "expected shape (4,), but found (")
 
 
 @pytest.mark.parametrize("name", ["stick_means", "stick_concentrations", "topic_word_posterior"])
@@ -202,7 +206,7 @@ def test_a_missing_array_of_an_hdp_is_named(hdp_folder, name):
     save_file(arrays, hdp_folder / "model.safetensors")
     reseal(hdp_folder)
 
-    expect_damage(hdp_folder, f"{name}: found no such array")
+    expect_damage(hdp_folder, f"{name}: the array is missing")
 
 
 @pytest.mark.parametrize("value", [None, "5", 0.0, -1.0, float("nan"), float("inf")])
@@ -211,7 +215,7 @@ def test_concentrations_that_are_none_are_refused(hdp_folder, name, value):
     path = hdp_folder / "model.json"
     write_sealed(path, json.loads(path.read_text()) | {name: value})
 
-    expect_damage(hdp_folder, f"model.json, {name}: found {value!r}", "wanted a positive number")
+    expect_damage(hdp_folder, f"model.json, {name}: must be a positive number, but is {value!r}")
 
 
 @pytest.mark.parametrize(("fixture", "other"), [("hdp_folder", "lda"), ("run_folder", "hdp")])
@@ -221,7 +225,7 @@ def test_one_model_under_the_name_of_the_other_is_refused(request, fixture, othe
     settings = json.loads(path.read_text()) | {"model": other, "top_concentration": 5.0}
     write_sealed(path, settings)
 
-    expect_damage(folder, "found no such array")
+    expect_damage(folder, "the array is missing")
 
 
 def test_single_precision_arrays_are_refused(run_folder):
@@ -245,11 +249,13 @@ def test_a_topic_without_a_column_for_every_word_is_refused(run_folder, edit_set
         run_folder, "topic_word_posterior", lambda table: np.ascontiguousarray(table[:, 1:])
     )
 
-    expect_damage(run_folder, "vocabulary.parquet: found 30 words that are not those")
+    expect_damage(run_folder, "vocabulary.parquet: its 30 words do not have the fingerprint")
 
 
 def test_documents_of_another_vocabulary_are_refused(run_folder):
     other = Vocabulary(("a", "b"), np.array([1, 1]), np.array([1, 1]))
 
-    with pytest.raises(VocabularyError, match=r"heldout: found another vocabulary.*--vocabulary"):
+    with pytest.raises(
+        VocabularyError, match=r"heldout: expected .* found another vocabulary.*--vocabulary"
+    ):
         load_run(run_folder).check_vocabulary(other, "heldout")

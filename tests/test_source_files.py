@@ -1,6 +1,7 @@
 """What counts as a file to read: regular files, links of a folder, names that are not empty."""
 
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.weight_files import READERS
 
 NULL = Path("/dev/null")
-DEVICE = "/dev/null: found a device instead of a regular file"
+DEVICE = "/dev/null: .*a device instead of a regular file"
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_topics_of_other_toolkits_are_regular_files(suffix, tmp_path):
     link = tmp_path / f"topics{suffix}"
     link.symlink_to(NULL)
 
-    with pytest.raises(RunError, match="found a device instead of a regular file"):
+    with pytest.raises(RunError, match="topic-word matrix: a device instead of a regular file"):
         read_topic_matrix(link, ["owl"], READERS[suffix])
 
 
@@ -96,17 +97,17 @@ def test_words_beside_topics_are_a_regular_file(tmp_path):
     np.save(tmp_path / "a.npy", np.ones((2, 3)))
     (tmp_path / "a.npy.vocab").symlink_to(NULL)
 
-    with pytest.raises(RunError, match="found a device instead of a regular file"):
+    with pytest.raises(RunError, match="topic-word matrix: a device instead of a regular file"):
         read_topic_matrix(tmp_path / "a.npy", ["owl"], READERS[".npy"])
 
 
 def test_a_config_file_is_regular_and_small(tmp_path, monkeypatch):
     said = ("train", tmp_path / "corpus", "--out", tmp_path / "run", "--config")
-    assert DEVICE in run(*said, NULL).output
+    assert re.search(DEVICE, run(*said, NULL).output)
     monkeypatch.setattr(config_file, "LARGEST_CONFIG", 100)
     (tmp_path / "a.toml").write_text("topics = 3\n" + "# " * 100)
     result = run(*said, tmp_path / "a.toml")
-    assert "a.toml: found damaged TOML (more than 100 bytes)" in result.output
+    assert "a.toml: cannot be read: it has more than 100 bytes." in result.output
     assert len(result.output.splitlines()) == 1
 
 
@@ -160,8 +161,9 @@ def test_links_are_followed_if_that_is_wanted(tmp_path):
 def test_links_on_the_command_line(tmp_path):
     said = ("ingest", tmp_path / "in", "--out", tmp_path / "corpus", "--quiet")
     result = run(*said, status=0)
-    assert result.stderr.startswith("Skipped 3 links")
-    assert len(result.stderr.splitlines()) == 1
+    links, others = result.stderr.splitlines()
+    assert links.startswith("Skipped 3 links")
+    assert others.endswith("Left out 1 file: 1 no regular file (gone.txt).")
 
     run(*said, "--follow-links", "--overwrite", status=0)
 
@@ -199,7 +201,7 @@ def test_a_folder_of_links_alone_says_how_to_read_them(tmp_path):
     (tmp_path / "a.txt").write_text("words")
     (tmp_path / "in" / "a.txt").symlink_to(tmp_path / "a.txt")
 
-    with pytest.raises(SourceError, match=r"1 links such as .*a\.txt.*Use --follow-links"):
+    with pytest.raises(SourceError, match=r"left out 1 link that .*a\.txt.*Use --follow-links"):
         ingest([tmp_path / "in"], tmp_path / "corpus")
 
 
@@ -238,9 +240,7 @@ def test_an_empty_source_is_refused(tmp_path, monkeypatch):
 
     result = run("ingest", "", "--out", tmp_path / "corpus")
 
-    assert (
-        result.output == "Error: sources: found an empty name, wanted a file, folder or pattern.\n"
-    )
+    assert result.output == "Error: sources: the name of a file, folder or pattern is empty.\n"
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_an_empty_name_is_refused_wherever_something_is_read(said, tmp_path, mon
 
     result = run(*said)
 
-    assert "found an empty name, wanted a file or folder" in result.output
+    assert ": must be a file or folder, but is empty." in result.output
     assert len(result.output.splitlines()) == 1
 
 
@@ -281,4 +281,44 @@ def test_an_empty_file_of_stop_words_is_refused(tmp_path, monkeypatch):
 
     result = run("ingest", "a.txt", "--out", "corpus", "--stop-words", "")
 
-    assert "--stop-words: found '', which is no file" in result.output
+    assert "--stop-words: must not be empty." in result.output
+
+
+def test_a_vocabulary_that_is_named_alone_is_no_collection(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("vocab.kos.txt").write_text("owl\ncat\n")
+
+    result = run("ingest", "vocab.kos.txt", "--format", "uci", "--out", "x")
+
+    assert result.stderr == (
+        "Error: vocab.kos.txt: holds the words of a collection of counts, not the counts. "
+        "Name the file with the counts, or the folder.\n"
+    )
+
+
+@pytest.mark.parametrize("kind", ["documents", "vectors"])
+@pytest.mark.parametrize("names_the_folder", [False, True])
+def test_a_name_that_is_not_utf8_is_refused(kind, names_the_folder, tmp_path):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    path = folder / os.fsdecode(b"\xff.csv")
+    path.write_text("text,a\nowl,1\n")
+
+    source = folder if names_the_folder else path
+    result = run("ingest", source, "--kind", kind, "--out", tmp_path / "x")
+
+    assert result.stderr.endswith(".csv: the path is not UTF-8. Rename the file.\n")
+
+
+def test_words_that_are_not_utf8_do_not_advise_encoding_errors(tmp_path):
+    for name in ("vocab.txt", "stop.txt"):
+        (tmp_path / name).write_bytes(b"caf\xe9\n")
+    (tmp_path / "a.dat").write_text("1 0:1\n")
+    (tmp_path / "a.jsonl").write_text('{"text": "owl"}\n')
+
+    counts = run("ingest", tmp_path / "a.dat", "--out", tmp_path / "x")
+    stop_words = ("--stop-words", tmp_path / "stop.txt")
+    text = run("ingest", tmp_path / "a.jsonl", *stop_words, "--out", tmp_path / "x")
+
+    assert "found byte 0xe9. Convert the file to UTF-8.\n" in counts.stderr
+    assert text.stderr == f"Error: --stop-words: {tmp_path}/stop.txt is not UTF-8 text.\n"

@@ -75,9 +75,10 @@ def test_outputs_are_not_replaced_unless_told(whole):
     assert (heldout / "manifest.json").read_bytes() != before
 
 
-@pytest.mark.parametrize("held_out", ["x", "x/inside"])
-def test_one_output_that_is_or_lies_in_the_other_is_refused(held_out, whole, tmp_path):
-    with pytest.raises(OutputError, match="wanted an output apart"):
+@pytest.mark.parametrize(("held_out", "relation"), [("x", "is"), ("x/inside", "lies inside")])
+def test_one_output_that_is_or_lies_in_the_other_is_refused(held_out, relation, whole, tmp_path):
+    found = rf"the output {relation} the other output '.*/x'\. Choose"
+    with pytest.raises(OutputError, match=found):
         split_corpus(
             whole, tmp_path / "x", tmp_path / held_out, 0.5, False, np.random.default_rng(0)
         )

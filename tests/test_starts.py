@@ -78,7 +78,7 @@ def test_empty_documents_are_no_seeds(start):
 def test_without_words_there_is_no_start(start):
     source = as_source(batch_of_counts(np.zeros((4, 3), int)), 3)
 
-    with pytest.raises(OptionError, match="start: found no document with words"):
+    with pytest.raises(OptionError, match="start: no document has words"):
         start(source, 2, 0.5, np.random.default_rng(0))
 
 

@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
+from dense_responsibilities import dense_of as shares_of
+from dense_responsibilities import sparse_of
 from simulated_documents import as_source, batch_of_counts, read_only
+from sparsetopics.base.batches import BLOCK_PAIRS
+from sparsetopics.base.errors import ShapeError
+from sparsetopics.execution.executors import open_executor
 from sparsetopics.model.statistics import (
     TERMS_BY_TOPIC,
     DocumentLengths,
@@ -17,7 +22,7 @@ from sparsetopics.model.statistics import (
     scaled,
     subtracted,
 )
-from sparsetopics.model.word_counts import SparseCounts, WordCounts
+from sparsetopics.model.word_counts import SERIAL, PairCounts, WordCounts
 from word_models import zero_statistics
 
 N_WORDS, N_TOPICS = 7, 4
@@ -29,25 +34,25 @@ def random_terms(rng):
     return DocumentTerms(n_docs, n_tokens, *rng.normal(size=(5, N_TOPICS)), rng.normal(size=3))
 
 
-def random_counts(rng):
-    """Sparse counts with holes, and the same as a dense array."""
-    dense = rng.gamma(1.0, 5.0, (N_WORDS, N_TOPICS)) * (rng.random((N_WORDS, N_TOPICS)) < 0.4)
-    dense = dense.astype(np.float32)
-    words = np.flatnonzero(dense.any(axis=1))
-    starts = np.append(0, np.cumsum(np.count_nonzero(dense[words], axis=1)))
-    topics = np.nonzero(dense)[1]
-    counts = SparseCounts(
-        words.astype(np.uint32),
-        starts.astype(np.int64),
-        topics.astype(np.uint32),
-        dense[dense > 0],
-    )
+def random_counts(rng, others=None):
+    """Counts of some pairs, perhaps those of ``others``, and the same as a dense array."""
+    n_pairs = rng.integers(0, 12)
+    words = rng.integers(0, N_WORDS, n_pairs).astype(np.int32)
+    tokens = rng.integers(1, 9, n_pairs).astype(np.uint32)
+    if others is not None:
+        n_pairs, words, tokens = len(others.words), others.words, others.tokens
+    found = sparse_of(rng.dirichlet(np.full(N_TOPICS, 0.3), n_pairs).round(2))
+    dense = np.zeros((N_WORDS, N_TOPICS))
+    np.add.at(dense, words, tokens[:, None] * shares_of(found, N_TOPICS))
+    counts = PairCounts(words, tokens, *found)
     read_only(*counts)
     return counts, dense
 
 
-def random_summary(rng):
-    return Summary(random_counts(rng)[0], random_terms(rng))
+def random_summary(rng, other=None):
+    """A summary of some documents, perhaps those of another summary."""
+    counts, _ = random_counts(rng, None if other is None else other.components)
+    return Summary(counts, random_terms(rng))
 
 
 def dense_of(counts):
@@ -62,8 +67,8 @@ def assert_same(left, right):
         np.testing.assert_allclose(mine, theirs, atol=1e-12)
 
 
-@given(seed=SEEDS, scale=st.floats(-3, 3))
-def test_adding_sparse_counts_is_adding_dense_ones(seed, scale):
+@given(seed=SEEDS, scale=st.floats(0, 3))
+def test_adding_counts_of_pairs_is_adding_dense_ones(seed, scale):
     rng = np.random.default_rng(seed)
     counts, dense = random_counts(rng)
     base = rng.random((N_WORDS, N_TOPICS))
@@ -72,7 +77,7 @@ def test_adding_sparse_counts_is_adding_dense_ones(seed, scale):
     for each in (found, knowing_its_sizes):
         each.add(counts, scale)
 
-        np.testing.assert_allclose(each.table, base + scale * dense.astype(float), atol=1e-12)
+        np.testing.assert_allclose(each.table, base + scale * dense, atol=1e-12)
         np.testing.assert_allclose(each.sizes, each.table.sum(axis=0), atol=1e-12)
 
 
@@ -118,10 +123,13 @@ def test_sizes_count_tokens_of_words_that_are_left_out():
         np.testing.assert_allclose(found.sizes, table.sum(axis=0) + elsewhere)
 
 
-def test_words_of_entries():
-    counts, dense = random_counts(np.random.default_rng(3))
+def test_words_and_tokens_of_entries():
+    counts, expected = random_counts(np.random.default_rng(3))
+    dense = np.zeros((N_WORDS, N_TOPICS))
 
-    np.testing.assert_array_equal(counts.word_of_entry, np.nonzero(dense)[0])
+    np.add.at(dense, (counts.word_of_entry, counts.topics), counts.values)
+
+    np.testing.assert_allclose(dense, expected)
 
 
 @given(seed=SEEDS)
@@ -141,7 +149,7 @@ def test_the_sum_of_batches_is_the_total(seed, n_batches):
     total = Statistics.sum(summaries, zero_statistics(N_WORDS, N_TOPICS))
     piece_by_piece = zero_statistics(N_WORDS, N_TOPICS)
     for summary in summaries:
-        piece_by_piece = piece_by_piece.exchange_in_place(summary, None)
+        piece_by_piece = piece_by_piece.add_in_place(summary)
 
     assert_same(total, piece_by_piece)
     expected = sum((dense_of(each.components) for each in summaries), np.zeros(1))
@@ -152,11 +160,13 @@ def test_the_sum_of_batches_is_the_total(seed, n_batches):
 @given(seed=SEEDS)
 def test_exchange_in_and_out_returns_the_same(seed):
     rng = np.random.default_rng(seed)
-    old, new, other = (random_summary(rng) for _ in range(3))
+    old, other = random_summary(rng), random_summary(rng)
+    new = random_summary(rng, old)
     before = Statistics.sum([other, old], zero_statistics(N_WORDS, N_TOPICS))
     read_only(before.components.table, *before.terms[2:])
 
-    after = before.accumulator().exchange_in_place(new, old).exchange_in_place(old, new)
+    after = before.accumulator().exchange_in_place(new, old, SERIAL)
+    after = after.exchange_in_place(old, new, SERIAL)
 
     assert_same(after, before)
 
@@ -164,14 +174,50 @@ def test_exchange_in_and_out_returns_the_same(seed):
 @given(seed=SEEDS)
 def test_exchange_is_the_sum_with_one_batch_replaced_and_never_negative(seed):
     rng = np.random.default_rng(seed)
-    old, new, other = (random_summary(rng) for _ in range(3))
+    old, other = random_summary(rng), random_summary(rng)
+    new = random_summary(rng, old)
 
-    found = Statistics.sum([other, old], zero_statistics(N_WORDS, N_TOPICS)).exchange_in_place(
-        new, old
-    )
+    found = Statistics.sum([other, old], zero_statistics(N_WORDS, N_TOPICS))
+    found = found.exchange_in_place(new, old, SERIAL)
 
     assert_same(found, Statistics.sum([other, new], zero_statistics(N_WORDS, N_TOPICS)))
     assert found.components.table.min() >= 0.0
+
+
+def test_former_counts_of_other_pairs_are_refused():
+    rng = np.random.default_rng(0)
+    counts = [random_counts(rng)[0] for _ in range(20)]
+    new, old = next(
+        (one, other) for one in counts for other in counts if len(one.words) > len(other.words)
+    )
+
+    with pytest.raises(ShapeError, match=rf"expected {len(new.words)} pairs, but found"):
+        WordCounts.zeros(N_WORDS, N_TOPICS).exchange(new, old, SERIAL)
+
+
+@given(seed=SEEDS, n_workers=st.integers(1, 3))
+def test_exchange_in_parts_has_the_same_bits_for_any_number_of_workers(seed, n_workers):
+    rng = np.random.default_rng(seed)
+    new, old = (
+        PairCounts(
+            rng.integers(0, N_WORDS, 3 * BLOCK_PAIRS, dtype=np.int32),
+            rng.random(3 * BLOCK_PAIRS).astype(np.float32),  # sums of which round
+            *sparse_of(rng.dirichlet(np.full(N_TOPICS, 0.3), 3 * BLOCK_PAIRS)),
+        )
+        for _ in range(2)
+    )
+    old = old._replace(words=new.words, tokens=new.tokens)
+    expected, found = (WordCounts.zeros(N_WORDS, N_TOPICS).accumulator() for _ in range(2))
+
+    expected.add(old)
+    expected.exchange(new, old, SERIAL)
+    with open_executor(n_workers) as executor:
+        found.exchange(old, None, executor)
+        found.exchange(new, old, executor)
+
+    np.testing.assert_array_equal(found.seen, expected.seen)
+    np.testing.assert_array_equal(found.within, expected.within)
+    np.testing.assert_allclose(found.seen, dense_of(new), atol=1e-6)
 
 
 @given(seed=SEEDS, factor=st.floats(0, 100))

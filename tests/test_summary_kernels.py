@@ -1,26 +1,22 @@
 """Sums of sparse responsibilities against dense numpy."""
 
 import itertools
+from itertools import pairwise
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dense_responsibilities import dense_of
-from sparse_worlds import make_world, worlds
+from sparse_worlds import worlds
 from sparsetopics.base import batches
 from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.kernels.summaries import (
-    add_topic_terms,
-    compact,
-    doc_topic_counts,
-    sum_by_word,
-)
-from sparsetopics.kernels.words import add_sparse_rows
-from sparsetopics.model import word_counts
+from sparsetopics.kernels.summaries import add_topic_terms, compact, doc_topic_counts
+from sparsetopics.kernels.types import SparseShares
+from sparsetopics.kernels.words import exchange_pairs
 from sparsetopics.model.allocations.documents import sum_terms
 from sparsetopics.model.responsibilities import Responsibilities, pairs_of
-from sparsetopics.model.word_counts import number_rows, sum_words
+from sparsetopics.model.word_counts import number_rows
 
 from reference import dense_from_slots, document_terms
 from reference import sum_by_word as plain_sum_by_word
@@ -91,7 +87,7 @@ def test_topic_terms_equal_plain_sums(world, tail):
     expected, expected_totals = np.zeros((5, world.n_topics)), np.zeros(3)
 
     add_topic_terms(
-        world.batch.indptr, world.counts, *world.sparse, world.prior, terms, totals, tail
+        world.batch.indptr, world.counts, world.sparse, world.prior, terms, totals, tail
     )
 
     for lo, hi in zip(world.batch.indptr[:-1], world.batch.indptr[1:], strict=True):
@@ -107,7 +103,7 @@ def test_terms_are_added_to_what_is_there(world):
         (np.ones((5, world.n_topics)), np.ones(3)),
         (np.ones((5, world.n_topics)), np.ones(3)),
     )
-    given = (world.batch.indptr, world.counts, *world.sparse, world.prior)
+    given = (world.batch.indptr, world.counts, world.sparse, world.prior)
 
     add_topic_terms(*given, *once, 0.1)
     for _ in range(2):
@@ -119,45 +115,28 @@ def test_terms_are_added_to_what_is_there(world):
 
 @given(world=worlds)
 def test_sums_by_word_conserve_mass(world):
-    rows = number_rows(world.batch, world.n_words)
+    words, dense = world.batch.word_ids, np.zeros((world.n_words, world.n_topics))
+    nothing = SparseShares(np.zeros(len(words) + 1, np.int64), *world.sparse[1:])
 
-    starts, topics, values = sum_by_word(
-        rows.pair_starts, rows.pairs, world.counts, *world.sparse, world.n_topics
+    cuts = [0, world.n_words // 2, world.n_words]
+    sizes = sum(
+        exchange_pairs(*part, words, world.counts, world.sparse, nothing, dense)
+        for part in pairwise(cuts)
     )
 
-    dense = np.zeros((world.n_words, world.n_topics))
-    add_sparse_rows(rows.words, starts, topics, values, 2.0, dense)
-    expected = plain_sum_by_word(world.batch.word_ids, world.counts, world.dense, world.n_words)
-    np.testing.assert_allclose(dense, 2.0 * expected, rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(dense.sum(), 2.0 * world.counts.sum(), rtol=1e-6)
-    for lo, hi in itertools.pairwise(starts):
-        assert (np.diff(topics[lo:hi].astype(int)) > 0).all()
-    add_sparse_rows(rows.words, starts, topics, values, -2.0, dense)
-    assert not dense.any()
-
-
-def test_there_may_be_more_topics_than_words():
-    world = make_world(0, lengths=(2, 3, 3), n_words=3, n_topics=40)
-
-    found = sum_words(world.batch, world.sparse, (3, 40), SerialExecutor())
-
-    dense = np.zeros((3, 40))
-    add_sparse_rows(*found, 1.0, dense)
-    expected = plain_sum_by_word(world.batch.word_ids, world.counts, world.dense, 3)
-    np.testing.assert_allclose(dense, expected, rtol=1e-6)
+    expected = plain_sum_by_word(words, world.counts, world.dense, world.n_words)
+    np.testing.assert_allclose(dense, expected, rtol=1e-12)
+    np.testing.assert_allclose(sizes, expected.sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(dense.sum(), world.counts.sum(), rtol=1e-6)
 
 
 @given(world=worlds)
-def test_rows_list_the_pairs_of_each_word_in_their_order(world):
+def test_rows_number_the_words_of_a_batch(world):
     rows = number_rows(world.batch, world.n_words)
 
     words = world.batch.word_ids
     np.testing.assert_array_equal(rows.words, np.unique(words))
     np.testing.assert_array_equal(rows.words[rows.row_of_pair], words)
-    np.testing.assert_array_equal(rows.pairs, np.argsort(words, kind="stable"))
-    np.testing.assert_array_equal(
-        np.diff(rows.pair_starts), np.unique(words, return_counts=True)[1]
-    )
 
 
 @given(world=worlds)
@@ -177,23 +156,17 @@ def test_doc_topic_counts_are_sums_over_documents(world):
 
 
 @given(world=worlds, block=st.sampled_from([1, 3, 10_000]))
-def test_blocks_hardly_matter_to_sums_and_not_at_all_to_word_counts(world, block):
+def test_blocks_hardly_matter_to_sums(world, block):
     whole_terms = sum_terms(world.batch, world.sparse, world.prior, 0.2, SerialExecutor())
-    whole = sum_words(world.batch, world.sparse, (world.n_words, world.n_topics), SerialExecutor())
-    pairs, rows = batches.BLOCK_PAIRS, word_counts.BLOCK_ROWS
+    pairs = batches.BLOCK_PAIRS
     try:
-        batches.BLOCK_PAIRS = word_counts.BLOCK_ROWS = block
+        batches.BLOCK_PAIRS = block
         terms = sum_terms(world.batch, world.sparse, world.prior, 0.2, SerialExecutor())
-        counts = sum_words(
-            world.batch, world.sparse, (world.n_words, world.n_topics), SerialExecutor()
-        )
     finally:
-        batches.BLOCK_PAIRS, word_counts.BLOCK_ROWS = pairs, rows
+        batches.BLOCK_PAIRS = pairs
 
     for found, expected in zip(terms, whole_terms, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    for found, expected in zip(counts, whole, strict=True):
-        np.testing.assert_array_equal(found, expected)
     assert terms.n_docs == world.batch.n_docs
     assert terms.n_tokens == world.batch.n_tokens
 

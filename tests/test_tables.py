@@ -121,12 +121,12 @@ def test_named_fields_options_and_a_vocabulary(tmp_path):
 @pytest.mark.parametrize(
     ("table", "found"),
     [
-        (["a text"], "an object of type list, wanted a table"),
-        (pa.table({"body": ["x"]}), "fields 'body', wanted a field 'text'"),
-        (pa.table({"text": [1]}), "int64 in field 'text', wanted strings"),
-        (pa.table({"text": ["word"], "label": [["x"]]}), "an id or label of type list"),
+        (["a text"], "an object of type list does not provide Arrow data"),
+        (pa.table({"body": ["x"]}), "expected a field 'text', but found 'body'"),
+        (pa.table({"text": [1]}), "expected strings in field 'text', but found int64"),
+        (pa.table({"text": ["word"], "label": [["x"]]}), "as ids and labels, but found list"),
         (pa.table({"text": pa.array([], pa.string())}), "no words in 0 documents"),
-        (pa.table({"text": ["1 2"]}), "no words in 1 documents"),
+        (pa.table({"text": ["1 2"]}), "no words in 1 document"),
         (Dataset(TABLE, []), "no words in 0 documents"),
     ],
 )
@@ -138,7 +138,9 @@ def test_what_is_no_table_of_texts(table, found):
 def test_columns_that_arrow_cannot_hold():
     frame = pytest.importorskip("pandas").DataFrame({"text": ["word"] * 2, "odd": [1, "x"]})
 
-    with pytest.raises(SourceError, match=r"table: found .*Leave out all columns"):
+    with pytest.raises(
+        SourceError, match=r"table: Arrow cannot read its columns: .*Leave out all columns"
+    ):
         Corpus.from_table(frame)
     assert Corpus.from_table(frame[["text"]]).n_docs == 2
 
@@ -147,5 +149,8 @@ def test_a_label_that_is_a_list_in_a_file(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"text": ["word"], "label": [["x"]]}), path)
 
-    with pytest.raises(SourceError, match=r"a\.parquet: found an id or label of type list"):
+    with pytest.raises(
+        SourceError,
+        match=r"a\.parquet: expected strings or numbers as ids and labels, but found list",
+    ):
         ingest([path], tmp_path / "corpus")

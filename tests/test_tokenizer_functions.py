@@ -97,14 +97,14 @@ def test_a_vocabulary_alone_runs_no_function(module, source, tmp_path):
         ("no_module_of_this_name:f", r"cannot be imported \(ModuleNotFoundError"),
         ("MODULE:gone", r"cannot be imported \(AttributeError"),
         ("MODULE_broken:f", r"cannot be imported \(SyntaxError"),
-        ("MODULE:NO_FUNCTION", "which is of type int, wanted a function"),
-        ("MODULE", "wanted MODULE:NAME"),
-        (":f", "wanted MODULE:NAME"),
-        ("MODULE:fails", "found ValueError: no such, wanted the words"),
-        ("MODULE:fails_late", "found KeyError: 'late'"),
-        ("MODULE:a_string", "found a str, wanted"),
-        ("MODULE:nothing", "found TypeError: 'NoneType' object is not iterable"),
-        ("MODULE:numbers", "found int 1 as a word"),
+        ("MODULE:NO_FUNCTION", "must be a function .* but is of type int"),
+        ("MODULE", "expected MODULE:NAME, but found 'my_words"),
+        (":f", "expected MODULE:NAME, but found ':f'"),
+        ("MODULE:fails", "the function failed to return words: ValueError: no such"),
+        ("MODULE:fails_late", "the function failed to return words: KeyError: 'late'"),
+        ("MODULE:a_string", "expected a list of words, but found a str"),
+        ("MODULE:nothing", "words: TypeError: 'NoneType' object is not iterable"),
+        ("MODULE:numbers", "expected words as strings, but found int 1"),
         ("MODULE:halves", "half of a surrogate pair"),
     ],
 )
@@ -117,5 +117,5 @@ def test_what_is_wrong_with_a_function_is_one_line(module, source, tmp_path, nam
 
 
 def test_a_function_and_a_pattern_are_one_too_many():
-    with pytest.raises(OptionError, match="one or the other"):
+    with pytest.raises(OptionError, match="function cannot be combined with a token pattern"):
         TokenizerOptions("[a-z]+", function="a:b")

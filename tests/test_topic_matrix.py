@@ -64,18 +64,20 @@ def test_one_line_of_csv_is_one_topic(tmp_path):
 
 @pytest.mark.parametrize("shape", [(2, 4), (3,), (0, 3), (1, 2, 3)])
 def test_another_shape_is_refused(write, shape):
-    with pytest.raises(ShapeError, match=r"wanted \(topics, 3\), one column per word.*--vocab"):
+    with pytest.raises(
+        ShapeError, match=r"expected shape \(topics, 3\), one column per word.*--vocab"
+    ):
         read(write(np.ones(shape)))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -0.5])
 def test_impossible_entries_are_refused(write, bad):
-    with pytest.raises(RunError, match=f"found the entry {bad}"):
+    with pytest.raises(RunError, match=f"finite and at least 0, but one is {bad}"):
         read(write(np.array([[1.0, bad, 1.0]])))
 
 
 def test_a_topic_of_zeros_is_refused(write):
-    with pytest.raises(RunError, match="only zeros in row 1"):
+    with pytest.raises(RunError, match="row 1 is all zeros"):
         read(write(np.array([[1.0, 1, 1], [0, 0, 0]])))
 
 
@@ -93,7 +95,7 @@ def test_files_that_hold_no_matrix_are_refused(tmp_path):
 
     for name in ("other.npz", "object.npy", "text.csv", "empty.npy", "torn.npz", "missing.npy",
                  "torn.mtx", "torn.parquet", "prose.txt", "empty.csv"):  # fmt: skip
-        with pytest.raises(RunError, match=f"{name}: found .*wanted a topic-word matrix"):
+        with pytest.raises(RunError, match=f"{name}: cannot be read as a topic-word matrix: "):
             read(tmp_path / name)
 
 
@@ -160,7 +162,7 @@ def test_words_that_look_like_numbers_or_nothing_keep_their_spelling(tmp_path):
 
 def test_a_file_of_other_words_is_refused(named_files):
     for path in named_files:
-        with pytest.raises(VocabularyError, match="none of the 2 words of the held-out corpus"):
+        with pytest.raises(VocabularyError, match=r"none of its 3 words .*held-out corpus's 2"):
             read(path, ("elk", "fox"))
 
 
@@ -168,7 +170,7 @@ def test_more_or_fewer_words_than_columns_are_refused(tmp_path, write):
     path = write(WEIGHTS)
     (tmp_path / "topics.npy.vocab").write_text("ant\nbee\n")
 
-    with pytest.raises(ShapeError, match=r"found shape \(2, 3\), wanted \(topics, 2\)"):
+    with pytest.raises(ShapeError, match=r"expected shape \(topics, 2\).* found \(2, 3\)"):
         read(path)
 
 
@@ -188,7 +190,7 @@ def test_what_export_writes_is_read_back(tmp_path, run_folder, model, vocabulary
 def test_a_gensim_model_is_opened_on_request_alone(tmp_path, hdp_folder, hdp, vocabulary):
     export_run(hdp_folder, "gensim", path := tmp_path / "hdp.model")
 
-    with pytest.raises(RunError, match=r"no known extension.*\.npy.*you trust it, add --unpickle"):
+    with pytest.raises(RunError, match=r"known extension.*\.npy.*you trust it, add --unpickle"):
         read_topics(path, vocabulary)
     topics = read_topics(path, vocabulary, unpickle=True)
 
@@ -207,7 +209,7 @@ def test_gensim_models_of_other_words_or_kinds(tmp_path, vocabulary):
     (tmp_path / "prose").write_text("Once upon a time.")
 
     assert read_topics(tmp_path / "lda", vocabulary, unpickle=True).n_missing_words == 29
-    with pytest.raises(RunError, match="found a HdpModel, not a gensim LdaModel"):
+    with pytest.raises(RunError, match="it is a HdpModel, not a gensim LdaModel"):
         read_topics(tmp_path / "hdp", vocabulary, unpickle=True)
-    with pytest.raises(RunError, match="prose: found no gensim model"):
+    with pytest.raises(RunError, match=r"prose: .* is not a gensim model"):
         read_topics(tmp_path / "prose", vocabulary, unpickle=True)

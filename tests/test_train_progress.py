@@ -1,18 +1,25 @@
 """What a person reads while a model is trained, and at its end."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from rich.progress import Progress
 
 from sparsetopics.cli.train import outcome
-from sparsetopics.cli.train_progress import _Rate, lap_line, show_progress
+from sparsetopics.cli.train_progress import (
+    SECONDS_OF_SILENCE,
+    _Rate,
+    lap_line,
+    show_progress,
+)
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 from sparsetopics.runs.train import RunResult
 
 LDA = TrainingOptions(57, laps=20)
 HDP = TrainingOptions(50, model="hdp")
 VECTORS = TrainingOptions(5, local=LocalOptions("mean-field"), model="mixture")
+GROWING = replace(VECTORS, n_topics=1, model="dp-mixture", learner="accelerated")
 ENTRY = {
     "lap": 7,
     "seconds": 12.34,
@@ -58,10 +65,65 @@ def test_a_lap_in_a_line(changes, line):
     ],
 )
 def test_the_last_sentence_says_why_training_ended(options, laps, ending):
-    said = outcome(RunResult(options.model, 57, -8.12346, laps, 12.34), options)
+    said = outcome(RunResult(options.model, 57, 57, -8.12346, laps, 12.34), options)
 
     assert said.startswith(f"Trained 57 topics ({options.model.upper()}) in {laps} laps and 12.3 s")
     assert said.endswith(ending)
+
+
+def test_the_last_sentence_says_how_many_components_are_in_use():
+    said = outcome(RunResult("mixture", 50, 18, -1.5, 1, 0.2), VECTORS)
+
+    assert said.startswith("Trained 50 components (mixture), 18 of them in use, in 1 lap and 0.2 s")
+
+
+@pytest.mark.parametrize(
+    ("options", "n_done", "line"),
+    [
+        (HDP, 1.0, "50 % of the documents visited"),
+        (HDP, 2.0, "100 % of the documents visited, trying moves"),
+        (LDA, 2.0, "100 % of the documents visited"),
+        (GROWING, 2.0, "100 % of the items visited, trying moves"),
+    ],
+)
+def test_without_a_terminal_a_long_lap_says_how_far_it_is(
+    capsys, monkeypatch, options, n_done, line
+):
+    clock = iter([0.0, SECONDS_OF_SILENCE - 1, SECONDS_OF_SILENCE, *[SECONDS_OF_SILENCE] * 2])
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+
+    with show_progress(options, quiet=False) as hooks:
+        for _ in range(3):
+            hooks.on_documents(n_done, 2)
+
+    assert capsys.readouterr().err == f"{line}\n"
+
+
+def test_both_kinds_of_progress_say_that_the_run_is_written(capsys, monkeypatch):
+    with show_progress(HDP, quiet=False) as hooks:
+        hooks.on_writing()
+    assert capsys.readouterr().err == "Writing the run.\n"
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+
+    with show_progress(HDP, quiet=False) as hooks:
+        hooks.on_documents(2.0, 2)
+        hooks.on_writing()
+
+    assert "writing the run" in capsys.readouterr().err
+
+
+def test_moves_are_named_and_do_not_slow_the_rate_that_is_shown(monkeypatch):
+    clock = iter([0.0, 2.0])
+    monkeypatch.setattr("time.perf_counter", lambda: next(clock))
+    told = []
+    rate = _Rate(lambda task, **fields: told.append(fields), 0, HDP)
+
+    rate(100, 100)
+    rate(100, 100)
+
+    assert [fields["rate"] for fields in told] == ["50 documents/s"] * 2
+    assert told[-1]["description"] == "lap 1/100, trying moves"
 
 
 def test_without_a_terminal_there_is_a_line_per_lap(capsys):

@@ -292,6 +292,7 @@ ODD_DOCUMENTS = {
 EXTREMES = [(1e-6, 1e-6), (1e-6, 1e3), (1e3, 1e-6), (1e3, 1e3), (0.5, 0.1)]
 
 
+@pytest.mark.filterwarnings("ignore:There are more:sparsetopics.base.errors.SparsetopicsWarning")
 @pytest.mark.parametrize("documents", ODD_DOCUMENTS.values(), ids=ODD_DOCUMENTS.keys())
 @pytest.mark.parametrize("update", ["mean-field", "collapsed"])
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])

@@ -2,22 +2,23 @@
 
 import pytest
 
-from moved_collections import WORLDS, grown
+from moved_collections import WORLDS, grown, with_tools
 from sparsetopics.inference.moves import trimming
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.moves.trimming import may_trim, trim_topics, trim_whole
+from sparsetopics.inference.moves.trimming import may_trim, trim_topics
+from sparsetopics.options.table import DEFAULT_MOVES
 
 
 @pytest.fixture
 def laps_of(tmp_path, monkeypatch):
     """The laps of 40 in which each move is made, if it succeeds in ``lucky`` laps alone."""
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), 5)
+    standing = grown(tmp_path, WORLDS["simulated"](), 5)
 
     def run(lucky, names=("merge", "delete")):
         made = {name: [] for name in trimming.MOVES}
 
         def recorded(name):
-            def move(standing, tools):
+            def move(standing):
                 made[name].append(standing.ledger.lap)
                 return standing, MoveTally(3, 2 if standing.ledger.lap in lucky[name] else 0)
 
@@ -27,7 +28,7 @@ def laps_of(tmp_path, monkeypatch):
         current = standing
         for lap in range(1, 41):
             current = current._replace(ledger=current.ledger._replace(lap=lap))
-            current, tallies = trim_topics(current, names, tools)
+            current, tallies = trim_topics(current, names)
             assert set(tallies) == {name for name in made if made[name][-1:] == [lap]}
         return made
 
@@ -54,13 +55,13 @@ def test_only_moves_that_are_named_are_made(laps_of):
 
 
 def test_moves_are_verified_on_request(tmp_path, monkeypatch):
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), 5)
+    standing = grown(tmp_path, WORLDS["simulated"](), 5)
     worse = standing._replace(reference=2.0 * standing.reference)
     monkeypatch.setattr(trimming, "MOVES", {"merge": lambda *given: (worse, MoveTally(1, 1))})
 
-    trim_topics(standing, ("merge",), tools)
+    trim_topics(standing, ("merge",))
     with pytest.raises(AssertionError, match="merge"):
-        trim_topics(standing, ("merge",), tools._replace(verify=True))
+        trim_topics(with_tools(standing, verify=True), ("merge",))
 
 
 @pytest.mark.parametrize(
@@ -68,15 +69,15 @@ def test_moves_are_verified_on_request(tmp_path, monkeypatch):
     [(("merge",), False), (("delete",), True), (("merge", "delete"), True), (("birth",), False)],
 )
 def test_it_is_time_while_a_move_that_is_named_does_not_pause(tmp_path, names, expected):
-    standing, _ = grown(tmp_path, WORLDS["simulated"](), 5)
+    standing = grown(tmp_path, WORLDS["simulated"](), 5)
     paused = standing._replace(ledger=standing.ledger.refused("merge", 5))
 
     assert may_trim(paused, names) == expected
 
 
 def test_what_all_moves_leave_is_a_collection(tmp_path, monkeypatch):
-    standing, tools = grown(tmp_path, WORLDS["simulated"](), 5)
+    standing = grown(tmp_path, WORLDS["simulated"](), 5)
     other = standing._replace(reference=2.0 * standing.reference)
     monkeypatch.setattr(trimming, "MOVES", {"delete": lambda *given: (other, MoveTally(1, 1))})
 
-    assert trim_whole(standing, tools).reference is other.reference
+    assert trim_topics(standing, DEFAULT_MOVES)[0].reference is other.reference

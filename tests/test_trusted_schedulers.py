@@ -98,7 +98,9 @@ def test_an_address_without_a_port_is_refused(monkeypatch):
     monkeypatch.setenv(SCHEDULER_VARIABLE, "tcp://head")
 
     with (
-        pytest.raises(ClusterError, match=r"^tcp://head: found no port, wanted an address"),
+        pytest.raises(
+            ClusterError, match=r"^tcp://head: the address has no port. Give --scheduler"
+        ),
         open_cluster(Workplace("dask")),
     ):
         pass
@@ -171,5 +173,7 @@ def test_tls_without_certificates_is_refused_in_one_line(corpus, tmp_path, stran
     result = CliRunner().invoke(main, words.split())
 
     assert result.exit_code == 1
-    assert result.stderr.startswith(f"Error: {address}: found Dask settings that do not fit (")
+    assert result.stderr.startswith(
+        f"Error: {address}: the Dask settings do not fit those of the scheduler ("
+    )
     assert result.stderr.count("\n") == 1

@@ -254,7 +254,9 @@ def test_other_options_are_refused_until_told(source, tmp_path, other):
     interrupt(source, tmp_path / "corpus")
     left = files_of(tmp_path / ".corpus.sparsetopics" / "spool")
 
-    with pytest.raises(OutputError, match=r"an ingest of other sources or options.*--overwrite"):
+    with pytest.raises(
+        OutputError, match=r"interrupted ingest of other sources or options.*--overwrite"
+    ):
         ingest([source], tmp_path / "corpus", other)
     assert files_of(tmp_path / ".corpus.sparsetopics" / "spool") == left
 
@@ -306,9 +308,7 @@ def test_two_at_once_are_refused(source, tmp_path):
 
     def again(progress):
         if not refusals:
-            with pytest.raises(
-                OutputError, match=r"found another process .* that writes there"
-            ) as told:
+            with pytest.raises(OutputError, match=r"another process .* writes there") as told:
                 ingest([source], tmp_path / "corpus")
             refusals.append(told)
 

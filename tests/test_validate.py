@@ -41,12 +41,32 @@ def test_a_sound_corpus_has_no_problems(tmp_path):
 @pytest.mark.parametrize(
     ("indptr", "word_ids", "counts", "problem"),
     [
-        ([0, 1, 3], [2, 1, 0], [1, 1, 1], "row 1: found word 0 with count 1.0, wanted word ids"),
-        ([0, 1, 3], [2, 1, 1], [1, 1, 1], "row 1: found word 1 with count 1.0, wanted word ids"),
-        ([0, 1, 2], [2, 1], [1, 0], "row 1: found word 1 with count 0.0, wanted counts above"),
-        ([0, 1, 2], [2, 1], [-1, 1], "row 0: found word 2 with count -1.0, wanted counts above"),
-        ([0, 1, 1], [2], [1], "row 1: found no words, wanted at least one"),
-        ([0, 1], [3], [1], "row group 0 word id 3 where the vocabulary has 3 words"),
+        (
+            [0, 1, 3],
+            [2, 1, 0],
+            [1, 1, 1],
+            "row 1: expected word ids sorted and unique, but found word 0 with count 1.0",
+        ),
+        (
+            [0, 1, 3],
+            [2, 1, 1],
+            [1, 1, 1],
+            "row 1: expected word ids sorted and unique, but found word 1 with count 1.0",
+        ),
+        (
+            [0, 1, 2],
+            [2, 1],
+            [1, 0],
+            "row 1: expected counts above zero, but found word 1 with count 0.0",
+        ),
+        (
+            [0, 1, 2],
+            [2, 1],
+            [-1, 1],
+            "row 0: expected counts above zero, but found word 2 with count -1.0",
+        ),
+        ([0, 1, 1], [2], [1], "row 1: the document has no words"),
+        ([0, 1], [3], [1], "row group 0: word id 3 is beyond the vocabulary of 3 words"),
     ],
 )
 def test_a_broken_document_is_placed(tmp_path, indptr, word_ids, counts, problem):
@@ -61,7 +81,7 @@ def test_a_vocabulary_out_of_order_is_placed(tmp_path, terms):
     (found,) = validate(write_corpus(tmp_path / "c", [0, 1], [0], [1], terms))
 
     assert "vocabulary.parquet, row" in found
-    assert "wanted falling term frequency" in found
+    assert "expected falling term frequency" in found
 
 
 def test_wrong_totals_are_placed(tmp_path):
@@ -72,7 +92,7 @@ def test_wrong_totals_are_placed(tmp_path):
 
     (found,) = validate(folder)
 
-    assert "found 1 tokens, wanted 5" in found
+    assert "expected 5 tokens, but found 1" in found
 
 
 def test_a_flipped_bit_is_found(tmp_path):
@@ -84,7 +104,7 @@ def test_a_flipped_bit_is_found(tmp_path):
 
     (found,) = validate(folder)
 
-    assert "shard-00000.parquet: found SHA-256" in found
+    assert "shard-00000.parquet: expected SHA-256" in found
 
 
 def test_a_folder_that_does_not_open_raises(tmp_path):

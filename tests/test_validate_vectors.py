@@ -49,7 +49,7 @@ def test_a_value_that_is_not_finite_is_placed(tmp_path, bad):
 
     (found,) = validate(write_corpus(tmp_path / "c", values))
 
-    assert f"row group 0, row 2, column 1: found {bad}, wanted a finite number." in found
+    assert f"row group 0, row 2, column 1: expected a finite number, but found {bad}." in found
 
 
 def test_a_flipped_bit_is_found(tmp_path):
@@ -61,7 +61,7 @@ def test_a_flipped_bit_is_found(tmp_path):
 
     (found,) = validate(folder)
 
-    assert "shard-00000.parquet: found SHA-256" in found
+    assert "shard-00000.parquet: expected SHA-256" in found
 
 
 def test_a_row_group_of_another_size_is_found(tmp_path):
@@ -73,7 +73,7 @@ def test_a_row_group_of_another_size_is_found(tmp_path):
 
     (found,) = validate(folder)
 
-    assert "found in row group 0 5 rows" in found
+    assert "row group 0: expected 6 rows of ['values'], but found 5" in found
 
 
 def test_a_projection_that_changed_does_not_open(projected):
@@ -82,7 +82,7 @@ def test_a_projection_that_changed_does_not_open(projected):
     data[-1] ^= 1
     path.write_bytes(data)
 
-    with pytest.raises(CorpusFormatError, match=r"projection\.safetensors: found SHA-256"):
+    with pytest.raises(CorpusFormatError, match=r"projection\.safetensors: expected SHA-256"):
         validate(projected)
 
 
@@ -97,4 +97,4 @@ def test_a_projection_to_other_columns_is_found(tmp_path, projected):
 
     (found,) = validate(folder)
 
-    assert "found a projection to 2 columns, wanted 3." in found
+    assert "expected 3 columns, but its projection has 2." in found

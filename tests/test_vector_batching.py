@@ -103,5 +103,7 @@ def test_the_number_of_batches_follows_the_size():
 
 @pytest.mark.parametrize("n_batches", [0, -1, 11])
 def test_a_number_of_batches_out_of_range_is_refused(n_batches):
-    with pytest.raises(OptionError, match="wanted 1 to 10, the number of items"):
+    with pytest.raises(
+        OptionError, match=f"must be from 1 to 10, the number of items, but is {n_batches}"
+    ):
         plan_vector_batches(corpus_of(10, 5), n_batches, np.random.default_rng(0))

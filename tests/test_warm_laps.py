@@ -16,7 +16,6 @@ from sparsetopics.inference.learners.memoized import MemoizedLearner
 from sparsetopics.inference.training import train
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
-from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 from word_models import start_of
 
@@ -128,13 +127,9 @@ def test_what_is_kept_of_documents_goes_when_a_cold_lap_follows(budget, tmp_path
 
 
 def test_rows_and_joined_parts_are_inverses():
-    found = Responsibilities(
-        np.array([0, 2, 3, 3]), np.array([1, 0, 1], np.uint32), np.array([0.5, 0.5, 1], np.float32)
+    topics = DocumentTopics(
+        np.array([0, 2, 2, 2]), np.array([0, 1], np.uint32), np.array([2, 3], np.float32)
     )
-    topics = DocumentTopics.of(np.array([0, 2, 2, 3]), np.array([4.0, 1.0, 2.0]), found, 3)
-    np.testing.assert_array_equal(topics.starts, [0, 2, 2, 2])
-    assert dict(zip(topics.topics.tolist(), topics.counts.tolist(), strict=True)) == {1: 3, 0: 2}
-    assert topics.counts.dtype == np.float32
     assert same(DocumentTopics.joined([topics, DocumentTopics.unknown(2)]).rows(0, 3), topics)
     twice = DocumentTopics.joined([topics, topics])
     assert twice.starts.tolist() == [0, 2, 2, 2, 4, 4, 4]
@@ -142,13 +137,15 @@ def test_rows_and_joined_parts_are_inverses():
 
 
 REFUSED = {
-    "cold-every: found 0, wanted at least 1 lap": {"cold_every": 0},
-    "cold-every: found 3 with moves merge,delete,birth, wanted 1, or moves none.": {
+    "cold-every: must be at least 1 lap, but is 0.": {"cold_every": 0},
+    "cold-every: must be 1 unless --moves is none. New topics must be found": {
         "model": "hdp"
     },
-    "cold-every: found 3 with moves regroup, wanted": {"moves": MoveOptions(("regroup",))},
-    "cold-every: found 3 with the full learner, wanted the memoized": {"learner": "full"},
-    "cold-every: found 3 with mixture, wanted a topic model": {
+    "cold-every: must be 1 unless --moves is none.": {"moves": MoveOptions(("regroup",))},
+    "cold-every: must be 1 with --learner full. Only the memoized learner keeps": {
+        "learner": "full"
+    },
+    "cold-every: must be 1 with --model mixture: its local step is exact.": {
         "model": "mixture", "local": MEAN_FIELD
     },
 }  # fmt: skip

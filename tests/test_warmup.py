@@ -35,6 +35,7 @@ COMMANDS = [
     ["train", "vectors", "--model", "mixture", "--topics", "3", *QUICK, "--out", "clusters"],
     ["evaluate", "hdp", "lda", "heldout"],
     ["infer", "lda", "heldout", "--out", "lda.parquet"],
+    ["infer", "lda", "heldout", "--top", "2", "--out", "top.csv"],
     ["report", "lda", "--corpus", "train", "--out", "lda.html"],
 ]  # fmt: skip
 

@@ -88,7 +88,8 @@ def test_fresh_evidence_forgets_what_it_remembered(with_spread):
     evidence = World(with_spread).evidence()
     scores = evidence.scores._replace(sums=evidence.scores.sums + 1.0)
 
-    assert_same(evidence._replace(scores=scores).fresh(), evidence)
+    tampered = evidence._replace(scores=scores)
+    assert_same(tampered.with_components(tampered.components), evidence)
     assert_same(evidence.take(EVERYTHING).with_components(evidence.components), evidence)
 
 
@@ -152,7 +153,7 @@ def test_documents_taken_out_and_put_back_leave_the_evidence_of_the_whole(with_s
 
     focus = world.evidence().focus(theirs, world.reference, EVERYTHING, SERIAL)
     holding = focus.holding(theirs.responsibilities, SERIAL)
-    refit = focus.refit(holding, theirs.responsibilities, world.reference)
+    refit = focus.refit_in_place(holding, theirs.responsibilities, world.reference)
 
     assert_same(refit.whole(), world.evidence())
     np.testing.assert_allclose(refit.by_topic, world.evidence().by_topic, rtol=1e-6, atol=1e-5)
@@ -172,7 +173,7 @@ def test_documents_fitted_anew_without_a_topic(with_spread, gone):
 
     focus = world.evidence().focus(world.documents(users), world.reference, kept, SERIAL)
     holding = focus.holding(others, SERIAL)
-    refit = focus.refit(holding, others, reference)
+    refit = focus.refit_in_place(holding, others, reference)
 
     after = world.evidence(overlaid(rest, world.batch.indptr, Patch(users, others)), reference)
     assert_same(refit.whole(), after)
@@ -189,7 +190,9 @@ def test_looking_leaves_the_evidence_as_it_is(with_spread):
 
     focus = evidence.focus(theirs, world.reference, EVERYTHING[1:], SERIAL)
     holding = focus.holding(theirs.responsibilities.renumbered(EVERYTHING - 1), SERIAL)
-    focus.refit(holding, theirs.responsibilities.renumbered(EVERYTHING - 1), world.reference[1:])
+    focus.refit_in_place(
+        holding, theirs.responsibilities.renumbered(EVERYTHING - 1), world.reference[1:]
+    )
     evidence.likeness()
 
     assert_same(evidence, world.evidence())

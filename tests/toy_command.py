@@ -15,5 +15,5 @@ def command(name: str) -> None:
         sparsetopics toy world
     """
     if not name.isalpha():
-        raise OptionError("name", found=repr(name), wanted="letters")
+        raise OptionError("name", f"must be letters, but is {name!r}")
     click.echo(f"Hello, {name}.")

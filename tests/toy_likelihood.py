@@ -53,12 +53,9 @@ class Poisson(VectorLikelihood):
 
     stored = StoredAs(
         GammaPosterior,
-        {
-            "shapes": VECTORS,
-            "rates": COMPONENTS,
-            "prior_mean": COLUMNS,
-        },
-        ("prior_strength",),
+        (VECTORS, COMPONENTS),
+        {"mean": COLUMNS},
+        ("strength",),
     )
 
     @classmethod

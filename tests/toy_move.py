@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from sparsetopics.inference.moves.rival import Course, RivalPlan
-from sparsetopics.inference.moves.standing import MoveTally, Standing, Tools
+from sparsetopics.inference.moves.standing import MoveTally, Standing
 from sparsetopics.model.assignments import TopicChange
 
 
-def plan_drop(standing: Standing, tools: Tools) -> RivalPlan | None:
+def plan_drop(standing: Standing) -> RivalPlan | None:
     """A rival: the collection without its smallest topic."""
     n_topics = standing.n_topics
     if n_topics == 1:
@@ -20,17 +20,14 @@ def plan_drop(standing: Standing, tools: Tools) -> RivalPlan | None:
     return RivalPlan(components, standing.allocation.restricted(kept), course)
 
 
-def swap_neighbours(standing: Standing, tools: Tools) -> tuple[Standing, MoveTally]:
+def swap_neighbours(standing: Standing) -> tuple[Standing, MoveTally]:
     """Two topics of which the second is the larger in the other order, if that raises the score."""
     n_topics, order = standing.n_topics, np.arange(standing.n_topics)
     rising = np.flatnonzero(np.diff(standing.sizes) > 0.0)
     if len(rising) == 0:
         return standing, MoveTally(0, 0)
     order[rising[0] : rising[0] + 2] = order[rising[0] : rising[0] + 2][::-1]
-    terms = {
-        batch_id: kept.terms.renumbered(order, n_topics)
-        for batch_id, kept in standing.state.per_batch.items()
-    }
+    terms = standing.renumbered_terms(order, n_topics)
     allocation = standing.allocation.reordered(order)
     allocation = allocation.updated(standing.terms.renumbered(order, n_topics))
     evidence, reference = standing.evidence.take(order), standing.reference[order]

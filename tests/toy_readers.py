@@ -16,8 +16,7 @@ from sparsetopics.corpora.readers.blocks import (
     finite_vectors,
 )
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
-from sparsetopics.corpora.sources.byte_stream import read_utf8
-from sparsetopics.corpora.sources.source_files import SourceFile
+from sparsetopics.corpora.sources.byte_stream import SourceFile, read_utf8
 
 
 def read_barred(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:

@@ -69,6 +69,8 @@ class Kills(WorkerPlugin):
             self.reach(stage, f"after{of}")
             return result
 
+        if hasattr(function, "cache_clear"):
+            call.cache_clear = function.cache_clear
         return call
 
     def reach(self, stage, moment):

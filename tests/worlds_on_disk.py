@@ -18,7 +18,7 @@ WORLDS = {
     "lda mean-field": TrainingOptions(4, 3, local=MEAN_FIELD, batches_per_round=4),
     "lda full": TrainingOptions(4, 2, "full"),
     "lda stochastic": TrainingOptions(4, 2, "stochastic", batches_per_round=3),
-    "hdp": TrainingOptions(12, 9, model="hdp", batches_per_round=2),
+    "hdp": TrainingOptions(10, 9, model="hdp", batches_per_round=2),
     "gaussian": TrainingOptions(1, 8, local=MEAN_FIELD, model="dp-mixture", batches_per_round=2),
     "merging": TrainingOptions(9, 5, local=MEAN_FIELD, model="dp-mixture", batches_per_round=2),
     "wide": TrainingOptions(6, 2, local=MEAN_FIELD, model="mixture", batches_per_round=2),

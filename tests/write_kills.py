@@ -248,7 +248,8 @@ def _losses(
     run(scenario.read, work, said)
     text = said.read_text()
     if not re.search(
-        r"sparsetopics (repair|resume)|: completed|found nothing|No such file|found no", text
+        r"sparsetopics (repair|resume)|: completed|found nothing|No such file|found no|is missing",
+        text,
     ):
         yield f"neither old nor new, and read without a word: {text.strip()[:300]}"
 

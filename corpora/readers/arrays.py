@@ -17,12 +17,8 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.array_files import NpyHeader, read_exactly, read_npy_header
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.blocks import (
-    PendingVectors,
-    VectorBlock,
-    as_names,
-    finite_vectors,
-)
+from sparsetopics.base.wording import reason_of
+from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, finite_vectors
 from sparsetopics.corpora.readers.options import VectorReadOptions
 from sparsetopics.corpora.sources.archives import (
     check_packing,
@@ -30,8 +26,13 @@ from sparsetopics.corpora.sources.archives import (
     refuse_twice,
     zip_errors,
 )
-from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, open_bytes, open_unpacked, reading
-from sparsetopics.corpora.sources.source_files import SourceFile
+from sparsetopics.corpora.sources.byte_stream import (
+    BLOCK_BYTES,
+    SourceFile,
+    open_bytes,
+    open_unpacked,
+    reading,
+)
 
 _VALUES_NAME = "values"
 _LABEL_NAMES = ("labels", "label", "y")
@@ -55,7 +56,7 @@ def read_npz(files: Sequence[SourceFile], options: VectorReadOptions) -> Iterato
         where = str(file.path)
         with (
             reading(file.path),
-            zip_errors(where, "a whole .npz file"),
+            zip_errors(where),
             open_unpacked(file.path) as raw,
             zipfile.ZipFile(raw) as archive,
         ):
@@ -101,10 +102,11 @@ def _npy_errors(where: str) -> Iterator[None]:
     """Turn the errors of a damaged array into a SourceError."""
     try:
         yield
+    except SourceError:
+        raise
     except ValueError as error:
-        raise SourceError(
-            where, found=str(error), wanted="a whole .npy array", hint="Copy or save it again."
-        ) from error
+        problem = f"is not an .npy file, or a damaged one ({reason_of(error)})"
+        raise SourceError(where, problem, "Copy or save it again.") from error
 
 
 def _is_matrix(header: NpyHeader) -> bool:
@@ -119,7 +121,7 @@ def _row_blocks(
     n_rows, n_columns = header.shape
     step = max(1, BLOCK_BYTES // (n_columns * max(4, header.dtype.itemsize)))
     if header.is_fortran:  # stored column by column: all rows must be held
-        data = _read_rows(stream, n_rows * n_columns * header.dtype.itemsize, where)
+        data = _read_rows(stream, header.n_bytes, where)
         whole = np.frombuffer(data, header.dtype).reshape(n_columns, n_rows).T
         yield from ((first, whole[first : first + step]) for first in range(0, n_rows, step))
         return
@@ -131,16 +133,11 @@ def _row_blocks(
 
 def _check_matrix(header: NpyHeader, where: str) -> None:
     if header.dtype.hasobject:
-        raise SourceError(
-            where,
-            found="an array of Python objects, which is never unpickled",
-            wanted="numbers",
-            hint="Save it again with a numeric dtype.",
-        )
+        problem = "the array holds Python objects, which are never unpickled"
+        raise SourceError(where, problem, "Save it again with a numeric dtype.")
     if not _is_matrix(header):
-        raise SourceError(
-            where, found=str(header), wanted="real numbers of shape (n_items, n_columns)"
-        )
+        problem = f"expected real numbers of shape (n_items, n_columns), but found {header}"
+        raise SourceError(where, problem)
 
 
 def _read_rows(stream: IO[bytes], n_bytes: int, where: str) -> bytes:
@@ -174,13 +171,10 @@ def _values_name(headers: Mapping[str, NpyHeader], options: VectorReadOptions, w
         return _VALUES_NAME
     matrices = [name for name, header in headers.items() if _is_matrix(header)]
     if len(matrices) != 1:
-        found = ", ".join(f"{name!r} ({header})" for name, header in headers.items())
-        raise SourceError(
-            where,
-            found=f"arrays {found}" if found else "no arrays",
-            wanted=f"one array {_VALUES_NAME!r}, or one of real numbers in two dimensions",
-            hint="Name one with --values-field.",
-        )
+        found = ", ".join(f"{name!r} ({header})" for name, header in headers.items()) or "none"
+        expected = f"an array {_VALUES_NAME!r}, or exactly one matrix of real numbers"
+        hint = "Name one with --values-field."
+        raise SourceError(where, f"expected {expected}, but found {found}", hint)
     return matrices[0]
 
 
@@ -194,18 +188,23 @@ def _names_name(
 
 def _existing(headers: Mapping[str, NpyHeader], name: str, where: str) -> str:
     if name not in headers:
-        found = ", ".join(map(repr, headers)) or "(none)"
-        raise SourceError(where, found=f"arrays {found}", wanted=f"an array {name!r}")
+        found = ", ".join(map(repr, headers)) or "none"
+        raise SourceError(where, f"expected an array {name!r}, but found {found}")
     return name
 
 
 def _names(archive: zipfile.ZipFile, name: str | None, n_items: int, where: str) -> pa.StringArray:
+    """The array as strings; nulls without a name."""
     if name is None:
-        return as_names(None, n_items, where)
+        return pa.nulls(n_items, pa.string())
     where = f"{where}, array {name!r}"
     with archive.open(f"{name}.npy") as stream:
         header = _read_header(stream, where)
-        if header.dtype.hasobject or len(header.shape) != 1:
-            raise SourceError(where, found=str(header), wanted=f"{n_items} strings or numbers")
-        data = _read_rows(stream, header.shape[0] * header.dtype.itemsize, where)
-    return as_names(np.frombuffer(data, header.dtype), n_items, where)
+        if header.shape != (n_items,) or header.dtype.kind not in "USiubf":
+            raise SourceError(where, f"expected {n_items} strings or numbers, but found {header}")
+        names = np.frombuffer(_read_rows(stream, header.n_bytes, where), header.dtype)
+    if names.dtype.kind == "f" and np.isfinite(names).all() and (names == np.floor(names)).all():
+        names = names.astype(np.int64)  # 3.0 is class 3
+    if names.dtype.kind == "S":
+        names = np.char.decode(names.astype(np.bytes_), "utf-8", "replace")
+    return pa.array(names.astype(str).tolist(), pa.string())

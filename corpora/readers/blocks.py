@@ -51,6 +51,13 @@ class VectorBlock(NamedTuple):
 PendingBlock = Callable[[], TextBlock | CountedBlock]
 PendingVectors = Callable[[], VectorBlock]
 Named = TypeVar("Named", TextBlock, CountedBlock, VectorBlock)
+Row = tuple[str | None, str | None, str | None]  # id, label, text
+
+
+def text_block(rows: Sequence[Row]) -> TextBlock:
+    """Documents given one by one as a block."""
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    return TextBlock(*(pa.array(column, pa.string()) for column in columns))
 
 
 def numbered(blocks: Iterable[Named], first: int = 0) -> Iterator[Named]:
@@ -87,25 +94,7 @@ def finite_vectors(
         name = f"{column}" if columns is None else repr(columns[column])
         raise SourceError(
             f"{source}, item {first_item + item}, column {name}",
-            found=f"{values[odd]}",
-            wanted="a finite number within float32",
-            hint="Items and columns are counted from 0.",
+            f"expected a finite number within float32, but found {values[odd]}",
+            "Items and columns are counted from 0.",
         )
     return vectors
-
-
-def as_names(names: NDArray[np.generic] | None, n_items: int, where: str) -> pa.StringArray:
-    """Ids or labels of any stored type as strings; nulls for None."""
-    if names is None:
-        return pa.nulls(n_items, pa.string())
-    if names.shape != (n_items,) or names.dtype.kind not in "USiubf":
-        raise SourceError(
-            where,
-            found=f"{names.dtype} of shape {names.shape}",
-            wanted=f"strings or numbers of shape {(n_items,)}",
-        )
-    if names.dtype.kind == "f" and np.isfinite(names).all() and (names == np.floor(names)).all():
-        names = names.astype(np.int64)  # 3.0 is class 3
-    if names.dtype.kind == "S":
-        names = np.char.decode(names.astype(np.bytes_), "utf-8", "replace")
-    return pa.array(names.astype(str).tolist(), pa.string())

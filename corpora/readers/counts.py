@@ -17,9 +17,16 @@ from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import SourceError
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import CountedBlock
 from sparsetopics.corpora.sources.arrow_files import native_reader
-from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, read_utf8
+from sparsetopics.corpora.sources.byte_stream import (
+    PACKED_SUFFIXES,
+    LineBlock,
+    Place,
+    is_file,
+    read_utf8,
+)
 
 LARGEST_COUNT = np.iinfo(np.uint32).max
 _LARGEST_EXACT = 2.0**53
@@ -68,19 +75,17 @@ def parse(block: LineBlock, layout: LineLayout) -> Pairs:
     """
     if b"x" in block.data or b"X" in block.data:  # Arrow reads 0x10 as 16
         return _parse_each(block, layout)
-    types = [pa.int64()] * len(layout.columns)
+    types = dict.fromkeys(layout.columns, pa.int64())
     if layout.is_real:
-        types[layout.columns.index("count")] = pa.float64()
+        types["count"] = pa.float64()
     try:
         table = pcsv.read_csv(
             native_reader(block.data),
             pcsv.ReadOptions(
-                use_threads=False, block_size=len(block.data) + 1, column_names=list(layout.columns)
+                use_threads=False, block_size=len(block.data) + 1, column_names=list(types)
             ),
             pcsv.ParseOptions(delimiter=" ", quote_char=False),
-            pcsv.ConvertOptions(
-                column_types=dict(zip(layout.columns, types, strict=True)), null_values=[]
-            ),
+            pcsv.ConvertOptions(column_types=types, null_values=[]),
         )
     except pa.ArrowInvalid:
         return _parse_each(block, layout)
@@ -104,13 +109,9 @@ def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
                 raise ValueError("an underscore")
             rows.append([kind(n) for kind, n in zip(kinds, line.split(), strict=True)])
         except ValueError as error:
-            many = {2: "two", 3: "three"}[len(kinds)]
             numbers = "numbers" if layout.is_real else "whole numbers"
-            raise SourceError(
-                f"{block.source}, line {number}",
-                found=repr(line.decode())[:60],
-                wanted=f"{many} {numbers}: {', '.join(layout.columns)}",
-            ) from error
+            expected = f"{len(kinds)} {numbers} ({', '.join(layout.columns)})"
+            raise bad_line(block.source, number, line.decode(), expected) from error
         lines.append(number)
     try:
         columns = {
@@ -118,37 +119,35 @@ def _parse_each(block: LineBlock, layout: LineLayout) -> Pairs:
             for n, (name, kind) in enumerate(zip(layout.columns, kinds, strict=True))
         }
     except OverflowError as error:
-        raise SourceError(
-            block.source, found="a number of more than 64 bits", wanted="smaller numbers"
-        ) from error
+        raise SourceError(block.source, "a number has more than 64 bits") from error
     return _pairs(columns, np.array(lines, np.int64), block.source)
 
 
 def _pairs(columns: Mapping[str, NDArray[np.number]], lines: IntArray, source: str) -> Pairs:
     counts: NDArray[np.number] = columns.get("count", np.ones(len(lines), np.int64))
     if counts.dtype == np.float64:
-        counts = _whole(counts, lines, source)
+        bad = ~(np.abs(counts) <= _LARGEST_EXACT) | (counts != np.floor(counts))
+        expected = "a whole count (weights such as tf-idf are not counts)"
+        refuse_first(bad, counts, lambda pair: f"{source}, line {lines[pair]}", expected)
+        counts = counts.astype(np.int64)
     return Pairs(np.column_stack([columns["document"], columns["word"], counts]), lines)
 
 
-def _whole(counts: NDArray[np.number], lines: IntArray, source: str) -> NDArray[np.int64]:
-    bad = ~(np.abs(counts) <= _LARGEST_EXACT) | (counts != np.floor(counts))
-    hint = "Weights such as tf-idf are not counts."
-    refuse_first(bad, counts, lambda pair: f"{source}, line {lines[pair]}", "a whole count", hint)
-    return counts.astype(np.int64)
+def bad_line(source: str, number: int, line: str, expected: str) -> SourceError:
+    """The error for a line of another form than ``expected``."""
+    return SourceError(f"{source}, line {number}", f"expected {expected}, but found {line!r:.60}")
 
 
 def refuse_first(
     bad: NDArray[np.bool_],  # (n,)
     values: NDArray[np.number],  # (n,)
     where: Callable[[int], str],  # the place of a value
-    wanted: str,
-    hint: str = "",
+    expected: str,
 ) -> None:
     """SourceError at the first of ``values`` that is ``bad``."""
     if bad.any():
         place = int(np.argmax(bad))
-        raise SourceError(where(place), found=f"{values[place]}", wanted=wanted, hint=hint)
+        raise SourceError(where(place), f"expected {expected}, but found {values[place]}")
 
 
 def whole_documents(
@@ -159,9 +158,8 @@ def whole_documents(
     Raises SourceError at a line that is out of range or order.
     """
     if size.n_docs > _MOST_DOCS:
-        raise SourceError(
-            str(path), found=f"{size.n_docs} documents", wanted=f"at most {_MOST_DOCS} in a file"
-        )
+        problem = f"the header promises {size.n_docs:,} documents, more than {_MOST_DOCS:,}"
+        raise SourceError(str(path), problem)
     waiting = np.empty((0, 3), np.int64)
     first, n_pairs = 1, 0
     for part in pairs:
@@ -175,12 +173,10 @@ def whole_documents(
         yield from _pieces(str(path), waiting[:complete], first, last)
         waiting, first = waiting[complete:], last
     if n_pairs != size.n_pairs:
-        raise SourceError(
-            str(path),
-            found=f"{n_pairs} pairs",
-            wanted=f"{size.n_pairs}, as the head of the file says",
-            hint="The file may be cut off.",
+        problem = (
+            f"the header promises {quantity(size.n_pairs, 'pair')}, but the file has {n_pairs}"
         )
+        raise SourceError(str(path), problem, "It may be cut off.")
     _check_empty(size.n_docs, n_pairs, path)
     yield from _pieces(str(path), waiting, first, size.n_docs + 1)
 
@@ -188,12 +184,9 @@ def whole_documents(
 def _check_empty(n_docs: int, n_pairs: int, path: Place) -> None:
     """Refuse a few bytes that claim thousands of millions of documents without a word."""
     if n_docs > _MOST_WITHOUT + _MOST_EMPTY * n_pairs:
-        raise SourceError(
-            str(path),
-            found=f"{n_docs} documents for {n_pairs} lines",
-            wanted=f"at most {_MOST_EMPTY} for each line",
-            hint="Leave out documents without words.",
-        )
+        found = f"{quantity(n_docs, 'document')} in {quantity(n_pairs, 'line')}"
+        problem = f"expected at most {_MOST_EMPTY} documents for each line, but found {found}"
+        raise SourceError(str(path), problem, "Leave out documents without words.")
 
 
 def _pieces(source: str, triples: NDArray[np.int64], first: int, stop: int) -> Iterator[Documents]:
@@ -213,13 +206,17 @@ def check_pairs(
     n_docs, n_words, least = size.n_docs, size.n_words, layout.least_count
     is_outside = (documents < 1) | (documents > n_docs)
     is_early = (documents < before) & (last_seen is not None)
-    for bad, values, wanted in (
+    for bad, values, expected in (
         (is_outside, documents, f"a document number from 1 to {n_docs}"),
-        (is_early, documents, "lines sorted by document"),
+        (is_early, documents, "document numbers in ascending order"),
         ((words < 1) | (words > n_words), words, f"a word number from 1 to {n_words}"),
-        ((counts < least) | (counts > LARGEST_COUNT), counts, f"a count of {least} or more"),
+        (
+            (counts < least) | (counts > LARGEST_COUNT),
+            counts,
+            f"a count from {least} to {LARGEST_COUNT}",
+        ),
     ):
-        refuse_first(bad, values, lambda row: f"{path}, line {pairs.lines[row]}", wanted)
+        refuse_first(bad, values, lambda row: f"{path}, line {pairs.lines[row]}", expected)
 
 
 def count_documents(
@@ -232,43 +229,35 @@ def count_documents(
     rows, word_ids, counts = documents.triples.T
     indptr = np.searchsorted(rows, documents.first + np.arange(documents.n_docs + 1))
     matrix = csr_array((counts, word_ids - 1, indptr), (documents.n_docs, len(words)))
-    summed = sum_in_place(
-        matrix, lambda row: f"{documents.source}, document {documents.first + row}", words
+    numbers = np.arange(documents.first, documents.first + documents.n_docs)
+    ids = pa.array(numbers + n_docs_before).cast(pa.string())
+    return sum_in_place(
+        matrix, ids, words, lambda row: f"{documents.source}, document {numbers[row]}"
     )
-    numbers = np.arange(documents.first, documents.first + documents.n_docs) + n_docs_before
-    nothing = pa.nulls(documents.n_docs, pa.string())
-    return CountedBlock(pa.array(numbers).cast(pa.string()), nothing, words, *summed)
-
-
-class SummedCounts(NamedTuple):
-    """Word counts of documents, each word once in a document."""
-
-    indptr: IntArray  # (n_docs + 1,)
-    word_ids: NDArray[np.int32]  # (n_pairs,)
-    word_counts: NDArray[np.uint32]  # (n_pairs,) above zero
 
 
 def sum_in_place(
     matrix: csr_array,  # (n_docs, n_words) of int64, each entry from 0 to LARGEST_COUNT
-    where: Callable[[int], str],  # the place of a row, for the error
+    ids: pa.StringArray,  # (n_docs,)
     words: pa.StringArray,  # (n_words,)
-) -> SummedCounts:
-    """Add up the counts that a document has for the same word; changes ``matrix``.
+    where: Callable[[int], str],  # the place of a row, for the error
+) -> CountedBlock:
+    """Add up the counts that a document has for the same word, and drop zeros; changes ``matrix``.
 
-    Raises SourceError for a sum of more than ``LARGEST_COUNT``.
+    The documents have no labels. Raises SourceError for a sum of more than ``LARGEST_COUNT``.
     """
     matrix.sum_duplicates()  # in 64 bits: fewer than 2**31 counts of 32 bits cannot overflow
     matrix.eliminate_zeros()
     if matrix.data.max(initial=0) > LARGEST_COUNT:
         pair = int(np.argmax(matrix.data > LARGEST_COUNT))
         row = int(np.searchsorted(matrix.indptr, pair, side="right")) - 1
-        raise SourceError(
-            where(row),
-            found=f"counts of {words[matrix.indices[pair]].as_py()!r} that add up to "
-            f"{matrix.data[pair]}",
-            wanted=f"{LARGEST_COUNT} at most",
-        )
-    return SummedCounts(
+        word = words[matrix.indices[pair]].as_py()
+        total = f"{matrix.data[pair]}, more than {LARGEST_COUNT}"
+        raise SourceError(where(row), f"counts add up to {total}, for the word {word!r}")
+    return CountedBlock(
+        ids,
+        pa.nulls(len(ids), pa.string()),
+        words,
         matrix.indptr.astype(np.int64),
         matrix.indices.astype(np.int32),
         matrix.data.astype(np.uint32),
@@ -276,7 +265,6 @@ def sum_in_place(
 
 
 _ENTRY = re.compile(r"([0-9]{1,9})\t([^\t]+)\t[0-9]+")  # of gensim: id, word, document frequency
-_GZ = ("", ".gz", ".zst")
 
 
 def read_words(path: Place) -> pa.StringArray:
@@ -286,18 +274,16 @@ def read_words(path: Place) -> pa.StringArray:
     document frequency. Any other file has a word on each line. Raises SourceError for a word or a
     number that occurs twice, and for a number that is missing.
     """
-    lines = read_utf8(path, "strict").rstrip().split("\n")
+    lines = read_utf8(path, None).rstrip().split("\n")
     if lines[0].strip().isdigit() and len(lines) > 1 and _ENTRY.fullmatch(lines[1].rstrip("\r")):
         return _of_dictionary(lines, path)
     words = [line.strip() for line in lines]
     seen: dict[str, int] = {}
     for line, word in enumerate(words, start=1):
         if not word or word in seen:
-            raise SourceError(
-                f"{path}, line {line}",
-                found=f"{word!r} again, as in line {seen[word]}" if word else "an empty line",
-                wanted="a different word on each line",
-            )
+            found = f"{word!r} again, as in line {seen[word]}" if word else "an empty line"
+            problem = f"expected a different word on each line, but found {found}"
+            raise SourceError(f"{path}, line {line}", problem)
         seen[word] = line
     return pa.array(words, pa.string())
 
@@ -307,38 +293,31 @@ def _of_dictionary(lines: Sequence[str], path: Place) -> pa.StringArray:
     for line, text in enumerate(lines[1:], start=2):
         entry = _ENTRY.fullmatch(text.rstrip("\r"))
         if entry is None or int(entry[1]) in words:
-            raise SourceError(
-                f"{path}, line {line}",
-                found=repr(text)[:60],
-                wanted="id, word and document frequency with tabs between them, each id once",
-            )
+            expected = "id, word and document frequency, separated by tabs, each id once"
+            raise bad_line(str(path), line, text, expected)
         words[int(entry[1])] = entry[2]
     missing = next((n for n in range(len(words)) if n not in words), None)
-    if missing is not None or len(set(words.values())) < len(words):
-        found = "a word of two numbers" if missing is None else f"no word of number {missing}"
-        raise SourceError(
-            str(path),
-            found=found,
-            wanted="a different word for every number",
-            hint="Dictionary.compactify() closes gaps.",
-        )
+    if missing is not None:
+        hint = "Dictionary.compactify() closes gaps."
+        raise SourceError(str(path), f"no word has number {missing}", hint)
+    if len(set(words.values())) < len(words):
+        raise SourceError(str(path), "a word has two numbers")
     return pa.array([words[number] for number in range(len(words))], pa.string())
 
 
-def words_beside(source: Place, names: Iterable[str]) -> Place:
+def words_beside(source: Place, names: Sequence[str]) -> Place:
     """The first existing file of ``names``, packed or not, in the folder of ``source``.
 
     Raises SourceError if there is none.
     """
-    names = list(dict.fromkeys(names))
-    for name in names:
-        for packed in _GZ:
-            place = source.with_name(name + packed)
-            if place.is_file():
-                return place
-    raise SourceError(
-        str(source),
-        found=f"no {' or '.join(names)} beside it",
-        wanted="the vocabulary, one word a line",
-        hint="Name it with --vocabulary-file.",
-    )
+    place = next(filter(is_file, packed_or_not(source, names)), None)
+    if place is None:
+        hint = "Name the vocabulary, one word a line, with --vocabulary-file."
+        problem = f"there is no {' or '.join(names)} beside it"
+        raise SourceError(str(source), problem, hint)
+    return place
+
+
+def packed_or_not(source: Place, names: Iterable[str]) -> list[Place]:
+    """The files of these names in the folder of ``source``, each also as it may be packed."""
+    return [source.with_name(name + end) for name in names for end in ("", *PACKED_SUFFIXES)]

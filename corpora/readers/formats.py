@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from sparsetopics.base.errors import OptionError
+from sparsetopics.corpora.readers import ldac, matrix_market, uci
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock, PendingVectors
+from sparsetopics.corpora.readers.counts import packed_or_not
 from sparsetopics.corpora.readers.images import read_images
 from sparsetopics.corpora.readers.jsonl import read_jsonl
-from sparsetopics.corpora.readers.ldac import read_ldac
-from sparsetopics.corpora.readers.matrix_market import read_matrix_market
 from sparsetopics.corpora.readers.number_tables import (
     read_csv_numbers,
     read_ipc_numbers,
@@ -22,11 +22,10 @@ from sparsetopics.corpora.readers.number_tables import (
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.readers.text_files import read_csv, read_lines, read_text
 from sparsetopics.corpora.readers.text_tables import read_ipc, read_parquet
-from sparsetopics.corpora.readers.uci import read_uci
-from sparsetopics.corpora.sources.byte_stream import Place, has_sibling
+from sparsetopics.corpora.sources.account import FileAccount
+from sparsetopics.corpora.sources.byte_stream import Place, SourceFile
 from sparsetopics.corpora.sources.source_files import (
     FormatTable,
-    SourceFile,
     bare_suffix,
     find_files,
     find_of_one_format,
@@ -41,27 +40,43 @@ class Format(NamedTuple, Generic[Options, Pending]):
 
     read: Callable[[Sequence[SourceFile], Options], Iterator[Pending]]
     suffixes: tuple[str, ...]  # extensions that mean this format, before any .gz or .zst
-    counted: bool = False  # documents come as word counts, not as text
-    options: frozenset[str] = frozenset()  # the fields of VectorReadOptions that it knows
+    options: frozenset[str] = frozenset()  # fields of its options for reading that it uses
+    # Of counts: what the file with the words may be called, best first, given their own name.
+    vocabulary_names: Callable[[str], list[str]] | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether documents come as word counts, not as text."""
+        return self.vocabulary_names is not None
 
 
 TextFormat = Format[ReadOptions, PendingBlock]
 VectorFormat = Format[VectorReadOptions, PendingVectors]
 
 UCI = "uci"
+_OLD_NAMES = {"ldac": "lda-c"}
 IMAGE = "image"
 _ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
 _OF_TABLES = frozenset({"columns", "id_field", "label_field"})
+_OF_TEXT = frozenset({"encoding_errors"})
+_OF_RECORDS = _OF_TEXT | {"text_field", "id_field", "label_field"}
+_OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
-    "text": Format(read_text, (".txt", ".text")),
-    "lines": Format(read_lines, (".lines",)),
-    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson")),
-    "csv": Format(read_csv, (".csv", ".tsv")),
-    "parquet": Format(read_parquet, (".parquet",)),
-    "arrow": Format(read_ipc, _ARROW_SUFFIXES),
-    "ldac": Format(read_ldac, (".ldac", ".lda-c"), counted=True),
-    "matrix-market": Format(read_matrix_market, (".mtx", ".mm"), counted=True),
-    UCI: Format(read_uci, (), counted=True),  # recognised by the name docword.NAME.txt
+    "text": Format(read_text, (".txt", ".text"), _OF_TEXT),
+    "lines": Format(read_lines, (".lines",), _OF_TEXT),
+    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS),
+    "csv": Format(read_csv, (".csv", ".tsv"), _OF_RECORDS),
+    "parquet": Format(read_parquet, (".parquet",), _OF_RECORDS),
+    "arrow": Format(read_ipc, _ARROW_SUFFIXES, _OF_RECORDS),
+    "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),
+    "matrix-market": Format(
+        matrix_market.read_matrix_market,
+        (".mtx", ".mm"),
+        _OF_COUNTS,
+        matrix_market.vocabulary_names,
+    ),
+    # Recognised by the name docword.NAME.txt.
+    UCI: Format(uci.read_uci, (), _OF_COUNTS, uci.vocabulary_names),
 }
 VECTOR_FORMATS: dict[str, VectorFormat] = {
     "npy": Format(read_npy, (".npy",)),
@@ -85,6 +100,7 @@ class Collection(NamedTuple, Generic[Options, Pending]):
     files: list[SourceFile]
     format_name: str
     format: Format[Options, Pending]
+    account: FileAccount  # of all files that the sources name
 
     def read(self, options: Options) -> Iterator[Pending]:
         """The rows of all files in order, in blocks still to be decoded."""
@@ -98,25 +114,43 @@ VectorCollection = Collection[VectorReadOptions, PendingVectors]
 def find_collection(
     sources: Iterable[str | Path],
     format_name: str | None,
+    options: ReadOptions = ReadOptions(),  # noqa: B008
     *,
     follow_links: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> TextCollection:
     """Find the files of documents that ``sources`` name, all of one format.
 
-    The extension tells the format unless ``format_name`` does. ``say`` gets a sentence about links
+    The extension tells the format unless ``format_name`` does. Words that lie beside counts, or in
+    the vocabulary file of ``options``, are no documents. ``say`` gets a sentence about links
     that are skipped without ``follow_links``. Raises SourceError if a source is missing, of an
-    unknown format or of another than the first; OptionError if ``format_name`` is unknown.
+    unknown format or of another than the first; OptionError if ``format_name`` is unknown, or for
+    an option that the format does not use.
     """
-    extensions = (
-        f"{', '.join(_by_suffix(FORMATS))} (or these with .gz or .zst, or in a .zip) "
-        "or docword.NAME.txt"
+    table = FormatTable(DOCUMENTS, FORMATS, format_of, _vocabularies_of)
+    found = find_of_one_format(
+        sources,
+        _present(format_name),
+        table,
+        vocabulary_file=options.vocabulary_file,
+        follow_links=follow_links,
+        say=say,
     )
-    table = FormatTable(FORMATS, format_of, extensions)
-    files, name = find_of_one_format(
-        sources, format_name, table, follow_links=follow_links, say=say
-    )
-    return Collection(files, name, FORMATS[name])
+    name = found.format_name
+    _check_used(options, name, FORMATS)
+    return Collection(found.files, name, FORMATS[name], found.account)
+
+
+def _present(format_name: str | None) -> str | None:
+    """The name that a format has now."""
+    return None if format_name is None else _OLD_NAMES.get(format_name, format_name)
+
+
+def _vocabularies_of(path: Place, format_name: str | None) -> list[Place]:
+    """Where the words of a file may be; nowhere if it does not hold counts."""
+    name = format_name or format_of(path)
+    names_for = None if name is None else FORMATS[name].vocabulary_names
+    return [] if names_for is None else packed_or_not(path, names_for(path.name))
 
 
 def find_vectors(
@@ -127,33 +161,38 @@ def find_vectors(
     follow_links: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> VectorCollection:
-    """Find the files of vectors that ``sources`` name, as ``find_collection`` does for documents.
-
-    Also raises OptionError for an option that the format does not know.
-    """
-    extensions = f"{', '.join(_by_suffix(VECTOR_FORMATS))} (or these with .gz or .zst)"
-    table = FormatTable(VECTOR_FORMATS, vector_format_of, extensions)
-    files, name = find_of_one_format(
+    """Find the files of vectors that ``sources`` name, as ``find_collection`` does."""
+    table = FormatTable(VECTORS, VECTOR_FORMATS, vector_format_of, lambda *_: [])
+    files, name, account = find_of_one_format(
         sources, format_name, table, follow_links=follow_links, say=say
     )
+    _check_used(options, name, VECTOR_FORMATS)
+    return Collection(files, name, VECTOR_FORMATS[name], account)
+
+
+def _check_used(
+    options: ReadOptions | VectorReadOptions,
+    name: str,
+    formats: Mapping[str, Format[Options, Pending]],
+) -> None:
+    """OptionError for an option that is not the default and that the format ``name`` ignores."""
     for option in fields(options):
-        known = option.name in VECTOR_FORMATS[name].options
-        if not known and getattr(options, option.name) is not None:
-            users = [user for user, entry in VECTOR_FORMATS.items() if option.name in entry.options]
-            raise OptionError(
-                option.name,
-                found=f"an option for {', '.join(users)}, with format {name}",
-                wanted="it left out",
-            )
-    return Collection(files, name, VECTOR_FORMATS[name])
+        is_given = getattr(options, option.name) != option.default
+        if is_given and option.name not in formats[name].options:
+            users = [user for user, entry in formats.items() if option.name in entry.options]
+            *others, last = users
+            either = f"{', '.join(others)} or {last}" if others else last
+            hint = "Leave it out."
+            if option.name == "vocabulary_file" and not formats[name].options.isdisjoint(_OF_TEXT):
+                hint = "Text takes no list of words; --vocabulary takes those of a corpus or a run."
+            problem = f"is for {either}, but the format is {name}"
+            raise OptionError(option.name, problem, hint)
 
 
 def format_of(path: Place) -> str | None:
-    """The format of documents that a file name means; None if unknown or a UCI vocabulary."""
+    """The format of documents that a file name means; None if unknown."""
     if path.name.startswith("docword."):
         return UCI
-    if path.name.startswith("vocab.") and has_sibling(path, "docword."):
-        return None
     return _by_suffix(FORMATS).get(bare_suffix(path))
 
 
@@ -179,6 +218,7 @@ def kind_of_sources(
     Tables, and folders with files of both kinds, could be either; they are vectors if
     ``wants_vectors``. Raises SourceError if a source is missing, OptionError for an unknown format.
     """
+    format_name = _present(format_name)
     if format_name is None:
         files = find_files(sources, _is_known, or_all=True, follow_links=follow_links).files
         of_documents = any(format_of(file.path) for file in files)
@@ -187,10 +227,9 @@ def kind_of_sources(
         of_documents, of_vectors = format_name in FORMATS, format_name in VECTOR_FORMATS
         if not of_documents and not of_vectors:
             names = ", ".join(dict.fromkeys([*FORMATS, *VECTOR_FORMATS]))
-            raise OptionError("format", found=repr(format_name), wanted=f"one of {names}")
-    if of_vectors and (wants_vectors or not of_documents):
-        return VECTORS
-    return DOCUMENTS
+            raise OptionError("format", f"must be one of {names}, but is {format_name!r}")
+    is_open = of_documents == of_vectors  # both, or neither: then the files will be refused
+    return VECTORS if (wants_vectors if is_open else of_vectors) else DOCUMENTS
 
 
 def _is_known(path: Place) -> bool:

@@ -17,10 +17,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from sparsetopics.base.batches import IntArray, Vectors
 from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock
 from sparsetopics.corpora.readers.options import VectorReadOptions
-from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, read_whole
-from sparsetopics.corpora.sources.source_files import SourceFile
+from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile, read_whole
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -68,23 +68,16 @@ def read_grey(path: Place) -> Vectors:
         struct.error,
         image_module.DecompressionBombError,
     ) as error:
-        raise SourceError(
-            str(path),
-            found=f"an image that cannot be decoded ({str(error).splitlines()[0]})",
-            wanted="a whole image",
-        ) from error
+        problem = f"the image cannot be decoded ({reason_of(error)})"
+        raise SourceError(str(path), problem) from error
 
 
 def _pillow() -> ModuleType:
     try:
         from PIL import Image
     except ImportError as error:
-        raise OptionError(
-            "images",
-            found="no Pillow to read them with",
-            wanted="Pillow installed",
-            hint='pip install "sparsetopics[images]".',
-        ) from error
+        hint = "Install it with: pip install 'sparsetopics[images]'"
+        raise OptionError("images", "Pillow is not installed", hint) from error
     return Image
 
 
@@ -92,12 +85,8 @@ def _check_size(image: Image, where: str) -> None:
     """Refuse an image that is too large, before any pixel is unpacked."""
     width, height = image.size
     if width * height > LARGEST_IMAGE:
-        raise SourceError(
-            where,
-            found=f"{width} x {height} pixels",
-            wanted=f"at most {LARGEST_IMAGE:,}",
-            hint="Cut it into several images.",
-        )
+        problem = f"expected at most {LARGEST_IMAGE:,} pixels, but found {width} x {height}"
+        raise SourceError(where, problem, "Cut it into several images.")
 
 
 def _grey(image: Image, where: str) -> Vectors:
@@ -106,14 +95,11 @@ def _grey(image: Image, where: str) -> Vectors:
     if image.mode in _WITH_ALPHA or "transparency" in image.info:
         image = image.convert("RGBA")
         if image.getchannel("A").getextrema() != (255, 255):
-            raise SourceError(where, found="transparent pixels", wanted="an opaque image")
+            raise SourceError(where, "expected an opaque image, but found transparent pixels")
         image = image.convert("RGB")
     if image.mode not in _TO_GREY:
-        raise SourceError(
-            where,
-            found=f"pixels of mode {image.mode}",
-            wanted="grey or colour of 8 bit, or grey of 16 bit",
-        )
+        expected = "grey or colour of 8 bit, or grey of 16 bit"
+        raise SourceError(where, f"expected {expected}, but found pixels of mode {image.mode}")
     if image.mode in ("P", "CMYK"):
         image = image.convert("RGB")
     return np.asarray(image.convert("L"), dtype=np.float32) / np.float32(255)
@@ -130,11 +116,8 @@ def _patch_blocks(
     """The patches of an image; a block holds several rows of them."""
     height, width = grey.shape
     if min(height, width) < side:
-        raise SourceError(
-            str(file.path),
-            found=f"{width} x {height} pixels",
-            wanted=f"at least {side} x {side}, a patch",
-        )
+        expected = f"at least {side} x {side} pixels, the size of a patch"
+        raise SourceError(str(file.path), f"expected {expected}, but found {width} x {height}")
     stride = stride or side
     n_across = (width - side) // stride + 1
     n_rows = max(1, BLOCK_BYTES // (n_across * side * side * grey.itemsize))

@@ -12,15 +12,19 @@ import pyarrow.json as pj
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.sealed_files import Json
-from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock
+from sparsetopics.base.wording import reason_of
+from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, text_block
 from sparsetopics.corpora.readers.options import (
+    FIELD_OPTIONS,
+    ID_FIELD,
+    LABEL_FIELD,
+    TEXT_FIELD,
     ReadOptions,
     fields_of,
     missing_field,
     repeated_field,
 )
-from sparsetopics.corpora.sources.byte_stream import LineBlock, line_blocks
-from sparsetopics.corpora.sources.source_files import SourceFile
+from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
 
 
 def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
@@ -97,26 +101,30 @@ def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
         where = f"{block.source}, line {number}"
         record = _record(line, where, options)
         has_text = has_text or options.text_field in record
-        misnamed = misnamed or missing_field(options.text_field, list(record), where)
+        misnamed = misnamed or missing_field(options.text_field, list(record), where, TEXT_FIELD)
         rows.append(_row(record, where, options))
     if misnamed and not has_text and block.first_line == 1:
         raise misnamed
-    columns = zip(*rows, strict=True) if rows else ((), (), ())
-    return TextBlock(*(pa.array(column, pa.string()) for column in columns))
+    return text_block(rows)
 
 
 def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
     """The object in a line; SourceError if it has one of the wanted fields twice."""
     try:
         record = _parsed(line)
+    except json.JSONDecodeError as error:
+        said = error.msg.removesuffix(" at").removesuffix(" starting")
+        problem = f"the line is not JSON ({said[0].lower()}{said[1:]})"
+        raise SourceError(f"{where}, column {error.colno}", problem) from error
     except ValueError as error:
-        raise SourceError(where, found=f"no JSON ({error})", wanted="one object a line") from error
+        raise SourceError(where, f"the line is not JSON ({reason_of(error)})") from error
     if not isinstance(record, dict):
-        raise SourceError(where, found=f"JSON {_kind(record)}", wanted="an object")
+        problem = f"expected a JSON object, but found {_kind(record)}"
+        raise SourceError(where, problem, "Write one object per line.")
     if isinstance(record, _Repetitive):
-        for field in fields_of(options):
+        for field, option in zip(fields_of(options), FIELD_OPTIONS, strict=True):
             if field in record.twice:
-                raise repeated_field(field, where)
+                raise repeated_field(field, where, option)
     return record
 
 
@@ -148,18 +156,15 @@ def _parsed(line: bytes) -> Json:
     return value
 
 
-def _row(
-    record: dict[str, Json], where: str, options: ReadOptions
-) -> tuple[str | None, str | None, str | None]:
-    for field in (options.id_field, options.label_field):
+def _row(record: dict[str, Json], where: str, options: ReadOptions) -> Row:
+    for field, option in ((options.id_field, ID_FIELD), (options.label_field, LABEL_FIELD)):
         if field is not None and field not in record:
-            raise missing_field(field, list(record), where)
+            raise missing_field(field, list(record), where, option)
     id_field, label_field, text_field = fields_of(options)
     text = record.get(text_field)
     if text is not None and not isinstance(text, str):
-        raise SourceError(
-            where, found=f"{_kind(text)} in field {text_field!r}", wanted="a string or null"
-        )
+        expected = f"a string or null in field {text_field!r}"
+        raise SourceError(where, f"expected {expected}, but found {_kind(text)}")
     doc_id = _name_of(record, id_field, where, options)
     label = _name_of(record, label_field, where, options)
     return doc_id, label, None if text is None else _encodable(text, where, options)
@@ -169,9 +174,8 @@ def _name_of(record: dict[str, Json], field: str, where: str, options: ReadOptio
     """An id or label as text; null and a missing field are None."""
     value = record.get(field)
     if isinstance(value, dict | list):
-        raise SourceError(
-            where, found=f"{_kind(value)} in field {field!r}", wanted="a string or a number"
-        )
+        expected = f"a string or a number in field {field!r}"
+        raise SourceError(where, f"expected {expected}, but found {_kind(value)}")
     if value is None:
         return None
     return _encodable(value, where, options) if isinstance(value, str) else json.dumps(value)
@@ -183,12 +187,8 @@ def _encodable(text: str, where: str, options: ReadOptions) -> str:
     except UnicodeEncodeError as error:
         if options.encoding_errors == "replace":
             return text.encode(errors="replace").decode()
-        raise SourceError(
-            where,
-            found="an escaped half of a surrogate pair",
-            wanted="characters of Unicode",
-            hint="Use --encoding-errors replace.",
-        ) from error
+        problem = "an escaped half of a surrogate pair is not a character"
+        raise SourceError(where, problem, "Use --encoding-errors replace.") from error
     return text
 
 

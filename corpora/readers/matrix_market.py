@@ -21,11 +21,13 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import SourceError
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import PendingBlock
 from sparsetopics.corpora.readers.counts import (
     LineLayout,
     Pairs,
     Size,
+    bad_line,
     check_pairs,
     count_documents,
     parse,
@@ -34,8 +36,7 @@ from sparsetopics.corpora.readers.counts import (
     words_beside,
 )
 from sparsetopics.corpora.readers.options import ReadOptions
-from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, line_blocks
-from sparsetopics.corpora.sources.source_files import SourceFile
+from sparsetopics.corpora.sources.byte_stream import LineBlock, Place, SourceFile, line_blocks
 
 _BANNER = re.compile(
     rb"%%MatrixMarket\s+matrix\s+(coordinate|array)\s+(integer|real|double|pattern)\s+general\s*",
@@ -43,18 +44,10 @@ _BANNER = re.compile(
 )
 _SIZES = re.compile(rb"\s*\d{1,18}(?:\s+\d{1,18}){1,2}\s*")
 _BANNERS = "%%MatrixMarket matrix coordinate, integer or real or pattern, general"
-_WANTED_SIZES = "numbers of rows, columns and entries after the comments"
+_SIZES_EXPECTED = "numbers of rows, columns and entries after the comments"
 _PAIRS_AT_ONCE = 1 << 20
 MOST_ENTRIES = 2**26  # of a whole matrix, however few of them the file lists
 _LARGEST_RATIO = 250  # of entries to bytes beyond that
-
-
-class HeadError(ValueError):
-    """A head that is damaged or not known."""
-
-    def __init__(self, line: int, what: str, found: str, wanted: str) -> None:
-        self.line, self.found, self.wanted = line, found[:80], wanted
-        super().__init__(f"{what} {self.found}")
 
 
 class Head(NamedTuple):
@@ -76,7 +69,8 @@ def read_matrix_market(files: Sequence[SourceFile], options: ReadOptions) -> Ite
     """
     n_docs_before = 0
     for file in files:
-        place = options.vocabulary_file or _find_words(file.path)
+        names = vocabulary_names(file.path.name)
+        place = options.vocabulary_file or words_beside(file.path, names)
         words = read_words(place)
         head, blocks = _open(file.path)
         size, layout = _oriented(head, len(words), file.path, place)
@@ -91,17 +85,17 @@ def read_matrix_market(files: Sequence[SourceFile], options: ReadOptions) -> Ite
 def read_matrix(path: Path) -> FloatArray:
     """The whole matrix, (n_rows, n_columns), with zeros where a sparse file lists no entry.
 
-    Entries that are listed twice are added up. Raises ValueError for a damaged file, SourceError
-    for one that cannot be read or is not UTF-8.
+    Entries that are listed twice are added up. Raises ValueError for damaged numbers, SourceError
+    for a damaged head and for a file that cannot be read or is not UTF-8.
     """
-    head, blocks = _read_head(line_blocks(path, "strict"))
+    head, blocks = _open(path)
     n_rows, n_columns = head.n_rows, head.n_columns
     n_bytes = path.stat().st_size
     is_sparse = head.layout == "coordinate"
     # Before memory is allocated: every listed entry takes a byte at least.
     most = max(MOST_ENTRIES, _LARGEST_RATIO * n_bytes) if is_sparse else n_bytes
     if not 0 < n_rows * n_columns <= most or head.n_entries > n_bytes:
-        raise ValueError(f"{n_rows} x {n_columns} numbers in {n_bytes:,} bytes")
+        raise ValueError(f"the header promises {n_rows} x {n_columns} numbers in {n_bytes:,} bytes")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that there are no numbers, which is found below
         lines = (line for block in blocks for line in block.data.splitlines())
@@ -109,7 +103,9 @@ def read_matrix(path: Path) -> FloatArray:
     if is_sparse:
         return _of_entries(numbers, head)
     if head.field == "pattern" or numbers.shape != (head.n_entries, 1):
-        raise ValueError(f"numbers of shape {numbers.shape} for {n_rows} x {n_columns} of them")
+        raise ValueError(
+            f"expected {n_rows} x {n_columns} numbers, but found shape {numbers.shape}"
+        )
     return numbers.reshape(n_columns, n_rows).T  # they come column by column
 
 
@@ -119,39 +115,28 @@ def _of_entries(numbers: FloatArray, head: Head) -> FloatArray:
         return matrix
     is_pattern = head.field == "pattern"
     if numbers.shape != (head.n_entries, 2 if is_pattern else 3):
-        raise ValueError(f"{len(numbers):,} entries, where the header says {head.n_entries:,}")
+        raise ValueError(f"expected {head.n_entries:,} entries, but found shape {numbers.shape}")
     places = numbers[:, :2]
     if not ((places >= 1) & (places <= matrix.shape) & (places == np.floor(places))).all():
-        raise ValueError("a row or column that is not there")
+        raise ValueError("an entry has a row or column that the matrix lacks")
     rows, columns = (places.astype(np.int64) - 1).T
     np.add.at(matrix, (rows, columns), 1.0 if is_pattern else numbers[:, 2])
     return matrix
 
 
-def _find_words(path: Place) -> Place:
-    name = path.name.removesuffix(".gz").removesuffix(".zst")
-    stem = name.rpartition(".")[0]
-    bare = stem.removesuffix("_bow").removesuffix("_tfidf")  # as gensim names them
-    return words_beside(
-        path,
-        [
-            *(f"{name}.vocab", f"{stem}.vocab", f"{stem}.dict.txt", f"{stem}_wordids.txt"),
-            *(f"{bare}_wordids.txt", f"vocab.{stem}.txt", "vocab.txt"),
-        ],
-    )
+def vocabulary_names(name: str) -> list[str]:
+    """The names under which the words of a file are looked for, best first."""
+    bare = name.removesuffix(".gz").removesuffix(".zst")
+    stem = bare.rpartition(".")[0]
+    start = stem.removesuffix("_bow").removesuffix("_tfidf")  # as gensim names them
+    names = [f"{bare}.vocab", f"{stem}.vocab", f"{stem}.dict.txt", f"{stem}_wordids.txt"]
+    names += [f"{start}_wordids.txt", f"vocab.{stem}.txt", "vocab.txt"]
+    return list(dict.fromkeys(names))
 
 
 def _open(path: Place) -> tuple[Head, Iterator[LineBlock]]:
     """The head, and the lines after it; SourceError for a damaged head."""
-    try:
-        return _read_head(line_blocks(path, "strict"))
-    except HeadError as error:
-        where = f"{path}, line {error.line}"
-        raise SourceError(where, found=error.found, wanted=error.wanted) from error
-
-
-def _read_head(blocks: Iterator[LineBlock]) -> tuple[Head, Iterator[LineBlock]]:
-    """The head, and the lines after it; HeadError if it is damaged."""
+    blocks = line_blocks(path, None)
     known, number = None, 0
     for block in blocks:
         start = 0
@@ -160,22 +145,22 @@ def _read_head(blocks: Iterator[LineBlock]) -> tuple[Head, Iterator[LineBlock]]:
             if known is None:
                 known = _BANNER.fullmatch(line.rstrip())
                 if known is None:
-                    raise HeadError(1, "the first line", repr(line.rstrip().decode()), _BANNERS)
+                    raise bad_line(block.source, 1, line.rstrip().decode(), _BANNERS)
             elif line.strip() and not line.startswith(b"%"):
                 rest = LineBlock(block.source, number + 1, block.data[start:])
-                layout, field = (word.decode().lower() for word in known.groups())
-                return _head(layout, field, line, number), chain(
-                    [rest] if rest.data else [], blocks
-                )
-    raise HeadError(number, "sizes", "no size" if number else "an empty file", _WANTED_SIZES)
+                layout, field = known[1].decode().lower(), known[2].decode().lower()
+                head = _head(layout, field, line, block.source, number)
+                return head, chain([rest] if rest.data else [], blocks)
+    problem = f"expected {_SIZES_EXPECTED}, but the file {'ends' if number else 'is empty'}"
+    raise SourceError(f"{path}, line {number}", problem)
 
 
-def _head(layout: str, field: str, line: bytes, number: int) -> Head:
+def _head(layout: str, field: str, line: bytes, source: str, number: int) -> Head:
     sizes = [int(size) for size in line.split()] if _SIZES.fullmatch(line) else []
     if layout == "array" and len(sizes) == 2:
         sizes.append(sizes[0] * sizes[1])
     elif layout == "array" or len(sizes) != 3:
-        raise HeadError(number, "sizes", repr(line.decode().rstrip()), _WANTED_SIZES)
+        raise bad_line(source, number, line.decode().rstrip(), _SIZES_EXPECTED)
     n_rows, n_columns, n_entries = sizes
     return Head(layout, field, n_rows, n_columns, n_entries, number)
 
@@ -183,15 +168,12 @@ def _head(layout: str, field: str, line: bytes, number: int) -> Head:
 def _oriented(head: Head, n_words: int, path: Place, vocabulary: Place) -> tuple[Size, LineLayout]:
     """Size and layout where documents are the side that is not as long as the vocabulary."""
     if head.layout == "array" or head.field == "double":
-        found = f"a matrix {head.layout} {head.field}"
-        raise SourceError(f"{path}, line 1", found=found, wanted=_BANNERS)
+        raise bad_line(str(path), 1, f"matrix {head.layout} {head.field}", _BANNERS)
     names = ("document", "word") if head.n_columns == n_words else ("word", "document")
     if n_words not in (head.n_rows, head.n_columns):
-        raise SourceError(
-            f"{path}, line {head.line}",
-            found=f"{head.n_rows} rows and {head.n_columns} columns",
-            wanted=f"one of them {n_words}, the number of words of {vocabulary}",
-        )
+        expected = f"{n_words} rows or columns, as many as {vocabulary} has words"
+        found = f"{quantity(head.n_rows, 'row')} and {quantity(head.n_columns, 'column')}"
+        raise SourceError(f"{path}, line {head.line}", f"expected {expected}, but found {found}")
     shape = dict(zip(names, (head.n_rows, head.n_columns), strict=True))
     size = Size(shape["document"], shape["word"], head.n_entries)
     columns = names if head.field == "pattern" else (*names, "count")

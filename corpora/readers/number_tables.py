@@ -16,11 +16,15 @@ import pyarrow.csv as pa_csv
 
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import SourceError
+from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingVectors, VectorBlock, finite_vectors
 from sparsetopics.corpora.readers.options import (
     DEFAULT_ID_FIELD,
     DEFAULT_LABEL_FIELD,
     VectorReadOptions,
+    check_delimiter,
+    delimiter_of,
+    listed,
 )
 from sparsetopics.corpora.sources.arrow_batches import (
     Choose,
@@ -32,12 +36,9 @@ from sparsetopics.corpora.sources.arrow_batches import (
     parquet_pieces,
 )
 from sparsetopics.corpora.sources.arrow_files import open_native
-from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, reading
-from sparsetopics.corpora.sources.source_files import SourceFile, bare_suffix
+from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile, reading
 
-_CSV_ERROR = re.compile(
-    r"(?:In CSV column #\d+: )?(?:CSV parse error: )?Row #(\d+): (.*)", re.DOTALL
-)
+_CSV_ERROR = re.compile(r"(?:In CSV column #\d+: )?(?:CSV parse error: )?Row #(\d+): (.*)")
 
 
 class NumberFields(NamedTuple):
@@ -63,7 +64,10 @@ def read_csv_numbers(
     for file in files:
         where = str(file.path)
         with _csv_errors(file.path), open_native(file.path) as source:
-            fields = find_numbers(_open_csv(source, file.path, {}).schema, options, where)
+            schema = _open_csv(source, file.path, {}).schema
+            if not any(map(_is_number, schema.types)):
+                check_delimiter(column_names(schema, where), file.path)
+            fields = find_numbers(schema, options, where)
         strings = {name: pa.string() for name in (fields.item_id, fields.label) if name}
         types = strings | dict.fromkeys(fields.values, pa.float64())
         with _csv_errors(file.path), open_native(file.path) as source:
@@ -100,11 +104,10 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
     names = column_names(schema, where)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise SourceError(where, found=f"two columns {twice!r}", wanted="different names")
+        raise SourceError(where, f"two columns are called {twice!r}")
     for name in (options.id_field, options.label_field, *(options.columns or ())):
         if name is not None and name not in names:
-            found = ", ".join(map(repr, names)) or "(none)"
-            raise SourceError(where, found=f"columns {found}", wanted=f"a column {name!r}")
+            raise SourceError(where, f"expected a column {name!r}, but found {listed(names)}")
     item_id = options.id_field or (DEFAULT_ID_FIELD if DEFAULT_ID_FIELD in names else None)
     label = options.label_field or (DEFAULT_LABEL_FIELD if DEFAULT_LABEL_FIELD in names else None)
     numeric = [name for name in names if _is_number(schema.field(name).type)]
@@ -112,13 +115,13 @@ def find_numbers(schema: pa.Schema, options: VectorReadOptions, where: str) -> N
         values = tuple(name for name in numeric if name not in (item_id, label))
         lists = tuple(name for name in names if _is_list(schema.field(name).type))
         if not values and len(lists) != 1:
-            raise SourceError(where, found="no numeric columns", wanted="at least one")
+            raise SourceError(where, "there is no numeric column")
         return NumberFields(item_id, label, values or lists)
     for name in options.columns:
         alone = len(options.columns) == 1 and _is_list(schema.field(name).type)
         if name not in numeric and not alone:
-            found = f"{schema.field(name).type} in column {name!r}"
-            raise SourceError(where, found=found, wanted="numbers")
+            problem = f"expected numbers in column {name!r}, but found {schema.field(name).type}"
+            raise SourceError(where, problem)
     return NumberFields(item_id, label, options.columns)
 
 
@@ -137,11 +140,10 @@ def _open_csv(
     stream: object, path: Place, types: dict[str, pa.DataType]
 ) -> pa_csv.CSVStreamingReader:
     """Open the columns of ``types``, or all columns to see which are numeric."""
-    delimiter = "\t" if bare_suffix(path) == ".tsv" else ","
     return pa_csv.open_csv(
         stream,
         read_options=pa_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES),
-        parse_options=pa_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+        parse_options=pa_csv.ParseOptions(delimiter=delimiter_of(path), newlines_in_values=True),
         convert_options=pa_csv.ConvertOptions(
             column_types=types, include_columns=list(types), null_values=[""]
         ),
@@ -156,11 +158,10 @@ def _csv_errors(path: Place) -> Iterator[None]:
             yield
         except pa.ArrowException as error:
             place = _CSV_ERROR.match(str(error))
-            raise SourceError(
-                f"{path}, record {place[1]}" if place else str(path),
-                found=(place[2] if place else str(error)).splitlines()[0],
-                wanted="CSV with a header line and numbers in the chosen columns",
-            ) from error
+            where = f"{path}, record {place[1]}" if place else str(path)
+            reason = place[2] if place else reason_of(error)
+            expected = "CSV with a header line and numbers in the chosen columns"
+            raise SourceError(where, f"not {expected} ({reason})") from error
 
 
 def _blocks(
@@ -211,11 +212,9 @@ def _matrix_of_lists(batch: pa.RecordBatch, name: str, where: str, first_item: i
     width = int(lengths[0])
     if width == 0 or (lengths != width).any():
         item = int(np.argmax((lengths != width) | (lengths == 0)))
-        raise SourceError(
-            f"{where}, item {first_item + item}, column {name!r}",
-            found=f"a list of {lengths[item]} numbers",
-            wanted=f"{width} as in the first" if width else "at least one",
-        )
+        expected = f"{width} numbers, as in the first list" if width else "at least one number"
+        problem = f"expected {expected}, but found {lengths[item]}"
+        raise SourceError(f"{where}, item {first_item + item}, column {name!r}", problem)
     numbers = column.flatten().cast(pa.float64(), safe=False)
     _refuse_nulls(numbers, name, where, first_item, width)
     return numbers.to_numpy().reshape(-1, width)  # type: ignore[no-any-return]
@@ -227,7 +226,6 @@ def _refuse_nulls(values: pa.Array, name: str, where: str, first_item: int, widt
         place = int(np.argmax(values.is_null().to_numpy(zero_copy_only=False)))
         raise SourceError(
             f"{where}, item {first_item + place // width}, column {name!r}",
-            found="no value",
-            wanted="a number",
-            hint="Items are counted from 0.",
+            "the value is missing",
+            "Items are counted from 0.",
         )

@@ -8,7 +8,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.wording import shortened
+from sparsetopics.corpora.sources.byte_stream import Place
+from sparsetopics.corpora.sources.source_files import bare_suffix
+from sparsetopics.options.option import check_type, counts_from
 
+TEXT_FIELD, ID_FIELD, LABEL_FIELD = "text_field", "id_field", "label_field"
+FIELD_OPTIONS = (ID_FIELD, LABEL_FIELD, TEXT_FIELD)  # in the order of ``fields_of``
+# How messages name what may separate columns, and what to do about a file that has it.
+_DELIMITERS = {
+    "\t": ("tabs", "Name the file .tsv."),
+    ";": ("';'", "Convert the file."),
+    ",": ("','", "Name the file .csv."),
+}
+_LONGEST_NAME = 40  # characters of the name of a field in messages
 DEFAULT_ID_FIELD = "id"
 DEFAULT_LABEL_FIELD = "label"
 
@@ -28,10 +41,13 @@ class ReadOptions:
     vocabulary_file: Path | None = None  # the words of a collection of counts
 
     def __post_init__(self) -> None:
+        check_type("text_field", self.text_field, str, "the name of a field")
+        for name, field in (("id_field", self.id_field), ("label_field", self.label_field)):
+            if field is not None:
+                check_type(name, field, str, "the name of a field or None")
         if self.encoding_errors not in ("strict", "replace"):
-            raise OptionError(
-                "encoding_errors", found=repr(self.encoding_errors), wanted="strict or replace"
-            )
+            problem = f"must be strict or replace, but is {self.encoding_errors!r}"
+            raise OptionError("encoding_errors", problem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +71,18 @@ class VectorReadOptions:
     def __post_init__(self) -> None:
         if self.columns is not None:
             _check_columns(self.columns)
-        if self.patches is not None and self.patches < 2:
-            raise OptionError("patches", found=f"{self.patches}", wanted="2 pixels or more")
-        if self.stride is not None and self.stride < 1:
-            raise OptionError("stride", found=f"{self.stride}", wanted="1 pixel or more")
+        counts_from(2, "pixels").check("patches", self.patches)
+        counts_from(1, "pixel").check("stride", self.stride)
         if self.stride is not None and self.patches is None:
-            raise OptionError("stride", found="a stride without patches", wanted="both")
+            raise OptionError("stride", "needs --patches")
 
 
 def _check_columns(columns: Sequence[str]) -> None:
     twice = [name for name in columns if columns.count(name) > 1]
-    if not columns or "" in columns or twice:
-        raise OptionError(
-            "columns",
-            found=f"{twice[0]!r} twice" if twice else "an empty name",
-            wanted="names of columns, each once",
-        )
+    if not columns or "" in columns:
+        raise OptionError("columns", "the names must not be empty")
+    if twice:
+        raise OptionError("columns", f"{twice[0]!r} is named twice")
 
 
 class Fields(NamedTuple):
@@ -86,12 +98,13 @@ def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Field
 
     Raises SourceError if the text or a named column is missing, or if two columns share a name.
     """
-    for field in (options.text_field, options.id_field, options.label_field):
+    for option in (TEXT_FIELD, ID_FIELD, LABEL_FIELD):
+        field = getattr(options, option)
         if field is not None and field not in names:
-            raise missing_field(field, names, where)
-    for field in fields_of(options):
+            raise missing_field(field, names, where, option)
+    for field, option in zip(fields_of(options), FIELD_OPTIONS, strict=True):
         if names.count(field) > 1:
-            raise repeated_field(field, where)
+            raise repeated_field(field, where, option)
     positions = {name: position for position, name in enumerate(names)}
     doc_id, label, text = map(positions.get, fields_of(options))
     assert text is not None  # checked above
@@ -107,21 +120,39 @@ def fields_of(options: ReadOptions) -> tuple[str, str, str]:
     )
 
 
-def repeated_field(field: str, where: str) -> SourceError:
+def repeated_field(field: str, where: str, option: str) -> SourceError:
     """The error for a field that occurs twice, because it is unclear which one is meant."""
-    return SourceError(
-        where,
-        found=f"two fields {field!r}",
-        wanted="one",
-        hint="Rename one of them, or name another with --text-field, --id-field or --label-field.",
-    )
+    hint = f"Rename one of them, or name another with {_as_typed(option)}."
+    return SourceError(where, f"two fields are called {field!r}", hint)
 
 
-def missing_field(field: str, names: Sequence[str], where: str) -> SourceError:
-    """The error for a field that is not among ``names``."""
-    return SourceError(
-        where,
-        found=f"fields {', '.join(map(repr, names)) or '(none)'}",
-        wanted=f"a field {field!r}",
-        hint="Name another with --text-field, --id-field or --label-field.",
-    )
+def missing_field(field: str, names: Sequence[str], where: str, option: str) -> SourceError:
+    """The error for a field, chosen by ``option``, that is not among ``names``."""
+    hint = f"Name another with {_as_typed(option)}."
+    return SourceError(where, f"expected a field {field!r}, but found {listed(names)}", hint)
+
+
+def _as_typed(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names of fields for a message; long ones are cut."""
+    return ", ".join(repr(shortened(name, _LONGEST_NAME)) for name in names) or "none"
+
+
+def delimiter_of(path: Place) -> str:
+    """What separates the columns of a CSV file."""
+    return "\t" if bare_suffix(path) == ".tsv" else ","
+
+
+def check_delimiter(header: Sequence[str], path: Place) -> None:
+    """SourceError for a header whose only field seems to hold several, separated otherwise."""
+    if len(header) != 1:
+        return
+    expected = delimiter_of(path)
+    for delimiter, (_, hint) in _DELIMITERS.items():
+        if delimiter != expected and delimiter in header[0]:
+            wanted, found = _DELIMITERS[expected][0], _DELIMITERS[delimiter][0]
+            problem = f"expected columns separated by {wanted}, but found {found}"
+            raise SourceError(str(path), problem, hint)

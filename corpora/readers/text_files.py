@@ -10,22 +10,33 @@ from functools import partial
 import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError
-from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock
-from sparsetopics.corpora.readers.options import Fields, ReadOptions, find_fields
+from sparsetopics.base.wording import reason_of
+from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, text_block
+from sparsetopics.corpora.readers.options import (
+    Fields,
+    ReadOptions,
+    check_delimiter,
+    delimiter_of,
+    find_fields,
+)
 from sparsetopics.corpora.sources.byte_stream import (
     BLOCK_BYTES,
     LONGEST_TEXT,
     LineBlock,
     Place,
+    SourceFile,
     absolute,
     line_blocks,
     n_bytes_of,
+    open_bytes,
     read_utf8,
     reading,
 )
-from sparsetopics.corpora.sources.source_files import SourceFile, bare_suffix
+from sparsetopics.corpora.sources.source_files import bare_suffix
 
 _MOST_FILES = 4_096  # in one block
+_FIRST_BYTES = 1 << 10  # that are looked at for lines; a packed file may unpack without end
+_MANY_LINES = 10  # more than a short document would have
 
 
 def read_text(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
@@ -42,6 +53,22 @@ def read_text(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pen
             together, n_bytes = [], 0
     if together:
         yield partial(_decode_files, together, options)
+
+
+def doubts_about_text(files: Sequence[SourceFile]) -> Iterator[str]:
+    """Sentences about files that are read as a document each, but perhaps are something else."""
+    if len(files) == 1:
+        path = files[0].path
+        with reading(path), open_bytes(path) as stream:
+            n_lines = stream.read(_FIRST_BYTES).rstrip().count(b"\n") + 1
+        if n_lines >= _MANY_LINES:
+            yield f"{path} is one document. If each of its lines is one, use --format lines."
+        return
+    for file in files:
+        name = file.path.name
+        if name.startswith(("vocab.", "vocabulary.")) or bare_suffix(file.path) == ".vocab":
+            hint = "To leave it out, name the others by a pattern."
+            yield f"{file.path} is read as a document. {hint}"
 
 
 def _decode_files(files: list[SourceFile], options: ReadOptions) -> TextBlock:
@@ -79,32 +106,26 @@ def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[Pend
             rows.append(row)
             n_characters += len(row[2])
             if n_characters >= BLOCK_BYTES:
-                yield partial(_as_block, rows)
+                yield partial(text_block, rows)
                 rows, n_characters = [], 0
         if rows:
-            yield partial(_as_block, rows)
-
-
-def _as_block(rows: list[Row]) -> TextBlock:
-    return TextBlock(*(pa.array(column, pa.string()) for column in zip(*rows, strict=True)))
+            yield partial(text_block, rows)
 
 
 def _rows(path: Place, options: ReadOptions) -> Iterator[Row]:
-    delimiter = "\t" if bare_suffix(path) == ".tsv" else ","
-    reader = csv.reader(_lines(path, options), delimiter=delimiter, strict=True)
+    reader = csv.reader(_lines(path, options), delimiter=delimiter_of(path), strict=True)
     header = _next_record(reader, path)
     if header is None:
         return
+    if options.text_field not in header:
+        check_delimiter(header, path)
     fields = find_fields(header, options, str(path))
     while (record := _next_record(reader, path)) is not None:
         if not record:  # a blank line
             continue
         if len(record) != len(header):
-            raise SourceError(
-                f"{path}, line {reader.line_num}",
-                found=f"{len(record)} fields",
-                wanted=f"{len(header)}, as in the header",
-            )
+            problem = f"expected {len(header)} fields, as in the header, but found {len(record)}"
+            raise SourceError(f"{path}, line {reader.line_num}", problem)
         yield _pick(record, fields)
 
 
@@ -118,9 +139,9 @@ def _next_record(reader: Iterator[list[str]], path: Place) -> list[str] | None:
     try:
         return next(reader, None)
     except csv.Error as error:
-        line = reader.line_num  # type: ignore[attr-defined]
+        where = f"{path}, line {reader.line_num}"  # type: ignore[attr-defined]
         raise SourceError(
-            f"{path}, line {line}", found=str(error), wanted="a record of CSV", hint="Check quotes."
+            where, f"not a CSV record ({reason_of(error)})", "Check the quotes."
         ) from error
 
 

@@ -18,8 +18,7 @@ from sparsetopics.corpora.sources.arrow_batches import (
     ipc_pieces,
     parquet_pieces,
 )
-from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place
-from sparsetopics.corpora.sources.source_files import SourceFile
+from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, Place, SourceFile
 
 _ROWS_AT_ONCE = 1_024
 
@@ -69,9 +68,8 @@ def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -
     fields = find_fields(column_names(table.schema, where), options, where)
     text_type = table.schema.field(fields.text).type
     if not _is_text(text_type):
-        raise SourceError(
-            where, found=f"{text_type} in field {options.text_field!r}", wanted="strings"
-        )
+        expected = f"strings in field {options.text_field!r}"
+        raise SourceError(where, f"expected {expected}, but found {text_type}")
     return TextBlock(
         *(
             pa.nulls(len(table), pa.string())
@@ -85,13 +83,7 @@ def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -
 def _is_text(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         return _is_text(kind.value_type)
-    kinds = (
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_string_view,
-        pa.types.is_null,
-    )
-    return any(is_kind(kind) for is_kind in kinds)
+    return kind in (pa.string(), pa.large_string(), pa.string_view(), pa.null())
 
 
 def _strings(
@@ -101,9 +93,8 @@ def _strings(
     try:
         strings = column.cast(pa.string()).combine_chunks()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-        raise SourceError(
-            where, found=f"an id or label of type {column.type}", wanted="strings or numbers"
-        ) from error
+        problem = f"expected strings or numbers as ids and labels, but found {column.type}"
+        raise SourceError(where, problem) from error
     try:
         strings.validate(full=True)
     except pa.ArrowInvalid:
@@ -123,9 +114,5 @@ def _text(value: bytes | None, where: str, options: ReadOptions) -> str | None:
     try:
         return value.decode(errors=options.encoding_errors)
     except UnicodeDecodeError as error:
-        raise SourceError(
-            where,
-            found=f"byte 0x{value[error.start]:02x} that is not UTF-8",
-            wanted="UTF-8 text",
-            hint="Use --encoding-errors replace.",
-        ) from error
+        problem = f"byte 0x{value[error.start]:02x} is not UTF-8"
+        raise SourceError(where, problem, "Use --encoding-errors replace.") from error

@@ -18,6 +18,7 @@ from typing import IO, Literal, cast
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.safe_reading import check_regular
+from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.sources.remote import RemoteFile
 
 _UNIX = 3  # the system in an entry that stores the mode of a file
@@ -95,10 +96,6 @@ class ZipMember:
     def with_name(self, name: str) -> ZipMember:
         return ZipMember(self.archive, self.inside.with_name(name))
 
-    def has_sibling(self, prefix: str) -> bool:
-        paths = map(PurePosixPath, self.archive.file.namelist())
-        return any(p.parent == self.inside.parent and p.name.startswith(prefix) for p in paths)
-
 
 def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
     """The files of an archive, sorted by name, without links, hidden files and macOS's own.
@@ -116,11 +113,8 @@ def zip_members(path: Path | RemoteFile) -> list[ZipMember]:
         _check_member(info, str(path))
     n_packed = sum(info.compress_size for info in infos)
     if n_packed > n_bytes:  # then members share their data, as in a bomb
-        raise SourceError(
-            str(path),
-            found=f"members of {n_packed:,} packed bytes in a file of {n_bytes:,}",
-            wanted="an archive of separate files",
-        )
+        problem = f"members of {n_packed:,} packed bytes cannot fit in a file of {n_bytes:,}"
+        raise SourceError(str(path), problem)
     check_unpacked(sum(info.file_size for info in infos), n_bytes, str(path))
     members = [ZipMember(archive, PurePosixPath(info.filename)) for info in infos]
     shown = [member for member in members if not _is_hidden(member.inside)]
@@ -147,27 +141,17 @@ def _opened(path: Path | RemoteFile) -> zipfile.ZipFile:
 def _check_name(info: zipfile.ZipInfo, archive_name: str) -> None:
     parts = info.filename.replace("\\", "/").split("/")
     if ".." in parts or parts[0] == "" or ":" in parts[0]:
-        raise SourceError(
-            archive_name,
-            found=f"a member called {info.filename!r}",
-            wanted="names that stay inside the archive",
-        )
+        raise SourceError(archive_name, f"a member leads out of the archive: {info.filename!r}")
 
 
 def _check_member(info: zipfile.ZipInfo, archive_name: str) -> None:
     name = PurePosixPath(info.filename)
     if str(name) != info.filename or not name.parts:
-        raise SourceError(
-            archive_name, found=f"a member called {info.filename!r}", wanted="plain names"
-        )
+        raise SourceError(archive_name, f"a member has no plain name: {info.filename!r}")
     check_packing(info, f"{archive_name}/{info.filename}")
     if info.flag_bits & 1:
-        raise SourceError(
-            archive_name,
-            found=f"{info.filename!r}, which is encrypted",
-            wanted="members without a password",
-            hint="Unpack it first.",
-        )
+        problem = f"a member is encrypted: {info.filename!r}"
+        raise SourceError(archive_name, problem, "Unpack the archive first.")
 
 
 def _is_link(info: zipfile.ZipInfo) -> bool:
@@ -182,38 +166,27 @@ def refuse_twice(names: Sequence[str], where: str) -> None:
     """SourceError if two members have the same name, since a reader would see only the last."""
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
-        raise SourceError(
-            where,
-            found=f"two members called {twice!r}",
-            wanted="different names",
-            hint="Pack the files again under different names.",
-        )
+        hint = "Pack the files again under different names."
+        raise SourceError(where, f"two members have the same name: {twice!r}", hint)
 
 
 def check_packing(info: zipfile.ZipInfo, where: str) -> None:
     """SourceError for a compression that cannot be unpacked piece by piece."""
     if info.compress_type not in PACKINGS:
-        raise SourceError(
-            where,
-            found=f"a member packed by method {info.compress_type}",
-            wanted="members stored or deflated",
-            hint="Pack it again, or unpack it first.",
-        )
+        problem = f"expected members stored or deflated, but found method {info.compress_type}"
+        raise SourceError(where, problem, "Pack the files again, or unpack them first.")
 
 
 def check_unpacked(n_bytes: int, n_packed: int, where: str) -> None:
     """SourceError for a bomb: no data unpack to so much more than their packed size."""
     if n_bytes > MOST_UNPACKED and n_bytes > LARGEST_RATIO * n_packed:
-        raise SourceError(
-            where,
-            found=f"{n_packed:,} bytes that unpack to {n_bytes:,} or more",
-            wanted=f"at most {LARGEST_RATIO} times as many, or {MOST_UNPACKED:,}",
-            hint="If this is intended, unpack the file yourself.",
-        )
+        problem = f"{n_packed:,} bytes unpack to {n_bytes:,} or more, but may unpack to at most "
+        problem += f"{LARGEST_RATIO} times as many, or to {MOST_UNPACKED:,}"
+        raise SourceError(where, problem, "If this is intended, unpack the file yourself.")
 
 
 @contextmanager
-def zip_errors(where: str, wanted: str = "a whole .zip file") -> Iterator[None]:
+def zip_errors(where: str) -> Iterator[None]:
     """Turn the errors of a damaged archive, or of an unknown compression, into a SourceError."""
     try:
         yield
@@ -222,13 +195,7 @@ def zip_errors(where: str, wanted: str = "a whole .zip file") -> Iterator[None]:
         *(ValueError, OverflowError),  # of names and sizes that are damaged
         *(NotImplementedError, RuntimeError),  # an unknown compression or encryption
     ) as error:
-        raise SourceError(
-            where,
-            found=f"damaged or unreadable zip data ({error})",
-            wanted=wanted,
-            hint="Copy or download it again.",
-        ) from error
+        problem = f"damaged or unreadable zip data ({reason_of(error)})"
+        raise SourceError(where, problem, "Copy or download it again.") from error
     except OSError as error:
-        raise SourceError(
-            where, found=error.strerror or str(error), wanted="a readable file"
-        ) from error
+        raise SourceError(where, f"cannot be read ({reason_of(error)})") from error

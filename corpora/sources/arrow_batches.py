@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from sparsetopics.base.errors import SourceError
+from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.sources.archives import LARGEST_RATIO, MOST_UNPACKED
 from sparsetopics.corpora.sources.arrow_files import numbers_of, open_native, open_parquet
 from sparsetopics.corpora.sources.byte_stream import BLOCK_BYTES, LONGEST_TEXT, Place, reading
@@ -61,11 +62,8 @@ def parquet_batches(
     shared = check_sizes(source)
     n_bytes = 1  # upper bound per row
     for name in wanted.columns:
-        kind = table.schema_arrow.field(name).type
-        if _is_fixed(kind):
-            n_bytes += _width(kind)
-        else:
-            n_bytes += longest_shared(source, shared.get(name, ()))
+        width = _width(table.schema_arrow.field(name).type)
+        n_bytes += longest_shared(source, shared.get(name, ())) if width is None else width
     n_rows = max(1, min(wanted.n_rows, MOST_DECODED // n_bytes))
     yield from table.iter_batches(n_rows, columns=list(wanted.columns), use_threads=False)
 
@@ -79,12 +77,11 @@ def ipc_pieces(path: Place, choose: Choose) -> Iterator[Piece]:
 
 
 def _ipc_batches(source: pa.NativeFile) -> Iterator[pa.RecordBatch]:
-    is_file = is_ipc_file(source)
-    source.seek(0)
-    if is_file:
+    if is_ipc_file(source):
         reader = pa.ipc.open_file(source)
         yield from (reader.get_batch(index) for index in range(reader.num_record_batches))
     else:
+        source.seek(0)
         yield from pa.ipc.open_stream(source)
 
 
@@ -101,11 +98,12 @@ def pieces(batches: Iterable[pa.RecordBatch], n_packed: int | None) -> Iterator[
             _check_total(n_bytes + _BYTES_OF_ROW * len(batch), n_packed)
         for column in batch.columns:
             _check_column(column)
-        sizes = _BYTES_OF_ROW + sum((_bytes_of(column) for column in batch.columns), _zeros(batch))
+        sizes = sum(map(_bytes_of, batch.columns), np.full(len(batch), _BYTES_OF_ROW, np.int64))
         n_bytes += int(sizes.sum())
         if n_packed is not None:
             _check_total(n_bytes, n_packed)
-            _check_rows(sizes)
+            if sizes.max(initial=0) > LONGEST_TEXT:
+                raise ValueError(f"a row has {sizes.max():,} bytes, more than {LONGEST_TEXT:,}")
         yield from _cut(batch, sizes)
 
 
@@ -125,12 +123,7 @@ def _cut(batch: pa.RecordBatch, sizes: NDArray[np.int64]) -> Iterator[Piece]:
 
 def _check_total(n_bytes: int, n_packed: int) -> None:
     if n_bytes > max(MOST_UNPACKED, LARGEST_RATIO * n_packed):
-        raise ValueError(f"{n_packed:,} bytes whose rows expand to {n_bytes:,} or more")
-
-
-def _check_rows(sizes: NDArray[np.int64]) -> None:
-    if sizes.max(initial=0) > LONGEST_TEXT:
-        raise ValueError(f"a row of {sizes.max():,} bytes, more than {LONGEST_TEXT:,}")
+        raise ValueError(f"{n_packed:,} bytes expand to rows of {n_bytes:,} bytes or more")
 
 
 def _check_column(column: pa.Array) -> None:
@@ -142,7 +135,7 @@ def _check_column(column: pa.Array) -> None:
             column = pa.DictionaryArray.from_arrays(column.indices, as_bytes)
         _as_bytes(column).validate(full=True)
     except (pa.ArrowException, IndexError) as error:
-        raise ValueError(f"a damaged column ({str(error).splitlines()[0]})") from error
+        raise ValueError(f"a column is damaged ({reason_of(error)})") from error
 
 
 def _as_bytes(array: pa.Array) -> pa.Array:
@@ -157,59 +150,39 @@ def _bytes_of(array: pa.Array) -> NDArray[np.int64]:
     kind = array.type
     if isinstance(array, pa.ExtensionArray):
         return _bytes_of(array.storage)
-    if not len(array) or _is_fixed(kind):
-        return np.full(len(array), _width(kind), np.int64)
+    width = _width(kind)
+    if width is not None or not len(array):
+        return np.full(len(array), width or 0, np.int64)
     if pa.types.is_dictionary(kind):
         values = np.append(_bytes_of(array.dictionary), 0)  # the last for nulls
         return values[numbers_of(array.indices.cast(pa.int64()).fill_null(-1), np.int64)]
-    if _is_view(kind):  # each view has 16 bytes and begins with the length
+    if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
+        # Each view has 16 bytes and begins with the length
         lengths = np.frombuffer(array.buffers()[1], np.int32)[::4]
         own = lengths[array.offset : array.offset + len(array)]
         return np.maximum(own, 0).astype(np.int64)  # the length of a null may be anything
-    of_offset = _offset_types(kind)
-    if of_offset is None:  # no reader uses this type
-        return _zeros(array)
-    offsets = np.frombuffer(array.buffers()[1], of_offset)
+    types = pa.types
+    if types.is_string(kind) or types.is_binary(kind) or types.is_list(kind):
+        offset_type = "int32"
+    elif types.is_large_string(kind) or types.is_large_binary(kind) or types.is_large_list(kind):
+        offset_type = "int64"
+    else:  # no reader uses this type
+        return np.zeros(len(array), np.int64)
+    offsets = np.frombuffer(array.buffers()[1], offset_type)
     n_values = np.diff(offsets[array.offset : array.offset + len(array) + 1]).astype(np.int64)
     return n_values * _BYTES_OF_NUMBER if pa.types.is_nested(kind) else n_values
 
 
-def _offset_types(kind: pa.DataType) -> type[np.int32] | type[np.int64] | None:
-    """The type of the offsets at which rows end; None if the type has no offsets."""
+def _width(kind: pa.DataType) -> int | None:
+    """Bytes of a value of a type whose values are all of one size; None for others."""
     types = pa.types
-    if types.is_string(kind) or types.is_binary(kind) or types.is_list(kind):
-        return np.int32
-    if types.is_large_string(kind) or types.is_large_binary(kind) or types.is_large_list(kind):
-        return np.int64
-    return None
-
-
-def _is_view(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string_view(kind) or pa.types.is_binary_view(kind))
-
-
-def _is_fixed(kind: pa.DataType) -> bool:
-    types = pa.types
-    return bool(
-        types.is_null(kind)
-        or types.is_primitive(kind)
-        or types.is_decimal(kind)
-        or types.is_fixed_size_binary(kind)
-        or types.is_fixed_size_list(kind)
-    )
-
-
-def _width(kind: pa.DataType) -> int:
-    """Bytes of a value of a type whose values are all of one size; 0 for others."""
-    if pa.types.is_fixed_size_list(kind):
+    if types.is_fixed_size_list(kind):
         return _BYTES_OF_NUMBER * int(kind.list_size)
-    if pa.types.is_null(kind) or not _is_fixed(kind):
+    if types.is_null(kind):
         return 0
-    return max(_BYTES_OF_NUMBER, int(kind.bit_width) // 8)
-
-
-def _zeros(rows: pa.Array | pa.RecordBatch) -> NDArray[np.int64]:
-    return np.zeros(len(rows), np.int64)
+    if types.is_primitive(kind) or types.is_decimal(kind) or types.is_fixed_size_binary(kind):
+        return max(_BYTES_OF_NUMBER, int(kind.bit_width) // 8)
+    return None
 
 
 @contextmanager
@@ -218,12 +191,11 @@ def arrow_errors(path: Place) -> Iterator[None]:
     with reading(path):
         try:
             yield
+        except SourceError:
+            raise
         except (pa.ArrowException, ValueError) as error:
-            raise SourceError(
-                str(path),
-                found=(str(error).splitlines() or [type(error).__name__])[0],
-                wanted="a whole Parquet or Arrow IPC file",
-            ) from error
+            problem = f"not a valid Parquet or Arrow IPC file ({reason_of(error)})"
+            raise SourceError(str(path), problem) from error
 
 
 def column_names(schema: pa.Schema, where: str) -> list[str]:
@@ -231,6 +203,4 @@ def column_names(schema: pa.Schema, where: str) -> list[str]:
     try:
         return schema.names  # type: ignore[no-any-return]
     except UnicodeDecodeError as error:
-        raise SourceError(
-            where, found="names of columns that are not UTF-8", wanted="UTF-8 text"
-        ) from error
+        raise SourceError(where, "names of columns are not UTF-8") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import shutil
 import struct
 import zipfile
@@ -18,6 +19,7 @@ import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.safe_reading import open_regular
+from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.sources.archives import ZipMember, check_unpacked
 from sparsetopics.corpora.sources.remote import ReadStream, RemoteFile
 
@@ -27,6 +29,13 @@ if TYPE_CHECKING:
 #: A file to read: on this disk, behind a URL, or in a zip archive of either. All kinds have name,
 #: stem and suffix, ``open("rb")`` and ``with_name``.
 Place: TypeAlias = Path | RemoteFile | ZipMember
+
+
+class SourceFile(NamedTuple):
+    """One file to read."""
+
+    path: Place
+    name: str  # path relative to the folder or archive the user named, else the file's own name
 
 
 def open_place(place: Place) -> IO[bytes]:
@@ -44,13 +53,6 @@ def n_bytes_of(place: Place) -> int:
     return place.stat().st_size if isinstance(place, Path) else place.n_bytes
 
 
-def has_sibling(place: Place, prefix: str) -> bool:
-    """Whether a file beside ``place`` has a name that starts with ``prefix``."""
-    if isinstance(place, Path):
-        return any(place.parent.glob(f"{prefix}*"))
-    return place.has_sibling(prefix)
-
-
 PACKED_SUFFIXES = (".gz", ".zst")
 _READ_AHEAD = 1 << 17  # bytes
 
@@ -64,12 +66,12 @@ class _UnpackedStream(ReadStream):
         # a bomb that is packed twice.
         self._share = path.packed_share if isinstance(path, ZipMember) else 1.0
         self._packed = ReadStream(open_place(path))
-        super().__init__(self._unpacker(io.BufferedReader(self._packed, _READ_AHEAD)))
-
-    def _unpacker(self, packed: io.BufferedReader) -> IO[bytes]:
-        if self._path.suffix == ".gz":
-            return cast(IO[bytes], gzip.GzipFile(fileobj=packed))
-        return cast(IO[bytes], pa.CompressedInputStream(pa.PythonFile(packed), "zstd"))
+        packed = io.BufferedReader(self._packed, _READ_AHEAD)
+        if path.suffix == ".gz":
+            unpacked = gzip.GzipFile(fileobj=packed)
+        else:
+            unpacked = pa.CompressedInputStream(pa.PythonFile(packed), "zstd")
+        super().__init__(cast(IO[bytes], unpacked))
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
         n_read = super().readinto(buffer)
@@ -84,6 +86,7 @@ class _UnpackedStream(ReadStream):
 BLOCK_BYTES = 8 << 20  # per block: small enough for a few workers' scratch arrays
 LONGEST_TEXT = 1 << 26  # bytes of a document or line: more is a bomb, or not text
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class LineBlock(NamedTuple):
@@ -106,18 +109,20 @@ def reading(path: Place) -> Iterator[None]:
     except OSError as error:
         if path.suffix == ".zst" and error.errno is None:  # raised by Arrow, not by the system
             raise _damaged(path, "zstd", error) from error
-        found = (error.strerror or str(error)).splitlines()[0]  # those of Arrow have several lines
-        raise SourceError(str(path), found=found, wanted="a readable file") from error
+        raise SourceError(str(path), f"cannot be read ({reason_of(error)})") from error
 
 
 def _damaged(path: Place, packing: str, error: Exception) -> SourceError:
-    reason = (str(error).splitlines() or [type(error).__name__])[0]
-    return SourceError(
-        str(path),
-        found=f"damaged or truncated {packing} data ({reason})",
-        wanted="a whole file",
-        hint="Copy or download it again.",
-    )
+    problem = f"damaged or truncated {packing} data ({reason_of(error)})"
+    return SourceError(str(path), problem, "Copy or download it again.")
+
+
+def is_file(place: Place) -> bool:
+    """Whether there is such a file; SourceError if a service does not answer."""
+    if isinstance(place, Path):
+        return os.path.isfile(place)  # unlike Path.is_file, also of a name that is too long
+    with reading(place):
+        return place.is_file()
 
 
 def open_bytes(path: Place) -> IO[bytes]:
@@ -142,7 +147,7 @@ def open_unpacked(path: Place) -> Iterator[IO[bytes]]:
         yield unpacked
 
 
-def read_utf8(path: Place, encoding_errors: str) -> str:
+def read_utf8(path: Place, encoding_errors: str | None) -> str:
     """The whole text of a file; SourceError naming the line if it is not UTF-8."""
     data = read_whole(path)
     return checked_utf8(data.removeprefix(BYTE_ORDER_MARK), path, 1, encoding_errors).decode()
@@ -160,11 +165,11 @@ def read_whole(path: Place) -> bytes:
     return b"".join(pieces)
 
 
-def line_blocks(path: Place, encoding_errors: str) -> Iterator[LineBlock]:
+def line_blocks(path: Place, encoding_errors: str | None) -> Iterator[LineBlock]:
     """The lines of a file in blocks of about ``BLOCK_BYTES``.
 
-    Raises SourceError if the file cannot be read or, under ``encoding_errors="strict"``, at the
-    first line that is not UTF-8.
+    Raises SourceError if the file cannot be read or, unless ``encoding_errors`` is "replace", at
+    the first line that is not UTF-8.
     """
     first_line = 1
     for data in _whole_lines(path):
@@ -193,30 +198,31 @@ def _whole_lines(path: Place) -> Iterator[bytes]:
 
 
 def _too_long(path: Place, what: str) -> SourceError:
-    return SourceError(
-        str(path),
-        found=f"a {what} of more than {LONGEST_TEXT:,} bytes",
-        wanted="documents of text",
-        hint="Choose the format with --format, or divide the document.",
-    )
+    problem = f"a {what} may have at most {LONGEST_TEXT:,} bytes, but this one has more"
+    hint = "Choose the format with --format, or divide the document."
+    return SourceError(str(path), problem, hint)
 
 
-def checked_utf8(data: bytes, path: Place, first_line: int, encoding_errors: str) -> bytes:
-    """``data`` if it is UTF-8; otherwise repaired, or SourceError with the line of the bad byte."""
+def checked_utf8(data: bytes, path: Place, first_line: int, encoding_errors: str | None) -> bytes:
+    """``data`` if it is UTF-8; otherwise repaired, or SourceError with the line of the bad byte.
+
+    ``encoding_errors`` is None where the option of this name is not for the file.
+    """
     if _is_utf8(data):
         return data
+    if first_line == 1 and data[:2] in _UTF_16_MARKS:
+        raise SourceError(str(path), "the file is UTF-16", "Convert it to UTF-8.")
     if encoding_errors == "replace":
         return data.decode(errors="replace").encode()
     try:
         data.decode()
     except UnicodeDecodeError as error:
         line = first_line + data.count(b"\n", 0, error.start)
-        raise SourceError(
-            f"{path}, line {line}",
-            found=f"byte 0x{data[error.start]:02x} that is not UTF-8",
-            wanted="UTF-8 text",
-            hint="Convert the file, or use --encoding-errors replace.",
-        ) from error
+        problem = f"expected UTF-8 text, but found byte 0x{data[error.start]:02x}"
+        hint = "Convert the file to UTF-8."
+        if encoding_errors is not None:
+            hint = "Convert the file, or use --encoding-errors replace."
+        raise SourceError(f"{path}, line {line}", problem, hint) from error
     return data
 
 

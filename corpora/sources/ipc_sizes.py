@@ -71,7 +71,7 @@ class FlatTable:
         place += _unpacked("<I", self._data, place)
         n_bytes = _unpacked("<I", self._data, place) * struct.calcsize(form)
         if place + 4 + n_bytes > len(self._data):
-            raise _damaged("a vector that runs past the end")
+            raise _damaged("a vector runs past the end")
         return list(struct.iter_unpack(form, self._data[place + 4 : place + 4 + n_bytes]))
 
     def _place_of(self, field: int) -> int | None:
@@ -90,7 +90,7 @@ def check_ipc_sizes(file: IO[bytes]) -> None:
     for message in messages(file):
         n_seen += message.n_head + message.n_packed
         if n_seen > n_bytes:
-            raise ValueError("messages that share their data, or are cut off")
+            raise ValueError("messages share their data, or the file is cut off")
         n_own = n_unpacked(file, message)
         check_ratio(n_own, message.n_packed)
         if message.is_dictionary:
@@ -115,13 +115,13 @@ def messages(file: IO[bytes]) -> Iterator[Message]:
     file.seek(max(0, n_bytes - tail_bytes))
     n_foot = int.from_bytes(file.read(4), "little")
     if file.read(len(MAGIC)) != MAGIC or n_foot > n_bytes - tail_bytes:
-        raise _damaged("no footer")
+        raise _damaged("there is no footer")
     file.seek(n_bytes - tail_bytes - n_foot)
     foot = FlatTable.root(file.read(n_foot))
     for place, n_head, _ in (*foot.structs(2, _BLOCK), *foot.structs(3, _BLOCK)):
         message = _message_at(file, _checked(place))
         if message is None:
-            raise _damaged("no message where the footer says")
+            raise _damaged("there is no message where the footer says")
         yield message._replace(body=place + _checked(n_head))
 
 
@@ -136,18 +136,17 @@ def _message_at(file: IO[bytes], place: int) -> Message | None:
     """The message that begins at ``place``; None at the end of a stream."""
     file.seek(place)
     length = file.read(4)
-    n_before = 4
     if length == _CONTINUATION:  # missing in old files
         length = file.read(4)
-        n_before = 8
     n_head = int.from_bytes(length, "little")
     if n_head == 0:
         return None
-    n_before += n_head
-    if place + n_before > file.seek(0, os.SEEK_END):
-        raise _damaged("a message that is cut off")
-    file.seek(place + n_before - n_head)
-    return Message(FlatTable.root(file.read(n_head)), n_before, place + n_before)
+    start = file.tell()
+    body = start + n_head
+    if body > file.seek(0, os.SEEK_END):
+        raise _damaged("a message is cut off")
+    file.seek(start)
+    return Message(FlatTable.root(file.read(n_head)), body - place, body)
 
 
 def n_unpacked(file: IO[bytes], message: Message) -> int:
@@ -170,19 +169,19 @@ def n_unpacked(file: IO[bytes], message: Message) -> int:
 
 def _unpacked(form: str, data: bytes, place: int) -> int:
     if place < 0:
-        raise _damaged("a place before the beginning")
+        raise _damaged("an offset points before the beginning")
     try:
         (number,) = struct.unpack_from(form, data, place)
     except struct.error as error:
-        raise _damaged("a place past the end") from error
+        raise _damaged("an offset points past the end") from error
     return int(number)
 
 
 def _checked(size: int) -> int:
     if not 0 <= size <= 1 << 60:
-        raise _damaged(f"the size {size}")
+        raise _damaged(f"a size is {size}")
     return size
 
 
-def _damaged(found: str) -> ValueError:
-    return ValueError(f"damaged Arrow IPC: {found}")
+def _damaged(problem: str) -> ValueError:
+    return ValueError(f"damaged Arrow IPC data: {problem}")

@@ -46,14 +46,14 @@ class Struct(dict[int, Value]):
         """A field that must be of this kind; ValueError if it is not."""
         value = self.get(field)
         if type(value) is not kind:
-            raise ValueError(f"damaged Parquet metadata: {value!r:.40} in field {field}")
+            raise ValueError(f"damaged Parquet metadata: field {field} is {value!r:.40}")
         return value
 
     def size(self, field: int) -> int:
         """A field that counts bytes or values; ValueError for anything else."""
         value = self.get_as(field, int)
         if not 0 <= value <= _LARGEST:
-            raise ValueError(f"damaged Parquet metadata: the size {value!r}")
+            raise ValueError(f"damaged Parquet metadata: a size is {value!r}")
         return value
 
 
@@ -62,8 +62,6 @@ def _read_struct(data: bytes, place: int = 0, depth: int = 0) -> tuple[Struct, i
 
     Raises IndexError where the data end, ValueError for data that are no struct.
     """
-    if depth > _DEEPEST:
-        raise ValueError("structs that are nested too deeply")
     fields = Struct()
     number = 0
     while head := data[place]:
@@ -82,6 +80,8 @@ def _read_struct(data: bytes, place: int = 0, depth: int = 0) -> tuple[Struct, i
 
 
 def _value(data: bytes, place: int, kind: int, depth: int) -> tuple[Value, int]:
+    if depth > _DEEPEST:
+        raise ValueError("damaged Parquet metadata: values are nested too deeply")
     if kind in _WHOLE:
         coded, place = _varint(data, place)
         return _signed(coded), place
@@ -98,12 +98,10 @@ def _value(data: bytes, place: int, kind: int, depth: int) -> tuple[Value, int]:
         return data[place], place + 1
     if kind == _DOUBLE:
         return None, place + 8
-    raise ValueError(f"a value of kind {kind}")
+    raise ValueError(f"damaged Parquet metadata: a value is of unknown kind {kind}")
 
 
 def _values(data: bytes, place: int, depth: int) -> tuple[list[Value], int]:
-    if depth > _DEEPEST:
-        raise ValueError("lists that are nested too deeply")
     n_values, kind = data[place] >> 4, data[place] & 15
     place += 1
     if n_values == _MANY:
@@ -126,7 +124,7 @@ def _varint(data: bytes, place: int) -> tuple[int, int]:
             return value, place
         shift += 7
         if shift > 63:
-            raise ValueError("a number of more than 64 bits")
+            raise ValueError("damaged Parquet metadata: a number has more than 64 bits")
 
 
 def _signed(coded: int) -> int:
@@ -155,23 +153,17 @@ class Page(NamedTuple):
     n_unpacked: int
     is_dictionary: bool
     is_incremental: bool  # strings that omit a shared prefix
+    codec: str | None  # as that of its chunk
 
 
-class SharedPage(NamedTuple):
-    """A page whose strings are stored once but may occur in many rows."""
-
-    page: Page
-    codec: str | None
-
-
-def check_sizes(file: IO[bytes]) -> dict[str, list[SharedPage]]:
-    """The pages of each column of strings that rows may share.
+def check_sizes(file: IO[bytes]) -> dict[str, list[Page]]:
+    """The pages of each column whose strings are stored once but may occur in many rows.
 
     Raises ValueError if a row group unpacks to too much.
     """
     n_bytes = file.seek(0, os.SEEK_END)
     n_seen = 0
-    shared: dict[str, list[SharedPage]] = {}
+    shared: dict[str, list[Page]] = {}
     for group in row_groups(file):
         n_unpacked = n_packed = 0
         for chunk in group:
@@ -182,35 +174,35 @@ def check_sizes(file: IO[bytes]) -> dict[str, list[SharedPage]]:
                 n_packed += page.n_packed
                 n_seen += page.n_head + page.n_packed
                 if n_seen > n_bytes:
-                    raise ValueError("pages that share their data")
+                    raise ValueError("pages share their data")
                 if chunk.is_of_strings and (page.is_dictionary or page.is_incremental):
-                    shared.setdefault(chunk.name, []).append(SharedPage(page, chunk.codec))
+                    shared.setdefault(chunk.name, []).append(page)
         check_ratio(n_unpacked, n_packed)
     return shared
 
 
-def longest_shared(file: IO[bytes], pages: Iterable[SharedPage]) -> int:
+def longest_shared(file: IO[bytes], pages: Iterable[Page]) -> int:
     """An upper bound on the bytes of a string that rows may share; ValueError for damaged pages."""
     longest = 0
-    for page, codec in pages:
+    for page in pages:
         if page.n_unpacked <= longest:
             continue
-        if page.is_incremental or codec == _UNKNOWN:
+        if page.is_incremental or page.codec == _UNKNOWN:
             longest = page.n_unpacked
         else:
-            longest = max(longest, _longest_of(_page_bytes(file, page, codec)))
+            longest = max(longest, _longest_of(_page_bytes(file, page)))
     return longest
 
 
-def _page_bytes(file: IO[bytes], page: Page, codec: str | None) -> bytes:
+def _page_bytes(file: IO[bytes], page: Page) -> bytes:
     file.seek(page.place)
     data = file.read(page.n_packed)
-    if codec is None:
+    if page.codec is None:
         return data
     try:
-        unpacked: bytes = pa.decompress(data, page.n_unpacked, codec, asbytes=True)
+        unpacked: bytes = pa.decompress(data, page.n_unpacked, page.codec, asbytes=True)
     except (OSError, pa.ArrowException) as error:
-        raise ValueError("a damaged dictionary of Parquet") from error
+        raise ValueError("a Parquet dictionary is damaged") from error
     return unpacked
 
 
@@ -229,7 +221,7 @@ def _longest_of(dictionary: bytes) -> int:
 def check_ratio(n_unpacked: int, n_packed: int) -> None:
     """ValueError if so few bytes cannot plausibly unpack to so many."""
     if n_unpacked > max(MOST_UNPACKED, LARGEST_RATIO * n_packed):
-        raise ValueError(f"{n_packed:,} bytes that unpack to {n_unpacked:,} or more")
+        raise ValueError(f"{n_packed:,} bytes unpack to {n_unpacked:,} or more")
 
 
 def row_groups(file: IO[bytes]) -> list[list[Chunk]]:
@@ -239,12 +231,12 @@ def row_groups(file: IO[bytes]) -> list[list[Chunk]]:
     tail = file.read(8)
     length = int.from_bytes(tail[:4], "little")
     if tail[4:] != _MAGIC or length > n_bytes - 8:
-        raise ValueError("no footer of Parquet")
+        raise ValueError("there is no Parquet footer")
     file.seek(n_bytes - 8 - length)
     try:
         footer, _ = _read_struct(file.read(length))
     except LookupError as error:
-        raise ValueError("a damaged footer of Parquet") from error
+        raise ValueError("the Parquet footer is damaged") from error
     return [
         [_chunk(column) for column in _structs(group.get_as(1, list))]
         for group in _structs(footer.get_as(4, list))
@@ -255,7 +247,7 @@ def _structs(values: list[Value]) -> Iterator[Struct]:
     """ValueError for a value that is no struct."""
     for value in values:
         if not isinstance(value, Struct):
-            raise ValueError(f"damaged Parquet metadata: {value!r:.40} in a list")
+            raise ValueError(f"damaged Parquet metadata: a list holds {value!r:.40}")
         yield value
 
 
@@ -267,7 +259,7 @@ def _chunk(column: Struct) -> Chunk:
         start = dictionary
     path = facts.get_as(3, list)
     if not path or not isinstance(path[0], bytes):
-        raise ValueError("damaged Parquet metadata: a column without a name")
+        raise ValueError("damaged Parquet metadata: a column has no name")
     return Chunk(
         path[0].decode(errors="replace"),
         start,
@@ -283,12 +275,12 @@ def pages(file: IO[bytes], chunk: Chunk) -> Iterator[Page]:
     """The pages of a chunk; ValueError where there is none."""
     place, end = chunk.start, chunk.start + chunk.n_packed
     while place < end and chunk.n_values:
-        page = _page_at(file, place)
+        page = _page_at(file, place, chunk.codec)
         yield page
         place += page.n_head + page.n_packed
 
 
-def _page_at(file: IO[bytes], place: int) -> Page:
+def _page_at(file: IO[bytes], place: int, codec: str | None) -> Page:
     for n_bytes in _HEAD_BYTES:
         file.seek(place)
         data = file.read(n_bytes)
@@ -299,6 +291,6 @@ def _page_at(file: IO[bytes], place: int) -> Page:
         n_packed, n_unpacked = facts.size(3), facts.size(2)
         heads = (facts.get(5), 2), (facts.get(8), 4)  # pages of both versions, with their encoding
         encodings = [head.get(field) for head, field in heads if isinstance(head, Struct)]
-        is_incremental = _DELTA_BYTE_ARRAY in encodings
-        return Page(place + n_head, n_head, n_packed, n_unpacked, 7 in facts, is_incremental)
-    raise ValueError(f"no page of Parquet at byte {place:,}")
+        kind = 7 in facts, _DELTA_BYTE_ARRAY in encodings
+        return Page(place + n_head, n_head, n_packed, n_unpacked, *kind, codec)
+    raise ValueError(f"there is no Parquet page at byte {place:,}")

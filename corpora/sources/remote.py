@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import IO, TYPE_CHECKING, Literal, NamedTuple
+from typing import IO, TYPE_CHECKING, Literal
 
 from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.wording import kind_and_reason_of, reason_of
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -74,29 +75,10 @@ class RemoteFile:
     def with_name(self, name: str) -> RemoteFile:
         return replace(self, path=f"{self.path.rpartition('/')[0]}/{name}")
 
-    def has_sibling(self, prefix: str) -> bool:
-        try:
-            names = self.system.ls(self.path.rpartition("/")[0], detail=False)
-        except Exception:  # not every web server lists files
-            return False
-        return any(name.rpartition("/")[2].startswith(prefix) for name in names)
 
-
-class RemoteFiles(NamedTuple):
-    """The files that a URL names."""
-
-    files: list[RemoteFile]
-    folder: str | None  # that the files lie in; None if the URL names them
-
-    def name_of(self, file: RemoteFile) -> str:
-        """The path relative to the folder, or the name."""
-        if self.folder is None:
-            return file.name
-        return file.path.removeprefix(self.folder).lstrip("/")
-
-
-def find_remote(url: str) -> RemoteFiles:
-    """The file, the files of a folder, or those that match a pattern; sorted.
+def find_remote(url: str) -> tuple[list[RemoteFile], str | None]:
+    """The file, the files of a folder, or those that match a pattern; sorted. Then the folder that
+    they lie in, or None if the URL names the files.
 
     Raises OptionError if fsspec or the package for the protocol is missing, SourceError if there is
     no such file or its service cannot be reached.
@@ -112,38 +94,23 @@ def find_remote(url: str) -> RemoteFiles:
             else:
                 paths, folder = system.find(path), path
     except OSError as error:
-        raise SourceError(
-            url, found=(error.strerror or str(error)).splitlines()[0], wanted="a readable file"
-        ) from error
+        raise SourceError(url, f"cannot be read ({reason_of(error)})") from error
     if not paths:
-        raise SourceError(url, found="no such file, folder or match", wanted="an existing source")
-    return RemoteFiles([RemoteFile(system, path, is_web) for path in sorted(paths)], folder)
+        raise SourceError(url, "no file or folder has this name or matches this pattern")
+    return [RemoteFile(system, path, is_web) for path in sorted(paths)], folder
 
 
 def _system_of(url: str) -> tuple[AbstractFileSystem, str]:
     """The file system of fsspec and the path in it."""
     try:
-        fsspec = importlib.import_module("fsspec.core")
-    except ImportError as error:
-        raise _missing(url, "no fsspec") from error
-    try:
-        system, path = fsspec.url_to_fs(url)
-    except ImportError as error:  # of the package that knows the protocol
-        raise _missing(url, str(error).splitlines()[0]) from error
+        system, path = importlib.import_module("fsspec.core").url_to_fs(url)
+    except ImportError as error:  # of fsspec, or of the package that knows the protocol
+        problem = f"a package that reads such a URL is missing ({reason_of(error)})"
+        hint = "Install it with: pip install 'sparsetopics[remote]', or the package in parentheses."
+        raise OptionError(url, problem, hint) from error
     except Exception as error:  # such a package may raise anything for a URL
-        raise SourceError(
-            url, found=str(error).splitlines()[0], wanted="a URL that fsspec knows"
-        ) from error
+        raise SourceError(url, f"the URL cannot be opened ({reason_of(error)})") from error
     return system, str(path)
-
-
-def _missing(url: str, found: str) -> OptionError:
-    return OptionError(
-        url,
-        found=f"{found} to read it with",
-        wanted="an installed package for this kind of URL",
-        hint='pip install "sparsetopics[remote]", or the package that the message names.',
-    )
 
 
 class ReadStream(io.RawIOBase):
@@ -198,4 +165,4 @@ def _as_os_errors() -> Iterator[None]:
     except OSError:
         raise
     except Exception as error:  # each service has errors of its own
-        raise OSError(errno.EIO, f"{type(error).__name__}: {error}") from error
+        raise OSError(errno.EIO, kind_and_reason_of(error)) from error

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import filterfalse
 from pathlib import Path, PurePath
 from typing import NamedTuple
 
 from sparsetopics.base.errors import OptionError, SourceError
-from sparsetopics.base.safe_reading import check_regular
+from sparsetopics.base.safe_reading import check_regular, is_utf8
+from sparsetopics.base.wording import quantity, reason_of
+from sparsetopics.corpora.sources.account import (
+    MOST_NAMED,
+    VOCABULARY,
+    FileAccount,
+    FileGroup,
+    groups_of_left_out,
+)
 from sparsetopics.corpora.sources.archives import ZipMember, zip_members
-from sparsetopics.corpora.sources.byte_stream import PACKED_SUFFIXES, Place
+from sparsetopics.corpora.sources.byte_stream import (
+    PACKED_SUFFIXES,
+    Place,
+    SourceFile,
+    absolute,
+    is_file,
+)
 from sparsetopics.corpora.sources.remote import RemoteFile, find_remote, is_url
 
-_MOST_SHOWN = 3  # names of links, in a message
-
-
-class SourceFile(NamedTuple):
-    """One file to read."""
-
-    path: Place
-    name: str  # path relative to the folder or archive the user named, else the file's own name
+# Of archives and packed files that cannot be read piece by piece.
+_UNREAD_PACKINGS = frozenset(
+    (".7z", ".bz2", ".lz4", ".lzma", ".rar", ".tar", ".tbz2", ".tgz", ".txz", ".xz", ".z")
+)
 
 
 def bare_suffix(path: Place) -> str:
@@ -36,6 +47,11 @@ def names_of(files: Sequence[SourceFile]) -> str:
     return f"{first.path} and {len(others)} more files" if others else str(first.path)
 
 
+def local_paths(sources: Iterable[str | Path]) -> list[Path]:
+    """The sources on this disk, as paths."""
+    return [Path(source) for source in sources if not is_url(source)]
+
+
 # Takes the files of a folder or an archive, and returns those to read.
 _Chosen = Callable[[list[SourceFile]], list[SourceFile]]
 
@@ -43,28 +59,39 @@ _Chosen = Callable[[list[SourceFile]], list[SourceFile]]
 class FormatTable(NamedTuple):
     """The formats of one kind of corpus, and how to recognise them by file name."""
 
+    kind: str  # DOCUMENTS or VECTORS
     names: Collection[str]
     format_of: Callable[[Place], str | None]  # that a file name means
-    extensions: str  # those known, for a message
+    # Where the words of a file of counts may be, best first; none for other formats.
+    vocabularies_of: Callable[[Place, str | None], list[Place]]
 
 
 class Found(NamedTuple):
     """The files that sources name."""
 
     files: list[SourceFile]
+    left_out: list[SourceFile]  # in folders and archives
     skipped_links: list[Path]  # in folders, that point outside or to another folder
 
     def say_skipped(self, say: Callable[[str], None]) -> None:
         """Pass a sentence about links that were not followed to ``say``."""
         if self.skipped_links:
-            shown = ", ".join(map(str, self.skipped_links[:_MOST_SHOWN]))
-            n_more = len(self.skipped_links) - _MOST_SHOWN
+            shown = ", ".join(map(str, self.skipped_links[:MOST_NAMED]))
+            n_more = len(self.skipped_links) - MOST_NAMED
             more = f" and {n_more:,} more" if n_more > 0 else ""
-            what = "link that leads" if len(self.skipped_links) == 1 else "links that lead"
+            what = quantity(len(self.skipped_links), "link that leads", "links that lead")
             say(
-                f"Skipped {len(self.skipped_links):,} {what} out of the folder or to another "
+                f"Skipped {what} out of the folder or to another "
                 f"folder: {shown}{more}. To read them, name them as sources or use --follow-links."
             )
+
+
+class FilesOfOneFormat(NamedTuple):
+    """The files to read, all of one format."""
+
+    files: list[SourceFile]
+    format_name: str
+    account: FileAccount
 
 
 def find_of_one_format(
@@ -72,19 +99,20 @@ def find_of_one_format(
     format_name: str | None,
     table: FormatTable,
     *,
+    vocabulary_file: Path | None = None,
     follow_links: bool,
     say: Callable[[str], None],
-) -> tuple[list[SourceFile], str]:
+) -> FilesOfOneFormat:
     """The files that ``sources`` name, and their format: ``format_name``, or that of the extension.
 
-    ``say`` gets a sentence about links that are skipped without ``follow_links``.
-    Raises SourceError if a source is missing, of no known format or of another than the first;
+    Files with the words of counts are no documents, whoever names them. ``say`` gets a sentence
+    about links that are skipped without ``follow_links``. Raises SourceError if a source is
+    missing, packed in a way that is not read, of no known format or of another than the first;
     OptionError if ``format_name`` is unknown.
     """
     if format_name is not None and format_name not in table.names:
-        raise OptionError(
-            "format", found=repr(format_name), wanted=f"one of {', '.join(table.names)}"
-        )
+        problem = f"must be one of {', '.join(table.names)}, but is {format_name!r}"
+        raise OptionError("format", problem)
 
     def belongs(path: Place) -> bool:
         known = table.format_of(path)
@@ -92,30 +120,76 @@ def find_of_one_format(
 
     found = find_files(sources, belongs, or_all=format_name is not None, follow_links=follow_links)
     found.say_skipped(say)
-    if format_name is not None:
-        return found.files, format_name
-    names = [_known_format(file.path, table) for file in found.files]
-    for file, name in zip(found.files, names, strict=True):
+    vocabularies = _take_words_apart(found, format_name, table, vocabulary_file)
+    name = format_name or _common_format(found.files, table)
+    read = [FileGroup.of(name, found.files)]
+    if vocabularies:
+        read.append(FileGroup.of(VOCABULARY, vocabularies))
+    left_out = groups_of_left_out(found.left_out, found.skipped_links)
+    return FilesOfOneFormat(found.files, name, FileAccount(tuple(read), left_out))
+
+
+def _take_words_apart(
+    found: Found, format_name: str | None, table: FormatTable, vocabulary_file: Path | None
+) -> list[SourceFile]:
+    """Move the words of counts out of the files to read; return those that will be read as such.
+
+    Words that nobody reads, because better ones are beside the counts, are left out.
+    """
+    candidates: set[str] = set()
+    used: dict[str, SourceFile] = {}
+    for file in found.files:
+        places = table.vocabularies_of(file.path, format_name)
+        others = [place for place in places if _key(place) != _key(file.path)]
+        candidates.update(map(_key, others))
+        chosen = vocabulary_file or next(filter(is_file, others), None)
+        if others and chosen is not None:
+            used[_key(chosen)] = SourceFile(chosen, chosen.name)
+    if not candidates:
+        return []
+    candidates |= used.keys()
+
+    def holds_words(file: SourceFile) -> bool:
+        return _key(file.path) in candidates or file.path.name.startswith("vocab.")
+
+    apart = list(filter(holds_words, found.files))
+    found.files[:] = filterfalse(holds_words, found.files)
+    if not found.files:
+        problem = "holds the words of a collection of counts, not the counts"
+        hint = "Name the file with the counts, or the folder."
+        raise SourceError(str(apart[0].path), problem, hint)
+    found.left_out[:] = [f for f in (*found.left_out, *apart) if _key(f.path) not in used]
+    return list(used.values())
+
+
+def _key(place: Place) -> str:
+    """What is the same for all names of a file."""
+    return os.path.abspath(place) if isinstance(place, Path) else str(place)
+
+
+def _common_format(files: Sequence[SourceFile], table: FormatTable) -> str:
+    """The format that all extensions mean; SourceError if they do not agree."""
+    names = [_known_format(file.path, table) for file in files]
+    for file, name in zip(files, names, strict=True):
         if name != names[0]:
-            raise SourceError(
-                str(file.path),
-                found=f"format {name} after {names[0]} in {found.files[0].path}",
-                wanted="files of one format",
-                hint="Ingest them apart, or choose one with --format.",
-            )
-    return found.files, names[0]
+            problem = f"has format {name}, but {files[0].path} has format {names[0]}"
+            hint = "Ingest them separately, or choose a format with --format."
+            raise SourceError(str(file.path), problem, hint)
+    return names[0]
 
 
 def _known_format(path: Place, table: FormatTable) -> str:
     name = table.format_of(path)
     if name is None:
         suffix = bare_suffix(path)
-        raise SourceError(
-            str(path),
-            found=f"extension {suffix!r}" if suffix else "no extension",
-            wanted=table.extensions,
-            hint=f"Or name a format with --format: {', '.join(table.names)}.",
-        )
+        problem = f"{suffix} is not a known format of {table.kind}"
+        hint = f"Convert it, or name its format with --format: {', '.join(table.names)}."
+        if not suffix:
+            problem = "the name has no extension, which would tell the format"
+            hint = f"Name the format with --format: {', '.join(table.names)}."
+        elif suffix == ".json" and "jsonl" in table.names:
+            hint = "Write one object per line. Then name the file .jsonl, or use --format jsonl."
+        raise SourceError(str(path), problem, hint)
     return name
 
 
@@ -135,37 +209,53 @@ def find_files(
     that is missing or no regular file, and for a folder without such files.
     """
 
+    found = Found([], [], [])
+
     def chosen(listed: list[SourceFile]) -> list[SourceFile]:
         own = [file for file in listed if belongs(file.path)]
-        return listed if or_all and not own else own
+        if or_all and not own:
+            return listed
+        found.left_out.extend(file for file in listed if not belongs(file.path))
+        return own
 
-    found = Found([], [])
     for source in sources:
         if source == "":  # which pathlib takes for the current folder
-            raise SourceError("sources", found="an empty name", wanted="a file, folder or pattern")
+            raise SourceError("sources", "the name of a file, folder or pattern is empty")
         if is_url(source):
             found.files.extend(_remote_files(str(source), chosen))
             continue
         for path in _matches(Path(source), found, follow_links=follow_links):
             if path.is_dir():
-                listed, skipped = _files_in(path, follow_links=follow_links)
+                listed, others, skipped = _files_in(path, follow_links=follow_links)
+                found.left_out.extend(others)
                 found.skipped_links.extend(skipped)
                 found.files.extend(_taken(str(path), listed, chosen, skipped))
             else:
                 found.files.extend(_named(path, chosen))
     if not found.files:
-        raise SourceError("sources", found="none", wanted="at least one file, folder or pattern")
+        raise SourceError("sources", "expected at least one file, folder or pattern")
+    for file in found.files:
+        _check_name(file.path)
     return found
 
 
-def _remote_files(url: str, chosen: _Chosen) -> Iterator[SourceFile]:
-    found = find_remote(url)
-    if found.folder is None:
-        for file in found.files:
-            yield from _named(file, chosen)
-        return
-    listed = [SourceFile(file, found.name_of(file)) for file in found.files]
-    yield from _taken(url, _unpacked(listed), chosen)
+def _check_name(path: Place) -> None:
+    """SourceError for a name that is not UTF-8, which no id and no message can hold, and for an
+    archive or a compression that is not read, whatever format is wanted."""
+    if not is_utf8(str(absolute(path))):
+        raise SourceError(str(path), "the path is not UTF-8", "Rename the file.")
+    packing = bare_suffix(path)
+    if packing in _UNREAD_PACKINGS:
+        hint = "Unpack it, or pack an archive as .zip and a single file as .gz or .zst."
+        raise SourceError(str(path), f"files packed as {packing} are not read", hint)
+
+
+def _remote_files(url: str, chosen: _Chosen) -> list[SourceFile]:
+    files, folder = find_remote(url)
+    if folder is None:
+        return [named for file in files for named in _named(file, chosen)]
+    listed = [SourceFile(file, file.path.removeprefix(folder).lstrip("/")) for file in files]
+    return _taken(url, _unpacked(listed), chosen)
 
 
 def _named(path: Path | RemoteFile, chosen: _Chosen) -> list[SourceFile]:
@@ -178,7 +268,7 @@ def _named(path: Path | RemoteFile, chosen: _Chosen) -> list[SourceFile]:
 
 def _matches(source: Path, found: Found, *, follow_links: bool) -> list[Path]:
     """The files and folders that a path or pattern names; skipped links are added to ``found``."""
-    if source.exists():
+    if _exists(source):
         matches = [source]
     else:
         matches = [Path(match) for match in sorted(glob.glob(str(source), recursive=True))]
@@ -187,15 +277,27 @@ def _matches(source: Path, found: Found, *, follow_links: bool) -> list[Path]:
             found.skipped_links.extend(dict.fromkeys(link for link in links.values() if link))
             matches = [match for match in matches if links[match] is None]
     if not matches:
-        raise SourceError(
-            str(source),
-            found="no such file or folder, and no match for it as a pattern",
-            wanted="an existing source",
-        )
+        raise SourceError(str(source), "no file or folder has this name or matches this pattern")
     for match in matches:
-        if not match.is_dir():
-            _check_file(match)
+        try:
+            if not match.is_dir():
+                check_regular(match)
+        except OSError as error:
+            hint = "Write its content to a file first." if match.exists() else ""
+            raise SourceError(str(match), f"cannot be read ({reason_of(error)})", hint) from error
     return matches
+
+
+def _exists(source: Path) -> bool:
+    try:
+        source.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:  # of a name that is too long or that holds a NUL byte
+        if glob.has_magic(str(source)):
+            return False
+        raise SourceError(str(source), f"cannot be read ({reason_of(error)})") from error
+    return True
 
 
 def _link_on_the_way(match: Path, pattern: Path) -> Path | None:
@@ -205,26 +307,17 @@ def _link_on_the_way(match: Path, pattern: Path) -> Path | None:
     return next((folder for folder in ways if folder.is_symlink()), None)
 
 
-def _check_file(path: Path) -> None:
-    try:
-        check_regular(path)
-    except OSError as error:
-        raise SourceError(
-            str(path),
-            found=error.strerror or str(error),
-            wanted="a file, folder or pattern",
-            hint="Write its content to a file first." if path.exists() else "",
-        ) from error
-
-
 def _is_archive(path: Place) -> bool:
     return path.suffix.lower() == ".zip"
 
 
-def _files_in(folder: Path, *, follow_links: bool) -> tuple[list[SourceFile], list[Path]]:
-    """All files of a folder and the members of its archives, except hidden ones; and the links that
-    were skipped."""
+def _files_in(
+    folder: Path, *, follow_links: bool
+) -> tuple[list[SourceFile], list[SourceFile], list[Path]]:
+    """All files of a folder and the members of its archives, except hidden ones; what else lies
+    there, such as pipes and broken links; and the links that were skipped."""
     paths: list[Path] = []
+    others: list[Path] = []
     skipped: list[Path] = []
     root = folder.resolve()
     waiting: list[tuple[Path, tuple[Path, ...]]] = [(folder, (root,))]
@@ -238,10 +331,15 @@ def _files_in(folder: Path, *, follow_links: bool) -> tuple[list[SourceFile], li
                 # Following a link to a folder above would never end.
                 if path.resolve() not in above:
                     waiting.append((path, (*above, path.resolve())))
-            elif path.is_file():
-                paths.append(path)
+            else:
+                (paths if path.is_file() else others).append(path)
+    return _unpacked(_named_in(folder, paths)), _named_in(folder, others), sorted(skipped)
+
+
+def _named_in(folder: Path, paths: Iterable[Path]) -> list[SourceFile]:
+    """The files under their names in a folder, in the order of these."""
     listed = [SourceFile(path, path.relative_to(folder).as_posix()) for path in paths]
-    return _unpacked(sorted(listed, key=lambda file: file.name)), sorted(skipped)
+    return sorted(listed, key=lambda file: file.name)
 
 
 def _entries(folder: Path) -> list[tuple[Path, bool]]:
@@ -251,9 +349,7 @@ def _entries(folder: Path) -> list[tuple[Path, bool]]:
             shown = [entry for entry in entries if not entry.name.startswith(".")]
             return [(Path(entry.path), entry.is_symlink()) for entry in shown]
     except OSError as error:
-        raise SourceError(
-            str(folder), found=error.strerror or str(error), wanted="a readable folder"
-        ) from error
+        raise SourceError(str(folder), f"cannot be read ({reason_of(error)})") from error
 
 
 def _leads_out(link: Path, folder: Path) -> bool:
@@ -281,11 +377,14 @@ def _taken(
     """The files of a folder or an archive that are to be read; SourceError if there are none."""
     taken = chosen(files)
     if not taken:
-        found, hint = f"an empty {'archive' if source.lower().endswith('.zip') else 'folder'}", ""
+        problem, hint = "holds no files", ""
         if files:
-            found, hint = f"{len(files)} files, none of a known format", "Name it with --format."
+            kinds = ", ".join(f"{n} {kind}" for kind, n, _ in groups_of_left_out(files, ()))
+            problem = f"none of {len(files)} files has a known format ({kinds})"
+            hint = "Name the format with --format."
         if skipped:
-            found += f", and {len(skipped)} links such as {skipped[0]} out of the folder"
+            links = quantity(len(skipped), "link")
+            problem += f"; left out {links} that lead out of the folder, such as {skipped[0]}"
             hint = "Use --follow-links to read what the links point to."
-        raise SourceError(source, found=found, wanted="at least one document", hint=hint)
+        raise SourceError(source, problem, hint)
     return taken

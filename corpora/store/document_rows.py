@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total
@@ -91,13 +92,12 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
         """The listed vocabulary of the corpus ``folder``; CorpusFormatError for any other."""
         self.vocabulary.check(folder, DAMAGE)
         vocabulary = Vocabulary.read(folder)
-        wanted = self.vocabulary.fingerprint
-        if vocabulary.fingerprint != wanted or len(vocabulary) != self.n_words:
-            raise DAMAGE.of(
-                folder / self.vocabulary.file,
-                found=f"{len(vocabulary)} words with fingerprint {vocabulary.fingerprint[:12]}",
-                wanted=f"{self.n_words} with {wanted[:12]}",
-            )
+        n_words, own = len(vocabulary), vocabulary.fingerprint
+        listed = self.vocabulary.fingerprint
+        if n_words != self.n_words or own != listed:
+            problem = f"expected {quantity(self.n_words, 'word')} with fingerprint {listed[:12]}, "
+            problem += f"but found {n_words} with {own[:12]}"
+            raise DAMAGE.of(folder / self.vocabulary.file, problem)
         return vocabulary
 
 
@@ -167,23 +167,11 @@ class DocumentKind(RowKind[DocumentBatch]):
     def groups_per_shard(self) -> int:
         return ROW_GROUPS_PER_SHARD
 
-    def describe(self, n_rows: int) -> str:
-        return f"{n_rows} documents"
-
-    def table_of(self, rows: Rows[DocumentBatch]) -> pa.Table:
-        offsets = pa.array(rows.batch.indptr, pa.int32())
+    def columns_of(self, batch: DocumentBatch) -> list[pa.Array]:
+        offsets = pa.array(batch.indptr, pa.int32())
         # Unsigned on disk: Parquet has no smaller code for a sign that never occurs.
-        word_ids = pa.ListArray.from_arrays(offsets, pa.array(rows.batch.word_ids.view(np.uint32)))
-        counts = pa.ListArray.from_arrays(offsets, pa.array(rows.batch.word_counts))
-        schema = pa.schema(
-            [
-                pa.field("doc_id", pa.string(), nullable=False),
-                pa.field("label", pa.string()),
-                pa.field("word_ids", word_ids.type, nullable=False),
-                pa.field("counts", counts.type, nullable=False),
-            ]
-        )
-        return pa.Table.from_arrays([rows.ids, rows.labels, word_ids, counts], schema=schema)
+        flat = pa.array(batch.word_ids.view(np.uint32)), pa.array(batch.word_counts)
+        return [pa.ListArray.from_arrays(offsets, values) for values in flat]
 
     def sizes_of(self, table: pa.Table) -> Sizes:
         counts = table["counts"].combine_chunks().flatten()
@@ -192,19 +180,21 @@ class DocumentKind(RowKind[DocumentBatch]):
     def batch_of(self, columns: Sequence[pa.Array], sizes: Sizes) -> DocumentBatch:
         word_ids, counts = columns
         if word_ids.type != pa.list_(pa.uint32()) or counts.type not in map(pa.list_, _COUNT_TYPES):
-            raise ValueError(f"columns of type {word_ids.type} and {counts.type}")
+            raise ValueError(f"columns have the wrong types {word_ids.type} and {counts.type}")
         if word_ids.offsets != counts.offsets:
-            raise ValueError("word ids and counts of different length")
+            raise ValueError("word ids and counts differ in length")
         ids, numbers = word_ids.flatten(), counts.flatten()
         if ids.null_count or numbers.null_count:
-            raise ValueError("word ids or counts that are null")
+            raise ValueError("some word ids or counts are null")
         # The kernels rely on these two checks to stay inside their arrays.
         if len(ids) != sizes.n_pairs:
-            raise ValueError(f"{len(ids)} pairs where the manifest has {sizes.n_pairs}")
+            raise ValueError(f"expected {quantity(sizes.n_pairs, 'pair')}, but found {len(ids)}")
         own_ids = numbers_of(ids, np.uint32)
         largest = int(own_ids.max(initial=0))
         if largest >= self.n_words:
-            raise ValueError(f"word id {largest} where the vocabulary has {self.n_words} words")
+            raise ValueError(
+                f"word id {largest} is beyond the vocabulary of {quantity(self.n_words, 'word')}"
+            )
         offsets = numbers_of(word_ids.offsets, np.int32).astype(np.int64)
         is_whole = numbers.type == pa.uint32()
         own_counts = numbers_of(numbers, np.uint32) if is_whole else numbers_of(numbers, np.float32)
@@ -237,9 +227,8 @@ def encode(block: CountedBlock, words: pa.StringArray) -> EncodedBlock:
     shape = (len(indptr) - 1, len(words))
     counts = csr_array((block.word_counts[known], pair_ids[known], indptr), shape)
     counts.sort_indices()
-    batch = DocumentBatch(
-        counts.indptr.astype(np.int64), counts.indices.astype(np.int32), counts.data
-    )
+    starts, word_ids = counts.indptr.astype(np.int64), counts.indices.astype(np.int32)
+    batch = DocumentBatch(starts, word_ids, counts.data)
     kept_mask = pa.array(kept)
     return EncodedBlock(
         Rows(block.ids.filter(kept_mask), block.labels.filter(kept_mask), batch),

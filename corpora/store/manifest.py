@@ -70,7 +70,7 @@ class ShardEntry(FileEntry, frozen=True):
         # Readers allocate memory for the number of rows that a manifest claims.
         n_rows = total(self.groups).n_docs
         if n_rows > MOST_ROWS_PER_BYTE * self.n_bytes:
-            raise ValueError(f"{n_rows:,} rows in {self.n_bytes:,} bytes")
+            raise ValueError(f"{n_rows:,} rows cannot fit in {self.n_bytes:,} bytes")
 
 
 class CorpusManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,17 +108,14 @@ class CorpusManifest(msgspec.Struct, frozen=True, kw_only=True):
         path = folder / FILE_NAME
         content = _read_content(folder)
         if content["kind"] != cls.kind:
-            raise CorpusFormatError(
-                str(folder),
-                found=f"a corpus of {content['kind']}",
-                wanted=f"a corpus of {cls.kind}",
-                hint=_WHAT_FOR[str(content["kind"])],
-            )
+            kind = str(content["kind"])
+            problem = f"expected a corpus of {cls.kind}, but found a corpus of {kind}"
+            raise CorpusFormatError(str(folder), problem, _WHAT_FOR[kind])
         manifest = decoded(content, cls, str(path), DAMAGE)
         written = {name: content.get(name) for name in manifest.sums}
         if written != manifest.sums:
-            wanted = f"{tuple(manifest.sums.values())}, the sum over the row groups"
-            raise DAMAGE.of(path, found=f"totals {tuple(written.values())}", wanted=wanted)
+            problem = f"expected totals {manifest.sums} of the row groups, but found {written}"
+            raise DAMAGE.of(path, problem)
         return manifest
 
 
@@ -132,12 +129,12 @@ def _read_content(folder: Path) -> dict[str, Json]:
     refuse_pending(folder, (APPEND_FOLDER,))
     absent = absence(path)
     if absent:
-        wanted = "a corpus folder made by `sparsetopics ingest`"
-        raise CorpusFormatError(str(folder), found=absent, wanted=wanted)
+        problem = f"expected a corpus folder made by `sparsetopics ingest`, but found {absent}"
+        raise CorpusFormatError(str(folder), problem)
     content = read_sealed(path, FORMAT_VERSION, DAMAGE)
     if content.get("kind") not in KINDS:
-        wanted = " or ".join(map(repr, KINDS))
-        raise DAMAGE.of(f"{path}, kind", found=repr(content.get("kind")), wanted=wanted)
+        kinds = " or ".join(map(repr, KINDS))
+        raise DAMAGE.of(f"{path}, kind", f"expected {kinds}, but found {content.get('kind')!r}")
     return content
 
 

@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 from sparsetopics.base.batches import DocumentBatch, IntArray, VectorBatch
 from sparsetopics.base.errors import SparsetopicsError
 from sparsetopics.base.sealed_files import FileEntry
+from sparsetopics.base.showing import short_repr
+from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.sources.arrow_files import open_parquet
 from sparsetopics.corpora.sources.parquet_sizes import check_sizes
 from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, Sizes
@@ -32,6 +34,9 @@ class Rows(Generic[RowBatch]):
     ids: pa.StringArray
     labels: pa.StringArray
     batch: RowBatch
+
+    def __repr__(self) -> str:
+        return short_repr(self, "batch")
 
     def take(self, rows: IntArray) -> Rows[RowBatch]:
         """The chosen rows, in the given order."""
@@ -56,12 +61,8 @@ class RowKind(ABC, Generic[RowBatch]):
     def groups_per_shard(self) -> int: ...
 
     @abstractmethod
-    def describe(self, n_rows: int) -> str:
-        """So many rows in words, for messages."""
-
-    @abstractmethod
-    def table_of(self, rows: Rows[RowBatch]) -> pa.Table:
-        """The rows as they are stored."""
+    def columns_of(self, batch: RowBatch) -> list[pa.Array]:
+        """The ``columns`` as they are stored."""
 
     @abstractmethod
     def sizes_of(self, table: pa.Table) -> Sizes:
@@ -70,6 +71,15 @@ class RowKind(ABC, Generic[RowBatch]):
     @abstractmethod
     def batch_of(self, columns: Sequence[pa.Array], sizes: Sizes) -> RowBatch:
         """The batch in the stored ``columns``, as views; ValueError if they are damaged."""
+
+    def table_of(self, rows: Rows[RowBatch]) -> pa.Table:
+        """The rows as they are stored."""
+        own: list[pa.Array] = self.columns_of(rows.batch)
+        strings = pa.string()
+        fields = [pa.field(self.id_column, strings, nullable=False), pa.field("label", strings)]
+        for name, column in zip(self.columns, own, strict=True):
+            fields.append(pa.field(name, column.type, nullable=False))
+        return pa.Table.from_arrays([rows.ids, rows.labels, *own], schema=pa.schema(fields))
 
     def open_writer(self, path: Path, schema: pa.Schema) -> pq.ParquetWriter:
         """A writer of one shard."""
@@ -93,6 +103,9 @@ class RowKind(ABC, Generic[RowBatch]):
 class StoredShard:
     """One shard on disk; its checksum is compared before the first read."""
 
+    def __repr__(self) -> str:
+        return short_repr(self, "path")
+
     def __init__(self, folder: Path, entry: FileEntry) -> None:
         self.path = folder / entry.file
         self._entry = entry
@@ -112,11 +125,7 @@ class StoredShard:
             with open_parquet(self.path, check_pages=True) as file:
                 return file.read_row_group(row_group, columns=names, use_threads=False)
         except (OSError, ValueError, IndexError, pa.ArrowException) as error:
-            found = (str(error).splitlines() or [type(error).__name__])[0]
-            raise self.damaged(found, "a readable shard") from error
-
-    def damaged(self, found: str, wanted: str) -> SparsetopicsError:
-        return DAMAGE.of(self.path, found=found, wanted=wanted)
+            raise DAMAGE.of(self.path, f"cannot be read ({reason_of(error)})") from error
 
     def _verify(self) -> None:
         self._entry.check(self.path.parent, DAMAGE)
@@ -173,6 +182,9 @@ class MemoryRowGroup(RowGroup[RowBatch]):
     ids: list[str]
     labels: list[str | None]
 
+    def __repr__(self) -> str:
+        return short_repr(self, "n_docs", "n_pairs")
+
     def read(self) -> RowBatch:
         return self.batch
 
@@ -191,13 +203,16 @@ class StoredRowGroup(RowGroup[RowBatch]):
     index: int
     kind: RowKind[RowBatch]
 
+    def __repr__(self) -> str:
+        return short_repr(self, "shard", "index", "n_docs", "n_pairs")
+
     def read(self) -> RowBatch:
         """The rows as views of the decoded columns; CorpusFormatError if the shard is damaged."""
         columns = self._columns(self.kind.columns)
         try:
             return self.kind.batch_of(columns, self.sizes)
         except ValueError as error:
-            raise self._damaged(str(error)) from error
+            raise self._damaged(reason_of(error)) from error
 
     def read_ids(self) -> list[str]:
         return self._names(self.kind.id_column)  # type: ignore[return-value]
@@ -208,19 +223,21 @@ class StoredRowGroup(RowGroup[RowBatch]):
     def _names(self, column: str) -> list[str | None]:
         (names,) = self._columns([column])
         if names.type != pa.string():
-            raise self._damaged(f"a column {column} of type {names.type}")
-        found: list[str | None] = names.to_pylist()
-        return found
+            raise self._damaged(f"expected strings in column {column}, but found {names.type}")
+        values: list[str | None] = names.to_pylist()
+        return values
 
     def _columns(self, names: list[str]) -> list[pa.Array]:
         table = self.shard.columns(self.index, names)
         if table.column_names != names or table.num_rows != self.n_docs:
-            raise self._damaged(f"{table.num_rows} rows of {table.column_names}")
+            actual = f"{table.num_rows} of {table.column_names}"
+            raise self._damaged(
+                f"expected {quantity(self.n_docs, 'row')} of {names}, but found {actual}"
+            )
         return [column.combine_chunks() for column in table.columns]
 
-    def _damaged(self, found: str) -> SparsetopicsError:
-        wanted = f"{self.kind.describe(self.n_docs)} as ingest writes them"
-        return self.shard.damaged(f"in row group {self.index} {found}", wanted)
+    def _damaged(self, problem: str) -> SparsetopicsError:
+        return DAMAGE.of(f"{self.shard.path}, row group {self.index}", problem)
 
 
 def stored_groups(
@@ -256,12 +273,7 @@ class ShardWriter(Generic[RowBatch]):
     def __enter__(self) -> ShardWriter[RowBatch]:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: type[BaseException] | BaseException | TracebackType | None) -> None:
         if self._file is not None:
             self._file.close()
 

@@ -31,11 +31,12 @@ from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.sealed_files import VERSION_KEY, Refusal, decoded, read_sealed, write_sealed
 from sparsetopics.base.staging import put_in_place, refusing
 from sparsetopics.base.transactions import JOB
+from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import CountedBlock
 from sparsetopics.corpora.sources.archives import ZipMember
-from sparsetopics.corpora.sources.byte_stream import Place, reading
+from sparsetopics.corpora.sources.byte_stream import SourceFile, reading
 from sparsetopics.corpora.sources.remote import RemoteFile, is_url
-from sparsetopics.corpora.sources.source_files import SourceFile
+from sparsetopics.corpora.sources.source_files import local_paths
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.text.vocabulary import Setting
 
@@ -75,28 +76,19 @@ class WorkFolder(NamedTuple):
     def spool(self) -> Path:
         return self.folder / _SPOOL
 
-    @property
-    def has_blocks(self) -> bool:
-        """Whether any counted documents are kept here."""
-        return any(self.spool.glob("*.arrow"))
-
     def keep_tokenizer(self, tokenizer: TokenizerOptions) -> None:
         self.write(_TOKENIZER_FILE, tokenizer.settings())
 
     def kept_tokenizer(self) -> TokenizerOptions | None:
-        return self._read(_TOKENIZER_FILE, TokenizerOptions)
-
-    @property
-    def job(self) -> Job | None:
-        """The job of an earlier process, if it left one."""
-        return self._read(JOB, Job)
+        return self.read(_TOKENIZER_FILE, TokenizerOptions)
 
     def write(self, name: str, record: Mapping[str, Setting]) -> None:
         scratch = self.folder / f"{name}.part"
         write_sealed(scratch, {VERSION_KEY: _FORMAT_VERSION, **record})
         put_in_place(scratch, self.folder / name)
 
-    def _read(self, name: str, kind: type[T]) -> T | None:
+    def read(self, name: str, kind: type[T]) -> T | None:
+        """What an earlier process wrote under this name; None if it wrote nothing."""
         path = self.folder / name
         if not os.path.lexists(path):
             return None
@@ -105,7 +97,7 @@ class WorkFolder(NamedTuple):
         try:
             return decoded(content, kind, str(path), refusal)
         except OptionError as error:
-            raise refusal.of(path, found=str(error), wanted="what an ingest wrote") from error
+            raise refusal.of(path, reason_of(error)) from error
 
 
 def job_of(
@@ -127,25 +119,21 @@ def job_of(
             return None
         with reading(file.path):
             found.update(f"{file.path}\0{file.name}\0{_stamp(file.path)}\0".encode())
-    if function is not None:
-        found.update(_stamp_of_module(function).encode())
+    # The module of the function has been imported.
+    module = None if function is None else sys.modules[function.partition(":")[0]]
+    origin = getattr(module, "__file__", None)
+    if origin is not None:
+        found.update(_stamp(Path(origin)).encode())
     command = json.dumps(said, default=_as_json, sort_keys=True)
     return Job(hashlib.sha256(command.encode()).hexdigest(), found.hexdigest())
 
 
-def _stamp(place: Place) -> str:
+def _stamp(place: Path | ZipMember) -> str:
     """Facts that change when the content of a file changes."""
     if isinstance(place, Path):
         stat = place.stat()
         return f"{stat.st_size} {stat.st_mtime_ns}"
-    assert not isinstance(place, RemoteFile)  # refused by job_of
     return f"{place.info.file_size} {place.info.CRC}"
-
-
-def _stamp_of_module(function: str) -> str:
-    """The stamp of the file of ``MODULE:NAME``, which has been imported."""
-    origin = getattr(sys.modules[function.partition(":")[0]], "__file__", None)
-    return "" if origin is None else _stamp(Path(origin))
 
 
 def _as_json(value: frozenset[str] | Path) -> list[str] | str:
@@ -157,7 +145,7 @@ def corpus_output(
 ) -> Output:
     """The corpus folder to make from ``sources``, with the words or projection of the corpus
     ``other`` if there is one; OutputError if it cannot be written there."""
-    inputs = [Path(source) for source in sources if not is_url(source)]
+    inputs = local_paths(sources)
     inputs += [] if other is None else [other]
     return output_folder(out, CORPUS, overwrite=overwrite, inputs=inputs)
 
@@ -185,16 +173,18 @@ def work_folder(
     with refusing(out), claimed([output]):
         _take_over(place, job, say)
         try:
-            _prepare(place, job)
+            output.workspace.clear(keep=(JOB, _TOKENIZER_FILE, _SPOOL))
+            place.corpus.mkdir(parents=True)
+            place.spool.mkdir(exist_ok=True)
+            if job is not None:
+                place.write(JOB, asdict(job))
             yield place
             publish([output])
-        except KeyboardInterrupt as stop:
-            is_kept = job is not None and place.has_blocks
-            stop.args = (f"interrupted. {_WAY_ON if is_kept else 'Nothing was written.'}",)
-            raise
-        except ClusterError:
-            is_kept = job is not None and place.has_blocks
-            if is_kept:
+        except (KeyboardInterrupt, ClusterError) as stop:
+            is_kept = job is not None and any(place.spool.glob("*.arrow"))
+            if isinstance(stop, KeyboardInterrupt):
+                stop.args = (f"interrupted. {_WAY_ON if is_kept else 'Nothing was written.'}",)
+            elif is_kept:
                 say(f"{out}: {_WAY_ON}")
             raise
         finally:
@@ -205,31 +195,20 @@ def work_folder(
 def _take_over(place: WorkFolder, job: Job | None, say: Callable[[str], None]) -> None:
     """Clear what an earlier process left, unless it was the same job."""
     out = place.output.path
-    former = place.job
+    former = place.read(JOB, Job)
     if former is not None and former == job:
         say(f"{out}: continuing an ingest that was interrupted.")
         return
     is_other = former is not None and (job is None or former.command != job.command)
     if is_other and not place.output.overwrite:
-        raise OutputError(
-            str(out),
-            found=f"an ingest of other sources or options, interrupted, in {place.folder}",
-            wanted="the same ones",
-            hint="Repeat the earlier command to continue it, or pass --overwrite to start over.",
-        )
+        problem = f"an interrupted ingest of other sources or options is in {place.folder}"
+        hint = "Repeat the earlier command to continue it, or pass --overwrite to start over."
+        raise OutputError(str(out), problem, hint)
     if former is not None:
         changed = "the sources have changed since an ingest was interrupted"
         why = "an ingest of something else was interrupted" if is_other else changed
         say(f"{out}: starting over, because {why}.")
     place.output.workspace.clear()
-
-
-def _prepare(place: WorkFolder, job: Job | None) -> None:
-    place.output.workspace.clear(keep=(JOB, _TOKENIZER_FILE, _SPOOL))
-    place.corpus.mkdir(parents=True)
-    place.spool.mkdir(exist_ok=True)
-    if job is not None:
-        place.write(JOB, asdict(job))
 
 
 _SUM_BYTES = 4  # of the checksum that a file ends with
@@ -273,9 +252,8 @@ class Spool:
             return None
         data = memoryview(path.read_bytes())
         packed, checksum = data[:-_SUM_BYTES], data[-_SUM_BYTES:]
-        if zlib.crc32(packed).to_bytes(_SUM_BYTES) != checksum:
-            return None
-        return _unpacked(pa.BufferReader(packed))
+        is_whole = zlib.crc32(packed).to_bytes(_SUM_BYTES) == checksum
+        return _unpacked(pa.BufferReader(packed)) if is_whole else None
 
     def _path(self, index: int) -> Path:
         return self._folder / f"block-{index:06d}.arrow"

@@ -16,7 +16,7 @@ from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.corpora.readers.blocks import VECTORS
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.manifest import CorpusManifest, ShardEntry, Sizes
-from sparsetopics.corpora.store.shards import RowKind, Rows
+from sparsetopics.corpora.store.shards import RowKind
 
 ROW_GROUP_BYTES = 4 << 20  # of values: a batch can be made of many, so that it is well mixed
 MOST_ROWS = 65_536  # in a row group, whose names are decoded at once
@@ -67,7 +67,7 @@ class VectorManifest(CorpusManifest, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.columns is not None and len(self.columns) != self.n_columns:
-            raise ValueError(f"{len(self.columns):,} names of {self.n_columns:,} columns")
+            raise ValueError(f"{self.n_columns:,} columns have {len(self.columns):,} names")
 
     @property
     def sums(self) -> dict[str, int | float]:
@@ -125,20 +125,9 @@ class VectorKind(RowKind[VectorBatch]):
     def groups_per_shard(self) -> int:
         return ROW_GROUPS_PER_SHARD
 
-    def describe(self, n_rows: int) -> str:
-        return f"{n_rows} items of {self.n_columns} columns"
-
-    def table_of(self, rows: Rows[VectorBatch]) -> pa.Table:
-        flat = pa.array(rows.batch.values.reshape(-1))
-        values = pa.FixedSizeListArray.from_arrays(flat, type=self._type)
-        schema = pa.schema(
-            [
-                pa.field("item_id", pa.string(), nullable=False),
-                pa.field("label", pa.string()),
-                pa.field("values", self._type, nullable=False),
-            ]
-        )
-        return pa.Table.from_arrays([rows.ids, rows.labels, values], schema=schema)
+    def columns_of(self, batch: VectorBatch) -> list[pa.Array]:
+        flat = pa.array(batch.values.reshape(-1))
+        return [pa.FixedSizeListArray.from_arrays(flat, type=self._type)]
 
     def sizes_of(self, table: pa.Table) -> Sizes:
         return Sizes.of_items(len(table))
@@ -146,10 +135,10 @@ class VectorKind(RowKind[VectorBatch]):
     def batch_of(self, columns: Sequence[pa.Array], sizes: Sizes) -> VectorBatch:
         (column,) = columns
         if column.type != self._type or column.null_count:
-            raise ValueError(f"a column values of type {column.type}")
+            raise ValueError(f"expected {self._type} without nulls, but found type {column.type}")
         flat = column.flatten()
         if flat.null_count:
-            raise ValueError("values that are null")
+            raise ValueError("some values are null")
         return VectorBatch(numbers_of(flat, np.float32).reshape(sizes.n_docs, self.n_columns))
 
     @staticmethod

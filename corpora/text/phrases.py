@@ -112,11 +112,9 @@ class PhraseOptions:
 
     def __post_init__(self) -> None:
         if not -1 <= self.threshold <= 1:
-            raise OptionError(
-                "phrase_threshold", found=f"{self.threshold}", wanted="a number from -1 to 1"
-            )
+            raise OptionError("phrase_threshold", f"must be from -1 to 1, but is {self.threshold}")
         if self.min_count < 1:
-            raise OptionError("min_count", found=f"{self.min_count}", wanted="1 or more")
+            raise OptionError("min_count", f"must be at least 1, but is {self.min_count}")
 
 
 def learn_phrases(blocks: Iterable[Tokens], options: PhraseOptions) -> tuple[Phrase, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.resources import files
+from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,9 +15,11 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import CountedBlock
-from sparsetopics.corpora.sources.byte_stream import read_utf8
+from sparsetopics.corpora.sources.byte_stream import BYTE_ORDER_MARK, read_whole
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.options.option import Interval, check_strings, shown
 
 _COMPACT_ABOVE = 1_000_000  # rows: fewer are not worth adding up yet
 
@@ -30,66 +33,35 @@ class WordTotals(NamedTuple):
     n_docs: int
 
 
-class WordTally:
+def tally_words(blocks: Iterable[CountedBlock]) -> WordTotals:
     """Document and term frequency of every word, added up block by block.
 
-    Its memory grows with the number of distinct words, not of blocks.
+    Memory grows with the number of distinct words, not of blocks.
     """
-
-    def __init__(self) -> None:
-        self._tables: list[pa.Table] = []
-        self._n_rows = 0
-        self._compact_at = _COMPACT_ABOVE
-        self._n_docs = 0
-
-    @classmethod
-    def of(cls, blocks: Iterable[CountedBlock]) -> WordTotals:
-        """The totals of all blocks."""
-        tally = cls()
-        for block in blocks:
-            tally._add(block)
-        return tally._totals()
-
-    def _add(self, block: CountedBlock) -> None:
+    columns = {"word": pa.string(), "document": pa.int64(), "term": pa.int64()}
+    tables = [pa.schema(columns).empty_table()]
+    n_docs = n_rows = 0
+    compact_at = _COMPACT_ABOVE
+    for block in blocks:
         n_words = len(block.words)
-        table = pa.table(
-            {
-                "word": block.words,
-                "document": np.bincount(block.word_ids, minlength=n_words),
-                "term": np.bincount(block.word_ids, block.word_counts, n_words).astype(np.int64),
-            }
-        )
-        self._tables.append(table)
-        self._n_rows += n_words
-        self._n_docs += len(block.ids)
-        if self._n_rows > self._compact_at:
-            self._compact()
-
-    def _totals(self) -> WordTotals:
-        table = self._compact()
-        return WordTotals(
-            table["word"].combine_chunks(),
-            table["document_sum"].to_numpy(),
-            table["term_sum"].to_numpy(),
-            self._n_docs,
-        )
-
-    def _compact(self) -> pa.Table:
-        """Reduce the tables to one row for each word."""
-        if not self._tables:
-            return _no_words()
-        grouped = pa.concat_tables(self._tables).group_by("word", use_threads=False)
-        summed = grouped.aggregate([("document", "sum"), ("term", "sum")])
-        self._tables = [summed.rename_columns(["word", "document", "term"])]
-        self._n_rows = len(summed)
-        self._compact_at = max(_COMPACT_ABOVE, 2 * self._n_rows)
-        return summed
+        documents = np.bincount(block.word_ids, minlength=n_words)
+        terms = np.bincount(block.word_ids, block.word_counts, n_words).astype(np.int64)
+        tables.append(pa.table({"word": block.words, "document": documents, "term": terms}))
+        n_docs += len(block.ids)
+        n_rows += n_words
+        if n_rows > compact_at:
+            tables = [_compacted(tables)]
+            n_rows = len(tables[0])
+            compact_at = max(_COMPACT_ABOVE, 2 * n_rows)
+    words, documents, terms = (column.combine_chunks() for column in _compacted(tables).columns)
+    return WordTotals(words, documents.to_numpy(), terms.to_numpy(), n_docs)
 
 
-def _no_words() -> pa.Table:
-    """Not a constant, because Arrow imports pandas for its first array."""
-    columns = {"word": pa.string(), "document_sum": pa.int64(), "term_sum": pa.int64()}
-    return pa.table({name: pa.array([], kind) for name, kind in columns.items()})
+def _compacted(tables: list[pa.Table]) -> pa.Table:
+    """One table with one row for each word."""
+    grouped = pa.concat_tables(tables).group_by("word", use_threads=False)
+    summed = grouped.aggregate([("document", "sum"), ("term", "sum")])
+    return summed.rename_columns(["word", "document", "term"])
 
 
 SMALL_COLLECTION = 100  # documents; below this the frequency limits are off unless asked for
@@ -114,18 +86,21 @@ class PruningOptions:
 
     def __post_init__(self) -> None:
         for name, limit in (("min_df", self.min_df), ("max_df", self.max_df)):
-            if limit is None:
-                continue
-            if isinstance(limit, float) and not 0 <= limit <= 1:
-                raise OptionError(
-                    name,
-                    found=f"{limit}",
-                    wanted="a share from 0.0 to 1.0, or a whole number of documents",
-                )
-            if isinstance(limit, int) and limit < 1:
-                raise OptionError(name, found=f"{limit}", wanted="1 or more documents")
-        if self.max_words is not None and self.max_words < 1:
-            raise OptionError("max_words", found=f"{self.max_words}", wanted="1 or more words")
+            if isinstance(limit, Integral):
+                Interval(1, whole=True, unit="document").check(name, limit)
+            elif limit is not None:
+                share = Interval(0, 1).number(limit)
+                if share is None or share not in Interval(0, 1):
+                    problem = f"must be from 0.0 to 1.0 or a whole number, but is {shown(limit)}"
+                    raise OptionError(name, problem)
+        Interval(1, whole=True).check("max_words", self.max_words)
+        check_strings("stop_words", self.stop_words)
+
+    def refuse_beside(self, other: str, why: str) -> None:
+        """OptionError for the first option that was given, which ``--other`` excludes."""
+        for option in fields(self):
+            if getattr(self, option.name) != option.default:
+                raise OptionError(option.name, f"cannot be combined with --{other}, {why}")
 
 
 def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Vocabulary:
@@ -135,12 +110,8 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
     says how many words each limit removed.
     """
     if not len(totals.words):
-        raise SourceError(
-            "documents",
-            found=f"no words in {totals.n_docs} documents",
-            wanted="at least one word",
-            hint="Check the sources and --token-pattern.",
-        )
+        problem = f"there are no words in {quantity(totals.n_docs, 'document')}"
+        raise SourceError("documents", problem, "Check the sources and --token-pattern.")
     least, most = _limits(totals.n_docs, options, counted=counted)
     too_rare = totals.document_frequency < least
     too_common = totals.document_frequency > most
@@ -148,14 +119,13 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
     stopped = np.asarray(pc.is_in(totals.words, value_set=stop_words))
     kept = np.flatnonzero(~(too_rare | too_common | stopped))
     if not len(kept):
-        raise SourceError(
-            "vocabulary",
-            found=f"none of {len(totals.words)} words left in {totals.n_docs} documents "
-            f"({int(too_rare.sum())} in fewer than {least} documents, {int(too_common.sum())} in "
-            f"more than {most}, {int(stopped.sum())} stop words)",
-            wanted="at least one word",
-            hint="Relax --min-df, --max-df, --stop-words or --token-pattern.",
+        problem = (
+            f"none of {len(totals.words)} words is left in {quantity(totals.n_docs, 'document')} "
+            f"({too_rare.sum()} in fewer than {quantity(least, 'document')}, "
+            f"{too_common.sum()} in more than {most}, {stopped.sum()} stop words)"
         )
+        hint = "Relax --min-df, --max-df, --stop-words or --token-pattern."
+        raise SourceError("vocabulary", problem, hint)
     table = pa.table(
         {
             "word": totals.words.take(kept),
@@ -171,8 +141,7 @@ def prune(totals: WordTotals, options: PruningOptions, *, counted: bool) -> Voca
 def _limits(n_docs: int, options: PruningOptions, *, counted: bool) -> tuple[int, int]:
     """The least and the greatest document frequency of a kept word."""
     unlimited = counted or n_docs < SMALL_COLLECTION
-    min_df = options.min_df
-    max_df = options.max_df
+    min_df, max_df = options.min_df, options.max_df
     if min_df is None:
         min_df = 1 if unlimited else DEFAULT_MIN_DF
     if max_df is None:
@@ -189,5 +158,12 @@ def english_stop_words() -> frozenset[str]:
 
 
 def read_stop_words(path: Path) -> frozenset[str]:
-    """The words of a file, separated by white space; SourceError if it cannot be read."""
-    return frozenset(read_utf8(path, "strict").split())
+    """The words of a file, separated by white space.
+
+    Raises SourceError if it cannot be read, and OptionError if it is not UTF-8.
+    """
+    try:
+        text = read_whole(path).removeprefix(BYTE_ORDER_MARK).decode()
+    except UnicodeDecodeError as error:
+        raise OptionError("stop_words", f"{path} is not UTF-8 text") from error
+    return frozenset(text.split())

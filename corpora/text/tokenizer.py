@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import msgspec
@@ -23,6 +23,7 @@ from sparsetopics.corpora.text.tokens import (
     without,
 )
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
+from sparsetopics.options.option import Interval, check_strings, check_type, shown
 
 DEFAULT_PATTERN = r"[^\W\d_]{3,}"  # three letters or more, of any script
 _LONGEST_NGRAM = 5
@@ -50,29 +51,30 @@ class TokenizerOptions:
     stop_words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        try:
-            pattern = re.compile(self.token_pattern)
-        except re.error as error:
-            raise OptionError(
-                "token_pattern", found=f"{self.token_pattern!r} ({error})", wanted="a pattern of re"
-            ) from error
-        if pattern.groups > 1:
-            raise OptionError(
-                "token_pattern",
-                found=f"{pattern.groups} groups in {self.token_pattern!r}",
-                wanted="at most one",
-                hint="Write (?:...) for a group that is not the token.",
+        check_type("token_pattern", self.token_pattern, str, "a regular expression")
+        check_type("lowercase", self.lowercase, bool, "true or false")
+        if self.function is not None:
+            check_type("tokenizer", self.function, str, "the name of a function MODULE:NAME")
+        check_type("phrases", self.phrases, Sequence, "a list of pairs of words")
+        for pair in self.phrases:
+            check_strings("phrases", pair)
+            if len(pair) != 2:
+                raise OptionError("phrases", f"must be pairs of words, but one is {shown(pair)}")
+        check_strings("stop_words", self.stop_words)
+        n_groups = _compiled(self.token_pattern).groups
+        if n_groups > 1:
+            problem = (
+                f"{shown(self.token_pattern)} has {n_groups:,} groups, but may have one at most"
             )
+            hint = "Write (?:...) for a group that is not the token."
+            raise OptionError("token_pattern", problem, hint)
         if self.function is not None and self.token_pattern != DEFAULT_PATTERN:
-            raise OptionError(
-                "tokenizer", found="a function and a token pattern", wanted="one or the other"
-            )
-        if not 1 <= self.ngrams <= _LONGEST_NGRAM:
-            raise OptionError(
-                "ngrams", found=f"{self.ngrams}", wanted=f"a length from 1 to {_LONGEST_NGRAM}"
-            )
+            raise OptionError("tokenizer", "a function cannot be combined with a token pattern")
+        if Interval(1, whole=True).number(self.ngrams) not in range(1, _LONGEST_NGRAM + 1):
+            problem = f"must be from 1 to {_LONGEST_NGRAM}, but is {shown(self.ngrams)}"
+            raise OptionError("ngrams", problem)
         if self.ngrams > 1 and self.phrases:
-            raise OptionError("ngrams", found="n-grams and phrases", wanted="one or the other")
+            raise OptionError("ngrams", "cannot be combined with phrases")
 
     def settings(self) -> dict[str, Setting]:
         """The settings that manifests and vocabularies keep: the pattern or function, the case,
@@ -98,6 +100,15 @@ class TokenizerOptions:
         return replace(self, stop_words=tuple(sorted({*self.stop_words, *stop_words})))
 
 
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    # All but the first are what ``re`` raises for patterns that are too large or nested too deeply.
+    except (re.error, ArithmeticError, MemoryError, RuntimeError, ValueError) as error:
+        problem = f"{shown(pattern)} is not a regular expression ({error})"
+        raise OptionError("token_pattern", problem) from error
+
+
 def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) -> TokenizerOptions:
     """The chosen settings; without any, those of the vocabulary or the defaults.
 
@@ -111,21 +122,15 @@ def options_for(vocabulary: Vocabulary | None, chosen: TokenizerOptions | None) 
     if chosen is not None and (function is None or not _is_only(chosen, function)):
         return chosen
     if chosen is None and function is not None:
-        raise VocabularyError(
-            "vocabulary",
-            found=f"words cut by the function {function!r}",
-            wanted="permission to run it",
-            hint=f"Pass --tokenizer {function}.",
-        )
+        problem = f"its words were cut by the function {function!r}, which runs only on request"
+        raise VocabularyError("vocabulary", problem, f"Pass --tokenizer {function}.")
     try:
         return TokenizerOptions.from_settings(vocabulary.tokenizer)
     except ValueError as error:
-        raise VocabularyError(
-            "vocabulary",
-            found=f"tokeniser settings {dict(vocabulary.tokenizer)!r:.200}",
-            wanted="token_pattern, lowercase and others that this release knows",
-            hint="Choose how to tokenise with --token-pattern.",
-        ) from error
+        settings = f"{dict(vocabulary.tokenizer)!r:.200}"
+        problem = f"this release does not know its tokeniser settings {settings}"
+        hint = "Choose how to tokenise with --token-pattern."
+        raise VocabularyError("vocabulary", problem, hint) from error
 
 
 def _is_only(chosen: TokenizerOptions, function: Setting) -> bool:

@@ -12,9 +12,10 @@ from operator import attrgetter
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sparsetopics.base.errors import OptionError
+from sparsetopics.base.wording import kind_and_reason_of
 
 TokenizerFunction = Callable[[str], Iterable[str]]
 Item = TypeVar("Item")
@@ -30,33 +31,31 @@ class FunctionCode(NamedTuple):
     digest: str  # of the file of the module
 
 
-def load_tokenizer(name: str, folder: str | None = None) -> TokenizerFunction:
-    """Import ``MODULE:NAME``; the module is installed or in ``folder`` (default: the current one).
+def load_tokenizer(name: str) -> TokenizerFunction:
+    """Import ``MODULE:NAME``; the module is installed or in the current folder.
 
     Raises OptionError if there is no such module or name, or if it is not callable.
     """
-    module_name, _, attribute = name.partition(":")
-    if not module_name or not attribute:
-        raise OptionError("tokenizer", found=repr(name), wanted="MODULE:NAME")
-    folder = folder or os.getcwd()
+    if not all(name.partition(":")):
+        raise OptionError("tokenizer", f"expected MODULE:NAME, but found {name!r}")
+    try:
+        function: TokenizerFunction = _imported(name, os.getcwd())
+    except Exception as error:  # a module may raise anything when imported
+        problem = f"{name!r} cannot be imported ({kind_and_reason_of(error)})"
+        hint = "Name MODULE:NAME in the current folder or an installed package."
+        raise OptionError("tokenizer", problem, hint) from error
+    if not callable(function):
+        problem = f"{name!r} must be a function from a text to its words"
+        raise OptionError("tokenizer", f"{problem}, but is of type {type(function).__name__}")
+    return function
+
+
+def _imported(name: str, folder: str) -> Any:  # a user's object
+    """What ``MODULE:NAME`` names, in an installed module or one in ``folder``."""
     if folder not in sys.path:
         sys.path.append(folder)  # last, so that it hides no installed module
-    try:
-        function = attrgetter(attribute)(importlib.import_module(module_name))
-    except Exception as error:  # a module may raise anything when imported
-        raise OptionError(
-            "tokenizer",
-            found=f"{name!r}, which cannot be imported ({_said(error)})",
-            wanted="MODULE:NAME in the current folder or an installed package",
-        ) from error
-    if not callable(function):
-        raise OptionError(
-            "tokenizer",
-            found=f"{name!r}, which is of type {type(function).__name__}",
-            wanted="a function of a text that returns its words",
-        )
-    loaded: TokenizerFunction = function
-    return loaded
+    module_name, _, attribute = name.partition(":")
+    return attrgetter(attribute)(importlib.import_module(module_name))
 
 
 def where_function_is_same(
@@ -77,23 +76,16 @@ def _checked(work: Callable[[Item], Result], name: str, code: FunctionCode, item
 
 @lru_cache(maxsize=8)
 def _check_same(name: str, code: FunctionCode) -> None:
-    wanted = "the same module in every worker as in this process"
+    where = f"tokenizer {name}"
     try:
-        load_tokenizer(name, code.folder)
-    except OptionError as error:
-        raise OptionError(
-            f"tokenizer {name}",
-            found=f"a worker that cannot import it ({str(error).partition(', wanted')[0]})",
-            wanted=wanted,
-            hint="Install it there, or keep it on a disk that all machines share.",
-        ) from error
+        _imported(name, code.folder)
+    except Exception as error:  # a module may raise anything when imported
+        problem = f"a worker cannot import it ({kind_and_reason_of(error)})"
+        hint = "Install it there, or keep it on a disk that all machines share."
+        raise OptionError(where, problem, hint) from error
     if _digest(_module_of(name)) != code.digest:
-        raise OptionError(
-            f"tokenizer {name}",
-            found="a worker that has imported another file",
-            wanted=wanted,
-            hint="Install it there; workers that imported it before it changed must be restarted.",
-        )
+        hint = "Install it there, and restart workers that imported it before it changed."
+        raise OptionError(where, "a worker has imported a different file", hint)
 
 
 def _module_of(name: str) -> ModuleType:
@@ -115,32 +107,23 @@ def call_tokenizer(name: str, texts: Sequence[str]) -> list[list[str]]:
 
 
 def _words(function: TokenizerFunction, name: str, text: str) -> list[str]:
+    where = f"tokenizer {name}, text {text[:30]!r}"
     try:
         words = function(text)
-        found = type(words).__name__
-        listed = None if isinstance(words, str | bytes) else list(words)
+        listed = list(words)
     except Exception as error:  # a function may raise anything
-        raise _wrong(name, text, _said(error)) from error
-    if listed is None:
-        raise _wrong(name, text, f"a {found}")
+        raise OptionError(
+            where, f"the function failed to return words: {kind_and_reason_of(error)}"
+        ) from error
+    if isinstance(words, str | bytes):
+        found = f"a {type(words).__name__}"
+        raise OptionError(where, f"expected a list of words, but found {found}")
     for word in listed:
         if not isinstance(word, str):
-            raise _wrong(name, text, f"{type(word).__name__} {word!r:.40} as a word")
+            found = f"{type(word).__name__} {word!r:.40}"
+            raise OptionError(where, f"expected words as strings, but found {found}")
     try:
         "".join(listed).encode()
     except UnicodeEncodeError as error:
-        raise _wrong(name, text, "half of a surrogate pair") from error
+        raise OptionError(where, "a word has half of a surrogate pair") from error
     return [word for word in listed if word]
-
-
-def _wrong(name: str, text: str, found: str) -> OptionError:
-    return OptionError(
-        f"tokenizer {name}, text {text[:30]!r}",
-        found=found,
-        wanted="the words of the text, an iterable of strings",
-    )
-
-
-def _said(error: Exception) -> str:
-    first, *_ = [*str(error).splitlines(), ""]
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__

@@ -16,7 +16,6 @@ from sparsetopics.base.batches import IntArray
 from sparsetopics.corpora.text.token_kernels import find_tokens, number_words
 
 N_CODE_POINTS = 0x110000
-_SURROGATES = range(0xD800, 0xE000)  # code points that are no characters
 
 _CLASS = r"\[\^?\]?(?:\\.|[^\]\\])*\]|\\w"
 _RUN = re.compile(
@@ -50,7 +49,7 @@ def character_run(pattern: str) -> CharacterRun | None:
 
 def _members(character_class: str) -> NDArray[np.bool_]:
     """Which code points belong to the class, (N_CODE_POINTS,)."""
-    codes = np.delete(np.arange(N_CODE_POINTS), np.arange(_SURROGATES.start, _SURROGATES.stop))
+    codes = np.r_[:0xD800, 0xE000:N_CODE_POINTS]  # without surrogates, which are no characters
     characters = codes.astype("<u4").tobytes().decode("utf-32-le")
     members = np.zeros(N_CODE_POINTS, np.bool_)
     for run in re.finditer(f"(?:{character_class})+", characters):
@@ -107,14 +106,10 @@ def without(tokens: Tokens, stop_words: Sequence[str]) -> Tokens:
     """The tokens without ``stop_words``."""
     if not stop_words:
         return tokens
-    is_stopped = pc.is_in(tokens.words, value_set=pa.array(stop_words, pa.string()))
-    return kept(tokens, ~np.asarray(is_stopped)[tokens.word_of])
-
-
-def kept(tokens: Tokens, mask: NDArray[np.bool_]) -> Tokens:
-    """The tokens where ``mask``, (n_tokens,), is true."""
-    indptr = np.concatenate(([0], np.cumsum(mask)))[tokens.indptr]
-    return Tokens(tokens.words, indptr, tokens.word_of[mask])
+    is_stop_word = pc.is_in(tokens.words, value_set=pa.array(stop_words, pa.string()))
+    kept = ~np.asarray(is_stop_word)[tokens.word_of]
+    indptr = np.concatenate(([0], np.cumsum(kept)))[tokens.indptr]
+    return Tokens(tokens.words, indptr, tokens.word_of[kept])
 
 
 def documents_of_tokens(tokens: Tokens) -> NDArray[np.int64]:

@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.safe_reading import parse_json
+from sparsetopics.base.showing import html_table, shortened
+from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.sources.arrow_files import (
     arrow_numbers,
     arrow_strings,
@@ -27,6 +29,8 @@ from sparsetopics.corpora.sources.parquet_sizes import check_sizes
 
 FILE_NAME = "vocabulary.parquet"
 _TOKENIZER_KEY = b"tokenizer"  # in the metadata of the file
+_SHOWN_WORDS = 10  # in a notebook
+_LONGEST_SHOWN = 30  # characters of a word in ``repr``
 _COLUMNS = ("word", "document_frequency", "term_frequency")
 
 #: A setting of the tokeniser in JSON; lists hold stop words, or phrases as pairs of words.
@@ -44,6 +48,21 @@ class Vocabulary:
     document_frequency: IntArray  # (n_words,)
     term_frequency: IntArray  # (n_words,)
     tokenizer: Mapping[str, Setting] | None = None  # None: made from counts, or not known
+
+    def __repr__(self) -> str:
+        first = ", ".join(shortened(repr(word), _LONGEST_SHOWN) for word in self.words[:3])
+        more = ", …" if len(self) > 3 else ""
+        return f"Vocabulary({len(self):,} words: {first}{more})"
+
+    def _repr_html_(self) -> str:
+        """The most frequent words, for notebooks."""
+        best = np.argsort(-self.term_frequency, kind="stable")[:_SHOWN_WORDS]
+        rows = [
+            (self.words[n], int(self.term_frequency[n]), int(self.document_frequency[n]))
+            for n in best
+        ]
+        caption = f"{len(self):,} words, the most frequent first"
+        return html_table(caption, ("word", "tokens", "documents"), rows)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -74,14 +93,13 @@ class Vocabulary:
             table = _read_table(path)
             tokenizer = parse_json((table.schema.metadata or {}).get(_TOKENIZER_KEY, b"null"))
             if not isinstance(tokenizer, dict | None):
-                raise ValueError(f"tokeniser settings {tokenizer!r}")
+                raise ValueError(f"its tokeniser settings are {tokenizer!r}")
             words = tuple(_words(table["word"]))
             document_frequency = _frequencies(table, "document_frequency")
             term_frequency = _frequencies(table, "term_frequency")
         except (OSError, KeyError, ValueError, pa.ArrowException) as error:
-            found = (str(error).splitlines() or [type(error).__name__])[0]
             raise CorpusFormatError(
-                str(path), found=found, wanted="a readable vocabulary"
+                str(path), f"cannot be read as a vocabulary: {reason_of(error)}"
             ) from error
         return cls(words, document_frequency, term_frequency, tokenizer)
 
@@ -96,24 +114,25 @@ def _read_table(path: Path) -> pa.Table:
 def _words(column: pa.ChunkedArray) -> list[str]:
     """The words; ValueError unless they are strings, each once."""
     if column.type not in (pa.string(), pa.dictionary(pa.int32(), pa.string())):
-        raise ValueError(f"words of type {column.type}")
+        raise ValueError(f"its words are of type {column.type}")
     encoded = column.combine_chunks()
     if pa.types.is_dictionary(column.type):
-        if len(encoded.dictionary) != len(encoded):  # a word occurs twice
-            raise ValueError(f"{len(encoded.dictionary):,} different words in {len(encoded):,}")
+        n_different = len(encoded.dictionary)
+        if n_different != len(encoded):  # a word occurs twice
+            raise ValueError(f"only {n_different:,} of its {len(encoded):,} words are different")
         encoded = encoded.dictionary_decode()
     encoded.validate(full=True)
     words: list[str] = encoded.to_pylist()
     if encoded.null_count or len(set(words)) < len(words):
-        raise ValueError("a word twice, or none")
+        raise ValueError("a word is missing or occurs twice")
     return words
 
 
 def _frequencies(table: pa.Table, name: str) -> IntArray:
     column = table[name]
     if column.type != pa.int64() or column.null_count:
-        raise ValueError(f"a column {name} of type {column.type}")
+        raise ValueError(f"column {name} is of type {column.type}, or a value is missing")
     frequencies = numbers_of(column.combine_chunks(), np.int64)
     if (frequencies < 0).any():
-        raise ValueError(f"a negative {name}")
+        raise ValueError(f"a {name} is negative")
     return frequencies

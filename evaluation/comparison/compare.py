@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -11,14 +12,16 @@ from typing import NamedTuple, get_args
 
 import numpy as np
 
-from sparsetopics.base.errors import OptionError, OutputError
+from sparsetopics.base.errors import OptionError
 from sparsetopics.base.outputs import output_file, output_folder
 from sparsetopics.base.own_folders import COMPARISON
+from sparsetopics.base.staging import refusing
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, check_alike, open_corpus
-from sparsetopics.corpora.split import split_corpus
+from sparsetopics.corpora.split import count_held_out, split_corpus
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, score_facts, scored_subject
 from sparsetopics.evaluation.report.subject import Fact, Subject
+from sparsetopics.evaluation.scores.paired import Estimate, differences_from_best
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, score_mixture
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard, score_topics
@@ -78,11 +81,23 @@ class ComparedModel(NamedTuple):
     name: str
     result: RunResult
     card: AnyCard
+    difference: Estimate | None = None  # from the best model of its kind; None for that one
 
     def as_dict(self) -> Record:
-        """Return the record of ``evaluate --json`` with the name, laps and seconds of training."""
-        ending = {"laps": self.result.laps, "seconds": self.result.seconds}
-        return {"name": self.name, **self.card.as_dict(), **ending}
+        """Return the record of ``evaluate --json`` with what only ``compare`` knows.
+
+        That is the name, the laps and seconds of training, and the paired difference from the best
+        model of the same kind. Undefined numbers are None.
+        """
+        mean, error = self.difference or (None, math.nan)
+        return {
+            "name": self.name,
+            **self.card.as_dict(),
+            "laps": self.result.laps,
+            "seconds": self.result.seconds,
+            "difference_from_best": mean,
+            "difference_standard_error": None if math.isnan(error) else error,
+        }
 
 
 class Comparison(NamedTuple):
@@ -90,6 +105,12 @@ class Comparison(NamedTuple):
 
     models: list[ComparedModel]
     report: Path
+
+    @property
+    def kinds(self) -> list[list[ComparedModel]]:
+        """The models whose scores compare, topic models and mixtures, each in their order."""
+        kinds = dict.fromkeys(type(each.card) for each in self.models)
+        return [[each for each in self.models if type(each.card) is kind] for kind in kinds]
 
 
 class ComparisonHooks(NamedTuple):
@@ -114,22 +135,25 @@ def parse_models(text: str) -> tuple[ModelSpec, ...]:
     names = [spec.name for spec in specs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise OptionError("models", found=f"{twice} twice", wanted="each model once")
+        raise OptionError("models", f"{twice} is listed twice", "List each model once.")
     return specs
 
 
 def _parse_model(text: str) -> ModelSpec:
     name, colon, number = text.partition(":")
     if name not in MODEL_NAMES:
+        number = number or text[len(text.rstrip("0123456789")) :]  # of lda50 too
         close = get_close_matches(name.lower(), MODEL_NAMES, n=1, cutoff=0.0)
-        raise OptionError(
-            "models",
-            found=repr(text),
-            wanted=f"{', '.join(MODEL_NAMES)}, optionally with a number as in lda:50",
-            hint=f"Did you mean {close[0]}{colon}{number}?",
-        )
-    if colon and not (number.isascii() and number.isdigit() and int(number) > 0):
-        raise OptionError("models", found=repr(text), wanted=f"a number of topics, as in {name}:50")
+        near = f"{close[0]}:{number}" if number else close[0]
+        known = ", ".join(MODEL_NAMES)
+        problem = f"expected {known}, or one with a number as in lda:50, but found {text!r}"
+        raise OptionError("models", problem, f"Did you mean {near}?")
+    # Python reads no numbers of thousands of digits.
+    is_count = number.isascii() and number.isdigit() and len(number) < 1000 and int(number) > 0
+    if colon and not is_count:
+        expected = f"a number of topics of at least 1, as in {name}:50"
+        problem = f"expected {expected}, but found {text!r}"
+        raise OptionError("models", problem)
     return ModelSpec(name, int(number) if colon else None)
 
 
@@ -147,8 +171,13 @@ def compare_models(
     """
     refuse_run(plan.corpus)
     corpus = open_corpus(plan.corpus)
-    options = [_options(plan, spec, corpus) for spec in plan.models]
-    if plan.heldout is not None:
+    with _topics_named_as_models():
+        options = [_options(plan, spec, corpus) for spec in plan.models]
+    if plan.likelihood is not None and not any(each.is_mixture for each in options):
+        raise OptionError("likelihood", "is for mixtures, but --models names none")
+    if plan.heldout is None:
+        count_held_out(corpus, plan.share)
+    else:
         refuse_run(plan.heldout)
         check_alike(corpus, open_corpus(plan.heldout), plan.corpus, str(plan.heldout))
     # All checks come before the folder is made and before training, which takes long.
@@ -157,32 +186,40 @@ def compare_models(
         heldout, training = open_corpus(parts.heldout), open_corpus(parts.train)
         models = []
         for spec, own in zip(plan.models, options, strict=True):
-            hooks.say(f"Training {spec.name}")
+            hooks.say(f"Training {spec.name}.")
             result = _train(plan, parts, spec, own, hooks)
             card = _score(plan.out / spec.name, plan, own, heldout, training)
             models.append(ComparedModel(spec.name, result, card))
-        hooks.say("Writing the page")
+        hooks.say("Writing the page.")
         page = _report(models, plan, parts, heldout)
         write_page(output_file(plan.out / REPORT, overwrite=plan.overwrite), page)
-    return Comparison(models, plan.out / REPORT)
+    return _paired(Comparison(models, plan.out / REPORT))
+
+
+def _paired(made: Comparison) -> Comparison:
+    """Return the same models with their differences from the best of their kind."""
+    found = {
+        each.name: each._replace(difference=difference)
+        for alike in made.kinds
+        for each, difference in zip(
+            alike, differences_from_best([each.card.heldout for each in alike]), strict=True
+        )
+    }
+    return made._replace(models=[found[each.name] for each in made.models])
 
 
 def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> TrainingOptions:
     """Return options as ``train`` has them; OptionError if they do not fit model and corpus."""
     is_mixture, of_words = spec.model in MIXTURES, isinstance(corpus, Corpus)
     if not is_mixture and not of_words:
-        raise OptionError(
-            "models",
-            found=f"{spec.model} for vectors in {plan.corpus}",
-            wanted=" or ".join(MIXTURES),
-        )
+        problem = f"{spec.model} cannot be trained on {plan.corpus}, which holds vectors"
+        raise OptionError("models", problem, f"Use {' or '.join(MIXTURES)}.")
     likelihood = plan.likelihood or (DEFAULT_DOCUMENT_LIKELIHOOD if of_words else None)
     if is_mixture and (likelihood in DOCUMENT_LIKELIHOODS) != of_words:
-        raise OptionError(
-            "likelihood",
-            found=f"{likelihood} for {'documents' if of_words else 'vectors'} in {plan.corpus}",
-            wanted=f"{' or '.join(DOCUMENT_LIKELIHOODS)} for documents, another for vectors",
-        )
+        held = "documents" if of_words else "vectors"
+        problem = f"{likelihood} does not fit {plan.corpus}, which holds {held}"
+        hint = f"Use {' or '.join(DOCUMENT_LIKELIHOODS)} for documents, another for vectors."
+        raise OptionError("likelihood", problem, hint)
     given = {
         "topics": spec.n_topics,
         "laps": plan.laps,
@@ -193,15 +230,21 @@ def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> Traini
 
 
 @contextmanager
+def _topics_named_as_models() -> Iterator[None]:
+    """Let errors about the number of topics name ``models``, where the user gave it."""
+    try:
+        yield
+    except OptionError as error:
+        raise error.renamed("models") if error.where == "topics" else error from error
+
+
+@contextmanager
 def _folder(plan: ComparisonPlan) -> Iterator[None]:
     """Create ``plan.out``, and remove it after a failure if it is empty."""
     inputs = [plan.corpus, *([] if plan.heldout is None else [plan.heldout])]
     output_folder(plan.out, COMPARISON, overwrite=plan.overwrite, inputs=inputs)
-    try:
+    with refusing(plan.out):
         plan.out.mkdir(exist_ok=True)
-    except OSError as error:
-        found = error.strerror or str(error)
-        raise OutputError(str(plan.out), found=found, wanted="a folder to write") from error
     try:
         yield
     except BaseException:
@@ -214,7 +257,7 @@ def _divide(plan: ComparisonPlan, hooks: ComparisonHooks) -> _Parts:
     if plan.heldout is not None:
         return _Parts(plan.corpus, plan.heldout)
     parts = _Parts(plan.out / TRAIN, plan.out / HELDOUT)
-    hooks.say(f"Holding out {plan.share:.0%} of {plan.corpus}")
+    hooks.say(f"Holding out {100 * plan.share:g} % of {plan.corpus}.")
     rng = np.random.default_rng(plan.seed)
     split_corpus(plan.corpus, parts.train, parts.heldout, plan.share, plan.overwrite, rng)
     return parts
@@ -236,7 +279,7 @@ def _train(
         heldout=parts.heldout if plan.every_lap else None,
         overwrite=plan.overwrite,
     )
-    with hooks.progress(options) as run_hooks:
+    with hooks.progress(options) as run_hooks, _topics_named_as_models():
         return train_run(run, run_hooks)
 
 
@@ -277,5 +320,5 @@ def _report(
 
 def _subject(each: ComparedModel, heldout: AnyCorpus, workers: int) -> Subject:
     subject = scored_subject(each.card, heldout, workers=workers)
-    training = {"laps": f"{each.result.laps:,}", "training seconds": f"{each.result.seconds:,.1f}"}
-    return replace(subject, columns={**subject.columns, **training})
+    seconds = {"training seconds": f"{each.result.seconds:,.1f}"}
+    return replace(subject, training={**subject.training, **seconds})

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.base.outputs import Output, output_file
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
-from sparsetopics.evaluation.scoring.fixed_topics import (
-    FixedTopics,
-    is_run,
-    read_topics,
-    topics_of_run,
-)
+from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, read_topics, topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, score_mixture
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 from sparsetopics.evaluation.scoring.topic_scores import score_topics
+from sparsetopics.evaluation.scoring.weight_files import READERS
 from sparsetopics.execution.executors import open_broadcast_map
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.option import check_extension
+from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.options.training import Workplace
-from sparsetopics.runs.run import MixtureRun, Run, load_run, refuse_run
+from sparsetopics.runs.run import SWAPPED, MixtureRun, Run, load_run, refuse_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +37,9 @@ class ScoringPlan:
     coherence_corpus: Path | None = None  # None: the held-out documents
     texts: Sequence[str] = ()  # for c_v and c_npmi
     text_field: str = "text"
-    seed: int = 0  # of the split of documents
+    seed: int | None = None  # of the split of documents; None: 0
     report: Path | None = None  # page to write, if any
     overwrite: bool = False
-
-    @property
-    def topic_options(self) -> list[str]:
-        """The options given that only topic models have, as they are named on the command line."""
-        given = {
-            "alpha": self.concentration is not None,
-            "coherence-corpus": self.coherence_corpus is not None,
-            "texts": bool(self.texts),
-        }
-        return [name for name, is_given in given.items() if is_given]
 
 
 def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None) -> list[AnyCard]:
@@ -61,7 +50,7 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
     and OptionError for options and models that do not go together.
     """
     output = _page(plan)
-    refuse_run(plan.heldout)
+    refuse_run(plan.heldout, SWAPPED)
     heldout = open_corpus(plan.heldout)
     models = [_opened(path, plan, heldout) for path in plan.models]
     _check_options(plan, models, heldout)
@@ -70,6 +59,7 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
     if plan.texts:
         assert isinstance(heldout, Corpus), "refused by _check_options"
         texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.text_field, say)
+    score = partial(score_topics, seed=plan.seed or 0, workers=plan.place.threads)
     cards: list[AnyCard] = []
     with open_broadcast_map(plan.place) as broadcast:
         for model in models:
@@ -78,23 +68,13 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
                 continue
             assert isinstance(heldout, Corpus), "refused by _opened"
             assert isinstance(counted_in, Corpus), "the held-out corpus or opened as one"
-            cards.append(
-                score_topics(
-                    model,
-                    heldout,
-                    counted_in,
-                    texts=texts,
-                    seed=plan.seed,
-                    workers=plan.place.threads,
-                    broadcast=broadcast,
-                )
-            )
+            cards.append(score(model, heldout, counted_in, texts=texts, broadcast=broadcast))
     if output is not None:
         # The page draws figures, and matplotlib is slow to import.
         from sparsetopics.evaluation.report.page import write_page
         from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
 
-        basis = ScoreBasis(str(plan.heldout), str(other or plan.heldout), plan.seed)
+        basis = ScoreBasis(str(plan.heldout), str(other or plan.heldout), plan.seed or 0)
         write_page(output, scored_report(cards, basis, heldout, workers=plan.place.workers))
     return cards
 
@@ -105,35 +85,43 @@ def _check_options(
     """Raise OptionError for models of two kinds, or mixtures with options of topic models."""
     n_mixtures = sum(isinstance(model, Run) for model in models)
     if 0 < n_mixtures < len(models):
-        raise OptionError(
-            "runs",
-            found="mixtures and topic models",
-            wanted="one or the other",
-            hint="Score them separately: their scores do not compare.",
-        )
-    if n_mixtures and plan.topic_options:
-        what = "which holds vectors" if isinstance(heldout, VectorCorpus) else "with mixtures"
-        raise OptionError(
-            plan.topic_options[0],
-            found=f"{plan.heldout}, {what}",
-            wanted="held-out documents and topic models",
-            hint="Leave the option out for mixtures.",
-        )
+        problem = "mixtures and topic models cannot be scored together"
+        raise OptionError("runs", problem, "Score them separately: their scores do not compare.")
+    of_topics = {
+        "alpha": plan.concentration is not None,
+        "coherence-corpus": plan.coherence_corpus is not None,
+        "texts": bool(plan.texts),
+        "seed": plan.seed is not None,
+    }
+    given = [name for name, is_given in of_topics.items() if is_given]
+    if n_mixtures and given:
+        what = "holds vectors" if isinstance(heldout, VectorCorpus) else "is scored with mixtures"
+        problem = f"needs topic models and held-out documents, but {plan.heldout} {what}"
+        raise OptionError(given[0], problem, "Leave the option out for mixtures.")
+    if plan.unpickle and not any(_may_be_pickle(path) for path in plan.models):
+        raise OptionError("unpickle", "needs a file without a known extension among the models")
+
+
+def _may_be_pickle(path: Path) -> bool:
+    return path.is_file() and path.suffix not in READERS
 
 
 def _page(plan: ScoringPlan) -> Output | None:
-    """Return where to write the page, if any; OutputError if it cannot be written there."""
+    """Return where to write the page, if any; OutputError or OptionError if it cannot."""
     if plan.report is None:
         return None
     others = [] if plan.coherence_corpus is None else [plan.coherence_corpus]
     inputs = [*plan.models, plan.heldout, *others, *map(Path, plan.texts)]
-    return output_file(plan.report, overwrite=plan.overwrite, inputs=inputs)
+    output = output_file(plan.report, overwrite=plan.overwrite, inputs=inputs)
+    check_extension("report", plan.report, PAGE_EXTENSIONS)
+    return output
 
 
 def _opened(path: Path, plan: ScoringPlan, heldout: AnyCorpus) -> FixedTopics | MixtureRun:
     where = str(plan.heldout)
     refuse_pending(path, (STATE_FOLDER,))
-    if is_run(path):
+    # A path that is neither a file nor named like one of another toolkit names a run folder.
+    if path.is_dir() or not (path.exists() or path.suffix in READERS):
         run = load_run(path)
         run.check_corpus(heldout, where)
         mixture, topics = run.of(MixturePosterior), run.of(TopicPosterior)
@@ -142,5 +130,5 @@ def _opened(path: Path, plan: ScoringPlan, heldout: AnyCorpus) -> FixedTopics | 
         assert topics is not None, "there are two kinds"
         return topics_of_run(topics, plan.concentration)
     if isinstance(heldout, VectorCorpus):
-        raise ShapeError(where, found="vectors", wanted=f"documents, for the topics of {path}")
+        raise ShapeError(where, f"holds vectors, but the topics of {path} need documents")
     return read_topics(path, heldout.vocabulary, plan.concentration, unpickle=plan.unpickle)

@@ -21,6 +21,7 @@ from sparsetopics.execution.executors import Executor, SerialExecutor
 
 BETAS = (1.0, 4.0, 8.0, 16.0, 32.0)  # β σ², the schedule of the paper
 BLOCK_PATCHES = 8192  # restored at once
+SIGMA_MEANING = "the standard deviation of the noise, such as 25/255"
 
 
 def denoise(
@@ -44,13 +45,11 @@ def denoise(
     range.
     """
     observed = check_grey(noisy, "noisy image")
-    if min(observed.shape) < prior.side:
-        raise ShapeError(
-            "noisy image",
-            found=f"{observed.shape[1]} x {observed.shape[0]} pixels",
-            wanted=f"at least {prior.side} x {prior.side}, a patch",
-        )
-    _check_positive("sigma", sigma, "the standard deviation of the noise: 25/255, say")
+    height, width = observed.shape
+    if min(height, width) < (side := prior.side):
+        problem = f"must be at least {side} x {side} pixels, one patch, but is {width} x {height}"
+        raise ShapeError("noisy image", problem)
+    _check_positive("sigma", sigma, SIGMA_MEANING)
     for beta in betas:
         _check_positive("betas", beta, "multiples of 1/sigma²")
     image = observed
@@ -84,8 +83,7 @@ def average_patches(
     for top, strip in zip(tops, executor.map(restore_rows, tops), strict=True):
         total[top : top + len(strip)] += strip
     covered = np.outer(_cover(height, side), _cover(width, side))
-    average: FloatArray = total / covered
-    return average
+    return total / covered
 
 
 def _summed(
@@ -102,16 +100,14 @@ def _summed(
 
 def _cover(length: int, side: int) -> FloatArray:
     """Count, for each pixel of a line, the stretches of ``side`` pixels it is in, (length,)."""
-    covered: FloatArray = np.convolve(np.ones(length - side + 1), np.ones(side))
-    return covered
+    return np.convolve(np.ones(length - side + 1), np.ones(side))
 
 
 def add_noise(clean: ArrayLike, sigma: float, rng: np.random.Generator) -> FloatArray:
     """Add white Gaussian noise to a grey image; return (height, width), not clipped or rounded."""
     image = check_grey(clean, "clean image")
-    _check_positive("sigma", sigma, "the standard deviation of the noise: 25/255, say")
-    noisy: FloatArray = image + sigma * rng.standard_normal(image.shape)
-    return noisy
+    _check_positive("sigma", sigma, SIGMA_MEANING)
+    return image + sigma * rng.standard_normal(image.shape)
 
 
 def psnr(clean: ArrayLike, image: ArrayLike) -> float:
@@ -121,7 +117,8 @@ def psnr(clean: ArrayLike, image: ArrayLike) -> float:
     """
     truth, other = check_grey(clean, "clean image"), check_grey(image, "image")
     if truth.shape != other.shape:
-        raise ShapeError("image", found=f"{other.shape}", wanted=f"{truth.shape}, as the clean one")
+        problem = f"must have the clean image's shape {truth.shape}, but has {other.shape}"
+        raise ShapeError("image", problem)
     error = float(np.mean((truth - other) ** 2))
     return -10.0 * math.log10(error) if error else math.inf
 
@@ -133,28 +130,20 @@ def check_grey(image: ArrayLike, where: str) -> FloatArray:
     """
     values = np.asarray(image)
     if values.ndim != 2 or not values.size:
-        raise ShapeError(
-            where,
-            found=f"shape {values.shape}",
-            wanted="(height, width), one grey value for each pixel",
+        problem = (
+            f"expected shape (height, width), one grey value per pixel, but found {values.shape}"
         )
+        raise ShapeError(where, problem)
     if values.dtype.kind != "f":
-        raise OptionError(
-            where,
-            found=f"pixels of type {values.dtype}",
-            wanted="fractions, black being 0 and white 1",
-            hint="Divide bytes by 255.",
-        )
+        problem = f"expected fractions from 0 (black) to 1 (white), but found type {values.dtype}"
+        raise OptionError(where, problem, "Divide bytes by 255.")
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0]
-        raise OptionError(
-            f"{where}, row {row}, column {column}",
-            found=f"{values[row, column]}",
-            wanted="finite numbers",
-        )
+        place = f"{where}, row {row}, column {column}"
+        raise OptionError(place, f"must be a finite number, but is {values[row, column]}")
     return values.astype(np.float64)
 
 
 def _check_positive(name: str, value: float, meaning: str) -> None:
     if not (math.isfinite(value) and value > 0.0):
-        raise OptionError(name, found=f"{value}", wanted=f"a finite number above 0, {meaning}")
+        raise OptionError(name, f"must be a finite number above 0 ({meaning}), but is {value}")

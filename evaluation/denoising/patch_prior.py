@@ -46,8 +46,7 @@ class PatchPrior:
         """
         shares, matrices = np.asarray(weights, float), np.asarray(covariances, float)
         _check_shapes(shares, matrices)
-        _check_weights(shares)
-        _check_finite(matrices)
+        _check_numbers(shares, matrices)
         numbers = np.flatnonzero(shares)
         # Rounding may have left the matrices slightly asymmetric; eigh reads one triangle only.
         matrices = 0.5 * (matrices[numbers] + matrices[numbers].transpose(0, 2, 1))
@@ -79,8 +78,7 @@ class PatchPrior:
     def _recomposed(self, eigenvalues: FloatArray) -> FloatArray:
         """Return U_k diag(eigenvalues_k) U_kᵀ, (n_topics, side², side²)."""
         vectors = self.eigenvectors
-        matrices: FloatArray = (vectors * eigenvalues[:, None, :]) @ vectors.transpose(0, 2, 1)
-        return matrices
+        return (vectors * eigenvalues[:, None, :]) @ vectors.transpose(0, 2, 1)
 
 
 class NoisyPatches(NamedTuple):
@@ -134,8 +132,7 @@ def as_pixels(
     The results have no variance along the constant patch. White noise stays white, because the rows
     of the basis are orthonormal.
     """
-    lifted: FloatArray = basis.T @ covariances @ basis
-    return lifted
+    return basis.T @ covariances @ basis
 
 
 def _check_shapes(weights: FloatArray, covariances: FloatArray) -> None:
@@ -143,38 +140,25 @@ def _check_shapes(weights: FloatArray, covariances: FloatArray) -> None:
     if len(shape) != 3 or shape[1] != shape[2] or weights.shape != shape[:1] or not weights.size:
         raise ShapeError(
             "patch mixture",
-            found=f"weights of shape {weights.shape} and covariances of shape {shape}",
-            wanted="(K,) and (K, D, D), at least one component",
+            "expected weights of shape (K,) and covariances of shape (K, D, D), K at least 1, "
+            f"but found {weights.shape} and {shape}",
         )
     if math.isqrt(shape[1]) ** 2 != shape[1]:
-        raise ShapeError(
-            "patch mixture",
-            found=f"items of {shape[1]} columns",
-            wanted="square patches: 64 columns if they are 8 x 8",
-            hint="Covariances in a basis of patches become those of pixels by as_pixels.",
-        )
+        problem = f"expected a square number of pixels, such as 64 for 8 x 8, but found {shape[1]}"
+        hint = "Turn covariances in a basis of patches into those of pixels with as_pixels."
+        raise ShapeError("patch mixture", problem, hint)
 
 
-def _check_weights(weights: FloatArray) -> None:
-    odd = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
-    if len(odd):
-        raise OptionError(
-            f"patch mixture, component {odd[0]}",
-            found=f"weight {weights[odd[0]]}",
-            wanted="a finite number of at least zero",
-        )
+def _check_numbers(weights: FloatArray, covariances: FloatArray) -> None:
+    for number, (weight, covariance) in enumerate(zip(weights, covariances, strict=True)):
+        where = f"patch mixture, component {number}"
+        if not 0.0 <= weight < np.inf:
+            problem = f"the weight must be a finite number of at least 0, but is {weight}"
+            raise OptionError(where, problem)
+        if not np.isfinite(covariance).all():
+            raise OptionError(where, "the covariance holds a number that is not finite")
     if not weights.any():
-        raise OptionError("patch mixture", found="no weight above zero", wanted="at least one")
-
-
-def _check_finite(covariances: FloatArray) -> None:
-    odd = np.flatnonzero(~np.isfinite(covariances).all(axis=(1, 2)))
-    if len(odd):
-        raise OptionError(
-            f"patch mixture, component {odd[0]}",
-            found="a covariance that is not finite",
-            wanted="finite numbers",
-        )
+        raise OptionError("patch mixture", "at least one weight must be above 0, but all are 0")
 
 
 def _check_definite(eigenvalues: FloatArray, numbers: IntArray) -> None:
@@ -184,8 +168,5 @@ def _check_definite(eigenvalues: FloatArray, numbers: IntArray) -> None:
     """
     odd = np.flatnonzero(eigenvalues[:, 0] < -ROUNDING * np.abs(eigenvalues).max(axis=1))
     if len(odd):
-        raise OptionError(
-            f"patch mixture, component {numbers[odd[0]]}",
-            found=f"a covariance with the eigenvalue {eigenvalues[odd[0], 0]:.3g}",
-            wanted="none below zero",
-        )
+        problem = f"the covariance has a negative eigenvalue, {eigenvalues[odd[0], 0]:.3g}"
+        raise OptionError(f"patch mixture, component {numbers[odd[0]]}", problem)

@@ -60,11 +60,9 @@ def before_after_png(
         for name, panel in panels.items()
     ]
     if panels["noisy"].shape != panels["denoised"].shape:
-        raise ShapeError(
-            "denoised image",
-            found=f"{panels['denoised'].shape}",
-            wanted=f"{panels['noisy'].shape}, as the noisy one",
-        )
+        noisy_shape, shape = panels["noisy"].shape, panels["denoised"].shape
+        problem = f"must have the noisy image's shape {noisy_shape}, but has {shape}"
+        raise ShapeError("denoised image", problem)
     images = list(panels.values())
     if truth is not None:
         images, titles = [*images, truth], [*titles, "clean"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -11,15 +11,21 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.base.errors import OptionError, RunError
+from sparsetopics.base.errors import OptionError, RunError, SourceError
 from sparsetopics.base.outputs import Output, written
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.projection import PATCH_BASIS, patch_basis
+from sparsetopics.corpora.readers.formats import IMAGE, find_vectors
 from sparsetopics.corpora.readers.images import read_grey
+from sparsetopics.corpora.readers.options import VectorReadOptions
+from sparsetopics.corpora.sources.byte_stream import SourceFile
 from sparsetopics.evaluation.denoising.denoising import add_noise, denoise, psnr
 from sparsetopics.evaluation.denoising.patch_prior import PatchPrior, as_pixels
 from sparsetopics.evaluation.denoising.pictures import before_after_png, grey_png
 from sparsetopics.execution.executors import open_executor
-from sparsetopics.runs.run import MixtureRun
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.options.table import NOISE
+from sparsetopics.runs.run import AnyRun, MixtureRun
 
 WHITE = 255.0  # brightest value on the scale in which σ is given
 
@@ -29,7 +35,7 @@ class RestorationPlan:
     """How to denoise each image."""
 
     sigma: float  # standard deviation of the noise, where white is 255
-    clean: Path | None = None  # folder with clean images of the same names
+    clean: Path | None = None  # folder with clean images of the same names and subfolders
     with_noise: bool = False  # the images are clean; add noise before removing it
     seed: int = 0  # of that noise
     workers: int = 1
@@ -43,9 +49,23 @@ class Restored(NamedTuple):
     psnr: float | None
 
 
+def find_images(
+    sources: Iterable[str | Path], say: Callable[[str], None] = lambda _: None
+) -> list[SourceFile]:
+    """The images that files, folders, archives, patterns and URLs name, as ``ingest`` finds them.
+
+    ``say`` gets sentences about what is left out. Raises SourceError for a source that is missing
+    or holds no file.
+    """
+    found = find_vectors(sources, IMAGE, VectorReadOptions(), say=say)
+    if left_out := found.account.said_of_left_out:
+        say(left_out)
+    return found.files
+
+
 def restore_images(
-    run: MixtureRun,
-    images: Sequence[Path],
+    run: AnyRun,
+    images: Sequence[SourceFile],  # as ``find_images`` finds them
     output: Output,  # of kind DENOISED
     plan: RestorationPlan,
     *,
@@ -53,8 +73,9 @@ def restore_images(
 ) -> list[Restored]:
     """Write each denoised image, with a picture of before and after, to a folder.
 
-    Raises RunError for a run that is not a mixture of patches, OptionError for options that do not
-    go together, and SourceError for images that cannot be read. In these cases nothing is written.
+    Images of a folder keep their subfolders. Raises RunError for a run that is not a mixture of
+    patches, OptionError for options that do not go together, and SourceError for images that cannot
+    be read. In these cases nothing is written.
     """
     prior = patch_prior(run)
     _check(images, plan)
@@ -66,19 +87,20 @@ def restore_images(
     return found
 
 
-def patch_prior(run: MixtureRun) -> PatchPrior:
+def patch_prior(run: AnyRun) -> PatchPrior:
     """Return the mixture of a run as a prior; RunError if it was not trained on image patches."""
-    side = side_of_patches(run)
-    if side is None or run.model.likelihood_name != "zero-mean-gaussian":
-        raise RunError(
-            str(run.path),
-            found=f"a mixture ({run.model.likelihood_name}) of {run.model.n_columns} columns",
-            wanted="a zero-mean-gaussian mixture of image patches",
-            hint="Ingest images with --patches and without --pca, and train on them with "
-            "--likelihood zero-mean-gaussian.",
-        )
-    covariances = as_pixels(run.model.normals.covariances, patch_basis(side))
-    return PatchPrior.from_mixture(run.model.weights, covariances)
+    mixture = run.of(MixturePosterior)
+    side = None if mixture is None else side_of_patches(mixture)
+    if mixture is None or side is None or mixture.model.likelihood_name != "zero-mean-gaussian":
+        found = f"a run of --model {run.settings['model']}"
+        if mixture is not None:
+            n_columns = quantity(mixture.model.n_columns, "column")
+            found = f"a {mixture.model.likelihood_name} mixture of {n_columns}"
+        problem = f"expected a zero-mean-gaussian mixture of image patches, but found {found}"
+        hint = "Ingest with --patches, without --pca; train with --likelihood zero-mean-gaussian."
+        raise RunError(str(run.path), problem, hint)
+    covariances = as_pixels(mixture.model.normals.covariances, patch_basis(side))
+    return PatchPrior.from_mixture(mixture.model.weights, covariances)
 
 
 def side_of_patches(run: MixtureRun) -> int | None:
@@ -90,30 +112,32 @@ def side_of_patches(run: MixtureRun) -> int | None:
     return side if side == made.get("patches") and side**2 == run.model.n_columns + 1 else None
 
 
-def _check(images: Sequence[Path], plan: RestorationPlan) -> None:
-    if not 0.0 < plan.sigma < np.inf:
-        raise OptionError(
-            "sigma", found=f"{plan.sigma:g}", wanted="a positive number, where white is 255"
-        )
+def _check(images: Sequence[SourceFile], plan: RestorationPlan) -> None:
+    NOISE.check("sigma", plan.sigma)
     if plan.with_noise and plan.clean is not None:
-        raise OptionError(
-            "clean", found="clean images with --add-noise", wanted="one of the two",
-            hint="With --add-noise the images given are the clean ones.",
-        )  # fmt: skip
-    stems: dict[str, Path] = {}
+        hint = "With --add-noise, the given images are the clean ones."
+        raise OptionError("clean", "cannot be combined with --add-noise", hint)
+    writers: dict[Path, SourceFile] = {}
     for image in images:
-        other = stems.setdefault(image.stem, image)
-        if other is not image:
-            raise OptionError(
-                "image", found=f"{other} and {image}", wanted="images of different names",
-                hint="They would be written to the same file.",
-            )  # fmt: skip
+        for path in _outputs_of(image):
+            other = writers.setdefault(path, image)
+            if other is not image:
+                problem = f"{other.path} and {image.path} would be written to the same file"
+                raise OptionError("image", problem, "Rename one of them.")
+
+
+def _outputs_of(image: SourceFile) -> tuple[Path, Path]:
+    """The restored image and the picture of before and after, below the output."""
+    name = Path(image.name)
+    if name.is_absolute() or ".." in name.parts:  # as a service may list it
+        raise SourceError(str(image.path), "the name leads out of its folder", "Rename it.")
+    return name.with_name(f"{name.stem}.png"), name.with_name(f"{name.stem}-before-after.png")
 
 
 def _restore(
-    prior: PatchPrior, image: Path, folder: Path, plan: RestorationPlan, number: int
+    prior: PatchPrior, image: SourceFile, folder: Path, plan: RestorationPlan, number: int
 ) -> Restored:
-    given, sigma = read_grey(image).astype(np.float64), plan.sigma / WHITE
+    given, sigma = read_grey(image.path).astype(np.float64), plan.sigma / WHITE
     clean: FloatArray | None = None
     noisy = given
     if plan.with_noise:
@@ -124,9 +148,10 @@ def _restore(
         clean = read_grey(plan.clean / image.name).astype(np.float64)
     with open_executor(plan.workers) as executor:
         restored = denoise(noisy, sigma, prior, executor=executor)
-    (folder / f"{image.stem}.png").write_bytes(grey_png(restored))
-    picture = before_after_png(noisy, restored, clean)
-    (folder / f"{image.stem}-before-after.png").write_bytes(picture)
+    restored_path, picture_path = (folder / path for path in _outputs_of(image))
+    restored_path.parent.mkdir(parents=True, exist_ok=True)
+    restored_path.write_bytes(grey_png(restored))
+    picture_path.write_bytes(before_after_png(noisy, restored, clean))
     if clean is None:
-        return Restored(str(image), None, None)
-    return Restored(str(image), psnr(clean, noisy), psnr(clean, restored))
+        return Restored(str(image.path), None, None)
+    return Restored(str(image.path), psnr(clean, noisy), psnr(clean, restored))

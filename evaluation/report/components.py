@@ -20,6 +20,7 @@ from sparsetopics.options.registry import LIKELIHOODS
 from sparsetopics.runs.run import MixtureRun
 
 N_COLUMNS = 5  # shown for each component
+LEAST_SIZE = 1.0  # tokens, documents or items; a topic or component of fewer is empty
 MOST_COMPONENTS = 200  # that get pictures and examples; the page counts the lighter ones
 N_DIRECTIONS = 6  # eigenvectors shown of a covariance
 N_DRAWN = 6  # patches drawn from a component
@@ -64,9 +65,12 @@ def component_table(
     examples: Sequence[Sequence[Example]] | None = None,  # for each component
     names: Sequence[str] | None = None,  # column names
 ) -> list[ComponentRow]:
-    """Return one row for each of the 200 heaviest components, by falling weight as in the model."""
+    """Return one row for each of the 200 heaviest components, by falling weight as in the model.
+
+    Components without items are left out.
+    """
     model = run.model
-    n_rows = min(model.n_topics, MOST_COMPONENTS)
+    n_rows = min(int((model.sizes >= LEAST_SIZE).sum()), MOST_COMPONENTS)
     own_examples = [()] * n_rows if examples is None else examples[:n_rows]
     pictures = _pictures(run, own_examples)
     has_means = LIKELIHOODS[model.likelihood_name].has_means
@@ -76,7 +80,7 @@ def component_table(
             k,
             float(model.weights[k]),
             float(model.weights[k] / model.weights[0]),
-            float(model.mixture.counts[k]),
+            float(model.sizes[k]),
             pictures[k],
             columns[k],
             own_examples[k],

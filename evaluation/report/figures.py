@@ -87,10 +87,10 @@ def trace_figure(series: Sequence[Series], label: str, colours: Sequence[int] | 
 
 
 def score_figure(
-    lines: Sequence[ScoreLine], datum: str = "token", colours: Sequence[int] | None = None
+    lines: Sequence[ScoreLine], label: str, colours: Sequence[int] | None = None
 ) -> str:
-    """Draw held-out scores with two standard errors either side, and the unigram line."""
-    with styled_axes(6.2, 0.9 + 0.42 * len(lines)) as (figure, axes):
+    """Draw scores with two standard errors on either side, and the unigram line, as SVG text."""
+    with styled_axes(5.2, 0.9 + 0.42 * len(lines)) as (figure, axes):
         for place, line in enumerate(lines):
             own = colour(place if colours is None else colours[place])
             error = 2 * line.standard_error
@@ -101,7 +101,7 @@ def score_figure(
             dotted = " (dotted: unigram)"
         axes.set_yticks(range(len(lines)), [_shortened(line.name) for line in lines])
         axes.set_ylim(len(lines) - 0.5, -0.5)
-        axes.set_xlabel(f"log-likelihood per held-out {datum}{dotted}")
+        axes.set_xlabel(f"{label}{dotted}")
         axes.grid(axis="y", visible=False)
         axes.ticklabel_format(axis="x", useOffset=False)
         return svg_text(figure)

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsetopics.base.batches import FloatArray
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
-from sparsetopics.evaluation.report.components import component_table
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.evaluation.report.components import LEAST_SIZE, component_table
 from sparsetopics.evaluation.report.examples import Examples, example_documents, example_items
 from sparsetopics.evaluation.report.figures import ScoreLine
-from sparsetopics.evaluation.report.subject import (
-    Fact,
-    ReportTopic,
-    Subject,
-    Tile,
-    bound_columns,
-    bound_tiles,
-    coherence_in,
-    examples_note,
-    known,
-    number,
-    report_topics,
-    training_facts,
-)
-from sparsetopics.evaluation.report.topic_map import map_topics
-from sparsetopics.evaluation.scores.top_words import top_words, topic_diversity
+from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
+from sparsetopics.evaluation.report.subject import ReportTopic, Subject, Tile, Trace, minus, number
+from sparsetopics.evaluation.report.topic_browser import relevant_words
+from sparsetopics.evaluation.report.topic_map import TopicMap, map_topics
+from sparsetopics.evaluation.scores.completion import unigram_probabilities
+from sparsetopics.evaluation.scores.top_words import top_words, topic_diversity, topic_table
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
-from sparsetopics.evaluation.scoring.topic_scores import DIVERSITY_WORDS, Scorecard, last_known
-from sparsetopics.runs.run import MixtureRun
+from sparsetopics.evaluation.scoring.topic_scores import (
+    DIVERSITY_WORDS,
+    Scorecard,
+    coherence_in,
+    last_known,
+)
+from sparsetopics.runs.run import AnyRun, MixtureRun
 
+DETAIL_WORDS = 30  # listed for each topic
+FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
 # Models of one family have comparable numbers.
 TOPIC_MODELS = "Topic models"
 OF_DOCUMENTS, OF_VECTORS = "Mixtures of documents", "Mixtures"
@@ -48,6 +50,7 @@ def topic_subject(
     """
     run, topic_word = topics.run, topics.topic_word
     trace, weights = ((), None) if run is None else (run.trace, run.model.weights)
+    is_empty = _are_empty(run, len(topic_word))
     coherence = None if card is None else card.topic_npmi
     found = None
     if corpus is not None:
@@ -66,21 +69,43 @@ def topic_subject(
         n_topics=len(topic_word),
         family=TOPIC_MODELS,
         datum="token",
-        trained_on=_topic_data(topics),
-        facts=_topic_facts(topics),
+        trained_on="" if run is None else training_data(run.settings["corpus"]),
+        facts={"model": kind, "topics": len(topic_word)} if run is None else topic_facts(run),
         tiles=[
             *_topic_tiles(npmi, diversity, card),
-            Tile("Topics", f"{len(topic_word):,}", f"{kind}, {learned}"),
-            *bound_tiles(trace, "token"),
+            Tile("Topics", f"{len(topic_word):,}", _number_note(kind, learned, is_empty)),
         ],
-        columns=_topic_columns(npmi, diversity, card) | bound_columns(trace, "token"),
+        columns=_empty_column(is_empty) | _topic_columns(npmi, diversity, card),
         trace=trace,
+        training=training_numbers(trace, "token"),
         score=None if card is None else _topic_score(card),
-        topics=report_topics(topic_word, weights, topics.vocabulary, coherence, found),
+        heldout=None if card is None else card.heldout,
+        topics=report_topics(topic_word, weights, topics.vocabulary, coherence, is_empty, found),
         words=topics.words,
-        topic_map=map_topics(topic_word),
+        topic_map=_topic_map(topic_word[~is_empty]),
+        n_empty=int(is_empty.sum()),
         examples_note=examples_note(found, "documents"),
     )
+
+
+def _are_empty(run: AnyRun | None, n_topics: int) -> NDArray[np.bool_]:
+    """Return which topics or components have no data, (n_topics,); it is not known of a matrix."""
+    return np.zeros(n_topics, bool) if run is None else run.model.sizes < LEAST_SIZE
+
+
+def _topic_map(topic_word: FloatArray) -> TopicMap | None:
+    """Return the map of topics, (n_topics, n_words), if there are enough of them."""
+    return map_topics(topic_word) if len(topic_word) >= FEWEST_MAPPED else None
+
+
+def _number_note(kind: str, learned: str, is_empty: NDArray[np.bool_]) -> str:
+    n_empty = int(is_empty.sum())
+    return f"{kind}, {learned}{f'; {n_empty:,} empty' if n_empty else ''}"
+
+
+def _empty_column(is_empty: NDArray[np.bool_]) -> dict[str, str]:
+    """Return the number of empty topics or components for the comparison table, if there are."""
+    return {"of them empty": f"{is_empty.sum():,}"} if is_empty.any() else {}
 
 
 def _topic_columns(npmi: float | None, diversity: float, card: Scorecard | None) -> dict[str, str]:
@@ -92,7 +117,7 @@ def _topic_columns(npmi: float | None, diversity: float, card: Scorecard | None)
     return {
         "log-likelihood per token": number(score.log_likelihood_per_token, 4),
         "standard error": number(score.standard_error, 4),
-        "gain over unigram": f"{score.gain:+.3f}",
+        "gain over unigram": minus(f"{score.gain:+.3f}"),
         "perplexity": number(score.perplexity, 1),
         **unscored,
         "u_mass": number(card.u_mass, 3),
@@ -109,7 +134,11 @@ def _topic_tiles(npmi: float | None, diversity: float, card: Scorecard | None) -
         likelihood, error = score.log_likelihood_per_token, number(score.standard_error, 3)
         tiles = [
             Tile("Log-likelihood / token", number(likelihood, 3), f"± {error} std. error"),
-            Tile("Unigram (no topics)", number(unigram, 3), f"topics gain {score.gain:+.3f}"),
+            Tile(
+                "Unigram (no topics)",
+                number(unigram, 3),
+                f"topics gain {minus(f'{score.gain:+.3f}')}",
+            ),
             Tile("Perplexity", number(score.perplexity, 0), f"unigram {np.exp(-unigram):,.0f}"),
         ]
     if npmi is not None:
@@ -123,41 +152,6 @@ def _topic_score(card: Scorecard) -> ScoreLine:
     return ScoreLine(card.name, score.log_likelihood_per_token, score.standard_error, unigram)
 
 
-def _topic_data(topics: FixedTopics) -> str:
-    if topics.run is None:
-        return ""
-    corpus = topics.run.settings["corpus"]
-    tokens = f" ({corpus['n_tokens']:,.0f} tokens)" if "n_tokens" in corpus else ""
-    return f"{topics.run.n_training_documents:,} documents{tokens}"
-
-
-def _topic_facts(topics: FixedTopics) -> dict[str, Fact]:
-    run = topics.run
-    total = float(topics.doc_concentration.sum())
-    scoring: dict[str, Fact] = {
-        "topics": len(topics.topic_word),
-        "document concentration": f"{total:g}",
-    }
-    if run is None:
-        return {"model": "topic-word matrix", **scoring}
-    sticks, trace = run.model.sticks, run.trace
-    bounds = {
-        "ELBO per training token": last_known(trace, "elbo_per_token"),
-        "criterion per training token": last_known(trace, "criterion_per_token"),
-    }
-    return known(
-        {
-            "model": run.model.name.upper(),
-            **scoring,
-            "word concentration": f"{run.model.word_concentration:g}",
-            "top concentration": None if sticks is None else f"{sticks.top_concentration:g}",
-            **{name: number(value, 4) for name, value in bounds.items() if value is not None},
-            "laps": run.n_laps,
-            **training_facts(run),
-        }
-    )
-
-
 def mixture_subject(
     run: MixtureRun, corpus: AnyCorpus | None = None, card: MixtureCard | None = None
 ) -> Subject:
@@ -166,8 +160,15 @@ def mixture_subject(
     datum = "token" if of_words else "item"
     words = run.words.words if of_words else ()
     found = None if corpus is None else example_items(corpus, model, words)
+    is_empty = _are_empty(run, model.n_topics)
+    topics: Sequence[ReportTopic] = ()
+    if of_words:
+        means = model.topic_word_mean
+        coherence = coherence_in(corpus, means) if isinstance(corpus, Corpus) else None
+        topics = report_topics(means, model.weights, run.words, coherence, is_empty, found)
     names = corpus.columns if isinstance(corpus, VectorCorpus) else None
     nearest = None if found is None else found.of_topics
+    n_empty = int(is_empty.sum())
     learned = "number learned" if model.name == "dp-mixture" else "number given"
     return Subject(
         path=str(run.path),
@@ -176,58 +177,31 @@ def mixture_subject(
         n_topics=model.n_topics,
         family=OF_DOCUMENTS if of_words else OF_VECTORS,
         datum=datum,
-        trained_on=_mixture_data(run),
-        facts=_mixture_facts(run),
+        trained_on=training_data(run.settings["corpus"]),
+        facts=mixture_facts(run, n_empty),
         tiles=[
             *([] if card is None else _mixture_tiles(card)),
-            Tile("Components", f"{model.n_topics:,}", f"{model.name}, {learned}"),
+            Tile("Components", f"{model.n_topics:,}", _number_note(model.name, learned, is_empty)),
             Tile("Largest component", f"{model.weights[0]:.1%}", _half(run)),
-            *bound_tiles(run.trace, datum),
         ],
-        columns=({} if card is None else _mixture_columns(card)) | bound_columns(run.trace, datum),
+        columns=_empty_column(is_empty) | ({} if card is None else _mixture_columns(card)),
         trace=run.trace,
+        training=training_numbers(run.trace, datum),
         score=None if card is None else _mixture_score(card),
-        topics=_mixture_topics(run, corpus, found) if of_words else (),
+        heldout=None if card is None else card.heldout,
+        topics=topics,
         words=words,
-        topic_map=map_topics(model.topic_word_mean) if of_words else None,
+        topic_map=_topic_map(model.topic_word_mean[~is_empty]) if of_words else None,
         components=() if of_words else component_table(run, nearest, names),
+        n_empty=n_empty,
         examples_note=examples_note(found, "documents" if of_words else "items"),
     )
-
-
-def _mixture_topics(
-    run: MixtureRun, corpus: AnyCorpus | None, found: Examples | None
-) -> list[ReportTopic]:
-    probabilities = run.model.topic_word_mean
-    coherence = coherence_in(corpus, probabilities) if isinstance(corpus, Corpus) else None
-    return report_topics(probabilities, run.model.weights, run.words, coherence, found)
 
 
 def _half(run: MixtureRun) -> str:
     """Say how many of the heaviest components hold half of all items."""
     n_half = int(np.searchsorted(np.cumsum(run.model.weights), 0.5)) + 1
     return f"{n_half:,} {'holds' if n_half == 1 else 'hold'} half of all"
-
-
-def _mixture_data(run: MixtureRun) -> str:
-    corpus = run.settings["corpus"]
-    sizes = (corpus.get("n_documents"), "documents"), (corpus.get("n_items"), "items")
-    return " ".join(f"{size:,} {noun}" for size, noun in sizes if size is not None)
-
-
-def _mixture_facts(run: MixtureRun) -> dict[str, Fact]:
-    model = run.model
-    return known(
-        {
-            "model": model.name,
-            "likelihood": model.likelihood_name,
-            "components": model.n_topics,
-            "columns": f"{model.n_columns:,}",
-            "top concentration": f"{model.mixture.concentration:g}",
-            "laps": max([0, *(int(entry.get("lap") or 0) for entry in run.trace)]) or None,
-            **training_facts(run),
-        }
-    )
 
 
 def _mixture_tiles(card: MixtureCard) -> list[Tile]:
@@ -258,3 +232,51 @@ def _mixture_columns(card: MixtureCard) -> dict[str, str]:
 
 def _mixture_score(card: MixtureCard) -> ScoreLine:
     return ScoreLine(str(card.run.path), card.log_likelihood_per_item, card.standard_error, None)
+
+
+def report_topics(
+    topic_word: FloatArray,  # (n_topics, n_words)
+    weights: FloatArray | None,  # (n_topics,)
+    vocabulary: Vocabulary,
+    coherence: FloatArray | None,  # (n_topics,)
+    is_empty: NDArray[np.bool_],  # (n_topics,)
+    found: Examples | None,
+) -> list[ReportTopic]:
+    """Return one entry per topic, with its words for every place of the page's slider."""
+    unigram = unigram_probabilities(vocabulary.term_frequency)
+    rows = topic_table(topic_word, weights, vocabulary.words, DETAIL_WORDS)
+    heaviest = max((row.weight or 0.0 for row in rows), default=0.0) or 1.0
+    return [
+        ReportTopic(
+            row=row,
+            weight_share=(row.weight or 0.0) / heaviest,
+            npmi=None if coherence is None or np.isnan(own := coherence[row.topic]) else float(own),
+            relevant=relevant_words(topic_word[row.topic], unigram, DETAIL_WORDS),
+            is_empty=bool(is_empty[row.topic]),
+            examples=() if found is None else found.of_topics[row.topic],
+        )
+        for row in rows
+    ]
+
+
+def examples_note(found: Examples | None, noun: str) -> str:
+    """Return how many documents or items were searched for examples; empty without examples."""
+    if found is None:
+        return ""
+    if found.n_seen == found.n_rows:
+        return f"all {found.n_rows:,} {noun}"
+    return f"{found.n_seen:,} of {found.n_rows:,} {noun}, spread evenly"
+
+
+def training_numbers(trace: Trace, datum: str) -> dict[str, str]:
+    """Return what training raised and, if it was scored, what it predicted, after the last lap."""
+    numbers = {
+        f"ELBO per training {datum}": last_known(trace, "elbo_per_token"),
+        f"criterion per training {datum}": last_known(trace, "criterion_per_token"),
+        f"held-out log-likelihood per {datum}": last_known(
+            trace, "heldout_log_likelihood_per_token"
+        ),
+    }
+    known = {name: number(value, 4) for name, value in numbers.items() if value is not None}
+    last_lap = last_known(trace, "lap")
+    return known if last_lap is None else {"passes over the data": f"{last_lap:,.0f}", **known}

@@ -11,6 +11,11 @@ function mostRelevant(topic, balance, most) {
   return [...topic.words.keys()].sort((a, b) => score(b) - score(a) || a - b).slice(0, most);
 }
 
+// Three digits, with a minus sign in place of the hyphen of 1.00e-7.
+function shown(number) {
+  return number.toPrecision(3).replace("-", "\u2212");
+}
+
 function startBrowser(page) {
   const DETAIL_WORDS = 30;
   const ROW_WORDS = 10;
@@ -25,10 +30,18 @@ function startBrowser(page) {
     const run = data.runs[Number(list.dataset.run)];
     const topic = run.topics[Number(element.dataset.topic)];
     const words = topic.words.map((number) => run.words[number]);
-    const names = [...element.querySelectorAll(".examples li")].map((item) => item.textContent);
     const npmi = element.dataset.npmi === "" ? -Infinity : Number(element.dataset.npmi);
-    const text = [...words, ...names].join("\n").toLowerCase();
-    return { list, element, topic, words, text, npmi, number: Number(element.dataset.topic) };
+    const isEmpty = element.closest("details.empty") !== null;
+    return { list, element, topic, words, npmi, isEmpty, number: Number(element.dataset.topic) };
+  }
+
+  // What a reader looks for: a topic is found if each term is part of one of its words.
+  function terms() {
+    return control("search").value.toLowerCase().split(/\s+/).filter((term) => term);
+  }
+
+  function holds(word, term) {
+    return word.toLowerCase().includes(term);
   }
 
   const balance = () => Number(control("balance").value);
@@ -48,7 +61,7 @@ function startBrowser(page) {
     const outer = page.createElement("span");
     outer.className = "bar";
     outer.style.setProperty("--share", `${(100 * Math.exp(log - largest)).toFixed(1)}%`);
-    outer.title = `probability ${Math.exp(log).toPrecision(3)}, ${Math.exp(lift).toPrecision(3)} times that in all documents`;
+    outer.title = `probability ${shown(Math.exp(log))}, ${shown(Math.exp(lift))} times that in all documents`;
     const inner = page.createElement("span");
     const number = page.createElement("span");
     number.className = "soft number";
@@ -61,20 +74,41 @@ function startBrowser(page) {
   function showWords() {
     control("balance-shown").textContent = balance().toFixed(2);
     for (const entry of entries) {
-      entry.element.querySelector(".words").textContent = firstWords(entry, ROW_WORDS).join(" ");
+      showRow(entry);
       if (entry.element.open) fill(entry);
     }
     sort(); // the first words may have changed
   }
 
+  // The first words of a topic, and after an ellipsis others that were searched for.
+  function showRow(entry) {
+    const wanted = entry.isEmpty ? [] : terms();
+    const isFound = (word) => wanted.some((term) => holds(word, term));
+    const first = firstWords(entry, ROW_WORDS);
+    const others = entry.words.filter((word) => isFound(word) && !first.includes(word));
+    const shownWords = others.length ? [...first, "\u2026", ...others.slice(0, ROW_WORDS)] : first;
+    const pieces = shownWords.flatMap((word) => [isFound(word) ? marked(word) : word, " "]);
+    entry.element.querySelector(".words").replaceChildren(...pieces.slice(0, -1));
+  }
+
+  function marked(word) {
+    const mark = page.createElement("mark");
+    mark.textContent = word;
+    return mark;
+  }
+
   function search() {
-    const wanted = control("search").value.trim().toLowerCase();
+    const wanted = terms();
+    const searched = entries.filter((entry) => !entry.isEmpty);
     let found = 0;
-    for (const entry of entries) {
-      entry.element.hidden = !entry.text.includes(wanted);
-      found += entry.element.hidden ? 0 : 1;
+    for (const entry of searched) {
+      const isFound = wanted.every((term) => entry.words.some((word) => holds(word, term)));
+      entry.element.hidden = !isFound;
+      found += isFound ? 1 : 0;
+      showRow(entry);
     }
-    control("found").textContent = wanted ? `${found} of ${entries.length}` : "";
+    for (const fold of page.querySelectorAll("details.empty")) fold.hidden = wanted.length > 0;
+    control("found").textContent = wanted.length ? `${found} of ${searched.length}` : "";
   }
 
   const orders = {
@@ -91,17 +125,17 @@ function startBrowser(page) {
     }
   }
 
-  // A click on the map leads to a topic that may be closed, hidden, or in a closed list.
+  // An address leads to a topic that may be closed, hidden, or in a closed list.
   function openTarget() {
     const entry = entries.find((each) => `#${each.element.id}` === page.location.hash);
     if (!entry) return;
-    if (entry.element.hidden) {
+    if (entry.element.hidden || entry.isEmpty) {
       control("search").value = "";
       search();
     }
-    const model = entry.element.closest("details.model");
-    if (model) model.open = true;
-    entry.element.open = true;
+    for (let fold = entry.element; fold; fold = fold.parentElement.closest("details")) {
+      fold.open = true;
+    }
     entry.element.scrollIntoView({ block: "center" });
   }
 

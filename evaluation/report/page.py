@@ -17,20 +17,15 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from sparsetopics.base.outputs import Output, written
-from sparsetopics.evaluation.report.figures import (
-    N_COLOURS,
-    Series,
-    moves_figure,
-    score_figure,
-    trace_figure,
-)
-from sparsetopics.evaluation.report.subject import DASH, Fact, Subject, Trace
+from sparsetopics.evaluation.report import figures
+from sparsetopics.evaluation.report.subject import DASH, Fact, Subject, Trace, minus, number
 from sparsetopics.evaluation.report.topic_browser import browser_data
-from sparsetopics.evaluation.report.topic_map import map_figure
+from sparsetopics.evaluation.report.topic_map import Mark, map_figure
+from sparsetopics.evaluation.scores.paired import Estimate, differences_from_best
 from sparsetopics.options.registry import MOVE_COUNTS
 
 ROW_WORDS = 10  # shown before a topic is opened
-FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
+DIFFERENCE = "difference from best"  # head of a column
 TRACES = {
     "elbo_per_token": "ELBO per training {datum}",
     "criterion_per_token": "collapsed criterion per training {datum}",
@@ -70,14 +65,21 @@ class Shown(NamedTuple):
     moves: Markup | None
 
 
+class Table(NamedTuple):
+    """Models with their cells, one under each head."""
+
+    heads: Sequence[str]
+    rows: Sequence[tuple[Shown, Sequence[str]]]
+
+
 class Family(NamedTuple):
     """Models side by side whose numbers compare."""
 
     title: str
     noun: str
-    heads: Sequence[str]
-    rows: Sequence[tuple[Shown, Sequence[str]]]
-    score_figure: Markup | None
+    scores: Table
+    score_figures: Sequence[Markup]
+    training: Table
     trace_figures: Sequence[Markup]
 
 
@@ -111,6 +113,8 @@ def render_page(report: Report) -> str:
         ),
         version=version("sparsetopics"),
         exp=math.exp,
+        minus=minus,
+        empty_components=_empty_components,
     )
 
 
@@ -125,17 +129,32 @@ def _short_names(names: Sequence[str]) -> list[str]:
 
 
 def _shown(subject: Subject, number: int, name: str) -> Shown:
-    colour = f"var(--series-{number % N_COLOURS})"
+    colour = f"var(--series-{number % figures.N_COLOURS})"
     return Shown(number, name, colour, subject, _map(subject, number), _accepted_moves(subject))
 
 
 def _map(subject: Subject, number: int) -> Markup | None:
-    if subject.topic_map is None or subject.n_topics < FEWEST_MAPPED:
+    if subject.topic_map is None:
         return None
-    weights = [1.0 if each.row.weight is None else each.row.weight for each in subject.topics]
-    addresses = [f"#run-{number}-topic-{topic.row.topic}" for topic in subject.topics]
-    words = [each.row.words[0][0] if each.row.words else "" for each in subject.topics]
-    return Markup(map_figure(subject.topic_map.places, weights, words, addresses, number))
+    rows = [topic.row for topic in subject.topics if not topic.is_empty]
+    marks = [
+        Mark(
+            label=str(row.topic),
+            word=row.words[0][0] if row.words else "",
+            weight=1.0 if row.weight is None else row.weight,
+            address=f"#run-{number}-topic-{row.topic}",
+        )
+        for row in rows
+    ]
+    return Markup(map_figure(subject.topic_map.places, marks, number))
+
+
+def _empty_components(subject: Subject) -> str:
+    """Return the numbers of the empty components, which come last."""
+    first, last = subject.n_topics - subject.n_empty, subject.n_topics - 1
+    if first == last:
+        return f"It is component {last:,}"
+    return f"They are components {first:,} to {last:,}"
 
 
 def _best(shown: Sequence[Shown]) -> Shown:
@@ -156,38 +175,80 @@ def _families(shown: Sequence[Shown]) -> list[Family]:
 
 def _family(members: Sequence[Shown]) -> Family:
     subjects = [each.subject for each in members]
-    first = subjects[0]
-    titles = list(dict.fromkeys(title for subject in subjects for title in subject.columns))
-    heads = ["kind", first.noun, *titles]
-    rows = [
-        (each, [each.subject.kind, f"{each.subject.n_topics:,}",
-                *(each.subject.columns.get(title, DASH) for title in titles)])
-        for each in members
-    ]  # fmt: skip
+    first, differences = subjects[0], _differences(subjects)
+    columns = [
+        {"kind": subject.kind, subject.noun: f"{subject.n_topics:,}", **subject.columns}
+        for subject in subjects
+    ]
+    for own, difference in zip(columns, differences, strict=False):  # there may be none
+        own[DIFFERENCE] = _difference_cell(difference)
     # A model keeps its colour in all figures of the page.
     colours = [each.number for each in members]
+    return Family(
+        title=first.family,
+        noun=first.noun,
+        scores=_table(members, columns),
+        score_figures=_score_figures(members, differences, colours),
+        training=_table(members, [subject.training for subject in subjects]),
+        trace_figures=_trace_figures(subjects, colours),
+    )
+
+
+def _table(members: Sequence[Shown], columns: Sequence[Mapping[str, str]]) -> Table:
+    """Return a table with the columns that any of the models has."""
+    heads = list(dict.fromkeys(head for own in columns for head in own))
+    rows = [
+        (each, [own.get(head, DASH) for head in heads])
+        for each, own in zip(members, columns, strict=True)
+    ]
+    return Table(heads, rows)
+
+
+def _differences(subjects: Sequence[Subject]) -> list[Estimate | None]:
+    """Return the paired difference of each model from the best; none without several scores."""
+    scores = [subject.heldout for subject in subjects if subject.heldout is not None]
+    return differences_from_best(scores) if len(scores) == len(subjects) > 1 else []
+
+
+def _difference_cell(difference: Estimate | None) -> str:
+    if difference is None:
+        return "best"
+    return f"{number(difference.mean, 4)} ± {number(difference.standard_error, 4)}"
+
+
+def _score_figures(
+    members: Sequence[Shown], differences: Sequence[Estimate | None], colours: Sequence[int]
+) -> list[Markup]:
+    """Return a figure of the scores and one of their differences; none without several scores."""
+    if not differences:
+        return []
+    datum = "token" if members[0].subject.noun == "topics" else "item"
     lines = [each.subject.score._replace(name=each.name) for each in members if each.subject.score]
-    figure = score_figure(lines, first.datum, colours) if len(lines) == len(members) > 1 else None
-    scores = None if figure is None else Markup(figure)
-    traces = _trace_figures(subjects, colours)
-    return Family(first.family, first.noun, heads, rows, scores, traces)
+    apart = [
+        figures.ScoreLine(each.name, *(difference or Estimate(0.0, 0.0)), None)
+        for each, difference in zip(members, differences, strict=True)
+    ]
+    return [
+        Markup(figures.score_figure(lines, f"log-likelihood per held-out {datum}", colours)),
+        Markup(figures.score_figure(apart, f"difference from the best, per {datum}", colours)),
+    ]
 
 
 def _trace_figures(subjects: Sequence[Subject], colours: Sequence[int]) -> list[Markup]:
     """Return a figure for each number that changed over the laps, with a line for each model."""
-    figures = []
+    traces = []
     for key, label in TRACES.items():
         series = [_series(subject, key) for subject in subjects]
         if len({value for line in series for value in line.values}) > 1:  # not one level line
             title = label.format(datum=subjects[0].datum, noun=subjects[0].noun)
-            figures.append(Markup(trace_figure(series, title, colours)))
-    return figures
+            traces.append(Markup(figures.trace_figure(series, title, colours)))
+    return traces
 
 
-def _series(subject: Subject, key: str) -> Series:
+def _series(subject: Subject, key: str) -> figures.Series:
     entries = [entry for entry in subject.trace if entry.get(key) is not None]
     values = [value for entry in entries if (value := entry[key]) is not None]
-    return Series(subject.path, _laps(entries), values)
+    return figures.Series(subject.path, _laps(entries), values)
 
 
 def _laps(entries: Trace) -> list[float]:
@@ -205,4 +266,4 @@ def _accepted_moves(subject: Subject) -> Markup | None:
         for kind in MOVE_COUNTS
     }
     made = {kind: own for kind, own in counts.items() if any(own)}
-    return Markup(moves_figure(_laps(subject.trace), made)) if made else None
+    return Markup(figures.moves_figure(_laps(subject.trace), made)) if made else None

@@ -17,6 +17,8 @@ from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, MixtureCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.option import check_extension
+from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.runs.run import load_run, refuse_run
 
 
@@ -90,10 +92,12 @@ def write_run_report(
     """Write a page about trained runs without held-out scores; several stand side by side.
 
     Example documents or items come from ``corpus``, and coherence is counted in it. Raises
-    OutputError, RunError, and VocabularyError or ShapeError for a corpus of other words or columns.
+    OutputError, OptionError for a page that does not end in .html, RunError, and VocabularyError or
+    ShapeError for a corpus of other words or columns.
     """
     inputs = [*runs, *([] if corpus is None else [corpus])]
     output = output_file(path, overwrite=overwrite, inputs=inputs)
+    check_extension("out", path, PAGE_EXTENSIONS)
     opened = None
     if corpus is not None:
         refuse_run(corpus)

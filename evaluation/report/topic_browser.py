@@ -26,8 +26,7 @@ class RelevantWords(NamedTuple):
 
 def relevance(log_probabilities: FloatArray, log_lifts: FloatArray, balance: float) -> FloatArray:
     """Return λ log φ_kv + (1 − λ) log φ_kv / p_v; λ is ``balance`` (Sievert & Shirley 2014)."""
-    mixed: FloatArray = balance * log_probabilities + (1.0 - balance) * log_lifts
-    return mixed
+    return balance * log_probabilities + (1.0 - balance) * log_lifts
 
 
 def relevant_words(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
@@ -18,6 +18,7 @@ MOST_WORDS = 5_000  # compared one by one; more would take minutes and move no t
 SMALLEST_DISC, LARGEST_DISC = 14.0, 900.0  # points squared
 MOST_DISC_LABELS = 60
 LABEL_SIZE = 8.0  # points
+LABEL_GAP = 2.0  # points between a disc and a label beside it
 MAP_INCHES = (6.4, 4.8)
 MAP_MARGIN = 0.1  # on every side, as a share of the space the topics take
 LETTER, WIDE_LETTER, LINE = 0.6, 1.0, 1.15  # sizes in ems
@@ -88,38 +89,48 @@ def classical_scaling(distances: FloatArray) -> TopicMap:
     return TopicMap(places, float(values[-2:].sum()) / total if total > 0 else 1.0)
 
 
+class Mark(NamedTuple):
+    """A topic on the map."""
+
+    label: str  # its number
+    word: str  # its best word
+    weight: float
+    address: str  # where a click on it leads
+
+
 def map_figure(
     places: FloatArray,  # (n_topics, 2)
-    weights: Sequence[float],
-    words: Sequence[str],  # the best word of each topic
-    addresses: Sequence[str],  # where a click on each topic leads
+    marks: Sequence[Mark],  # (n_topics,)
     number: int,  # of the colour
 ) -> str:
     """Draw topics as discs whose area is their weight, as SVG text.
 
-    The heaviest topics are labelled with their numbers, and with their best words if there is room.
+    The heaviest topics are labelled with their numbers and best words where there is room, or else
+    with their numbers, or not at all.
     """
     with styled_axes(*MAP_INCHES) as (figure, axes):
+        weights = np.array([mark.weight for mark in marks])
         shares = np.maximum(weights, 0.0) / max(*weights, np.finfo(float).tiny)
         areas = SMALLEST_DISC + LARGEST_DISC * shares
         discs = axes.scatter(
             places[:, 0], places[:, 1], s=areas, color=colour(number), alpha=0.35, linewidths=0.8
         )
-        discs.set_urls(list(addresses))
+        discs.set_urls([mark.address for mark in marks])
         _frame(axes, places)
-        axes.set_xticklabels([])
-        axes.set_yticklabels([])
-        axes.tick_params(length=0)
+        axes.set_axis_off()  # only distances have a meaning
         figure.draw_without_rendering()  # so that positions on the page are known
         points = axes.transData.transform(places) * 72 / figure.dpi
         heaviest = np.argsort(-areas, kind="stable")[:MOST_DISC_LABELS].tolist()
-        texts = spaced_labels(points, words, heaviest, LABEL_SIZE)
-        for topic in texts:
-            place = places[topic]
-            axes.annotate(_stand_in(topic), place, ha="center", va="center", fontsize=LABEL_SIZE)
+        labels = spaced_labels(points, np.sqrt(areas) / 2, marks, heaviest)
+        for topic, label in labels.items():
+            place = np.array([label.x, label.y]) / (72 * np.array(MAP_INCHES))
+            axes.annotate(
+                _stand_in(topic), place, xycoords="figure fraction",
+                ha="center", va="center", fontsize=LABEL_SIZE,
+            )  # fmt: skip
         svg = svg_text(figure)
-    for topic, text in texts.items():
-        svg = svg.replace(_stand_in(topic), html.escape(text))
+    for topic, label in labels.items():
+        svg = svg.replace(_stand_in(topic), html.escape(label.text))
     return svg
 
 
@@ -143,38 +154,67 @@ def _stand_in(topic: int) -> str:
     return f"topic-{topic}-label"
 
 
-class _Label(NamedTuple):
+class Label(NamedTuple):
+    """A text on the map: its middle and half its extent, in points."""
+
+    text: str
     x: float
     y: float
     half_width: float
+    half_height: float
 
 
 def spaced_labels(
-    points: FloatArray,  # (n_topics, 2)  where topics lie, in the units of ``size``
-    words: Sequence[str],  # (n_topics,)  the best word of each
+    points: FloatArray,  # (n_topics, 2)  where topics lie, in points from the lower left
+    radii: FloatArray,  # (n_topics,)  of their discs, in points
+    marks: Sequence[Mark],  # (n_topics,)
     order: Iterable[int],  # topics, the most important first
-    size: float,  # of the letters
-) -> dict[int, str]:
-    """Return labels that do not overlap: a topic's number and word, or its number alone.
+) -> dict[int, Label]:
+    """Return labels that cover neither each other nor the disc of another topic.
 
-    Topics are labelled in the given ``order``. A topic without room for its number gets no label.
+    A label is a topic's number and word, on its disc or beside it, or else its number alone. A
+    topic without room even for that gets no label. Topics are labelled in the given ``order``.
     """
-    placed: list[_Label] = []
-    texts = {}
+    labels: dict[int, Label] = {}
     for topic in order:
-        x, y = points[topic]
-        for text in (f"{topic} {_shortened(words[topic])}", str(topic)):
-            label = _Label(x, y, _width(text) * size / 2)
-            if all(_are_apart(label, other, LINE * size) for other in placed):
-                placed.append(label)
-                texts[topic] = text
+        others = np.arange(len(points)) != topic
+        for label in _candidates(points[topic], radii[topic], marks[topic]):
+            is_free = all(_are_apart(label, other) for other in labels.values())
+            if is_free and _has_room(label, points[others], radii[others]):
+                labels[topic] = label
                 break
-    return texts
+    return labels
 
 
-def _are_apart(one: _Label, other: _Label, height: float) -> bool:
+def _candidates(place: FloatArray, radius: float, mark: Mark) -> Iterator[Label]:
+    """Yield labels of a topic, the best first: on its disc, right, left, above and below."""
+    x, y = place
+    for text in (f"{mark.label} {_shortened(mark.word)}", mark.label):
+        half_width, half_height = _width(text) * LABEL_SIZE / 2, LINE * LABEL_SIZE / 2
+        beside, above = radius + LABEL_GAP + half_width, radius + LABEL_GAP + half_height
+        for right, up in ((0, 0), (beside, 0), (-beside, 0), (0, above), (0, -above)):
+            yield Label(text, x + right, y + up, half_width, half_height)
+
+
+def _are_apart(one: Label, other: Label) -> bool:
     beside = abs(one.x - other.x) >= one.half_width + other.half_width
-    return beside or abs(one.y - other.y) >= height
+    return beside or abs(one.y - other.y) >= one.half_height + other.half_height
+
+
+def _has_room(
+    label: Label,
+    points: FloatArray,  # (n_discs, 2)
+    radii: FloatArray,  # (n_discs,)
+) -> bool:
+    """Whether a label is within the figure and covers none of these discs."""
+    extent = np.array([label.half_width, label.half_height])
+    middle = np.array([label.x, label.y])
+    corner = 72 * np.array(MAP_INCHES)
+    if (middle < extent).any() or (middle + extent > corner).any():
+        return False
+    # From the middle of each disc to the nearest point of the label.
+    gaps = np.maximum(np.abs(points - middle) - extent, 0.0)
+    return bool((np.hypot(gaps[:, 0], gaps[:, 1]) >= radii).all())
 
 
 def _width(text: str) -> float:

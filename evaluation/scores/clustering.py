@@ -62,24 +62,16 @@ def contingency(labels: Labels, components: ArrayLike) -> IntArray:
     """Count items by label and component, (n_labels, n_components); no row or column is empty."""
     assigned = np.asarray(components)
     if assigned.ndim != 1 or assigned.dtype.kind not in "iu":
-        raise ShapeError(
-            "components",
-            found=f"{assigned.dtype} of shape {assigned.shape}",
-            wanted="one whole number for each item",
-        )
+        found = f"{assigned.dtype} of shape {assigned.shape}"
+        raise ShapeError("components", f"expected one whole number per item, but found {found}")
     if len(labels) != len(assigned):
-        raise ShapeError(
-            "labels", found=f"{len(labels)}", wanted=f"{len(assigned)}, one for each item"
-        )
+        problem = f"expected {len(assigned)}, one per item, but found {len(labels)}"
+        raise ShapeError("labels", problem)
     numbers = _numbered(labels)
     labelled = numbers >= 0
     if not labelled.any():
-        raise CorpusError(
-            "labels",
-            found=f"none among {len(assigned)} items",
-            wanted="at least one labelled item",
-            hint="Was the corpus ingested with a column of labels?",
-        )
+        hint = "Was the corpus ingested with a column of labels?"
+        raise CorpusError("labels", f"none of the {len(assigned)} items has a label", hint)
     _, columns = np.unique(assigned[labelled], return_inverse=True)
     n_labels, n_components = int(numbers.max()) + 1, int(columns.max()) + 1
     cells = numbers[labelled] * n_components + columns
@@ -95,11 +87,8 @@ def _numbered(labels: Labels) -> IntArray:
                for value in values]  # fmt: skip
     for value in number_of:
         if not isinstance(value, str | int | np.integer):
-            raise OptionError(
-                "labels",
-                found=f"{value!r}",
-                wanted="whole numbers or strings, None for an item without one",
-            )
+            expected = "whole numbers, strings, or None for an item without a label"
+            raise OptionError("labels", f"expected {expected}, but found {value!r}")
     return np.array(numbers, np.int64)
 
 

@@ -17,6 +17,7 @@ from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.shards import RowGroup
+from sparsetopics.evaluation.scores.paired import HeldoutScores, mean_score
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.inference.document_step import topic_proportions
 
@@ -45,11 +46,11 @@ class CompletionScore(NamedTuple):
         return self.log_likelihood_per_token - self.unigram_log_likelihood_per_token
 
 
-class _Part(NamedTuple):
-    """Consecutive documents, and the number of pairs in the collection before them."""
+class Completion(NamedTuple):
+    """A score, and those of the single documents that it is made of."""
 
-    group: RowGroup[DocumentBatch]
-    n_pairs_before: int
+    score: CompletionScore
+    documents: HeldoutScores
 
 
 class _Scoring(NamedTuple):
@@ -79,7 +80,7 @@ def document_completion(
     seed: int = 0,
     workers: int = 1,
     broadcast: BroadcastMap = broadcast_map_here,
-) -> CompletionScore:
+) -> Completion:
     """Score topics on held-out documents, one row group at a time.
 
     Each document's word types are split at random, 80 % to A and 20 % (at least one) to B.
@@ -87,10 +88,7 @@ def document_completion(
 
         R = Σ_d Σ_{v∈B_d} x_dv log Σ_k E[π_dk] φ_kv / Σ_d n_d,    n_d = Σ_{v∈B_d} x_dv.
 
-    R is a ratio of two sums over documents. For D documents, of which document d contributes s_d
-    to the numerator, the delta method gives the standard error
-
-        se² = D / (D − 1) · Σ_d (s_d − R n_d)² / (Σ_d n_d)².
+    ``paired.mean_score`` has its standard error over documents.
 
     The split depends on ``seed`` and the order of the documents, not on batches or workers.
     Raises CorpusError if there is no document to score.
@@ -98,7 +96,7 @@ def document_completion(
     word_topic = np.ascontiguousarray(topic_word.T)
     scoring = _Scoring(word_topic, doc_concentration, np.log(unigram), seed, workers)
     before = accumulate((group.n_pairs for group in heldout.row_groups), initial=0)
-    parts = [_Part(*part) for part in zip(heldout.row_groups, before, strict=False)]
+    parts = list(zip(heldout.row_groups, before, strict=False))
     sums = [np.empty((3, 0))]
     n_skipped = heldout.n_skipped
     for own, skipped in broadcast(_score_part, parts, scoring):
@@ -107,17 +105,24 @@ def document_completion(
     return _summarize(np.hstack(sums), n_skipped, heldout.n_unknown_tokens)
 
 
-def _score_part(part: _Part, scoring: _Scoring) -> tuple[FloatArray, int]:
-    """Return the (3, n_docs) sums for ``_summarize`` and the number of skipped documents."""
-    word_topic, doc_concentration, all_log_unigram, seed, workers = scoring
+def _score_part(
+    part: tuple[RowGroup[DocumentBatch], int], scoring: _Scoring
+) -> tuple[FloatArray, int]:
+    """Return the (3, n_docs) sums for ``_summarize`` and the number of skipped documents.
+
+    ``part`` is a row group and the number of pairs in the collection before it.
+    """
+    group, n_pairs_before = part
+    word_topic, doc_concentration, log_unigram, seed, workers = scoring
     # The split draws one number per pair: skip those of the documents before this part.
-    numbers = np.random.PCG64(seed).advance(part.n_pairs_before)
-    observed, scored, skipped = split_by_type(part.group.read(), np.random.Generator(numbers))
+    numbers = np.random.PCG64(seed).advance(n_pairs_before)
+    observed, scored, skipped = split_by_type(group.read(), np.random.Generator(numbers))
     proportions = topic_proportions(observed, word_topic.T, doc_concentration, workers=workers)
     log_probability = predicted_log_probability(scored, proportions, word_topic)
-    log_unigram = all_log_unigram[scored.word_ids]
-    values = np.stack([log_probability, log_unigram, np.ones(scored.n_pairs)])
-    return _document_sums(scored, values), skipped
+    ones = np.ones(scored.n_pairs)
+    values = np.stack([log_probability, log_unigram[scored.word_ids], ones])
+    # No document is empty, so each sum ends where the next begins.
+    return np.add.reduceat(scored.word_counts * values, scored.indptr[:-1], axis=1), skipped
 
 
 def unigram_probabilities(term_frequency: IntArray) -> FloatArray:
@@ -171,35 +176,24 @@ def predicted_log_probability(
     return np.log(probability)
 
 
-def _document_sums(batch: DocumentBatch, values: FloatArray) -> FloatArray:
-    """Sum count · value over each document, (len(values), n_docs); no document may be empty."""
-    sums: FloatArray = np.add.reduceat(batch.word_counts * values, batch.indptr[:-1], axis=1)
-    return sums
-
-
-def _summarize(sums: FloatArray, n_skipped: int, n_unknown_tokens: int) -> CompletionScore:
+def _summarize(sums: FloatArray, n_skipped: int, n_unknown_tokens: int) -> Completion:
     """Return the score; ``sums`` is (3, n_docs): score, unigram score and tokens per document."""
     n_docs = sums.shape[1]
     if n_docs == 0:
-        raise CorpusError(
-            "held-out documents",
-            found=f"none with two known word types among {n_skipped:,}",
-            wanted="at least one to score",
-            hint="Were they tokenized like the training corpus, and are they in its language?",
-        )
-    scores, _, tokens = sums
-    total, unigram_total, n_tokens = sums.sum(axis=1).tolist()
-    mean = total / n_tokens
-    residual = float(np.sum((scores - mean * tokens) ** 2))
-    return CompletionScore(
-        log_likelihood_per_token=mean,
-        standard_error=(
-            math.sqrt(n_docs / (n_docs - 1) * residual) / n_tokens if n_docs > 1 else math.nan
-        ),
-        perplexity=math.exp(-mean),
-        unigram_log_likelihood_per_token=unigram_total / n_tokens,
+        problem = f"none of the {n_skipped:,} documents has two different known words to score"
+        hint = "Were they tokenized like the training corpus, and are they in its language?"
+        raise CorpusError("held-out documents", problem, hint)
+    log_likelihoods, unigram_scores, tokens = sums
+    documents = HeldoutScores(log_likelihoods, tokens)
+    estimate, n_tokens = mean_score(documents), float(tokens.sum())
+    score = CompletionScore(
+        log_likelihood_per_token=estimate.mean,
+        standard_error=estimate.standard_error,
+        perplexity=math.exp(-estimate.mean),
+        unigram_log_likelihood_per_token=float(unigram_scores.sum()) / n_tokens,
         n_documents=n_docs,
         n_tokens=n_tokens,
         n_skipped_documents=n_skipped,
         n_unknown_tokens=n_unknown_tokens,
     )
+    return Completion(score, documents)

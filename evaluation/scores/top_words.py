@@ -26,8 +26,7 @@ def top_words(topic_word: FloatArray, n_words: int) -> IntArray:
 
     The result is (n_topics, min(n_words, vocabulary size)).
     """
-    order: IntArray = np.argsort(-topic_word, axis=1, kind="stable")[:, :n_words]
-    return order
+    return np.argsort(-topic_word, axis=1, kind="stable")[:, :n_words]
 
 
 def topic_table(
@@ -39,11 +38,10 @@ def topic_table(
     """Return one row per topic, in the given order, with its ``n_words`` best words."""
     shares = [None] * len(topic_word) if weights is None else weights.tolist()
     best_words = top_words(topic_word, n_words)
+    rows = enumerate(zip(shares, topic_word, best_words, strict=True))
     return [
         TopicRow(topic, share, [(words[word], float(probabilities[word])) for word in best])
-        for topic, (share, probabilities, best) in enumerate(
-            zip(shares, topic_word, best_words, strict=True)
-        )
+        for topic, (share, probabilities, best) in rows
     ]
 
 

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.base.errors import RunError, ShapeError, VocabularyError
+from sparsetopics.base.errors import RunError, ShapeError, SourceError, VocabularyError
 from sparsetopics.base.safe_reading import check_regular
+from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.scores.completion import unigram_probabilities
 from sparsetopics.evaluation.scoring.weight_files import NPZ_KEY, READERS, WordWeights, read_gensim
@@ -69,11 +70,6 @@ def topics_of_run(run: TopicRun, concentration: float | None = None) -> FixedTop
     return FixedTopics(str(run.path), model.topic_word_mean, own, run.words, run)
 
 
-def is_run(path: Path) -> bool:
-    """Whether ``path`` names a run folder rather than a file of another toolkit."""
-    return path.is_dir() or not (path.exists() or path.suffix in READERS)
-
-
 def read_topics(
     path: Path,
     vocabulary: Vocabulary,
@@ -90,12 +86,10 @@ def read_topics(
     """
     reader = READERS.get(path.suffix)
     if reader is None and not unpickle:
-        raise RunError(
-            str(path),
-            found="a file of no known extension",
-            wanted=f"a run folder or one of {', '.join(READERS)}",
-            hint="If it is a gensim model, a Python pickle, and you trust it, add --unpickle.",
-        )
+        known = ", ".join(READERS)
+        problem = f"is neither a run folder nor a file with a known extension ({known})"
+        hint = "If it is a gensim model, a Python pickle, and you trust it, add --unpickle."
+        raise RunError(str(path), problem, hint)
     topic_word, own, n_missing = read_topic_matrix(path, vocabulary.words, reader or read_gensim)
     if own is None or concentration is not None:
         total = MATRIX_CONCENTRATION if concentration is None else concentration
@@ -121,61 +115,51 @@ def read_topic_matrix(
         check_regular(path)
         found = read(path)
         matrix = np.asarray(found.weights, dtype=np.float64)
+    except SourceError:
+        raise
     except (  # all that the readers raise for damaged files
         *(OSError, ValueError, TypeError, EOFError, KeyError, OverflowError, pa.ArrowException),
         *(zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError),
     ) as error:
-        reason = getattr(error, "strerror", None) or (str(error).splitlines() or ["nothing"])[0]
         hint = f"It belongs under the key {NPZ_KEY!r}." if path.suffix == ".npz" else ""
-        raise RunError(str(path), found=reason, wanted="a topic-word matrix", hint=hint) from error
-    _check_shape(path, matrix, len(words if found.words is None else found.words))
-    _check_entries(path, matrix)
+        problem = f"cannot be read as a topic-word matrix: {reason_of(error)}"
+        raise RunError(str(path), problem, hint) from error
+    _check_weights(path, matrix, len(words if found.words is None else found.words))
     n_missing = 0
     if found.words is not None:
         matrix, n_missing = _aligned(path, matrix, found.words, words)
-    _check_rows(path, matrix)
+    empty = np.flatnonzero(~matrix.any(axis=1))
+    if len(empty):
+        problem = f"every topic needs some weight, but row {empty[0]} is all zeros"
+        raise RunError(str(path), problem)
     floored = np.maximum(matrix / matrix.sum(axis=1, keepdims=True), SMALLEST_PROBABILITY)
     topic_word = floored / floored.sum(axis=1, keepdims=True)
     return TopicMatrix(topic_word, found.doc_concentration, n_missing)
 
 
 def _aligned(
-    path: Path, matrix: FloatArray, found: Sequence[str], wanted: Sequence[str]
+    path: Path, matrix: FloatArray, own_words: Sequence[str], words: Sequence[str]
 ) -> tuple[FloatArray, int]:
-    """Return the columns of ``wanted`` and the number of them that ``found`` lacks."""
-    names = pa.array(found, pa.string())
-    columns = pc.index_in(pa.array(wanted, pa.string()), value_set=names)
-    if columns.null_count == len(wanted):
-        raise VocabularyError(
-            str(path),
-            found=f"none of the {len(wanted):,} words of the held-out corpus among {len(found):,}",
-            wanted="topics over its words",
-            hint="Were both collections tokenized alike?",
-        )
+    """Return the columns of ``words`` and the number of them that ``own_words`` lacks."""
+    names = pa.array(own_words, pa.string())
+    columns = pc.index_in(pa.array(words, pa.string()), value_set=names)
+    if columns.null_count == len(words):
+        problem = f"none of its {len(names):,} words is one of the held-out corpus's {len(words):,}"
+        raise VocabularyError(str(path), problem, "Were both collections tokenized alike?")
     known = np.asarray(columns.is_valid())
-    aligned = np.zeros((len(matrix), len(wanted)))
+    aligned = np.zeros((len(matrix), len(words)))
     aligned[:, known] = matrix[:, np.asarray(columns.drop_null())]
     return aligned, columns.null_count
 
 
-def _check_shape(path: Path, matrix: FloatArray, n_columns: int) -> None:
+def _check_weights(path: Path, matrix: FloatArray, n_columns: int) -> None:
     if matrix.ndim != 2 or matrix.shape[1] != n_columns or matrix.shape[0] == 0:
         raise ShapeError(
             str(path),
-            found=f"shape {matrix.shape}",
-            wanted=f"(topics, {n_columns}), one column per word",
-            hint=f"Put the words of the columns in {path.name}.vocab, or ingest the held-out "
+            f"expected shape (topics, {n_columns}), one column per word, but found {matrix.shape}",
+            f"Put the words of the columns in {path.name}.vocab, or ingest the held-out "
             "documents with --vocabulary and the training corpus.",
         )
-
-
-def _check_entries(path: Path, matrix: FloatArray) -> None:
-    if not np.isfinite(matrix).all() or (matrix < 0).any():
-        bad = matrix[~np.isfinite(matrix) | (matrix < 0)][0]
-        raise RunError(str(path), found=f"the entry {bad}", wanted="finite weights of at least 0")
-
-
-def _check_rows(path: Path, matrix: FloatArray) -> None:
-    if not matrix.any(axis=1).all():
-        topic = int(np.flatnonzero(~matrix.any(axis=1))[0])
-        raise RunError(str(path), found=f"only zeros in row {topic}", wanted="some weight")
+    bad = matrix[~(np.isfinite(matrix) & (matrix >= 0))]
+    if len(bad):
+        raise RunError(str(path), f"weights must be finite and at least 0, but one is {bad[0]}")

@@ -10,9 +10,11 @@ from typing import TypeAlias
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.evaluation.scores.clustering import ClusteringScore, score_clustering
+from sparsetopics.evaluation.scores.paired import HeldoutScores, mean_score
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.model.mixture_posterior import MixturePosterior
@@ -26,7 +28,7 @@ class MixtureCard:
     run: MixtureRun
     log_likelihood_per_item: float  # nats, at the point estimates of the parameters
     standard_error: float  # of that mean; NaN for a single item
-    n_items: int
+    heldout: HeldoutScores  # of the items
     n_used_components: int  # components that are the most probable one of some item
     n_tokens: float | None  # None for vectors
     clustering: ClusteringScore | None  # None if no item has a label
@@ -36,6 +38,10 @@ class MixtureCard:
         return str(self.run.path)
 
     @property
+    def n_items(self) -> int:
+        return len(self.heldout.sizes)
+
+    @property
     def remarks(self) -> list[str]:
         """Sentences about what was left out: none, as all items are scored."""
         return []
@@ -43,8 +49,8 @@ class MixtureCard:
     @property
     def extent(self) -> str:
         """How much was scored, the same for all models that are scored together."""
-        tokens = "" if self.n_tokens is None else f" ({self.n_tokens:,.0f} tokens)"
-        return f"{self.n_items:,} items{tokens} scored"
+        tokens = "" if self.n_tokens is None else f" ({quantity(round(self.n_tokens), 'token')})"
+        return f"{quantity(self.n_items, 'item')}{tokens} scored"
 
     @property
     def kind(self) -> str:
@@ -102,12 +108,11 @@ def score_mixture(
     scores, owners = (np.concatenate(each) for each in zip(*found, strict=True))
     labels = [label for batch_labels in items.labels() for label in batch_labels]
     has_labels = any(label is not None for label in labels)
-    n_items = len(scores)
+    heldout = HeldoutScores(scores, np.ones(len(scores)))
     return MixtureCard(
         run,
-        float(scores.mean()),
-        float(scores.std(ddof=1) / np.sqrt(n_items)) if n_items > 1 else math.nan,
-        n_items,
+        *mean_score(heldout),
+        heldout,
         len(np.unique(owners)),
         float(items.n_tokens) if isinstance(items, Corpus) else None,
         score_clustering(labels, owners) if has_labels else None,

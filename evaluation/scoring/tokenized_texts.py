@@ -41,20 +41,20 @@ class TokenizedTexts:
     ) -> TokenizedTexts:
         """Find files, folders and patterns as ``ingest`` does.
 
-        Their text will be cut as that of ``vocabulary`` was. ``say`` gets a sentence about skipped
-        links in folders. Raises SourceError for sources that are missing or hold counts instead of
-        text, and VocabularyError if the words of ``vocabulary`` do not follow each other in a text.
+        Their text will be cut as that of ``vocabulary`` was. ``say`` gets sentences about links and
+        other files in folders that are left out. Raises SourceError for sources that are missing or
+        hold counts instead of text, and VocabularyError if the words of ``vocabulary`` do not
+        follow each other in a text.
         """
-        collection = find_collection(sources, None, say=say)
-        if collection.format.counted:
-            raise SourceError(
-                names_of(collection.files),
-                found="word counts",
-                wanted="running text, over which windows can slide",
-            )
-        tokenizer = _in_order(vocabulary)
         read = ReadOptions(text_field=text_field)
-        return cls(collection, read, tokenizer, frozenset(vocabulary.words))
+        collection = find_collection(sources, None, read, say=say)
+        if left_out := collection.account.said_of_left_out:
+            say(left_out)
+        if collection.format.counted:
+            problem = "expected running text, over which windows can slide, but found word counts"
+            raise SourceError(names_of(collection.files), problem)
+        words = frozenset(vocabulary.words)
+        return cls(collection, read, _in_order(vocabulary), words)
 
     def __iter__(self) -> Iterator[list[str]]:
         for pending in self.collection.read(self.read):
@@ -76,10 +76,7 @@ def _in_order(vocabulary: Vocabulary) -> TokenizerOptions:
     """Return how words were cut; VocabularyError unless tokens follow each other in a text."""
     settings = vocabulary.tokenizer or {}
     if settings.get("ngrams", 1) != 1 or "function" in settings:
-        raise VocabularyError(
-            "vocabulary",
-            found="n-grams" if "ngrams" in settings else "words cut by a function",
-            wanted="tokens or phrases, which follow each other in a text",
-            hint="Evaluate without --texts.",
-        )
+        units = "n-grams" if "ngrams" in settings else "words cut by a function"
+        problem = f"expected tokens or phrases that follow each other in a text, but found {units}"
+        raise VocabularyError("vocabulary", problem, "Evaluate without --texts.")
     return options_for(vocabulary, None)

@@ -9,15 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scores.coherence import (
-    TextCoherence,
-    count_cooccurrence,
-    npmi,
-    text_coherence,
-    u_mass,
-)
+from sparsetopics.evaluation.scores import coherence
 from sparsetopics.evaluation.scores.completion import CompletionScore, document_completion
+from sparsetopics.evaluation.scores.paired import HeldoutScores
 from sparsetopics.evaluation.scores.top_words import inverted_rbo, top_words, topic_diversity
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
@@ -33,11 +29,12 @@ class Scorecard:
 
     topics: FixedTopics
     completion: CompletionScore
+    heldout: HeldoutScores  # of the documents that were scored
     topic_npmi: FloatArray  # (n_topics,)
     topic_u_mass: FloatArray  # (n_topics,)
     diversity: float
     inverted_rbo: float
-    in_texts: TextCoherence | None = None  # None without texts
+    in_texts: coherence.TextCoherence | None = None  # None without texts
 
     @property
     def npmi(self) -> float:
@@ -92,10 +89,11 @@ class Scorecard:
     def extent(self) -> str:
         """How much was scored, the same for all models that are scored together."""
         score = self.completion
+        tokens = quantity(round(score.n_tokens), "token")
         return (
-            f"{score.n_documents:,} documents and {score.n_tokens:,.0f} tokens scored; "
-            f"{score.n_skipped_documents:,} documents skipped; "
-            f"{score.n_unknown_tokens:,} tokens outside the vocabulary"
+            f"{quantity(score.n_documents, 'document')} and {tokens} scored; "
+            f"{quantity(score.n_skipped_documents, 'document')} skipped; "
+            f"{quantity(score.n_unknown_tokens, 'token')} outside the vocabulary"
         )
 
     @property
@@ -111,7 +109,7 @@ class Scorecard:
     def as_dict(self) -> Record:
         """Return the record that ``evaluate --json`` prints; undefined scores are None.
 
-        The fields of ``CompletionScore`` are keys of it, and ``cli.score_table`` prints them.
+        The fields of ``CompletionScore`` are keys of it, and ``cli.printing`` prints them.
         """
         # A plain matrix has no trace.
         trace = () if self.topics.run is None else self.topics.run.trace
@@ -162,24 +160,26 @@ def score_topics(
     documents alike for all models, so that their scores compare. Raises CorpusError if there is no
     document to score.
     """
-    completion = document_completion(
-        heldout,
-        topics.topic_word,
-        topics.doc_concentration,
-        topics.unigram,
-        seed=seed,
-        workers=workers,
-        broadcast=broadcast,
+    topic_word, alpha = topics.topic_word, topics.doc_concentration
+    completion, documents = document_completion(
+        heldout, topic_word, alpha, topics.unigram, seed=seed, workers=workers, broadcast=broadcast
     )
-    coherent_words = top_words(topics.topic_word, COHERENCE_WORDS)
-    counts = count_cooccurrence(coherence_documents.batches(), coherent_words)
+    coherent_words = top_words(topic_word, COHERENCE_WORDS)
+    counts = coherence.count_cooccurrence(coherence_documents.batches(), coherent_words)
     names = [[topics.words[word] for word in best] for best in coherent_words]
     return Scorecard(
         topics=topics,
         completion=completion,
-        topic_npmi=npmi(counts),
-        topic_u_mass=u_mass(counts),
-        diversity=topic_diversity(top_words(topics.topic_word, DIVERSITY_WORDS)),
+        heldout=documents,
+        topic_npmi=coherence.npmi(counts),
+        topic_u_mass=coherence.u_mass(counts),
+        diversity=topic_diversity(top_words(topic_word, DIVERSITY_WORDS)),
         inverted_rbo=inverted_rbo(coherent_words),
-        in_texts=None if texts is None else text_coherence(names, texts),
+        in_texts=None if texts is None else coherence.text_coherence(names, texts),
     )
+
+
+def coherence_in(corpus: Corpus, topic_word: FloatArray) -> FloatArray:
+    """Return the NPMI of each topic, (n_topics,), counted in ``corpus``."""
+    best = top_words(topic_word, COHERENCE_WORDS)
+    return coherence.npmi(coherence.count_cooccurrence(corpus.batches(), best))

@@ -7,6 +7,7 @@ words of its columns may stand beside it in ``FILE.vocab``, one per line.
 from __future__ import annotations
 
 import csv
+import re
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ from sparsetopics.base.array_files import read_npy
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.safe_reading import check_regular
+from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.matrix_market import MOST_ENTRIES, read_matrix
 from sparsetopics.corpora.sources.archives import check_packing, check_unpacked, refuse_twice
 from sparsetopics.corpora.sources.arrow_batches import Wanted, parquet_batches, pieces
@@ -32,6 +34,10 @@ INDEX_NAMES = ("", "__index_level_0__")  # columns of row labels that pandas wri
 MOST_BYTES = 2**31 - 1  # the largest block that the CSV reader accepts
 _ROWS_AT_ONCE = 1 << 16
 LONG_TYPES = {"topic": pa.int64(), "word": pa.string(), "probability": pa.float64()}
+
+_WRONG_VALUE = re.compile(
+    r"In CSV column #(\d+): Row #(\d+): CSV conversion error to \w+: invalid value '(.*)'"
+)
 
 
 class WordWeights(NamedTuple):
@@ -69,20 +75,17 @@ def _csv(path: Path) -> WordWeights:
     with path.open(encoding="utf-8", newline="") as file:
         header = next(csv.reader(file), [])
     if not header:
-        raise ValueError("no first line")
+        raise ValueError("the first line is empty")
     if all(map(_is_number, header)):
         plain = np.loadtxt(path, delimiter=",", ndmin=2, comments=None, encoding="utf-8")
         return WordWeights(plain, _words_beside(path))
     is_long = header == list(LONG_TYPES)
+    parse = ParseOptions(newlines_in_values=True)
+    if is_long:
+        return _of_table(_long_table(path, ReadOptions(), parse))
     # A row of a wide table may be longer than the default block, and may not cross blocks.
-    size = None if is_long else min(path.stat().st_size, MOST_BYTES)
-    table = read_csv(
-        path,
-        ReadOptions(block_size=size),
-        ParseOptions(newlines_in_values=True),
-        ConvertOptions(column_types=LONG_TYPES if is_long else None),
-    )
-    return _of_table(table)
+    size = min(path.stat().st_size, MOST_BYTES)
+    return _of_table(read_csv(path, ReadOptions(block_size=size), parse))
 
 
 def _is_number(text: str) -> bool:
@@ -103,20 +106,30 @@ def _parquet(path: Path) -> WordWeights:
 
 def _mallet(path: Path) -> WordWeights:
     """Read ``topic TAB word TAB weight``, as MALLET's --topic-word-weights-file writes."""
-    return _of_long(
-        read_csv(
-            path,
-            ReadOptions(column_names=list(LONG_TYPES)),
-            ParseOptions(delimiter="\t", quote_char=False),  # words may contain quotation marks
-            ConvertOptions(column_types=LONG_TYPES),
-        )
-    )
+    header = ReadOptions(column_names=list(LONG_TYPES))
+    parse = ParseOptions(delimiter="\t", quote_char=False)  # words may contain quotation marks
+    return _of_long(_long_table(path, header, parse))
+
+
+def _long_table(path: Path, read: ReadOptions, parse: ParseOptions) -> pa.Table:
+    """Read columns topic, word and probability; ValueError says in which line one is wrong."""
+    read.use_threads = False  # with threads, Arrow does not know the line
+    try:
+        return read_csv(path, read, parse, ConvertOptions(column_types=LONG_TYPES))
+    except pa.ArrowInvalid as error:
+        wrong = _WRONG_VALUE.match(str(error))
+        if wrong is None:
+            raise
+        column, line, value = wrong.groups()
+        where = f"line {line}, column {list(LONG_TYPES)[int(column)]!r}"
+        noun = "a whole number" if column == "0" else "a number"
+        raise ValueError(f"{where}: expected {noun}, but found {value!r}") from error
 
 
 def _of_table(table: pa.Table) -> WordWeights:
     """Take a long table like that of ``export``, or one column per word."""
     if not len(table):
-        raise ValueError("no rows")
+        raise ValueError("the table has no rows")
     if table.column_names == list(LONG_TYPES):
         return _of_long(table)
     words = [name for name in table.column_names if name not in INDEX_NAMES]
@@ -129,13 +142,15 @@ def _of_long(table: pa.Table) -> WordWeights:
     table = table.cast(pa.schema(list(LONG_TYPES.items())))
     table.validate(full=True)
     if any(column.null_count for column in table.columns):
-        raise ValueError("a row without topic, word or number")
+        raise ValueError("a row lacks its topic, word or number")
     _, topics = np.unique(np.asarray(table["topic"]), return_inverse=True)
     words = table["word"].combine_chunks().dictionary_encode()
     n_topics, n_words = int(topics.max(initial=-1)) + 1, len(words.dictionary)
     # A small hostile file may name many topics and words: check before allocating the matrix.
     if n_topics * n_words > max(MOST_ENTRIES, 100 * len(table)):
-        raise ValueError(f"{len(table):,} weights of {n_topics:,} topics and {n_words:,} words")
+        raise ValueError(
+            f"too few weights ({len(table):,}) for {n_topics:,} topics and {n_words:,} words"
+        )
     weights = np.zeros((n_topics, n_words))
     weights[topics, np.asarray(words.indices)] = np.asarray(table["probability"])
     return WordWeights(weights, words.dictionary.to_pylist())
@@ -154,14 +169,14 @@ def read_gensim(path: Path) -> WordWeights:
     try:
         kind = type(SaveLoad.load(str(path)))
         if not issubclass(kind, LdaModel):
-            raise ValueError(f"a {kind.__name__}, not a gensim LdaModel")
+            raise ValueError(f"it is a {kind.__name__}, not a gensim LdaModel")
         model = LdaModel.load(str(path))
         weights = model.get_topics()
         words = [model.id2word[column] for column in range(weights.shape[1])]
     except (OSError, ValueError):
         raise
     except Exception as error:  # unpickling may raise anything
-        raise ValueError(f"no gensim model ({error})") from error
+        raise ValueError(f"it is not a gensim model ({reason_of(error)})") from error
     return WordWeights(weights, words, np.asarray(model.alpha, np.float64))
 
 

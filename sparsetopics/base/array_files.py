@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from sparsetopics.base.sealed_files import Refusal
+from sparsetopics.base.wording import reason_of
 
 SUFFIX = ".npy"
 LONGEST_HEADER = 10_000  # bytes, numpy's own limit
@@ -56,7 +57,7 @@ def read_npy_header(stream: IO[bytes]) -> NpyHeader:
     start = read_exactly(stream, len(_MAGIC) + 2)
     version = start[-2], start[-1]
     if start[:-2] != _MAGIC or version not in _LENGTHS:
-        raise ValueError(f"the beginning {start!r}, which is not that of version 1, 2 or 3")
+        raise ValueError(f"it begins with {start!r}")
     length = int.from_bytes(read_exactly(stream, _LENGTHS[version]), "little")
     if length > LONGEST_HEADER:
         raise ValueError(f"a header of {length:,} bytes")
@@ -66,7 +67,7 @@ def read_npy_header(stream: IO[bytes]) -> NpyHeader:
         shape, is_fortran = header["shape"], header["fortran_order"]
         dtype = np.lib.format.descr_to_dtype(header["descr"])
     except (
-        *(SyntaxError, TypeError, LookupError, AttributeError, OverflowError),
+        *(SyntaxError, ValueError, TypeError, LookupError, AttributeError, OverflowError),
         *(RecursionError, MemoryError),  # for literals that are nested too deeply
     ) as error:
         raise ValueError(f"a damaged header ({text[:60]!r})") from error
@@ -160,17 +161,16 @@ def read_tensors(path: Path, names: Sequence[str], refusal: Refusal) -> Tensors:
         with safe_open(path, "numpy") as file:
             present = set(file.keys())
             for name in names:
-                where = f"{path}, {name}"
                 if name not in present:
-                    raise refusal.of(where, found="no such array", wanted="an array")
+                    raise refusal.of(f"{path}, {name}", "the array is missing")
                 # The type comes first: reading types unknown to numpy raises errors of many kinds.
-                found = file.get_slice(name).get_dtype()
-                if found != FLOAT64:
-                    wanted = f"{FLOAT64} numbers"
-                    raise refusal.of(where, found=f"{found} numbers", wanted=wanted)
+                dtype = file.get_slice(name).get_dtype()
+                if dtype != FLOAT64:
+                    problem = f"expected {FLOAT64} numbers, but found {dtype}"
+                    raise refusal.of(f"{path}, {name}", problem)
             arrays = {name: file.get_tensor(name) for name in names}
             return Tensors(arrays, dict(file.metadata() or {}))
     except OSError as error:
         raise refusal.unreadable(path, error) from error
     except SafetensorError as error:
-        raise refusal.of(path, found=str(error), wanted="arrays as they were written") from error
+        raise refusal.of(path, f"the arrays are damaged ({reason_of(error)})") from error

@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetopics.base.showing import short_repr
 from sparsetopics.base.soundness import check_fields, check_ids, check_starts, require
 
 FloatArray = NDArray[np.float64]
@@ -32,6 +33,9 @@ class DocumentBatch:
     indptr: IntArray  # (n_docs + 1,) starts at 0
     word_ids: WordIds  # (n_pairs,)
     word_counts: WordCounts  # (n_pairs,)
+
+    def __repr__(self) -> str:
+        return short_repr(self, "n_docs", "n_pairs")
 
     @property
     def n_docs(self) -> int:
@@ -68,9 +72,7 @@ class DocumentBatch:
         return self.take(np.arange(self.n_docs)[documents])
 
     def to_arrays(self) -> Arrays:
-        return {
-            "indptr": self.indptr, "word_ids": self.word_ids, "word_counts": self.word_counts
-        }  # fmt: skip
+        return {"indptr": self.indptr, "word_ids": self.word_ids, "word_counts": self.word_counts}
 
     @classmethod
     def from_arrays(cls, arrays: Arrays) -> DocumentBatch:
@@ -198,6 +200,9 @@ class VectorBatch:
     """
 
     values: Vectors  # (n_items, n_columns)
+
+    def __repr__(self) -> str:
+        return short_repr(self, "values")
 
     @property
     def n_docs(self) -> int:

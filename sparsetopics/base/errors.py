@@ -15,40 +15,52 @@ SparsetopicsError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from typing import TypeVar
 
-LONGEST_FOUND = 500  # characters of what was found that a message repeats
+from sparsetopics.base.wording import printable
+
+E = TypeVar("E", bound="SparsetopicsError")
+LONGEST_PART = 1000  # characters of a message's parts, which may come from a file
 
 
 class SparsetopicsError(Exception):
     """Base of every error raised on purpose; the command line prints it as one line.
 
-    The message says where something is wrong, what was found, what was wanted and what to do.
+    Its message is ``where: problem. hint``. The problem begins in lower case, has no full stop, and
+    mostly reads "expected 3 columns, but found 4"; the hint is one or more sentences.
     """
 
-    def __init__(self, where: str, *, found: str, wanted: str, hint: str = "") -> None:
-        tail = f" {hint}" if hint else ""
-        super().__init__(_one_line(f"{where}: found {_shortened(found)}, wanted {wanted}.{tail}"))
+    def __init__(self, where: str, problem: str, hint: str = "") -> None:
+        self.where = printable(_shortened(where))
+        self.text = printable(f"{_shortened(problem)}. {hint}".rstrip())
+        super().__init__(f"{self.where}: {self.text}")
 
-    def __reduce__(self) -> tuple[Callable[..., SparsetopicsError], tuple[type, str]]:
+    def __reduce__(self) -> tuple[Callable[..., SparsetopicsError], tuple[type, str, str]]:
         """Pickle the finished message, since errors come back from other processes."""
-        return _with_message, (type(self), str(self))
+        return _restored, (type(self), self.where, self.text)
 
 
-def _shortened(found: str) -> str:
-    """The beginning of what was found, which may come from a file."""
-    return found if len(found) <= LONGEST_FOUND else f"{found[:LONGEST_FOUND]}…"
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_PART else f"{text[:LONGEST_PART]}…"
 
 
-def _one_line(text: str) -> str:
-    """Escape characters that break lines or control a terminal; the text may come from a file."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+class SparsetopicsWarning(UserWarning):
+    """Something that can be done, but that may not be what was meant."""
 
 
 class OptionError(SparsetopicsError, ValueError):
-    """An option out of range, or a combination of options that is not supported."""
+    """An option out of range, or a combination of options that is not supported.
+
+    ``where`` is the name of the option, and the text names other options as ``--name``. Whoever
+    knows how the user writes them puts it right with ``renamed``.
+    """
+
+    def renamed(self, where: str, other: Callable[[str], str] = "--{}".format) -> OptionError:
+        """The same error with ``where`` as given, and ``other(name)`` in place of ``--name``."""
+        text = re.sub(r"--([a-z][a-z-]*)", lambda match: other(match[1]), self.text)
+        return _restored(type(self), where, text)
 
 
 class ShapeError(SparsetopicsError, ValueError):
@@ -67,15 +79,15 @@ class CorpusError(SparsetopicsError):
     """A corpus that cannot be used."""
 
 
-class SourceError(CorpusError):
-    """An input file that cannot be read as a document collection."""
+class SourceError(CorpusError, ValueError):
+    """A file, or an argument, that cannot be read as a collection."""
 
 
 class CorpusFormatError(CorpusError):
     """A corpus folder that is damaged, incomplete or of another kind."""
 
 
-class VocabularyError(CorpusError):
+class VocabularyError(CorpusError, ValueError):
     """Two vocabularies that should be the same and are not."""
 
 
@@ -87,7 +99,8 @@ class ClusterError(SparsetopicsError):
     """A Dask cluster that does not answer, or that lost its data."""
 
 
-def _with_message(kind: type[SparsetopicsError], message: str) -> SparsetopicsError:
+def _restored(kind: type[E], where: str, text: str) -> E:
+    """An error from the parts of its message."""
     error = kind.__new__(kind)
-    error.args = (message,)
+    error.where, error.text, error.args = where, text, (f"{where}: {text}",)
     return error

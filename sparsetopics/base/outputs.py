@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.base.errors import OutputError
+from sparsetopics.base.safe_reading import is_utf8
 from sparsetopics.base.staging import refusing
 from sparsetopics.base.transactions import APPEND_FOLDER, STATE_FOLDER, Workspace
 
@@ -48,39 +49,30 @@ class Output:
         """Raise OutputError unless ``place``, or a file beside it, is free or may be replaced."""
         if not os.path.lexists(place):
             if not place.parent.is_dir():
-                raise self._refused(f"no folder {place.parent}", "an existing parent folder")
+                raise OutputError(str(self.path), f"the folder {place.parent} does not exist")
             return
-        if self.kind is None:
-            self._check_file(place)
-        else:
+        if self.kind is not None:
             self._check_folder(place, self.kind)
+        elif place.is_dir():
+            raise OutputError(str(self.path), "expected a file name, but found a folder")
+        elif not place.is_file() or place.is_symlink():
+            raise OutputError(str(self.path), f"{place.name} is not a regular file")
         if not self.overwrite:
             where = self.path if place == self.place else self.path.with_name(place.name)
             hint = f"{note}Use --overwrite to replace it."
-            raise OutputError(
-                str(where), found="an existing output", wanted="a new path", hint=hint
-            )
-
-    def _check_file(self, place: Path) -> None:
-        if place.is_dir():
-            raise self._refused("a folder", "a file name to write to")
-        if not place.is_file() or place.is_symlink():
-            raise self._refused(f"{place.name}, which is not a regular file", "a new path")
+            raise OutputError(str(where), "the output already exists", hint)
 
     def _check_folder(self, place: Path, kind: FolderKind) -> None:
         stranger = "a file"
         if place.is_dir():
             if Path.cwd().is_relative_to(place):
-                raise self._refused("the current folder, or one that holds it", "a new path")
+                raise OutputError(str(self.path), "this is the current folder, or holds it")
             stranger = kind.stranger(place) if any(place.iterdir()) else ""
             refuse_busy(place)
         if stranger:
-            wanted = f"a new path, or {kind.noun} to replace"
-            hint = "Only outputs of sparsetopics are ever replaced."
-            raise self._refused(stranger, wanted, hint)
-
-    def _refused(self, found: str, wanted: str, hint: str = "") -> OutputError:
-        return OutputError(str(self.path), found=found, wanted=wanted, hint=hint)
+            problem = f"expected a new path, or {kind.noun} to replace, but found {stranger}"
+            hint = "Only folders that sparsetopics made are ever replaced."
+            raise OutputError(str(self.path), problem, hint)
 
 
 def output_file(path: str | Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> Output:
@@ -106,11 +98,12 @@ def output_folder(
 
 
 def _output(path: Path, kind: FolderKind | None, overwrite: bool, inputs: Iterable[Path]) -> Output:
+    if "\0" in str(path):
+        raise OutputError(str(path), "a path cannot have a NUL byte")
     output = Output(path, Path(os.path.realpath(path)), kind, overwrite)
     _refuse_internal(path, output.place)
-    if os.fsencode(output.place) != str(output.place).encode(errors="replace"):
-        found = "a path that is not UTF-8"  # Arrow cannot write to it
-        raise OutputError(str(path), found=found, wanted="a path in UTF-8")
+    if not is_utf8(str(output.place)):
+        raise OutputError(str(path), "the path is not UTF-8")
     refuse_inputs(path, inputs)
     with refusing(path):
         was_pending = output.workspace.settle()
@@ -124,8 +117,7 @@ def _refuse_internal(path: Path, place: Path) -> None:
     for folder in (place, *place.parents):
         is_state = folder.name == STATE_FOLDER and (folder / "plan.json").exists()
         if is_state or folder.name == APPEND_FOLDER:
-            found = f"a path inside {folder}, which commands clear"
-            raise OutputError(str(path), found=found, wanted="a path of your own")
+            raise OutputError(str(path), f"this path is inside {folder}, which commands clear")
 
 
 def refuse_busy(folder: Path) -> None:
@@ -138,20 +130,21 @@ def refuse_busy(folder: Path) -> None:
                     pass
 
 
-def refuse_inputs(path: Path, inputs: Iterable[Path]) -> None:
-    """Raise OutputError if the output ``path`` is, contains or lies inside an input."""
+def refuse_inputs(path: Path, inputs: Iterable[Path], noun: str = "input") -> None:
+    """Raise OutputError if the output ``path`` is, contains or lies inside an input.
+
+    ``noun`` is what the message calls an input.
+    """
     place = Path(os.path.realpath(path))
     for given in inputs:
-        read = Path(os.path.realpath(given))
-        if place == read:
-            found = f"the input {given}"
-        elif place in read.parents:
-            found = f"a folder that holds the input {given}"
-        elif read in place.parents:
-            found = f"a path inside the input {given}"
-        else:
+        if "\0" in str(given):  # it cannot exist; whoever reads it says so
             continue
-        raise OutputError(str(path), found=found, wanted="an output apart from what is read")
+        read = Path(os.path.realpath(given))
+        if place != read and place not in read.parents and read not in place.parents:
+            continue
+        relation = "is" if place == read else "holds" if place in read.parents else "lies inside"
+        problem = f"the output {relation} the {noun} {str(given)!r}"
+        raise OutputError(str(path), problem, "Choose another path for the output.")
 
 
 @contextmanager

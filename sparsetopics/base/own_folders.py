@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +15,7 @@ from sparsetopics.base.transactions import APPEND_FOLDER, STATE_FOLDER, SUFFIX, 
 _CORPUS_FILES = re.compile(
     r"manifest\.json|vocabulary\.parquet|projection\.safetensors|shard-\d{5,}\.parquet"
 )
-_RUN_FILES = re.compile(
-    r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
-)
+_RUN_FILES = re.compile(r"model\.(json|safetensors)|trace\.jsonl|config\.toml|vocabulary\.parquet")
 _BEFORE_AFTER = "-before-after.png"
 
 
@@ -49,7 +48,7 @@ def _other_than(folder: Path, noun: str, is_own: Callable[[Path], bool]) -> str:
     """Describe what does not belong in the folder, or return ""."""
     for path in sorted(folder.iterdir()):
         if not is_own(path):
-            return f"{path.name}, which is not part of {noun},"
+            return f"{path.name}, which is not part of {noun}"
     link = stranger_in(folder)
     return f"the link or device {link}" if link else ""
 
@@ -68,8 +67,8 @@ def _stranger_of_quickstart(folder: Path) -> str:
         return path.name in ("corpus", "train", "heldout") and CORPUS.matches(path)
 
     if not RUN.matches(folder / "run"):
-        return "a folder that is not of quickstart"
-    return _other_than(folder, "what quickstart made", is_own)
+        return "a folder that quickstart did not make"
+    return _other_than(folder, "an output of quickstart", is_own)
 
 
 def _stranger_of_comparison(folder: Path) -> str:
@@ -93,14 +92,18 @@ def _is_workspace(path: Path) -> bool:
 def _stranger_of_denoised(folder: Path) -> str:
     def is_own(path: Path) -> bool:
         """Each image must have a picture of before and after beside it, and the reverse."""
+        if path.is_dir():
+            return any(path.iterdir())
         other = path.name.removesuffix(_BEFORE_AFTER) + ".png"
         if not path.name.endswith(_BEFORE_AFTER):
             other = f"{path.stem}{_BEFORE_AFTER}"
         return path.suffix == ".png" and path.with_name(other).is_file()
 
-    return _other_than(folder, "what denoise made", is_own)
+    places = (Path(parent) for parent, *_ in os.walk(folder))
+    strangers = (_other_than(place, "an output of denoise", is_own) for place in places)
+    return next(filter(None, strangers), "")
 
 
-QUICKSTART = FolderKind("what quickstart made", _stranger_of_quickstart)
+QUICKSTART = FolderKind("an output of quickstart", _stranger_of_quickstart)
 COMPARISON = FolderKind("a comparison", _stranger_of_comparison)
-DENOISED = FolderKind("what denoise made", _stranger_of_denoised)
+DENOISED = FolderKind("an output of denoise", _stranger_of_denoised)

@@ -29,6 +29,11 @@ def open_regular(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
+def is_utf8(path: str) -> bool:
+    """Whether the bytes of a path are UTF-8; Arrow and JSON take no others."""
+    return os.fsencode(path) == path.encode(errors="replace")
+
+
 def check_regular(path: Path) -> None:
     """Raise OSError unless ``path`` is a regular file or a link to one."""
     mode = path.stat().st_mode
@@ -50,11 +55,11 @@ def read_small(path: Path) -> str:
         # The file may grow after its size was read, so the limit is checked on what arrived.
         data = file.read(min(path.stat().st_size, LARGEST_TEXT) + 1)
     if len(data) > LARGEST_TEXT:
-        raise ValueError(f"more than {LARGEST_TEXT:,} bytes")
+        raise ValueError(f"the file has more than {LARGEST_TEXT:,} bytes")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        raise ValueError("bytes that are not UTF-8") from error
+        raise ValueError("the file is not UTF-8") from error
 
 
 def check_own(path: Path) -> None:
@@ -63,7 +68,7 @@ def check_own(path: Path) -> None:
     The folder itself may be a link that the user made.
     """
     if not stat.S_ISREG(path.lstat().st_mode):
-        raise ValueError("something that is not a regular file")
+        raise ValueError("this is not a regular file")
 
 
 def parse_json(text: str | bytes) -> Any:  # callers decode it to a type

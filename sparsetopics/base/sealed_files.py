@@ -20,6 +20,7 @@ from msgspec import Meta
 
 from sparsetopics.base.errors import SparsetopicsError
 from sparsetopics.base.safe_reading import check_own, parse_json, read_small
+from sparsetopics.base.wording import reason_of
 
 DIGEST_KEY = "sha256"
 VERSION_KEY = "format_version"
@@ -29,6 +30,7 @@ PositiveSize = Annotated[int, Meta(ge=1, le=LARGEST_SIZE)]
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 _EXPECTED = re.compile(r"Expected (.*?)(?:, got .*)?", re.DOTALL)
+_MISSING = re.compile("Object missing required field (.*)")
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _TYPES = {  # what people call the types that msgspec names
     "int": "a whole number",
@@ -48,36 +50,25 @@ class Refusal(NamedTuple):
     error: type[SparsetopicsError]
     redo: str  # how to make the files again, as a sentence without its full stop
 
-    def of(self, where: str | Path, *, found: str, wanted: str) -> SparsetopicsError:
+    def of(self, where: str | Path, problem: str) -> SparsetopicsError:
         """Return the error for a file that is not as it was written."""
-        hint = f"{self.redo}, or restore the file."
-        return self.error(str(where), found=found, wanted=wanted, hint=hint)
+        return self.error(str(where), problem, f"{self.redo}, or restore the file.")
 
     def unreadable(self, path: Path, error: OSError) -> SparsetopicsError:
         """Return the error for a file that cannot be read, with the system's reason."""
         if isinstance(error, FileNotFoundError):
-            return self.of(path, found="no such file", wanted="the file that was written")
-        found = f"a file that cannot be read ({error.strerror or error})"
-        return self.error(str(path), found=found, wanted="a readable file")
-
-    def version(self, path: Path, found: Json, wanted: int) -> SparsetopicsError:
-        """Return the error for a file of another format."""
-        return self.error(
-            str(path),
-            found=f"format version {found!r}",
-            wanted=f"format version {wanted}",
-            hint=f"{self.redo}, or use the release that wrote it.",
-        )
+            return self.of(path, "the file is missing")
+        return self.error(str(path), f"the file cannot be read ({reason_of(error)})")
 
     @contextmanager
-    def reading(self, path: Path, wanted: str = "a readable file") -> Iterator[None]:
+    def reading(self, path: Path) -> Iterator[None]:
         """Turn OSError and ValueError from reading ``path`` into the error of this kind."""
         try:
             yield
         except OSError as error:
             raise self.unreadable(path, error) from error
         except ValueError as error:
-            raise self.of(path, found=str(error), wanted=wanted) from error
+            raise self.of(path, reason_of(error)) from error
 
 
 class FileEntry(msgspec.Struct, frozen=True, rename={"n_bytes": "bytes"}):
@@ -89,7 +80,7 @@ class FileEntry(msgspec.Struct, frozen=True, rename={"n_bytes": "bytes"}):
 
     def __post_init__(self) -> None:
         if not _FILE_NAME.fullmatch(self.file):  # never read outside the folder
-            raise ValueError(f"the file name {self.file!r}")
+            raise ValueError(f"expected a plain file name, but found {self.file!r}")
 
     @classmethod
     def of(cls, path: Path) -> FileEntry:
@@ -97,25 +88,22 @@ class FileEntry(msgspec.Struct, frozen=True, rename={"n_bytes": "bytes"}):
 
     def check_size(self, folder: Path, refusal: Refusal) -> None:
         """Raise the error of ``refusal`` if the file is missing or of another size."""
-        path, wanted = folder / self.file, f"{self.n_bytes:,} bytes"
-        with refusal.reading(path, wanted):
+        path = folder / self.file
+        with refusal.reading(path):
             check_own(path)
             n_bytes = path.stat().st_size
         if n_bytes != self.n_bytes:
-            raise refusal.of(path, found=f"{n_bytes:,} bytes", wanted=wanted)
+            raise refusal.of(path, f"expected {self.n_bytes:,} bytes, but found {n_bytes:,}")
 
     def check(self, folder: Path, refusal: Refusal) -> None:
         """Raise the error of ``refusal`` unless the file is there as it was written."""
         self.check_size(folder, refusal)  # first, because it is quick
-        with refusal.reading(folder / self.file):
-            found = file_sha256(folder / self.file)
-        if found != self.sha256:
-            wanted = f"{self.sha256[:12]}…, that of the file that was written"
-            raise refusal.of(folder / self.file, found=f"SHA-256 {found[:12]}…", wanted=wanted)
-
-    def alone(self) -> FileEntry:
-        """Return the entry without the fields of subclasses."""
-        return FileEntry(self.file, self.n_bytes, self.sha256)
+        path = folder / self.file
+        with refusal.reading(path):
+            digest = file_sha256(path)
+        if digest != self.sha256:
+            problem = f"expected SHA-256 {self.sha256[:12]}…, but found {digest[:12]}…"
+            raise refusal.of(path, problem)
 
     def to_json(self) -> dict[str, str | int]:
         return {"file": self.file, "bytes": self.n_bytes, "sha256": self.sha256}
@@ -129,10 +117,10 @@ def absence(path: Path) -> str:
     try:
         path.lstat()
     except FileNotFoundError:
-        return f"no {path.name}" if os.path.isdir(path.parent) else "nothing"
+        return f"no {path.name}" if os.path.isdir(path.parent) else "no such folder"
     except NotADirectoryError:
         return "a file"
-    except OSError:
+    except (OSError, ValueError):  # the latter of a name with a NUL byte
         return ""
     return ""
 
@@ -155,29 +143,26 @@ def _digest(content: Mapping[str, Json]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_sealed(
-    path: Path, version: int, refusal: Refusal
-) -> dict[str, Any]:  # callers decode it to a record
+def read_sealed(path: Path, version: int, refusal: Refusal) -> dict[str, Any]:  # to be decoded
     """Return the object that ``write_sealed`` wrote, with a ``format_version``.
 
     Raises the error of ``refusal`` if the file cannot be read, is of another version, or does not
     have the digest that it records.
     """
     content = decoded(parsed(read_text(path, refusal), str(path), refusal), dict, path, refusal)
-    found = content.get(VERSION_KEY)
-    if found != version:
-        raise refusal.version(path, found, version)
+    if content.get(VERSION_KEY) != version:
+        problem = f"expected format version {version}, but found {content.get(VERSION_KEY)!r}"
+        hint = f"{refusal.redo}, or use the release that wrote it."
+        raise refusal.error(str(path), problem, hint)
     try:
-        wanted = _digest(content)
+        digest = _digest(content)
     except RecursionError as error:  # the encoder allows less depth than the decoder
-        raise refusal.of(path, found="deep nesting", wanted="what was written") from error
-    found = content.get(DIGEST_KEY)
-    if found != wanted:
-        raise refusal.of(
-            f"{path}, {DIGEST_KEY}",
-            found="no digest" if found is None else f"{str(found)[:12]}…",
-            wanted=f"{wanted[:12]}…, that of the other entries",
-        )
+        raise refusal.of(path, "the JSON is nested too deeply") from error
+    stated = content.get(DIGEST_KEY)
+    if stated != digest:
+        found = "none" if stated is None else f"{str(stated)[:12]}…"
+        problem = f"expected {digest[:12]}…, the digest of the other entries, but found {found}"
+        raise refusal.of(f"{path}, {DIGEST_KEY}", problem)
     return content
 
 
@@ -192,7 +177,7 @@ def parsed(text: str, where: str, refusal: Refusal) -> Any:  # callers decode it
     try:
         return parse_json(text)
     except ValueError as error:
-        raise refusal.of(where, found=f"damaged JSON ({error})", wanted="JSON") from error
+        raise refusal.of(where, f"the JSON is damaged ({reason_of(error)})") from error
 
 
 # --- decoding to types ----------------------------------------------------------------------------
@@ -206,8 +191,7 @@ def decoded(content: Json, kind: type[Record], where: str | Path, refusal: Refus
     except msgspec.ValidationError as error:
         raise _misfit(str(error), content, where, refusal) from error
     except UnicodeEncodeError as error:
-        found = "a name with half of a surrogate pair"
-        raise refusal.of(where, found=found, wanted="names in Unicode") from error
+        raise refusal.of(where, "a name has half of a surrogate pair") from error
 
 
 def _decode_path(kind: type, value: Json) -> Path:
@@ -228,8 +212,10 @@ def _misfit(message: str, content: Json, where: str | Path, refusal: Refusal) ->
     place = f"{where}, {key}" if key else where
     expected = _EXPECTED.fullmatch(what)
     if expected is None:
-        return refusal.of(place, found=_plain(what), wanted="what was written")
-    return refusal.of(place, found=ascii(_value_at(content, key)), wanted=_plain(expected[1]))
+        problem = _MISSING.sub(r"the field \1 is missing", _plain(what))
+        return refusal.of(place, problem.replace("Invalid enum value", "invalid value"))
+    found = ascii(_value_at(content, key))
+    return refusal.of(place, f"expected {_plain(expected[1])}, but found {found}")
 
 
 def _value_at(content: Json, key: str) -> Json:

@@ -38,19 +38,18 @@ def check_fields(kind: type, values: Mapping[str, Value]) -> None:
     An abstract class allows its subclasses. Protocols, type variables and ``Any`` allow everything;
     the reader of the file must check such fields.
     """
-    for name, hint in _hints(kind).items():
-        require(
-            _is_of(values[name], hint), f"{kind.__name__}.{name} holds {_described(values[name])}"
-        )
+    for name, hint in declared_types(kind).items():
+        value = values[name]
+        require(_is_of(value, hint), f"{kind.__name__}.{name} holds {_described(value)}")
 
 
 def check_own_fields(value: tuple[Value, ...]) -> None:
     """``check_fields`` for a NamedTuple whose arrays come from a file without declared types."""
-    check_fields(type(value), dict(zip(_hints(type(value)), value, strict=True)))
+    check_fields(type(value), dict(zip(declared_types(type(value)), value, strict=True)))
 
 
 @cache
-def _hints(kind: type) -> dict[str, type]:
+def declared_types(kind: type) -> dict[str, type]:
     """The declared types of the fields, in their order."""
     hints = get_type_hints(kind)
     if is_dataclass(kind):  # which may have annotations that are not fields
@@ -120,7 +119,7 @@ def check_finite(value: Value, name: str) -> None:
             check_finite(each, f"{name}.{key}")
     elif hasattr(value, "_fields") or is_dataclass(value):
         kind: type = type(value)
-        for field in _hints(kind):
+        for field in declared_types(kind):
             check_finite(getattr(value, field), f"{name}.{field}")
     elif isinstance(value, tuple):
         for place, each in enumerate(value):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from sparsetopics.base.errors import OutputError
+from sparsetopics.base.wording import reason_of
 
 if sys.platform != "win32":
     import fcntl
@@ -69,8 +70,7 @@ def refusing(path: Path) -> Iterator[None]:
 
 def refused(path: Path, error: OSError, hint: str) -> OutputError:
     """Return the OutputError for a system error; ``hint`` says what happened to the output."""
-    found = error.strerror or str(error)
-    return OutputError(str(path), found=found, wanted="room and permission to write", hint=hint)
+    return OutputError(str(path), f"cannot write here ({reason_of(error)})", hint)
 
 
 # --- locks ----------------------------------------------------------------------------------------
@@ -83,12 +83,8 @@ def exclusive_lock(output: Path, lock: Path, doing: str) -> Iterator[None]:
     """
     with lock.open("a+b") as file:
         if not _take(file, lock):
-            raise OutputError(
-                str(output),
-                found=f"another process{_holder(file)} that {doing}",
-                wanted="one at a time",
-                hint="Wait until it is done, or stop it.",
-            )
+            hint = "Wait until it is done, or stop it."
+            raise OutputError(str(output), f"another process{_holder(file)} {doing}", hint)
         file.truncate(0)
         file.write(str(os.getpid()).encode())
         file.flush()

@@ -38,19 +38,18 @@ from sparsetopics.base.staging import (
     sync,
     sync_tree,
 )
+from sparsetopics.base.wording import reason_of
 
 SUFFIX = ".sparsetopics"
 STATE_FOLDER = "state"  # the workspace of a run that is being trained
 APPEND_FOLDER = ".append"  # the workspace of a process that adds documents to a corpus
 JOB = "job.json"
 _JOURNAL, _PART_OF, _LOCK = "journal.json", "part-of.json", "lock"
-_OWN_NAMES = frozenset(
-    (
-        *("new", "old", JOB, _JOURNAL, _PART_OF),
-        *("tokenizer.json", "spool"),  # written by ingest
-        *("plan.json", "checkpoint.npz", "memo", "globals", "trace.jsonl"),  # written by train
-    )
-)
+_OWN_NAMES = {
+    *("new", "old", JOB, _JOURNAL, _PART_OF),
+    *("tokenizer.json", "spool"),  # written by ingest
+    *("plan.json", "checkpoint.npz", "memo", "globals", "trace.jsonl"),  # written by train
+}
 _INNER_NAMES = re.compile(  # files that move from state/ to a run, and from .append to a corpus
     r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
     r"|manifest\.json|shard-\d{5,}\.parquet"
@@ -103,16 +102,14 @@ class Workspace(NamedTuple):
     @contextmanager
     def held(self, doing: str = "writes there") -> Iterator[None]:
         """Make the folder if it is missing, and lock out other processes."""
-        is_foreign = self._is_beside and self.folder.exists() and not self.is_left
-        if is_foreign:
-            raise OutputError(
-                str(self.folder),
-                found="a file or folder that sparsetopics did not make",
-                wanted="a free name, where outputs are made",
-                hint=f"Move {self.folder} away.",
-            )
+        if self._is_beside and self.folder.exists() and not self.is_left:
+            problem = "outputs are made here, but sparsetopics did not make this file or folder"
+            raise OutputError(str(self.folder), problem, f"Move {self.folder} away.")
         self.folder.mkdir(exist_ok=True)
-        self._refuse_links()
+        link = str(self.folder) if self.folder.is_symlink() else stranger_in(self.folder)
+        if link:
+            problem = "expected only files and folders, but found a link or device"
+            raise OutputError(link, problem, f"Remove {link}.")
         with exclusive_lock(self.folder.parent, self.folder / _LOCK, doing):
             yield
 
@@ -163,8 +160,8 @@ class Workspace(NamedTuple):
             committing = self._committing()
             return committing is not None and bool(committing._waiting())
         except OSError as error:
-            found = error.strerror or str(error)
-            raise OutputError(str(self.folder), found=found, wanted="a readable folder") from error
+            problem = f"the folder cannot be read ({reason_of(error)})"
+            raise OutputError(str(self.folder), problem) from error
 
     def settle(self) -> bool:
         """Finish or remove what a killed process left; return whether outputs were moved.
@@ -248,12 +245,9 @@ class Workspace(NamedTuple):
         if os.path.lexists(target):
             is_folder = target.is_dir() and not target.is_symlink()
             if not is_replacing or (is_folder and (former.exists() or not self._is_beside)):
-                raise OutputError(
-                    str(target),
-                    found="a file or folder that appeared when its new version was complete",
-                    wanted="a free path",
-                    hint=f"Move it away, then run `sparsetopics repair {target}`.",
-                )
+                problem = "a file or folder appeared here when its new version was complete"
+                hint = f"Move it away, then run `sparsetopics repair {target}`."
+                raise OutputError(str(target), problem, hint)
             if is_folder:  # a rename cannot replace a folder
                 self._old.mkdir(exist_ok=True)
                 os.rename(target, former)
@@ -277,7 +271,9 @@ class Workspace(NamedTuple):
         places = [(self._at(entry.workspace), entry) for entry in journal.places]
         for place, _ in places:
             if place != self and not place._is_part_of(journal):
-                raise self._parted_from(place)
+                problem = f"the other half of an interrupted command, {place.folder}, is missing"
+                hint = f"Move it back, or make both outputs again and remove {self.folder}."
+                raise OutputError(str(self.folder), problem, hint)
         return places
 
     def _is_part_of(self, journal: _Journal) -> bool:
@@ -326,33 +322,9 @@ class Workspace(NamedTuple):
         try:
             return msgspec.convert(parse_json(data), kind)
         except (msgspec.ValidationError, ValueError) as error:
-            raise self._damaged(name, f"damage ({error})") from error
-
-    def _refuse_links(self) -> None:
-        link = str(self.folder) if self.folder.is_symlink() else stranger_in(self.folder)
-        if link:
-            raise OutputError(
-                link,
-                found="a link or device",
-                wanted="a file or folder, where outputs are made",
-                hint=f"Remove {link}.",
-            )
-
-    def _parted_from(self, other: Workspace) -> OutputError:
-        return OutputError(
-            str(self.folder),
-            found=f"an interrupted command whose other output was made at {other.folder.parent}",
-            wanted=f"its other half, {other.folder}",
-            hint=f"Move the folders back, or make both outputs again and remove {self.folder}.",
-        )
-
-    def _damaged(self, name: str, found: str) -> OutputError:
-        return OutputError(
-            str(self.folder / name),
-            found=found,
-            wanted="the record of an interrupted command",
-            hint=f"Look into {self.folder / 'new'} and {self._old}, then remove {self.folder}.",
-        )
+            problem = f"the record of an interrupted command is damaged ({reason_of(error)})"
+            hint = f"Look into {self.new} and {self._old}, then remove {self.folder}."
+            raise OutputError(str(path), problem, hint) from error
 
 
 def refuse_pending(path: Path, inner: Sequence[str]) -> None:
@@ -360,14 +332,13 @@ def refuse_pending(path: Path, inner: Sequence[str]) -> None:
 
     ``inner`` are names of workspaces inside the folder ``path``.
     """
+    if "\0" in str(path):  # nothing can be there; whoever reads it says so
+        return
     for workspace in (Workspace.beside(path), *(Workspace.inside(path, each) for each in inner)):
         if workspace.is_pending:
-            raise OutputError(
-                str(path),
-                found="an output that a running or interrupted command has not finished moving",
-                wanted="a finished one",
-                hint=f"If no command is running, complete it with `sparsetopics repair {path}`.",
-            )
+            problem = "a running or interrupted command has not finished this output"
+            hint = f"If no command is running, complete it with `sparsetopics repair {path}`."
+            raise OutputError(str(path), problem, hint)
 
 
 def _remove(path: Path) -> None:

@@ -7,23 +7,36 @@ to import, and many an estimator is only made, cloned or printed.
 from __future__ import annotations
 
 import inspect
+import os
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
-from sparsetopics.base.errors import UnfittedError
+from sparsetopics.base.errors import OptionError, UnfittedError
+from sparsetopics.base.showing import html_table, shortened
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.inputs import Data, InputReader, InputRows, Names
-from sparsetopics.options.option import refuse
+from sparsetopics.evaluation.scores.top_words import top_words
+from sparsetopics.options.option import Interval, check_type, path_of, refuse, shown
 from sparsetopics.options.registry import LEARNERS
-from sparsetopics.options.resolve import from_arguments, resolve
-from sparsetopics.options.table import LearnerName, LikelihoodName, ModelName, StartName
+from sparsetopics.options.resolve import argument_for, from_arguments, resolve
+from sparsetopics.options.table import (
+    MOST_WORKERS,
+    LearnerName,
+    LikelihoodName,
+    ModelName,
+    StartName,
+)
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
 
@@ -31,6 +44,20 @@ if TYPE_CHECKING:
     from sparsetopics.estimators.learning import AnyLearned
     from sparsetopics.inference.training import Model
     from sparsetopics.runs.run_files import CorpusFacts, Provenance
+
+# What a notebook shows of a fitted estimator.
+SHOWN_TOPICS = 20
+SHOWN_WORDS = 10
+SHOWN_CHARACTERS = 30  # of a word
+
+
+@contextmanager
+def naming_arguments() -> Iterator[None]:
+    """Name arguments in an OptionError as the constructors do, not as the commands do."""
+    try:
+        yield
+    except OptionError as error:
+        raise error.renamed(argument_for(error.where), argument_for) from None
 
 
 class NotYetFittedError(UnfittedError, NotFittedError):
@@ -52,13 +79,14 @@ class Estimator(BaseEstimator):
     max_iter: int | None = None
     n_batches: int | None = None
     start: StartName | None = None
-    n_jobs: int = 1
+    n_jobs: int | None = 1
     random_state: int | None = 0
 
     _model_name: ClassVar[ModelName]
     _likelihood_name: ClassVar[LikelihoodName | None] = None  # where it is not an argument
     _reads_vectors: ClassVar[bool] = False
 
+    @naming_arguments()
     def fit(self, X: Data, y: ArrayLike | None = None, *, on_lap: OnLap | None = None) -> Self:
         """Learn from X and forget what was learned before.
 
@@ -75,12 +103,14 @@ class Estimator(BaseEstimator):
         from sparsetopics.runs.data import facts_of
 
         options = self.training_options()
+        if on_lap is not None and not callable(on_lap):
+            refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
         rows = self._reader.first_rows(X)
         result = learn(
             rows.corpus,
             options,
             n_batches=self.n_batches,
-            n_jobs=self.n_jobs,
+            n_jobs=self._n_threads,
             seed=self.random_state,
             on_lap=on_lap,
         )
@@ -89,6 +119,7 @@ class Estimator(BaseEstimator):
         self._set_model(result.model, result.trace, facts_of(rows.corpus), rows.vocabulary)
         return self
 
+    @naming_arguments()
     def partial_fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Learn from X in addition to everything learned before.
 
@@ -112,7 +143,12 @@ class Estimator(BaseEstimator):
             return self
         before = None if is_first else self._statistics()
         learned, model, entry = learn_more(
-            before, take_more, rows.corpus, options, n_jobs=self.n_jobs, seed=self.random_state
+            before,
+            take_more,
+            rows.corpus,
+            options,
+            n_jobs=self._n_threads,
+            seed=self.random_state,
         )
         self._learned, facts = learned, facts_of(rows.corpus)
         if is_first:
@@ -138,18 +174,26 @@ class Estimator(BaseEstimator):
         from sparsetopics.runs.train import option_record
 
         self._check_fitted()
+        folder = path_of("path", path)
+        check_type("overwrite", overwrite, bool, "true or false")
+        batches = None if self.n_batches is None else int(self.n_batches)  # may be numpy's
         provenance: Provenance = {
             "corpus": self._facts,
-            "options": {**option_record(self.training_options()), "batches": self.n_batches},
-            "seed": self.random_state,
+            "options": {**option_record(self.training_options()), "batches": batches},
+            "seed": None if self.random_state is None else int(self.random_state),
         }
         vocabulary = getattr(self, "vocabulary_", None)  # mixtures of vectors have none
-        with written(output_folder(path, RUN, overwrite=overwrite)) as folder:
-            save_run(folder, self.model_, vocabulary, provenance, self.trace_)
+        with written(output_folder(folder, RUN, overwrite=overwrite)) as scratch:
+            save_run(scratch, self.model_, vocabulary, provenance, self.trace_)
 
+    @naming_arguments()
     def training_options(self) -> TrainingOptions:
         """The options that ``sparsetopics train`` would have; raises OptionError."""
-        arguments = {"likelihood": self._likelihood_name} | self.get_params()
+        own = {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in self.get_params().items()
+        }
+        arguments = {"likelihood": self._likelihood_name} | own | {"n_jobs": self._n_threads}
         return resolve(self._model_name, from_arguments(arguments))
 
     def set_params(self, **params: object) -> Self:
@@ -157,9 +201,8 @@ class Estimator(BaseEstimator):
         known = inspect.signature(type(self)).parameters
         for name in params:
             if name not in known:
-                wanted = f"one of {', '.join(known)}"
-                hint = f"Invalid parameter {name!r} for estimator {type(self).__name__}."
-                refuse(type(self).__name__, f"parameter {name!r}", wanted, hint)
+                problem = f"Invalid parameter {name!r} for estimator {type(self).__name__}"
+                refuse(type(self).__name__, problem, f"Valid parameters: {', '.join(known)}.")
         super().set_params(**params)
         return self
 
@@ -184,25 +227,53 @@ class Estimator(BaseEstimator):
             self.vocabulary_: Vocabulary = vocabulary
         self._set_arrays()
 
+    def _html_repr(self) -> str:
+        """The arguments and, after ``fit``, the topics or components, for notebooks."""
+        diagram: str = super()._html_repr()
+        if not hasattr(self, "model_"):
+            return diagram
+        vocabulary: Vocabulary | None = getattr(self, "vocabulary_", None)
+        weights = self.model_.weights[:SHOWN_TOPICS].tolist()
+        shares = [(n, f"{weight:.1%}") for n, weight in enumerate(weights)]
+        caption = f"{self.n_components_:,} components by weight"
+        if self.n_components_ > SHOWN_TOPICS:
+            caption += f", the first {SHOWN_TOPICS}"
+        if vocabulary is None:
+            return diagram + html_table(caption, ("component", "weight"), shares)
+        words = [
+            " ".join(shortened(vocabulary.words[word], SHOWN_CHARACTERS) for word in best)
+            for best in top_words(self.model_.topic_word_posterior[:SHOWN_TOPICS], SHOWN_WORDS)
+        ]
+        rows = [(*share, text) for share, text in zip(shares, words, strict=True)]
+        return diagram + html_table(caption, ("component", "weight", "words"), rows)
+
     @abstractmethod
     def _set_arrays(self) -> None:
         """Set the fitted attributes that follow from ``model_``."""
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "model_"):
-            raise NotYetFittedError(
-                type(self).__name__, found="an estimator that is not fitted", wanted="fit first"
-            )
+            raise NotYetFittedError(type(self).__name__, "is not fitted yet", "Call fit first.")
 
     def _statistics(self) -> AnyLearned:
         """What learning continues from; OptionError if there is nothing."""
         learned: AnyLearned | None = getattr(self, "_learned", None)
         if learned is None:
             able = ", ".join(name for name, kind in LEARNERS.items() if kind.passes_on)
-            wanted = f"an estimator that was fitted here by one of the learners {able}"
-            hint = "Run folders hold none; a pickle does."
-            refuse(type(self).__name__, "no statistics to continue from", wanted, hint)
+            problem = f"has no statistics to continue from; learners that keep them: {able}"
+            refuse(type(self).__name__, problem, "A pickle holds them, a run folder does not.")
         return learned
+
+    @property
+    def _n_threads(self) -> int:
+        """``n_jobs``, where -1 stands for a thread per core."""
+        if self.n_jobs is None:  # as scikit-learn has it
+            return 1
+        if isinstance(self.n_jobs, Integral) and self.n_jobs == -1:
+            return os.cpu_count() or 1
+        takes = Interval(1, MOST_WORKERS, whole=True)
+        takes.check("n_jobs", self.n_jobs, "-1 stands for a thread per core.")
+        return int(self.n_jobs)  # which may be numpy's
 
     @property
     def _reader(self) -> InputReader:

@@ -17,11 +17,17 @@ from scipy.sparse import csr_array, sparray, spmatrix
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.memory_arrays import (
+    ElementError,
+    Numbers,
+    check_utf8,
+    csr_of,
+    numbers_of,
+)
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 Data: TypeAlias = Corpus | VectorCorpus | ArrayLike | sparray | spmatrix
 Names = NDArray[np.object_]
-Numbers = NDArray[np.floating] | NDArray[np.integer] | NDArray[np.bool_]
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
@@ -85,10 +91,9 @@ class InputReader(NamedTuple):
         """
         rows = self._rows(X, _column_names(X))
         if rows.is_empty:
-            raise ShapeError("X", found="no count above zero", wanted="at least one")
+            raise ShapeError("X", "has no count above zero")
         if self.vectors and rows.n_rows == 1:
-            hint = "Found array with 1 sample(s) while a minimum of 2 is required."
-            raise ShapeError("X", found="one item", wanted="at least 2, which differ", hint=hint)
+            raise ShapeError("X", "Found array with 1 sample(s) while a minimum of 2 is required")
         return rows
 
     def more_rows(
@@ -104,14 +109,9 @@ class InputReader(NamedTuple):
             _check_names(fitted, names)
         rows = self._rows(X, fitted)
         if rows.n_columns != n_columns:
-            kind = "columns" if self.vectors else "words"
-            raise ShapeError(
-                "X",
-                found=f"{rows.n_columns} {kind}",
-                wanted=f"the {n_columns} {kind} that were fitted",
-                hint=f"X has {rows.n_columns} features, but {self.estimator} is expecting "
-                f"{n_columns} features as input.",
-            )
+            has = f"X has {rows.n_columns} features"
+            expects = f"{self.estimator} is expecting {n_columns} features as input"
+            raise ShapeError(self.estimator, f"{has}, but {expects}")
         if isinstance(X, Corpus):
             _check_words(vocabulary, X)
         elif (fitted is None) != (names is None) and not _are_words(names, vocabulary):
@@ -128,7 +128,7 @@ class InputReader(NamedTuple):
         if isinstance(X, wanted):
             return InputRows(X, X.n_docs if isinstance(X, Corpus) else X.n_items)
         if isinstance(X, Corpus | VectorCorpus):
-            raise ShapeError("X", found=type(X).__name__, wanted=wanted.__name__)
+            raise ShapeError("X", f"expected a {wanted.__name__}, but found a {type(X).__name__}")
         if self.vectors:
             values = _vectors(X)
             return InputRows(VectorCorpus.from_array(values), len(values), names=names)
@@ -155,11 +155,12 @@ def _column_names(X: Data) -> Names | None:
     names = np.asarray(X.columns, dtype=object)
     kinds = sorted({type(name).__name__ for name in names.tolist()})
     if "str" in kinds and len(kinds) > 1:
-        raise TypeError(
-            f"X: found column names of types {', '.join(kinds)}, wanted strings. Feature names are "
-            "only supported if all input features have string names."
-        )
-    return names if kinds == ["str"] else None
+        hint = "Feature names are only supported if all input features have string names."
+        raise ElementError("X", f"column names are of types {', '.join(kinds)}", hint)
+    if kinds != ["str"]:
+        return None
+    check_utf8(names.tolist(), "X.columns")
+    return names
 
 
 def _check_names(fitted: Names, names: Names) -> None:
@@ -167,20 +168,20 @@ def _check_names(fitted: Names, names: Names) -> None:
         return
     unseen, missing = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
     if unseen:
-        found = f"feature names unseen at fit time ({', '.join(unseen[:5])})"
+        problem = f"feature names unseen at fit time: {', '.join(unseen[:5])}"
     elif missing:
-        found = f"feature names seen at fit time missing ({', '.join(missing[:5])})"
+        problem = f"feature names seen at fit time, yet now missing: {', '.join(missing[:5])}"
     else:
-        found = "feature names in another order"
+        problem = "feature names must be in the same order as they were in fit"
     hint = "The feature names should match those that were passed during fit."
-    raise ShapeError("X", found=found, wanted="those of fit, in their order", hint=hint)
+    raise ShapeError("X", problem, hint)
 
 
 def _check_words(fitted: Vocabulary | None, corpus: Corpus) -> None:
     if fitted is not None and fitted.fingerprint != corpus.vocabulary.fingerprint:
-        found = f"another vocabulary ({corpus.n_words:,} words)"
-        wanted = f"the {len(fitted):,} words that were fitted"
-        raise VocabularyError("X", found=found, wanted=wanted)
+        n_found, n_expected = f"{corpus.n_words:,}", f"{len(fitted):,}"
+        problem = f"its {n_found} words are not the {n_expected} words that were fitted"
+        raise VocabularyError("X", problem)
 
 
 def _are_words(names: Names | None, vocabulary: Vocabulary | None) -> bool:
@@ -190,22 +191,13 @@ def _are_words(names: Names | None, vocabulary: Vocabulary | None) -> bool:
 
 def _counts(X: ArrayLike | sparray | spmatrix, estimator: str) -> csr_array:
     """Finite numbers of zero or more, (n_rows, n_words), without stored zeros."""
-    if isinstance(X, sparray | spmatrix):
-        _check_kind(X.dtype)
-        _check_shape(X.shape)
-        # Duplicates are going to be summed, which would overflow small integers.
-        is_small = X.dtype.kind in "bui" and X.dtype.itemsize < 8
-        counts = csr_array(X.astype(np.int64) if is_small else X, copy=True)
-    else:
-        values = _dense(X)
-        # Sparse matrices cannot hold float16.
-        counts = csr_array(values.astype(np.float32) if values.dtype == np.float16 else values)
+    counts = csr_of(X, "X")
     _check_finite(counts.data, counts)
     if counts.nnz and counts.data.min() < 0:
-        found = f"{counts.data[counts.data < 0][0]:g}"
-        wanted = "counts of zero or more"
+        problem = f"counts must be zero or more, but found {counts.data[counts.data < 0][0]:g}"
         hint = f"Negative values in data passed to {estimator}."
-        raise ShapeError(_place(counts, counts.data < 0), found=found, wanted=wanted, hint=hint)
+        raise ShapeError(_place(counts, counts.data < 0), problem, hint)
+    counts.data[counts.data.astype(np.float32) == 0] = 0  # a corpus holds float32
     counts.eliminate_zeros()
     return counts
 
@@ -213,38 +205,11 @@ def _counts(X: ArrayLike | sparray | spmatrix, estimator: str) -> csr_array:
 def _vectors(X: ArrayLike | sparray | spmatrix) -> Numbers:
     """Finite numbers, (n_rows, n_columns)."""
     if isinstance(X, sparray | spmatrix):
-        hint = "Sparse data was passed, but dense data is required: X.toarray() is dense."
-        raise ShapeError("X", found="a sparse matrix", wanted="an array", hint=hint)
-    values = _dense(X)
+        hint = "X.toarray() is dense."
+        raise ShapeError("X", "Sparse data was passed, but dense data is required", hint)
+    values = numbers_of(X, "X")
     _check_finite(values, values)
     return values
-
-
-def _dense(X: ArrayLike) -> Numbers:
-    values = np.asarray(X)
-    if values.dtype == object:
-        values = values.astype(np.float64)
-    _check_kind(values.dtype)
-    _check_shape(values.shape)
-    return values
-
-
-def _check_kind(dtype: np.dtype[np.generic]) -> None:
-    if dtype.kind not in "fiub":
-        hint = "Complex data not supported." if dtype.kind == "c" else ""
-        if dtype.kind == "U":
-            hint = "Corpus.from_texts makes rows of counts from texts."
-        raise ShapeError("X", found=f"type {dtype}", wanted="real numbers", hint=hint)
-
-
-def _check_shape(shape: tuple[int, ...]) -> None:
-    if len(shape) != 2:
-        hint = f"Expected 2D array, got {len(shape)}D array instead. Reshape your data."
-        raise ShapeError("X", found=f"shape {shape}", wanted="rows and columns", hint=hint)
-    for size, what in zip(shape, ("sample", "feature"), strict=True):
-        if not size:
-            hint = f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required."
-            raise ShapeError("X", found=f"no {what}s", wanted="at least one", hint=hint)
 
 
 def _check_finite(data: Numbers, X: csr_array | Numbers) -> None:
@@ -252,14 +217,10 @@ def _check_finite(data: Numbers, X: csr_array | Numbers) -> None:
     if data.dtype.kind != "f" or not data.size or max(data.max(), -data.min()) <= FLOAT32_MAX:
         return
     odd = ~(np.abs(data) <= FLOAT32_MAX)  # NaN compares false
-    first = data[odd][0]
-    hint = "Input X contains infinity or a value too large for dtype('float32')."
-    raise ShapeError(
-        _place(X, odd),
-        found=f"{first:g}",
-        wanted="a finite number within float32",
-        hint="Input X contains NaN." if np.isnan(first) else hint,
-    )
+    problem = "Input X contains infinity or a value too large for dtype('float32')"
+    if np.isnan(data[odd][0]):
+        problem = "Input X contains NaN"
+    raise ShapeError(_place(X, odd), problem)
 
 
 def _place(X: csr_array | Numbers, odd: NDArray[np.bool_]) -> str:

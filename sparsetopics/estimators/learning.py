@@ -117,8 +117,8 @@ def taking_more(options: TrainingOptions) -> TakesMore:
     where = options.learner_kind.takes_more
     if where is None:
         able = [name for name, kind in LEARNERS.items() if kind.takes_more is not None]
-        hint = "The others visit all data in every lap."
-        refuse("learner", f"{options.learner} in partial_fit", " or ".join(able), hint)
+        problem = f"must be {' or '.join(able)} for partial_fit, but is {options.learner}"
+        refuse("learner", problem, "The others visit all data in every lap.")
     take_more: TakesMore = imported(where)
     return take_more
 

@@ -16,6 +16,7 @@ from sparsetopics.estimators.mixtures import (
 )
 from sparsetopics.estimators.topics import HDP, LDA
 from sparsetopics.inference.training import Model
+from sparsetopics.options.option import path_of
 from sparsetopics.options.registry import LIKELIHOODS, MODELS, imported
 from sparsetopics.options.resolve import arguments_of
 from sparsetopics.options.training import TrainingOptions
@@ -38,10 +39,10 @@ def load(path: str | Path) -> AnyEstimator:
 
     Its arguments are those that it was trained with. It can do everything but ``partial_fit``.
 
-    Raises RunError if the folder is damaged or is not a run, or if there is no estimator for its
-    model.
+    Raises OptionError if ``path`` is no path. Raises RunError if the folder is damaged or is not a
+    run, or if there is no estimator for its model.
     """
-    run = load_run(Path(path))
+    run = load_run(path_of("path", path))
     estimator = _class_of(run.model, run.path)()
     arguments, known = _arguments(run), estimator.get_params()
     estimator.set_params(**{name: arguments[name] for name in arguments if name in known})
@@ -55,9 +56,8 @@ def _class_of(model: Model, path: Path) -> type[AnyEstimator]:
     if model.likelihood_name is not None:
         where = LIKELIHOODS[model.likelihood_name].estimators.get(model.name)
     if where is None:
-        found = f"a {model.name} with {model.likelihood_name}, which has no estimator"
-        wanted = "another likelihood"
-        raise RunError(str(path), found=found, wanted=wanted, hint="The commands read it.")
+        problem = f"no estimator stands for a {model.name} with {model.likelihood_name}"
+        raise RunError(str(path), problem, "The commands read it.")
     kind: type[AnyEstimator] = imported(where)
     return kind
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,10 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import DensityMixin
 
 from sparsetopics.base.batches import FloatArray, IntArray, Vectors
-from sparsetopics.base.errors import OptionError
 from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data
-from sparsetopics.options.option import refuse
+from sparsetopics.options.option import NATURAL, check_type, counts_from, refuse
 from sparsetopics.options.table import (
     DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
@@ -106,17 +106,17 @@ class VectorMixture(MixtureEstimator):
         UnfittedError before ``fit``, and OptionError for fewer than one item.
         """
         self._check_fitted()
-        if n_samples < 1:
-            raise OptionError("samples", found=f"{n_samples}", wanted="at least 1")
-        return self.model_.sample(n_samples, np.random.default_rng(self.random_state))
+        check_type("n_samples", n_samples, Integral, "a whole number")
+        counts_from(1).check("n_samples", n_samples)
+        NATURAL.check("random_state", self.random_state)
+        return self.model_.sample(int(n_samples), np.random.default_rng(self.random_state))
 
     def training_options(self) -> TrainingOptions:
         """The options that ``sparsetopics train`` would have; raises OptionError."""
         options = super().training_options()
         if options.counts_words:
-            found = f"{options.likelihood_name} with {type(self).__name__}"
             hint = "For documents there are MultinomialMixture and DPMultinomialMixture."
-            refuse("likelihood", found, "one of vectors", hint)
+            refuse("likelihood", f"must be for vectors, but is {options.likelihood_name}", hint)
         return options
 
     def _set_arrays(self) -> None:
@@ -146,7 +146,7 @@ class GaussianMixture(VectorMixture):
         n_batches: The number of batches in a lap. None chooses it by the size of the corpus.
         top_concentration: γ, 10 by default.
         start: How the first components are chosen: from "distant" (the default) or "random" items.
-        n_jobs: The number of threads. It does not change the result.
+        n_jobs: The number of threads; -1 for one per core. It does not change the result.
         random_state: The seed. None takes a new one every time.
 
     Attributes:
@@ -241,7 +241,7 @@ class MultinomialMixture(DocumentMixture):
         word_concentration: η, 0.1 by default.
         start: How the first components are chosen: from "distant" (the default) or "random"
             documents.
-        n_jobs: The number of threads. It does not change the result.
+        n_jobs: The number of threads; -1 for one per core. It does not change the result.
         random_state: The seed. None takes a new one every time.
 
     Attributes:

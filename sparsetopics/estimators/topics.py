@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.base.errors import OptionError, ShapeError
+from sparsetopics.base.errors import ShapeError
 from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data, Names
+from sparsetopics.options.option import OneOf
 from sparsetopics.options.table import (
     DEFAULT_DOC_CONCENTRATION,
     DEFAULT_LAPS,
@@ -65,7 +66,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         rows, prior = self._more_rows(X), self.model_.doc_concentration
         topics = self.model_.topic_word_mean
         found = (
-            topic_proportions(batch, topics, prior, workers=self.n_jobs)
+            topic_proportions(batch, topics, prior, workers=self._n_threads)
             for batch in rows.documents.batches()
         )
         return rows.joined(found, prior / prior.sum())
@@ -85,15 +86,14 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         self._check_fitted()
         documents = self._more_rows(X).documents
         if not documents.n_docs:
-            wanted = "documents of two words or more"
-            raise ShapeError("X", found="no count above zero", wanted=wanted)
+            raise ShapeError("X", "has no count above zero", "Score documents of several words.")
         return document_completion(
             documents,
             self.model_.topic_word_mean,
             self.model_.doc_concentration,
             unigram_probabilities(self.vocabulary_.term_frequency),
-            workers=self.n_jobs,
-        ).log_likelihood_per_token
+            workers=self._n_threads,
+        ).score.log_likelihood_per_token
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Choose what ``transform`` returns: "default" (an array), "pandas" or "polars".
@@ -101,9 +101,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         None changes nothing. Raises OptionError for any other name. ``transform`` raises
         ImportError if the library is not installed.
         """
-        if transform not in (None, *CONTAINERS):
-            wanted = f"one of {', '.join(CONTAINERS)}"
-            raise OptionError("transform", found=repr(transform), wanted=wanted)
+        OneOf(CONTAINERS).check("transform", transform)
         super().set_output(transform=transform)
         return self
 
@@ -116,9 +114,9 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         self._check_fitted()
         try:
             names: Names = super().get_feature_names_out(input_features)
-        except ValueError as error:
-            found, wanted, hint = "other names", "those that were fitted", f"{error}."
-            raise ShapeError("input_features", found=found, wanted=wanted, hint=hint) from error
+        except (TypeError, ValueError) as error:
+            problem = "must be the names of the columns that were fitted"
+            raise ShapeError("input_features", problem, f"{error}.") from error
         return names
 
     @property
@@ -159,7 +157,7 @@ class LDA(TopicEstimator):
         cold_every: In one lap of this many, all topics are considered for every document; in the
             others, those that the document has. None stands for 4 if the memoized learner has
             collapsed documents and no moves, else for 1.
-        n_jobs: The number of threads. It does not change the result.
+        n_jobs: The number of threads; -1 for one per core. It does not change the result.
         random_state: The seed. None takes a new one every time.
 
     Attributes:

@@ -23,6 +23,7 @@ from uuid import uuid4
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sparsetopics.base.errors import ClusterError, OptionError, SparsetopicsError
+from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.options.training import Workplace
 
 if TYPE_CHECKING:  # Dask may be missing
@@ -74,12 +75,9 @@ def open_cluster(place: Workplace) -> Iterator[Cluster]:
         import dask
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise OptionError(
-            "executor",
-            found=f"dask, without the package {error.name}",
-            wanted="Dask distributed",
-            hint="Install it with `pip install 'sparsetopics[dask]'`.",
-        ) from error
+        problem = f"dask needs the package {error.name}, which is not installed"
+        hint = "Install it with: pip install 'sparsetopics[dask]'"
+        raise OptionError("executor", problem, hint) from error
     address = chosen_scheduler(place)
     if address is not None:
         with _quiet(), dask.config.set(SETTINGS), _connected(Client, address) as client:
@@ -113,15 +111,14 @@ def chosen_scheduler(place: Workplace) -> str | None:
 def _quiet() -> Iterator[None]:
     """Keep Dask from logging tracebacks of errors that are reported here in one line."""
     names = [name for name in logging.root.manager.loggerDict if name.split(".")[0] in LOGGERS]
-    loggers = {name: logging.getLogger(name) for name in names}
-    levels = {name: logger.level for name, logger in loggers.items()}
-    for logger in loggers.values():
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
+    for logger in levels:
         logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        for name, level in levels.items():
-            loggers[name].setLevel(level)
+        for logger, level in levels.items():
+            logger.setLevel(level)
 
 
 def started(start: Callable[[], Result]) -> Result:
@@ -138,23 +135,17 @@ def started(start: Callable[[], Result]) -> Result:
 
 def _connected(client: Callable[..., Client], address: str) -> Client:
     if ":" not in address.rpartition("//")[2]:  # Dask would wait, then fail with another error
-        raise ClusterError(address, found="no port", wanted="an address such as tcp://head:8786")
+        hint = "Give --scheduler an address such as tcp://head:8786."
+        raise ClusterError(address, "the address has no port", hint)
     try:
         return started(partial(client, address, timeout=CONNECT_SECONDS, set_as_default=False))
     except (TypeError, RuntimeError) as error:  # Dask's errors for settings that do not fit
-        raise ClusterError(
-            address,
-            found=f"Dask settings that do not fit ({error})",
-            wanted="those of the scheduler",
-            hint="tls:// needs certificates: see docs/how-to/clusters.md.",
-        ) from error
+        problem = f"the Dask settings do not fit those of the scheduler ({reason_of(error)})"
+        hint = "tls:// needs certificates: see docs/how-to/clusters.md."
+        raise ClusterError(address, problem, hint) from error
     except (OSError, ValueError) as error:
-        raise ClusterError(
-            address,
-            found="no Dask scheduler that answers",
-            wanted="the address of one, such as tcp://host:8786",
-            hint="Is it running, and is the port open?",
-        ) from error
+        hint = "Is it running, and is the port open? An address looks like tcp://host:8786."
+        raise ClusterError(address, "no Dask scheduler answers", hint) from error
 
 
 # --- running tasks --------------------------------------------------------------------------------
@@ -361,12 +352,9 @@ def _result(task: _Task[Item, Result], patience: float) -> Result | _Refusal:
             raise task.future.exception() from None
         raise
     except KilledWorker as error:
-        raise ClusterError(
-            "the Dask cluster",
-            found=f"{error.allowed_failures + 1} workers that died over the same batch",
-            wanted="workers with enough memory",
-            hint="Or raise distributed.scheduler.allowed-failures where the scheduler runs.",
-        ) from error
+        problem = f"{quantity(error.allowed_failures + 1, 'worker')} died over the same batch"
+        hint = "Add memory, or raise the scheduler's distributed.scheduler.allowed-failures."
+        raise ClusterError("the Dask cluster", problem, hint) from error
 
 
 @contextmanager
@@ -382,11 +370,8 @@ def _scheduler_errors(client: Client) -> Iterator[None]:
         # A client that lost its scheduler raises errors of any kind.
         if client.status == CONNECTED and not isinstance(error, CancelledError | OSError):
             raise
-        raise ClusterError(
-            "the Dask cluster",
-            found=f"no connection to its scheduler ({type(error).__name__})",
-            wanted="a running scheduler",
-        ) from error
+        problem = f"the connection to its scheduler is lost ({type(error).__name__})"
+        raise ClusterError("the Dask cluster", problem) from error
 
 
 # --- in a worker ----------------------------------------------------------------------------------

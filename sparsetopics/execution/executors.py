@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -39,13 +39,35 @@ class SerialExecutor:
 
 
 class ThreadExecutor:
-    """Runs items in threads of this process; the kernels release the interpreter lock."""
+    """Runs items in this thread and in others; the kernels release the interpreter lock.
 
-    def __init__(self, pool: ThreadPoolExecutor) -> None:
-        self._pool = pool
+    Each thread takes the next item when it is done with one. A future for each item would take
+    longer than many items do.
+    """
+
+    def __init__(self, pool: ThreadPoolExecutor, n_others: int) -> None:
+        self._pool, self._n_others = pool, n_others
 
     def map(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        return list(self._pool.map(task, items))
+        results: dict[int, Result] = {}
+        numbers = iter(range(len(items)))  # whose ``next`` is one step under the lock
+
+        def work() -> None:
+            try:
+                for i in numbers:
+                    results[i] = task(items[i])
+            finally:  # after an error, leave the others nothing to begin
+                deque(numbers, maxlen=0)
+
+        n_others = min(self._n_others, len(items) - 1)
+        others = [self._pool.submit(work) for _ in range(n_others)]
+        try:
+            work()
+        finally:
+            wait(others)
+        for other in others:
+            other.result()
+        return [results[i] for i in range(len(items))]
 
 
 @contextmanager
@@ -55,15 +77,15 @@ def open_executor(workers: int) -> Iterator[Executor]:
     Raises OptionError if ``workers`` is below 1.
     """
     if workers < 1:
-        raise OptionError("workers", found=str(workers), wanted="at least 1")
+        raise OptionError("workers", f"must be at least 1, but is {workers}")
     # Linear algebra must stay in the thread that calls it. With threads of its own it takes several
     # times as long on matrices too small to share, and rounds by how many threads there are.
     with _linear_algebra().limit(limits=1, user_api="blas"):
         if workers == 1:
             yield SerialExecutor()
             return
-        with open_threads(workers) as pool:
-            yield ThreadExecutor(pool)
+        with open_threads(workers - 1) as pool:
+            yield ThreadExecutor(pool, workers - 1)
 
 
 @contextmanager

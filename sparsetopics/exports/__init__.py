@@ -19,13 +19,14 @@ class RunTarget(NamedTuple):
     where: str  # module:function in this package; the function takes a path and a run
     takes_vectors: bool = False  # it also writes mixtures of vectors, not only runs over words
     needs_documents: bool = False  # the function also takes the corpus that --corpus names
+    is_for_spreadsheets: bool = False  # the function also takes the value of --spreadsheet-safe
 
 
 RUN_TARGETS = {
     "gensim": RunTarget("gensim_format:write_topics"),
     "mallet": RunTarget("text_formats:write_mallet"),
     "matrix-market": RunTarget("text_formats:write_topic_matrix"),
-    "csv": RunTarget("tables:write_csv", takes_vectors=True),
+    "csv": RunTarget("tables:write_csv", takes_vectors=True, is_for_spreadsheets=True),
     "parquet": RunTarget("tables:write_parquet", takes_vectors=True),
     "pyldavis": RunTarget("pyldavis:write_topics", needs_documents=True),
 }
@@ -34,6 +35,8 @@ CORPUS_TARGETS = {  # module:function in this package; the function takes a path
     "matrix-market": "text_formats:write_count_matrix",
     "lda-c": "text_formats:write_lda_c",
 }
+EXTENSIONS = {"csv": ".csv", "parquet": ".parquet", "pyldavis": ".json"}  # programs open by these
+OTHER_EXTENSIONS = (".arrow", ".htm", ".html", ".jsonl", ".npy", ".npz", ".pdf", ".xlsx")
 
 
 def run_writer(target: str) -> Callable[..., None]:

@@ -18,6 +18,7 @@ from sparsetopics.runs.run import AnyRun
 
 LOCAL_ITERATIONS = 100  # at gensim's default of 50, its inference has not yet converged
 SEED = 0
+NO_LOG = None  # otherwise gensim writes the time and the path of each export into its files
 
 
 def to_gensim(
@@ -47,6 +48,7 @@ def to_gensim(
     exported.sync_state()
     exported.state.numdocs = n_docs
     exported.num_updates = n_docs * n_passes
+    exported.lifecycle_events = exported.state.lifecycle_events = NO_LOG
     return exported
 
 
@@ -60,25 +62,24 @@ def to_dictionary(vocabulary: Vocabulary, n_docs: int) -> Dictionary:
     dictionary.num_pos = int(vocabulary.term_frequency.sum())
     dictionary.num_nnz = int(vocabulary.document_frequency.sum())
     dictionary[0]  # gensim fills id2token at the first look-up
+    dictionary.lifecycle_events = NO_LOG
     return dictionary
 
 
 def write_topics(path: Path, run: AnyRun) -> None:
     """Write a model for ``LdaModel.load(path)`` and ``Dictionary.load(f"{path}.dictionary")``.
 
-    gensim's own format is pickle, in several files whose names begin with ``path``. Raises
-    OptionError for a mixture of documents.
+    gensim's own format is pickle, in several files whose names begin with ``path``. The same run
+    gives the same bytes. Raises OptionError for a mixture of documents.
     """
     topics = run.of(TopicPosterior)
     if topics is None:
-        raise OptionError(
-            "to",
-            found=f"gensim for {run.path}, a mixture of documents",
-            wanted="a run of topics",
-            hint="Mixtures are exported as mallet, matrix-market, csv, parquet or pyldavis.",
-        )
+        problem = f"gensim takes topic models, but {run.path} is a mixture of documents"
+        hint = "Export mixtures as mallet, matrix-market, csv, parquet or pyldavis."
+        raise OptionError("to", problem, hint)
     model = to_gensim(topics.model, run.words, run.n_training_documents, run.n_laps)
-    model.save(str(path))
+    # gensim leaves out the same attributes by default, but lists them in the order of a set.
+    model.save(str(path), ignore=())
     model.id2word.save(f"{path}.dictionary")
 
 

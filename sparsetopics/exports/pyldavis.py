@@ -52,8 +52,7 @@ class _Tally:
     def add(self, batch: DocumentBatch) -> DocumentBatch:
         """Count ``batch`` and return it."""
         document = np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr))
-        lengths = np.bincount(document, batch.weights, minlength=batch.n_docs)
-        self.doc_lengths += lengths.tolist()
+        self.doc_lengths += np.bincount(document, batch.weights, batch.n_docs).tolist()
         n_words = len(self.term_frequency)
         self.term_frequency += np.bincount(batch.word_ids, batch.weights, minlength=n_words)
         return batch

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from pyarrow.csv import CSVWriter
-from pyarrow.parquet import ParquetWriter
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.runs.run import AnyRun
+from sparsetopics.runs.table_files import open_table
 
 TOPICS = pa.schema([("topic", pa.int64()), ("word", pa.string()), ("probability", pa.float64())])
 NORMALS = pa.schema(
@@ -26,20 +25,24 @@ NORMALS = pa.schema(
 )
 
 
-def write_csv(path: Path, run: AnyRun) -> None:
-    """Write the table of ``_long_table``; each number is the shortest that reads back the same."""
-    schema, rows = _long_table(run)
-    with CSVWriter(path, schema) as writer:
-        for table in rows:
-            writer.write_table(table)
+def write_csv(path: Path, run: AnyRun, spreadsheet_safe: bool = False) -> None:
+    """Write the table of ``_long_table``; each number is the shortest that reads back the same.
+
+    With ``spreadsheet_safe``, words that begin like a formula get an apostrophe in front.
+    """
+    _write(path, ".csv", run, spreadsheet_safe=spreadsheet_safe)
 
 
 def write_parquet(path: Path, run: AnyRun) -> None:
     """Write the table of ``_long_table`` with numbers as float64."""
+    _write(path, ".parquet", run)
+
+
+def _write(path: Path, suffix: str, run: AnyRun, *, spreadsheet_safe: bool = False) -> None:
     schema, rows = _long_table(run)
-    with ParquetWriter(path, schema, compression="zstd") as writer:
+    with open_table(path, suffix, schema, spreadsheet_safe=spreadsheet_safe) as write:
         for table in rows:
-            writer.write_table(table)
+            write(table)
 
 
 def _long_table(run: AnyRun) -> tuple[pa.Schema, Iterator[pa.Table]]:

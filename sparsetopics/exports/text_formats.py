@@ -65,8 +65,7 @@ def write_count_matrix(path: Path, corpus: Corpus) -> None:
     _write_vocabulary(path, corpus.vocabulary.words)
     n_docs = 0
     with path.open("wb") as file:
-        sizes = f"{corpus.n_docs} {corpus.n_words} {corpus.n_pairs}"
-        file.write(f"{BANNER}\n{sizes}\n".encode())
+        file.write(f"{BANNER}\n{corpus.n_docs} {corpus.n_words} {corpus.n_pairs}\n".encode())
         for batch in corpus.batches():
             write_csv(_entries(batch, n_docs), file, ENTRIES)
             n_docs += batch.n_docs
@@ -86,21 +85,15 @@ def write_lda_c(path: Path, corpus: Corpus) -> None:
     ids count from zero. Raises OutputError for counts that are not whole numbers.
     """
     if not isinstance(corpus.n_tokens, int):
-        raise OutputError(
-            path.name,
-            found="word counts that are not whole numbers",
-            wanted="whole numbers, as LDA-C has no others",
-            hint="Export to matrix-market, which takes any counts.",
-        )
+        problem = "LDA-C holds only whole numbers, but some word counts are not"
+        raise OutputError(path.name, problem, "Export to matrix-market, which takes any counts.")
     _write_vocabulary(path, corpus.vocabulary.words)
     with path.open("w", encoding="ascii", newline="") as file:
         for batch in corpus.batches():
             pairs = zip(batch.word_ids.tolist(), batch.word_counts.tolist(), strict=True)
             entries = [f" {word}:{count}" for word, count in pairs]
-            bounds = pairwise(batch.indptr.tolist())
-            file.writelines(
-                f"{stop - start}{''.join(entries[start:stop])}\n" for start, stop in bounds
-            )
+            for start, stop in pairwise(batch.indptr.tolist()):
+                file.write(f"{stop - start}{''.join(entries[start:stop])}\n")
 
 
 def _write_vocabulary(path: Path, words: Sequence[str]) -> None:
@@ -114,9 +107,5 @@ def _check_words(path: Path, words: Sequence[str], forbidden: str) -> None:
     """Raise OutputError if a word holds a character that separates fields in the format."""
     for word in words:
         if any(character in word for character in forbidden):
-            raise OutputError(
-                path.name,
-                found=f"the word {word!r}",
-                wanted="words without tabs and line breaks in a text format",
-                hint="Export to parquet, which takes any word.",
-            )
+            problem = f"a text format needs words without tabs and line breaks, but found {word!r}"
+            raise OutputError(path.name, problem, "Export to parquet, which takes any word.")

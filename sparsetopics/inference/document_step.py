@@ -12,31 +12,40 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, cut_blocks, worker_blocks
+from sparsetopics.base.batches import (
+    DocumentBatch,
+    FloatArray,
+    IntArray,
+    WordIds,
+    cut_blocks,
+    worker_blocks,
+)
 from sparsetopics.base.errors import ShapeError
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
 from sparsetopics.kernels import documents as document_kernels
-from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels import words as word_kernels
-from sparsetopics.kernels.types import Float32Array, Rows, Schedule, TopicIds
+from sparsetopics.kernels.types import Lists, Schedule, SparseShares, Weights
 from sparsetopics.model.allocations.allocation import Allocation, DocumentAllocation
 from sparsetopics.model.allocations.documents import sum_terms
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import DocumentTerms, Summary
-from sparsetopics.model.word_counts import SparseCounts, WordCounts, cut_rows, number_rows
+from sparsetopics.model.word_counts import PairCounts, WordCounts, cut_rows, number_rows
 from sparsetopics.options.table import LocalUpdate
 from sparsetopics.options.training import LocalOptions
 
 CHUNK_ENTRIES = 8_000_000  # responsibilities held at once: pairs × slots
 RESTART_ITERATIONS = 2
+MOMENTUM = 0.7  # of a collapsed step
+COLUMN_SHARE = 0.02  # of a cold document, for a collapsed step
+DENSE_COLUMN_SHARE = 1e-4  # for the dense step; the second sweep has ruled out most others
 LARGEST_PRUNED_SHARE = 0.02  # of a document; topics with a larger share are never pruned
 DENSE_STEP = LocalOptions(update="mean-field", max_iterations=100, tolerance=0.01, restarts=0)
 
-TopicGlobals = Globals[WordCounts, SparseCounts, DocumentTerms]
-TopicSummary = Summary[SparseCounts, DocumentTerms]
+TopicGlobals = Globals[WordCounts, PairCounts, DocumentTerms]
+TopicSummary = Summary[PairCounts, DocumentTerms]
 
 
 def fit_documents(
@@ -45,7 +54,7 @@ def fit_documents(
     options: LocalOptions,
     executor: Executor,
     former: DocumentTopics | None = None,
-) -> LocalResult[SparseCounts, DocumentTerms]:
+) -> LocalResult[PairCounts, DocumentTerms]:
     """Make the local steps of all documents of ``batch`` under the ``current`` global parameters.
 
     Documents begin with the topics in ``former``, or cold if it has none for them. A batch whose
@@ -57,14 +66,13 @@ def fit_documents(
     if former is None:
         former = DocumentTopics.unknown(batch.n_docs)
     if len(former.starts) != batch.n_docs + 1:  # kernels read one row per document
-        known = f"those of {len(former.starts) - 1:,} documents"
-        raise ShapeError("former topics", found=known, wanted=f"those of {batch.n_docs:,}")
-    fitted = _joined(
-        [
-            _fit_chunk(batch[slice(*chunk)], former.rows(*chunk), current, options, executor)
-            for chunk in chunks
-        ]
-    )
+        wanted, found = f"{batch.n_docs:,}", f"{len(former.starts) - 1:,}"
+        raise ShapeError("former topics", f"expected {wanted} documents, but found {found}")
+    parts = [
+        _fit_chunk(batch[slice(*chunk)], former.rows(*chunk), current, options, executor)
+        for chunk in chunks
+    ]
+    fitted = _joined(parts)
     summary = summarize(batch, fitted.responsibilities, current, executor)
     info = LocalInfo(*fitted.tallies.tolist())
     return LocalResult(summary, fitted.responsibilities, info, fitted.doc_topics)
@@ -80,14 +88,17 @@ def summarize(
 
 
 def make_schedule(options: LocalOptions) -> Schedule:
+    collapsed = options.update == "collapsed"
     return Schedule(
-        options.update == "collapsed",
+        collapsed,
         options.max_iterations,
         options.tolerance,
         options.n_restarts,
         RESTART_ITERATIONS,
         options.pruning_mass,
         LARGEST_PRUNED_SHARE,
+        MOMENTUM if collapsed else 0.0,
+        COLUMN_SHARE if collapsed else 0.0,
     )
 
 
@@ -116,70 +127,61 @@ def _fit_chunk(
     executor: Executor,
 ) -> _Fitted:
     n_slots = options.n_slots(current.components.n_topics)
-    rows = number_rows(batch, current.components.n_words)
+    weights, words = _weights(batch, current, options.update, executor)
     is_cold = (np.diff(former.starts) == 0) & (np.diff(batch.indptr) > 0)
-    # Warm documents need only the largest weight of each word.
-    n_first = n_slots if is_cold.any() else 1
-    weights, first_topics = _weigh_words(rows.words, n_first, current, options.update, executor)
-    counts = batch.word_counts.astype(np.float64)
-    topics = np.empty((len(counts), n_slots), np.uint32)
-    shares = np.empty((len(counts), n_slots))
-    schedule = make_schedule(options)
+    # Documents that are all warm need no lists.
+    lists = _lists(weights, words if is_cold.any() else words[:0], n_slots, executor)
+    counts, schedule = batch.word_counts.astype(np.float64), make_schedule(options)
     # Writable, however the model was loaded: otherwise numba compiles for another signature.
     prior = np.require(_of_documents(current.allocation).doc_concentration, requirements="W")
 
     def fit(block: tuple[int, int]) -> _Fitted:
         first, last = block
-        indptr = batch.indptr[first : last + 1]
-        tallies = np.zeros(3, np.int64)
-        document_kernels.fit_block(
-            indptr, rows.row_of_pair, counts, weights, first_topics, prior, schedule,
-            *former.rows(first, last), topics, shares, tallies,
+        pairs, tallies = slice(*batch.indptr[[first, last]]), np.zeros(3, np.int64)
+        indptr = batch.indptr[first : last + 1] - batch.indptr[first]
+        found, topics = document_kernels.fit_block(
+            indptr, words[pairs], counts[pairs], weights, lists, prior, schedule,
+            SparseShares(*former.rows(first, last)), n_slots, tallies,
         )  # fmt: skip
-        pairs = slice(indptr[0], indptr[-1])
-        found = Responsibilities(*summary_kernels.compact(topics[pairs], shares[pairs]))
-        doc_topics = DocumentTopics.of(indptr - indptr[0], counts[pairs], found, len(prior))
-        return _Fitted(found, doc_topics, tallies)
+        return _Fitted(Responsibilities(*found), DocumentTopics(*topics), tallies)
 
     return _joined(executor.map(fit, worker_blocks(batch.indptr)))
 
 
-def _weigh_words(
-    word_ids: Rows, n_first: int, current: TopicGlobals, update: LocalUpdate, executor: Executor
-) -> tuple[Float32Array, TopicIds]:
-    """The words' weights, (n_rows, n_topics), and the topics of each row's largest ``n_first``."""
+def _weights(
+    batch: DocumentBatch, current: TopicGlobals, update: LocalUpdate, executor: Executor
+) -> tuple[Weights, WordIds]:
+    """The weights of a batch's words, and the row of each pair in their table."""
     components, likelihood = current.components, current.likelihood
     assert isinstance(likelihood, Words), "documents have words"
-    weights = np.empty((len(word_ids), components.n_topics), np.float32)
-    first_topics = np.empty((len(word_ids), n_first), np.uint32)
-    sizes = components.sizes
+    if update == "collapsed" and components.start is None:
+        return likelihood.collapsed_weights(components.seen, components.sizes), batch.word_ids
+    rows = number_rows(batch, components.n_words)
+    table, sizes = np.empty((len(rows.words), components.n_topics)), components.sizes
+    if update == "collapsed":
+        table[:] = components.rows(rows.words)
+        return likelihood.collapsed_weights(table, sizes), rows.row_of_pair
 
     def fill(part: slice) -> None:
-        rows = components.rows(word_ids[part])
-        weights[part] = likelihood.weights(rows, sizes, update)
-        _choose_first_in_place(weights[part], first_topics[part])
+        table[part] = likelihood.mean_field_weights(components.rows(rows.words[part]), sizes)
 
-    executor.map(fill, cut_rows(len(word_ids)))
-    return weights, first_topics
+    executor.map(fill, cut_rows(len(table)))
+    return _as_they_are(table), rows.row_of_pair
 
 
-def choose_first_topics(weights: Float32Array, n_slots: int, executor: Executor) -> TopicIds:
-    """The topics of the largest ``n_slots`` weights of each row, (n_rows, n_slots)."""
-    first_topics = np.empty((len(weights), n_slots), np.uint32)
-
-    executor.map(
-        lambda part: _choose_first_in_place(weights[part], first_topics[part]),
-        cut_rows(len(weights)),
-    )
-    return first_topics
+def _as_they_are(table: FloatArray) -> Weights:
+    """The numbers of a table, (n_rows, n_topics), as weights."""
+    return Weights(table, 0.0, np.ones(table.shape[1]))
 
 
-def _choose_first_in_place(weights: Float32Array, first_topics: TopicIds) -> None:
-    """Overwrite ``first_topics``, (n_rows, n_slots); ties go to the lower topic."""
-    if first_topics.shape[1] == 1:
-        first_topics[:, 0] = weights.argmax(axis=1)
-    else:
-        word_kernels.top_topics(weights, first_topics)
+def _lists(weights: Weights, words: WordIds, n_slots: int, executor: Executor) -> Lists:
+    """The best topics of the rows that ``words`` name; the other rows are not filled in."""
+    shape = (len(weights.table) if len(words) else 0, n_slots)
+    lists = Lists(np.empty(shape, np.uint32), np.empty(shape, np.float32))
+    present = np.flatnonzero(np.bincount(words, minlength=shape[0])).astype(np.uint32)
+    parts = cut_rows(len(present))
+    executor.map(lambda part: word_kernels.fill_lists(present[part], weights, lists), parts)
+    return lists
 
 
 def _of_documents(allocation: Allocation[DocumentTerms]) -> DocumentAllocation:
@@ -203,21 +205,20 @@ def topic_proportions(
     """
     n_topics, n_words = topic_word.shape
     rows = number_rows(batch, n_words)
-    weights = np.ascontiguousarray(topic_word.T[rows.words])
-    weights /= np.maximum(weights.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    narrow = weights.astype(np.float32)
+    weights = _as_they_are(np.ascontiguousarray(topic_word.T[rows.words]))
     counts = batch.word_counts.astype(np.float64)
     # Copied, hence writable: otherwise numba compiles for another signature.
     prior, indptr = np.array(doc_concentration, np.float64), batch.indptr.copy()
     doc_topic_counts = np.zeros((batch.n_docs, n_topics))
+    schedule = make_schedule(DENSE_STEP)._replace(column_share=DENSE_COLUMN_SHARE)
     with open_executor(workers) as executor:
-        first_topics = choose_first_topics(narrow, n_topics, executor)
+        lists = _lists(weights, rows.row_of_pair, n_topics, executor)
 
         def infer(block: tuple[int, int]) -> None:
             first, last = block
             document_kernels.infer_block(
-                indptr[first : last + 1], rows.row_of_pair, counts, narrow, first_topics,
-                prior, make_schedule(DENSE_STEP), doc_topic_counts[first:last],
+                indptr[first : last + 1], rows.row_of_pair, counts, weights, lists, prior,
+                schedule, doc_topic_counts[first:last],
             )  # fmt: skip
 
         executor.map(infer, worker_blocks(indptr))

@@ -80,7 +80,7 @@ def fit_items(
     found = _without_zeros(assigned.responsibilities, n_slots)
     terms = sum_item_terms(batch, found, len(log_weights))
     summary = Summary(components.sum_batch(batch, found, executor), terms)
-    return LocalResult(summary, found, LocalInfo(0, 0, batch.n_docs))
+    return LocalResult(summary, found, LocalInfo(iterations=batch.n_docs))
 
 
 def _without_zeros(found: Responsibilities, n_slots: int) -> Responsibilities:

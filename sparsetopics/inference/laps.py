@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Generic, NamedTuple, cast
+from operator import add
+from typing import Generic, cast
 
 import numpy as np
 
@@ -31,12 +32,14 @@ from sparsetopics.options.training import LocalOptions
 OnDocuments = Callable[[float, int], None]  # documents of the lap done so far, and in all
 
 
-class LapTally(NamedTuple):
-    """What happened in a lap."""
+@dataclass(slots=True)
+class LapTally:
+    """What happened in a lap, added up in place."""
 
-    local: LocalInfo
-    kept_old: int  # steps that kept the former responsibilities
-    lengths: DocumentLengths
+    local: LocalInfo = field(default_factory=LocalInfo)
+    kept_old: int = 0  # steps that kept the former responsibilities
+    n_docs: int = 0
+    lengths: DocumentLengths = field(default_factory=lambda: DocumentLengths.of([]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,61 +51,44 @@ class Laps(Generic[S, D, C, P, T]):
     local: LocalOptions
     executor: Executor
     on_documents: OnDocuments
+    rng: np.random.Generator  # the one of the run
     steps: LocalSteps[D, C, P, T] | None = None  # None: made in this process
 
     def run(
-        self, state: S, parameters: Parameters[C, P, T], rng: np.random.Generator
+        self, state: S, parameters: Parameters[C, P, T]
     ) -> tuple[S, Parameters[C, P, T], LapTally]:
         """Visit every batch once; return the learner's state and the parameters after it."""
-        learner, sums = self.learner, _LapSums()
+        learner, tally = self.learner, LapTally()
         state = learner.start_lap(state)
-        for batch_ids in learner.rounds(state, self.source.n_batches, rng):
+        for batch_ids in learner.rounds(state, self.source.n_batches, self.rng):
             current = parameters.with_components(learner.components(state))
             former = map(partial(learner.former, state), batch_ids.tolist())
-            visits = self._visits(batch_ids, current, former, sums)
+            visits = self._visits(batch_ids, current, former, tally)
             state, info = learner.step_in_place(state, visits, current)
             parameters = parameters.updated(learner.terms(state))
-            sums.kept_old += info.kept_old
+            tally.kept_old += info.kept_old
         state = learner.end_lap(state)
         parameters = parameters.updated(learner.terms(state))
-        return state, parameters, sums.tally()
+        return state, parameters, tally
 
     def _visits(
         self,
         batch_ids: IntArray,
         current: Globals[C, P, T],
         former: Iterable[DocumentTopics | None],
-        sums: _LapSums,
+        tally: LapTally,
     ) -> Iterator[Visit[D, P, T]]:
         """Fit the batches of a round, in their order."""
         steps = self.steps or StepsHere(self.source, self.local, self.executor)
         fitted = steps.fit_all(batch_ids, current, former)
+        is_resident = self.source.is_resident
         for batch_id, (documents, found) in zip(batch_ids.tolist(), fitted, strict=True):
-            sums.local += np.array(found.info)
-            sums.n_docs += documents.n_docs
-            sums.lengths = sums.lengths.plus(DocumentLengths.of([documents]))
-            self.on_documents(sums.n_docs, self.source.n_docs)
-            yield Visit(
-                batch_id,
-                found.summary,
-                documents,
-                found.responsibilities,
-                self.source.is_resident,
-                found.doc_topics,
-            )
-
-
-class _LapSums:
-    """Sums over the visits of a lap, added up in place."""
-
-    def __init__(self) -> None:
-        self.local = np.zeros(len(LocalInfo._fields), np.int64)
-        self.kept_old = 0
-        self.n_docs = 0
-        self.lengths = DocumentLengths.of([])
-
-    def tally(self) -> LapTally:
-        return LapTally(LocalInfo(*self.local.tolist()), self.kept_old, self.lengths)
+            summary, responsibilities, info, doc_topics = found
+            tally.local = LocalInfo(*map(add, tally.local, info))
+            tally.n_docs += documents.n_docs
+            tally.lengths = tally.lengths.plus(DocumentLengths.of([documents]))
+            self.on_documents(tally.n_docs, self.source.n_docs)
+            yield Visit(batch_id, summary, documents, responsibilities, is_resident, doc_topics)
 
 
 @dataclass(frozen=True, slots=True)

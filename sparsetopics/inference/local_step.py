@@ -74,9 +74,9 @@ def batch_bound(summary: Summary[P, T], current: Globals[C, P, T]) -> float:
 class LocalInfo(NamedTuple):
     """What a local step reports to people."""
 
-    restarts_proposed: int
-    restarts_accepted: int
-    iterations: int
+    restarts_proposed: int = 0
+    restarts_accepted: int = 0
+    iterations: int = 0
 
 
 class LocalResult(NamedTuple, Generic[P, T]):

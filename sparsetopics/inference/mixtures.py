@@ -6,10 +6,10 @@ from typing import cast
 
 import numpy as np
 
-from sparsetopics.base.batches import IntArray, ItemSource, Rows
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.batches import ItemSource, Rows
 from sparsetopics.inference.item_step import K, StoredItems, components_of, sample_items
 from sparsetopics.inference.local_step import Globals, Parameters
+from sparsetopics.inference.room import check_room
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
 from sparsetopics.model.allocations.mixture_weights import sharing_of
 from sparsetopics.model.allocations.nested import NestedAllocation
@@ -17,6 +17,7 @@ from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.scorers import V
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import P, Statistics
+from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LIKELIHOODS, imported
 from sparsetopics.options.training import TrainingOptions
 
@@ -41,20 +42,20 @@ def begin_mixture(
     sample = sample_items(source, PRIOR_ITEMS, rng)
     kind = imported(LIKELIHOODS[options.likelihood_name].where)
     likelihood: ItemLikelihood[V, K, P] = kind.for_training(sample.values, source, options)
-    if options.n_topics > sample.n_docs:
-        raise OptionError(
-            "components",
-            found=f"{options.n_topics:,}",
-            wanted=f"at most {sample.n_docs:,}, the items",
-        )
-    n_seeds = options.n_topics
+    n_seeds, n_items = options.n_topics, sample.n_docs
+    if n_seeds > n_items:
+        problem = f"must be at most {n_items:,}, the number of items, but is {n_seeds:,}"
+        refuse("topics", problem)
+    check_room(options, likelihood.zeros(1), source.read(0), source.n_docs)
     n_candidates = max(SEED_ITEMS, ITEMS_PER_SEED * n_seeds)
-    values = sample.take(np.sort(rng.permutation(sample.n_docs)[:n_candidates])).values
+    values = sample.take(np.sort(rng.permutation(n_items)[:n_candidates])).values
     if options.start_name == "random":
         seeds = rng.permutation(len(values))[:n_seeds]
     else:
         seeds = likelihood.distant_seeds(values, n_seeds, rng)
-        seeds = _filled_up(seeds, n_seeds, len(values))
+        # If few items differ, there are fewer seeds; then arbitrary items fill up.
+        spare = np.setdiff1d(np.arange(len(values)), seeds)
+        seeds = np.concatenate([seeds, spare[: n_seeds - len(seeds)]])
     n_rounds = KMEANS_ROUNDS if options.at_modes else 1
     components = components_of(values, seeds, likelihood, n_rounds)
     components = components.scaled(source.n_docs / components.counts.sum())
@@ -85,9 +86,3 @@ def make_mixture_model(
         allocation.reordered(order).mixture,
         likelihood.posterior(components.take(order)),
     )
-
-
-def _filled_up(seeds: IntArray, n_seeds: int, n_items: int) -> IntArray:
-    """Add arbitrary items to ``seeds``, which are fewer than wanted if few items differ."""
-    spare = np.setdiff1d(np.arange(n_items), seeds)
-    return np.concatenate([seeds, spare[: n_seeds - len(seeds)]])

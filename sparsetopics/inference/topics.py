@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sparsetopics.base.batches import BatchSource
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.wording import quantity
 from sparsetopics.inference.document_step import TopicGlobals
 from sparsetopics.inference.local_step import Parameters
+from sparsetopics.inference.room import check_room
 from sparsetopics.model.allocations.allocation import Allocation, DocumentAllocation
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
@@ -19,10 +20,11 @@ from sparsetopics.model.likelihoods.document_seeds import (
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms, Statistics
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.model.word_counts import SparseCounts, WordCounts
+from sparsetopics.model.word_counts import PairCounts, WordCounts
+from sparsetopics.options.option import refuse
 from sparsetopics.options.training import TrainingOptions
 
-TopicParameters = Parameters[WordCounts, SparseCounts, DocumentTerms]
+TopicParameters = Parameters[WordCounts, PairCounts, DocumentTerms]
 
 
 def begin_topics(
@@ -36,21 +38,22 @@ def begin_topics(
     Raises OptionError if ``start`` has another number of topics or words.
     """
     likelihood = Words(source.n_words, options.prior.word_concentration)
+    check_room(options, likelihood.zeros(1), source.read(0), source.n_docs)
     parameters = Parameters(_allocation(source, options), likelihood)
     if start is None:
         draw = random_documents if options.start_name == "random" else distant_documents
         counts = draw(source, options.n_topics, SEED_SHARES[options.local.update], rng)
-        return Statistics(WordCounts(counts), parameters.allocation.zero_terms()), parameters
-    wanted = (options.n_topics, source.n_words)
-    if start.topic_word_posterior.shape != wanted:
-        raise OptionError(
-            "start",
-            found=f"a model of {start.n_topics} topics over {start.n_words} words",
-            wanted=f"{wanted[0]} topics over {wanted[1]} words",
-        )
-    counts = np.maximum(start.topic_word_posterior.T - start.word_concentration, 0.0)
-    components = WordCounts(np.ascontiguousarray(counts))
-    return Statistics(components, parameters.allocation.zero_terms()), parameters
+    else:
+        _check_start(start, options.n_topics, source.n_words)
+        counts = np.maximum(start.topic_word_posterior.T - start.word_concentration, 0.0)
+        counts = np.ascontiguousarray(counts)
+    return Statistics(WordCounts(counts), parameters.allocation.zero_terms()), parameters
+
+
+def _check_start(start: TopicPosterior, n_topics: int, n_words: int) -> None:
+    if (start.n_topics, start.n_words) != (n_topics, n_words):
+        given = f"the model has {quantity(start.n_topics, 'topic')} over {start.n_words} words"
+        refuse("start", f"{given}, but must have {n_topics} over {n_words}")
 
 
 def _allocation(source: BatchSource, options: TrainingOptions) -> Allocation[DocumentTerms]:

@@ -31,8 +31,9 @@ from sparsetopics.inference.training_state import (
 )
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.model.statistics import C, P, Statistics, T
+from sparsetopics.model.statistics import C, P, Statistics, T, in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS, MODELS, MOVE_COUNTS, MOVES, imported
 from sparsetopics.options.training import TrainingOptions
 
@@ -54,6 +55,7 @@ class Hooks(NamedTuple, Generic[C, P, T]):
 
     on_lap: AfterLap = lambda info, model: None
     on_documents: OnDocuments = lambda n_done, n_docs: None
+    on_last_lap: Callable[[], None] = lambda: None  # after its ``on_lap``, before it is kept
     on_end: Callable[[Statistics[C, T], Parameters[C, P, T]], None] = lambda *end: None
 
 
@@ -69,9 +71,7 @@ class TopicMover(Protocol[S, D, C, P, T]):
     def is_exhausted(self) -> bool:
         """Whether it has nothing left to try."""
 
-    def move(
-        self, state: S, parameters: Parameters[C, P, T], lap: int, rng: np.random.Generator
-    ) -> Moved[S, C, P, T]:
+    def move(self, state: S, parameters: Parameters[C, P, T], lap: int) -> Moved[S, C, P, T]:
         """Make the moves of a lap."""
 
     def record(self) -> tuple[object, ...]:
@@ -132,29 +132,33 @@ class _Training(Generic[S, D, C, P, T]):
             parameters, state, infos = kept.parameters, kept.learner, list(kept.laps)
             learner = self._learner(parameters)
             rng.bit_generator.state = kept.rng
-        laps = Laps(
-            source, learner, options.local_step, self.executor, hooks.on_documents, self.steps
-        )
+        local, on_documents = options.local_step, hooks.on_documents
+        laps = Laps(source, learner, local, self.executor, on_documents, rng, self.steps)
         mover = _mover(laps, options, parameters)
         if mover is not None:
             laps = mover.laps
             if kept is not None:
                 mover.restore(kept.mover)
         began = time.perf_counter() - (infos[-1].seconds if infos else 0.0)
-        while not _is_over(infos, mover is None or mover.is_exhausted, options):
+        is_over = _is_over(infos, mover, options)
+        while not is_over:
             lap = len(infos) + 1
-            state, parameters, tally = laps.run(state, parameters, rng)
+            state, parameters, tally = laps.run(state, parameters)
             moved = Moved(state, parameters, {}, None)
             if mover is not None and lap >= mover.first_lap:
-                moved = mover.move(state, parameters, lap, rng)
+                moved = mover.move(state, parameters, lap)
                 state, parameters = moved.state, moved.parameters
             if options.learn_hyperparameters:
                 parameters = parameters.learned(learner.statistics(state), tally.lengths)
             current = parameters.with_components(learner.components(state))
-            bound = elbo(learner.statistics(state), current) / source.n_tokens
+            bound = _bound(learner.statistics(state), current, lap) / source.n_tokens
             seconds = time.perf_counter() - began
             infos.append(_report(lap, seconds, bound, current, tally, moved, source))
             hooks.on_lap(infos[-1], partial(make_model, current, options))
+            del current, moved  # not to keep their tables in the next lap
+            is_over = _is_over(infos, mover, options)
+            if is_over:
+                hooks.on_last_lap()
             if keeper is not None:
                 record = None if mover is None else mover.record()
                 rng_state = rng.bit_generator.state
@@ -167,19 +171,30 @@ class _Training(Generic[S, D, C, P, T]):
         return make_model(parameters.with_components(components), options)
 
     def _learner(self, parameters: Parameters[C, P, T]) -> Learner[S, D, C, P, T]:
-        likelihood = parameters.likelihood
-        return self.make_learner(
-            LearnerInputs(self.source, self.options, likelihood, self.memo, self.executor)
-        )
+        likelihood, memo = parameters.likelihood, self.memo
+        inputs = LearnerInputs(self.source, self.options, likelihood, memo, self.executor)
+        return self.make_learner(inputs)
 
     def _check(self, kept: AnyState) -> None:
         learner = self._learner(kept.parameters)
         check_training_state(kept, learner, self.source, self.options, self.rng)
 
 
-def _is_over(infos: list[LapInfo], is_exhausted: bool, options: TrainingOptions) -> bool:
+def _bound(statistics: Statistics[C, T], current: Globals[C, P, T], lap: int) -> float:
+    """The ELBO, in nats; OptionError if it is not finite."""
+    bound = elbo(statistics, current)
+    if not np.isfinite(bound):
+        hint = "Choose options such as --alpha, --gamma and --eta nearer to their defaults."
+        refuse("training", f"the ELBO is {bound} after lap {lap}", hint)
+    return bound
+
+
+def _is_over(
+    infos: list[LapInfo], mover: TopicMover[S, D, C, P, T] | None, options: TrainingOptions
+) -> bool:
     if len(infos) >= options.n_laps:
         return True
+    is_exhausted = mover is None or mover.is_exhausted
     return options.model != "lda" and is_exhausted and has_settled(infos)
 
 
@@ -235,7 +250,7 @@ def _report(
         elbo_per_token=bound,
         criterion_per_token=None if moved.score is None else moved.score / source.n_tokens,
         n_topics=current.allocation.n_topics,
-        active_topics=int(np.sum(current.components.sizes >= 1.0)),
+        active_topics=int(in_use(current.components.sizes).sum()),
         restarts_proposed=tally.local.restarts_proposed,
         restarts_accepted=tally.local.restarts_accepted,
         batches_kept_old=tally.kept_old,
@@ -250,9 +265,6 @@ def _report(
 
 def _counted(moved: Moved[S, C, P, T], counted: str) -> MoveTally:
     """Add up the moves that the trace counts as one kind."""
-    own = [
-        tally
-        for name, tally in moved.tallies.items()
-        if name in MOVES and MOVES[name].counted == counted
-    ]
+    names = [name for name, kind in MOVES.items() if kind.counted == counted]
+    own = [moved.tallies[name] for name in names if name in moved.tallies]
     return MoveTally(sum(each.proposed for each in own), sum(each.accepted for each in own))

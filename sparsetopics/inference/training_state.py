@@ -127,9 +127,8 @@ def check_training_state(
         if rival is not None:
             rival.course.check()
             rival.ledger.check(rival.parameters.allocation.n_topics)
-            checked_elbo(
-                cast("S", rival.state), rival.parameters, learner, source, options, len(laps)
-            )
+            own = cast("S", rival.state)
+            checked_elbo(own, rival.parameters, learner, source, options, len(laps))
     else:
         require(mover is None, "a record of moves")
 

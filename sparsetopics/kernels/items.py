@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, WordCounts, WordIds
-from sparsetopics.kernels.types import Float32Array, TopicIds, inner, kernel
+from sparsetopics.kernels.types import Float32Array, SparseShares, TopicIds, inner, kernel
 
 GRID = 2.0**24  # shares are multiples of 1 / GRID
 ROWS_AT_ONCE = 4  # items multiplied at once, so that each factor is fetched once for all of them
@@ -222,43 +222,39 @@ def _add_entropies(topics: TopicIds, shares: Float32Array, entropies: FloatArray
 @kernel
 def add_terms(
     weights: FloatArray,  # (n_items,)
-    starts: IntArray,  # (n_items + 1,)
-    topics: TopicIds,  # (n_entries,)
-    shares: Float32Array,  # (n_entries,)
+    found: SparseShares,  # a row for each item
     counts: FloatArray,  # (n_topics,)  added to
     entropies: FloatArray,  # (n_topics,)  added to
 ) -> None:
     """counts_k += Σ w r and entropies_k −= Σ w r log r over the entries of topic k."""
     for n in range(weights.shape[0]):
-        for i in range(starts[n], starts[n + 1]):
-            share = np.float64(shares[i])
-            counts[topics[i]] += weights[n] * share
+        for i in range(found.starts[n], found.starts[n + 1]):
+            share = np.float64(found.shares[i])
+            counts[found.topics[i]] += weights[n] * share
             if 0.0 < share < 1.0:
-                entropies[topics[i]] -= weights[n] * share * math.log(share)
+                entropies[found.topics[i]] -= weights[n] * share * math.log(share)
 
 
 @kernel
 def group_entries(
-    starts: IntArray,  # (n_items + 1,)
-    topics: TopicIds,  # (n_entries,)
-    shares: Float32Array,  # (n_entries,)
+    found: SparseShares,  # a row for each item
     n_topics: int,
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Entries with a share, topic after topic: where topics start, the items, and √share."""
     topic_starts = np.zeros(n_topics + 1, np.int64)
-    for i in range(topics.shape[0]):
-        topic_starts[topics[i] + 1] += 1 if shares[i] > 0.0 else 0
+    for i in range(found.topics.shape[0]):
+        topic_starts[found.topics[i] + 1] += 1 if found.shares[i] > 0.0 else 0
     for k in range(n_topics):
         topic_starts[k + 1] += topic_starts[k]
     place = topic_starts[:-1].copy()
     items = np.empty(topic_starts[n_topics], np.int64)
     roots = np.empty(topic_starts[n_topics])
-    for n in range(starts.shape[0] - 1):
-        for i in range(starts[n], starts[n + 1]):
-            if shares[i] > 0.0:
-                items[place[topics[i]]] = n
-                roots[place[topics[i]]] = math.sqrt(np.float64(shares[i]))
-                place[topics[i]] += 1
+    for n in range(found.starts.shape[0] - 1):
+        for i in range(found.starts[n], found.starts[n + 1]):
+            if found.shares[i] > 0.0:
+                items[place[found.topics[i]]] = n
+                roots[place[found.topics[i]]] = math.sqrt(np.float64(found.shares[i]))
+                place[found.topics[i]] += 1
     return topic_starts, items, roots
 
 
@@ -279,18 +275,16 @@ def gather_scaled(
 @kernel
 def add_diagonal_moments(
     values: Float32Array,  # (n_items, n_columns)
-    starts: IntArray,  # (n_items + 1,)
-    topics: TopicIds,  # (n_entries,)
-    shares: Float32Array,  # (n_entries,)
+    found: SparseShares,  # a row for each item
     sums: FloatArray,  # (n_topics, n_columns)  added to
     squares: FloatArray,  # (n_topics, n_columns)  added to
 ) -> None:
     """sums_k += Σ r x and squares_k += Σ r x², column by column."""
-    for n in range(starts.shape[0] - 1):
+    for n in range(found.starts.shape[0] - 1):
         row = values[n]
-        for i in range(starts[n], starts[n + 1]):
-            share = np.float64(shares[i])
-            sum_row, square_row = sums[topics[i]], squares[topics[i]]
+        for i in range(found.starts[n], found.starts[n + 1]):
+            share = np.float64(found.shares[i])
+            sum_row, square_row = sums[found.topics[i]], squares[found.topics[i]]
             for d in range(row.shape[0]):
                 weighted = share * row[d]
                 sum_row[d] += weighted

@@ -7,8 +7,14 @@ import math
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.kernels.special import digamma, log_gamma
-from sparsetopics.kernels.types import Float32Array, TopicIds, kernel
+from sparsetopics.kernels.special import (
+    digamma,
+    fast_log,
+    fill_logs,
+    log_gamma,
+    log_gammas_in_place,
+)
+from sparsetopics.kernels.types import LANES, SparseShares, TopicIds, kernel, lanes
 
 
 @kernel
@@ -19,12 +25,27 @@ def word_gamma_sums(
     """Σ_v lnΓ(S_kv + η) − lnΓ(η) of each topic, (n_topics,)."""
     n_words, n_topics = counts.shape
     sums = np.zeros(n_topics)
-    nothing = log_gamma(word_concentration)
     for v in range(n_words):
-        for k in range(n_topics):
-            if counts[v, k] != 0.0:  # most are zero, and add exactly zero
-                sums[k] += log_gamma(counts[v, k] + word_concentration) - nothing
+        for first in range(0, n_topics, LANES):
+            part = counts[v, first : first + LANES]
+            if _has_count(part):  # a rare word has few topics
+                _add_gammas(part, word_concentration, sums[first : first + LANES])
     return sums
+
+
+@lanes
+def _has_count(counts: FloatArray) -> bool:
+    largest = 0.0
+    for k in range(counts.shape[0]):
+        largest = max(largest, counts[k])
+    return largest > 0.0
+
+
+@lanes
+def _add_gammas(counts: FloatArray, word_concentration: float, sums: FloatArray) -> None:
+    nothing = log_gamma(word_concentration)
+    for k in range(counts.shape[0]):  # a count of zero adds exactly zero
+        sums[k] += log_gamma(counts[k] + word_concentration) - nothing
 
 
 @kernel
@@ -61,6 +82,7 @@ def word_pair_gains(
     totals = np.zeros(n_topics)
     present = np.empty((n_topics, n_words), np.int32)  # the first entries are the topic's words
     n_present = np.zeros(n_topics, np.int64)
+    both = np.empty(n_words)
     nothing = log_gamma(word_concentration)
     for k in range(n_topics):
         for v in range(n_words):
@@ -76,12 +98,16 @@ def word_pair_gains(
         gain = log_gamma(totals[a] + prior) + log_gamma(totals[b] + prior)
         gain -= log_gamma(totals[a] + totals[b] + prior) + empty
         few, many = (a, b) if n_present[a] < n_present[b] else (b, a)
+        n_both = 0
         for i in range(n_present[few]):
             v = present[few, i]
+            both[n_both] = topic_counts[a, v] + topic_counts[b, v] + word_concentration
             if topic_counts[many, v] > 0.0:
-                both = topic_counts[a, v] + topic_counts[b, v]
-                gain += log_gamma(both + word_concentration) - nothing
-                gain -= alone[a, v] + alone[b, v]
+                gain -= alone[a, v] + alone[b, v] + nothing
+                n_both += 1
+        log_gammas_in_place(both[:n_both])
+        for i in range(n_both):
+            gain += both[i]
         gains[p] = gain
     return gains
 
@@ -89,22 +115,20 @@ def word_pair_gains(
 @kernel
 def add_assignment_pair_gains(
     counts: FloatArray,  # (n_pairs,)
-    starts: IntArray,  # (n_pairs + 1,)
-    topics: TopicIds,
-    shares: Float32Array,
+    found: SparseShares,  # a row for each pair
     gains: FloatArray,  # (n_topics, n_topics)  added to, above the diagonal
 ) -> None:
     """What merging a and b changes in −Σ x r log r; only tokens that use both contribute."""
-    for u in range(starts.shape[0] - 1):
-        for i in range(starts[u], starts[u + 1]):
-            left = np.float64(shares[i])
-            # A row with one entry needs no logarithm, and most rows have one.
-            log_left = math.log(left) if starts[u + 1] - starts[u] > 1 else 0.0
-            for j in range(i + 1, starts[u + 1]):
-                right = np.float64(shares[j])
+    logs = np.empty(found.shares.shape[0])
+    fill_logs(found.shares, logs)
+    for u in range(found.starts.shape[0] - 1):
+        for i in range(found.starts[u], found.starts[u + 1]):
+            left = np.float64(found.shares[i])
+            for j in range(i + 1, found.starts[u + 1]):
+                right = np.float64(found.shares[j])
                 both = left + right
-                change = left * log_left + right * math.log(right) - both * math.log(both)
-                a, b = topics[i], topics[j]
+                change = left * logs[i] + right * logs[j] - both * fast_log(both)
+                a, b = found.topics[i], found.topics[j]
                 gains[min(a, b), max(a, b)] += counts[u] * change
 
 
@@ -143,15 +167,13 @@ def add_document_pair_gains(
 
 @kernel
 def add_shared_shares(
-    starts: IntArray,  # (n_pairs + 1,)
-    topics: TopicIds,
-    shares: Float32Array,
+    found: SparseShares,
     shared: FloatArray,  # (n_topics, n_topics)  added to, above the diagonal
 ) -> None:
     """shared_ab += Σ √(r_a r_b) over the rows that use both."""
-    for u in range(starts.shape[0] - 1):
-        for i in range(starts[u], starts[u + 1]):
-            for j in range(i + 1, starts[u + 1]):
-                a, b = topics[i], topics[j]
-                product = np.float64(shares[i]) * np.float64(shares[j])
+    for u in range(found.starts.shape[0] - 1):
+        for i in range(found.starts[u], found.starts[u + 1]):
+            for j in range(i + 1, found.starts[u + 1]):
+                a, b = found.topics[i], found.topics[j]
+                product = np.float64(found.shares[i]) * np.float64(found.shares[j])
                 shared[min(a, b), max(a, b)] += math.sqrt(product)

@@ -1,12 +1,25 @@
-"""The ELBO's stick-breaking terms and their gradient, in one pass over the topics."""
+"""The ELBO's stick-breaking terms, their gradient, and their maximum.
+
+L-BFGS is written out here because SciPy's calls BLAS. There sums depend on the processor, and the
+iterations turn differences of the last bit into some of the fourth digit.
+"""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.kernels.special import digamma, log_gamma, own_terms, trigamma
 from sparsetopics.kernels.types import kernel
+
+SMALLEST = 1e-8  # distance of a stick mean from 0 and 1
+LEAST_LOG, LARGEST_LOG = -20.0, 60.0  # of ω: a line search may try any number
+ITERATIONS = 200
+SMALLEST_GAIN, SMALLEST_SLOPE = 1e-10, 1e-8  # the gain relative to the value
+N_PAIRS = 10  # of steps and changes of the gradient that L-BFGS remembers
+HALVINGS = 30
 
 
 @kernel
@@ -64,3 +77,118 @@ def add_weight_terms(
         after += pulls[k]
         by_mean[k - 1] += pulls[k - 1] / means[k - 1] - after / (1.0 - means[k - 1])
     return value
+
+
+@kernel
+def unpack(x: FloatArray, means: FloatArray, concentrations: FloatArray) -> None:
+    """Overwrite ρ and ω, (n_topics,), by those that logit ρ and log ω in ``x`` stand for."""
+    n_topics = means.shape[0]
+    for k in range(n_topics):
+        means[k] = min(max(1.0 / (1.0 + math.exp(-x[k])), SMALLEST), 1.0 - SMALLEST)
+        log_concentration = min(max(x[n_topics + k], LEAST_LOG), LARGEST_LOG)
+        concentrations[k] = math.exp(log_concentration)
+
+
+@kernel
+def _loss(
+    x: FloatArray,  # (2 n_topics,)
+    n_docs: float,
+    top_concentration: float,
+    doc_concentration: float,
+    active_documents: FloatArray,
+    summed_digamma: FloatArray,
+    slopes: FloatArray,  # (2 n_topics,)  overwritten: the gradient
+) -> float:
+    """The terms by which sticks are chosen, in −nats per document."""
+    n_topics = x.shape[0] // 2
+    means, concentrations = np.empty(n_topics), np.empty(n_topics)
+    unpack(x, means, concentrations)
+    by_mean, by_concentration = slopes[:n_topics], slopes[n_topics:]
+    value = stick_terms(
+        means, concentrations, n_docs, top_concentration, by_mean, by_concentration
+    ) + add_weight_terms(
+        means, n_docs, doc_concentration, active_documents, summed_digamma, by_mean
+    )  # fmt: skip
+    scale = -1.0 / max(n_docs, 1.0)
+    for k in range(n_topics):
+        by_mean[k] *= scale * means[k] * (1.0 - means[k])
+        by_concentration[k] *= scale * concentrations[k]
+    return scale * value
+
+
+@kernel
+def _inner(left: FloatArray, right: FloatArray) -> float:
+    value = 0.0
+    for i in range(left.shape[0]):
+        value += left[i] * right[i]
+    return value
+
+
+@kernel
+def _direction(
+    slopes: FloatArray,
+    steps: FloatArray,  # (N_PAIRS, n)  the oldest is overwritten first
+    changes: FloatArray,  # (N_PAIRS, n)
+    n_seen: int,
+) -> FloatArray:
+    """Where L-BFGS goes: minus its inverse Hessian times the gradient (Nocedal & Wright, 7.4)."""
+    direction = -slopes
+    if n_seen == 0:
+        return direction / max(1.0, math.sqrt(_inner(slopes, slopes)))
+    n_kept = min(n_seen, N_PAIRS)
+    factors = np.empty(n_kept)
+    for i in range(n_seen - 1, n_seen - n_kept - 1, -1):
+        step, change = steps[i % N_PAIRS], changes[i % N_PAIRS]
+        factors[i % n_kept] = _inner(step, direction) / _inner(step, change)
+        direction -= factors[i % n_kept] * change
+    step, change = steps[(n_seen - 1) % N_PAIRS], changes[(n_seen - 1) % N_PAIRS]
+    direction *= _inner(step, change) / _inner(change, change)
+    for i in range(n_seen - n_kept, n_seen):
+        step, change = steps[i % N_PAIRS], changes[i % N_PAIRS]
+        direction += (factors[i % n_kept] - _inner(change, direction) / _inner(step, change)) * step
+    return direction
+
+
+@kernel
+def best_sticks(
+    start: FloatArray,  # (2 n_topics,)  logit ρ, log ω
+    n_docs: float,
+    top_concentration: float,
+    doc_concentration: float,
+    active_documents: FloatArray,  # (n_topics,)
+    summed_digamma: FloatArray,  # (n_topics,)
+) -> FloatArray:
+    """logit ρ and log ω, (2 n_topics,), at a maximum of the terms, by L-BFGS."""
+    x, slopes, new_slopes = start.copy(), np.empty_like(start), np.empty_like(start)
+    given = (n_docs, top_concentration, doc_concentration, active_documents, summed_digamma)
+    loss, n_seen = _loss(x, *given, slopes), 0
+    steps, changes = np.empty((N_PAIRS, x.shape[0])), np.empty((N_PAIRS, x.shape[0]))
+    for _ in range(ITERATIONS):
+        if np.abs(slopes).max() <= SMALLEST_SLOPE:
+            break
+        step = _direction(slopes, steps, changes, n_seen)
+        descent = _inner(step, slopes)
+        if descent >= 0.0:  # rounding; begin anew
+            n_seen = 0
+            step = _direction(slopes, steps, changes, n_seen)
+            descent = _inner(step, slopes)
+        new_loss = _loss(x + step, *given, new_slopes)
+        for _halving in range(HALVINGS):
+            if new_loss <= loss + 1e-4 * descent:
+                break
+            step *= 0.5
+            descent *= 0.5
+            new_loss = _loss(x + step, *given, new_slopes)
+        if not new_loss < loss:
+            break
+        change = new_slopes - slopes
+        if _inner(step, change) > 1e-16 * _inner(change, change):
+            steps[n_seen % N_PAIRS], changes[n_seen % N_PAIRS] = step, change
+            n_seen += 1
+        gain = (loss - new_loss) / max(abs(loss), abs(new_loss), 1.0)
+        x += step
+        slopes[:] = new_slopes
+        loss = new_loss
+        if gain <= SMALLEST_GAIN:
+            break
+    return x

@@ -1,356 +1,322 @@
-"""The iterations of one document: prune and weigh topics, choose slots, sweep over the words.
+"""The sweeps over one document, a small matrix with topics in rows and words along lanes.
 
-``documents`` explains the letters and the two local updates.
+A sweep updates all words under the same counts (Jacobi), so that it runs along the lanes of the
+processor. Letters: u word type of a document, j column, i.e. a topic that the document may use.
+
+    p_ju = w_ju max(g(y_j + α_j) − o_u r_ju, tiny),   r_ju = p_ju / Σ_j p_ju,   N_j = Σ_u c_u r_ju
+
+mean-field   g(x) = exp ψ(x), o_u = 0,           y_j = N_j of the last sweep
+collapsed    g(x) = x,        o_u = min(c_u, 1), y_j = max(N_j + β (N_j − N_j before), 0)
+
+Momentum makes up for what a word does not yet know of the others. The collapsed update leaves the
+token at hand out of the counts, or all of a word that has less than one. Mean-field has no
+momentum, so that no sweep lowers its bound.
+
+Bits do not depend on the width of vectors: everything is done word by word, except for sums over
+words, which are sums of whole numbers. A token is a power of two of them, chosen by the length of
+the document. What is beyond the last word of a row has no count.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray
-from sparsetopics.kernels.special import digamma
+from sparsetopics.kernels.special import exp_digamma
 from sparsetopics.kernels.types import (
-    ACTIVE,
-    CANDIDATE,
-    CHOICE_WEIGHT,
-    COLUMN_OF,
+    BEFORE,
+    KEPT,
     MASS,
-    NEW_MASS,
     OWN,
     PRIOR,
-    TOPIC_OF,
+    PRODUCT,
+    SCALED,
+    TOTAL,
+    USED,
     WEIGHT,
-    Document,
     Float32Array,
-    TopicIds,
-    Workspace,
+    Matrix,
+    Schedule,
     inner,
+    lanes,
 )
 
-
-@inner
-def first_step(
-    document: Document,
-    weights: Float32Array,  # (n_rows, n_topics)
-    first_topics: TopicIds,  # (n_rows, n_slots)
-    work: Workspace,
-) -> None:
-    """Fill in responsibilities under uniform π_d; put their N_k, by topic, in row NEW_MASS."""
-    words, counts, topics, shares = document
-    n_unique, n_slots = topics.shape
-    columns, kept = work.columns, work.kept
-    for k in range(columns.shape[1]):
-        columns[NEW_MASS, k] = 0.0
-    for u in range(n_unique):
-        v = words[u]
-        total = 0.0
-        for slot in range(n_slots):
-            k = topics[u, slot] = first_topics[v, slot]
-            kept[u, slot] = weights[v, k]
-            total += kept[u, slot]
-        kept[u, n_slots] = kept[u, 0]
-        for slot in range(n_slots):
-            shares[u, slot] = kept[u, slot] / total
-            columns[NEW_MASS, topics[u, slot]] += counts[u] * shares[u, slot]
+F = np.float32
+# A topic's least weight; above all products; and what keeps the inverse of a sum finite.
+TINY, HUGE, SMALLEST = F(1e-30), np.finfo(F).max, F(1e-37)
+# The best L topics of each word are chosen anew in the first few sweeps, and then rarely.
+CHOOSE_ALWAYS_UNTIL = 5
+CHOOSE_EVERY = 10
+SHARE_BITS = 20
+# With more, what rounding to the nearest adds to a word's shares may exceed the largest of them.
+LARGEST_ROUNDED = 1_024
+ONE, QUANTUM = F(2.0**SHARE_BITS), F(2.0**-SHARE_BITS)
 
 
-@inner
-def recall(
-    former_topics: TopicIds,  # (n_former,)
-    former_counts: Float32Array,  # (n_former,)
-    topics: TopicIds,  # (n_unique, n_slots)  overwritten with 0, as no slot is in use yet
-    work: Workspace,
-) -> None:
-    """Put the N_k of an earlier visit, by topic, in row NEW_MASS."""
-    columns = work.columns
-    for k in range(columns.shape[1]):
-        columns[NEW_MASS, k] = 0.0
-    for i in range(former_topics.shape[0]):
-        columns[NEW_MASS, former_topics[i]] = former_counts[i]
-    for u in range(topics.shape[0]):
-        for slot in range(topics.shape[1]):
-            topics[u, slot] = 0
+# --- along lanes ----------------------------------------------------------------------------------
+@lanes
+def _weigh_topics(n_active: int, collapsed: bool, columns: Float32Array) -> None:
+    """g(y_j + α_j) of the active columns."""
+    if collapsed:
+        for j in range(n_active):
+            columns[WEIGHT, j] = columns[USED, j] + columns[PRIOR, j]
+    else:
+        for j in range(n_active):
+            columns[WEIGHT, j] = exp_digamma(np.float64(columns[USED, j] + columns[PRIOR, j]))
 
 
-@inner
-def gather_columns(
-    document: Document,
-    weights: Float32Array,  # (n_rows, n_topics)
-    prior: FloatArray,  # (n_topics,)
-    minimum_mass: float,
-    work: Workspace,
-) -> int:
-    """Make columns of the topics that row NEW_MASS leaves in the document; return how many.
+@lanes
+def _weigh(n_active: int, matrix: Matrix) -> None:
+    """Products in place of shares, and their sums over columns."""
+    weights, shares, by_word = matrix.weights, matrix.shares, matrix.by_word
+    n_lanes = weights.shape[1]
+    for u in range(n_lanes):
+        by_word[TOTAL, u] = F(0.0)
+    for j in range(n_active):
+        weight = matrix.columns[WEIGHT, j]
+        for u in range(n_lanes):
+            product = weights[j, u] * max(weight - by_word[OWN, u] * shares[j, u], TINY)
+            shares[j, u] = product
+            by_word[TOTAL, u] += product
 
-    Slots then name columns instead of topics.
+
+@lanes
+def _weigh_chosen(n_active: int, matrix: Matrix) -> None:
+    """The same with the columns that each word has chosen: its shares of them are above zero."""
+    weights, shares, by_word = matrix.weights, matrix.shares, matrix.by_word
+    n_lanes = weights.shape[1]
+    for u in range(n_lanes):
+        by_word[TOTAL, u] = F(0.0)
+    for j in range(n_active):
+        weight = matrix.columns[WEIGHT, j]
+        for u in range(n_lanes):
+            share = shares[j, u]
+            product = weights[j, u] * max(weight - by_word[OWN, u] * share, TINY)
+            product = product if share > F(0.0) else F(0.0)
+            shares[j, u] = product
+            by_word[TOTAL, u] += product
+
+
+@lanes
+def _weigh_column(j: int, matrix: Matrix) -> None:
+    """Products of one column in place of its shares, and once more to be compared."""
+    weights, shares, by_word = matrix.weights, matrix.shares, matrix.by_word
+    weight = matrix.columns[WEIGHT, j]
+    for u in range(weights.shape[1]):
+        product = weights[j, u] * max(weight - by_word[OWN, u] * shares[j, u], TINY)
+        shares[j, u] = product
+        by_word[PRODUCT, u] = product
+
+
+@lanes
+def _keep_larger(n_kept: int, by_word: Float32Array) -> None:
+    """Insert products among the largest so far, which fall."""
+    for slot in range(KEPT, KEPT + n_kept):
+        for u in range(by_word.shape[1]):
+            new, old = by_word[PRODUCT, u], by_word[slot, u]
+            by_word[slot, u] = max(new, old)
+            by_word[PRODUCT, u] = min(new, old)
+
+
+@lanes
+def _keep_smaller(n_kept: int, by_word: Float32Array) -> None:
+    """Insert products among the smallest so far, which rise."""
+    for slot in range(KEPT, KEPT + n_kept):
+        for u in range(by_word.shape[1]):
+            new, old = by_word[PRODUCT, u], by_word[slot, u]
+            by_word[slot, u] = min(new, old)
+            by_word[PRODUCT, u] = max(new, old)
+
+
+@lanes
+def _choose(n_active: int, n_slots: int, floor: int, matrix: Matrix) -> None:
+    """Keep products above the floor, and those at the floor while there is a spare slot."""
+    shares, by_word = matrix.shares, matrix.by_word
+    n_lanes = shares.shape[1]
+    spare = PRODUCT  # slots that products above the floor do not take
+    for u in range(n_lanes):
+        by_word[spare, u] = F(n_slots)
+        by_word[TOTAL, u] = F(0.0)
+    for j in range(n_active):
+        for u in range(n_lanes):
+            by_word[spare, u] -= F(1.0) if shares[j, u] > by_word[floor, u] else F(0.0)
+    for j in range(n_active):
+        for u in range(n_lanes):
+            product, left = shares[j, u], by_word[spare, u]
+            at_floor = F(1.0) if product == by_word[floor, u] else F(0.0)
+            by_word[spare, u] = left - at_floor
+            is_kept = product > by_word[floor, u] or at_floor * left > F(0.0)
+            kept = product if is_kept else F(0.0)
+            shares[j, u] = kept
+            by_word[TOTAL, u] += kept
+
+
+@lanes
+def _divide(n_active: int, token: F, matrix: Matrix) -> F:
+    """Make products shares, and N_j of them; return the largest change of an N_j, in tokens."""
+    shares, by_word, columns = matrix.shares, matrix.by_word, matrix.columns
+    n_lanes, change = shares.shape[1], F(0.0)
+    for u in range(n_lanes):
+        by_word[TOTAL, u] = F(1.0) / (by_word[TOTAL, u] + SMALLEST)
+    for j in range(n_active):
+        whole = 0
+        for u in range(n_lanes):
+            share = shares[j, u] * by_word[TOTAL, u]
+            shares[j, u] = share
+            whole += int(np.int32(by_word[SCALED, u] * share + F(0.5)))
+        mass = F(whole) * token
+        change = max(change, abs(mass - columns[MASS, j]))
+        columns[MASS, j] = mass
+    return change
+
+
+@lanes
+def scale_weights(n_columns: int, matrix: Matrix) -> None:
+    """Make each word's largest weight one."""
+    weights, by_word = matrix.weights, matrix.by_word
+    n_lanes = weights.shape[1]
+    for u in range(n_lanes):
+        by_word[TOTAL, u] = F(0.0)
+    for j in range(n_columns):
+        for u in range(n_lanes):
+            by_word[TOTAL, u] = max(by_word[TOTAL, u], weights[j, u])
+    for u in range(n_lanes):
+        by_word[TOTAL, u] = F(1.0) / (by_word[TOTAL, u] + SMALLEST)
+    for j in range(n_columns):
+        for u in range(n_lanes):
+            weights[j, u] *= by_word[TOTAL, u]
+
+
+@lanes
+def round_shares(n_active: int, n_slots: int, matrix: Matrix) -> None:
+    """Make shares whole numbers of quanta; row PRODUCT says which column is a word's largest.
+
+    Row TOTAL has their sums. Shares are rounded to the nearest, or down where the sum of what
+    rounding adds could exceed the largest share.
     """
-    words, topics = document.words, document.topics
-    columns, ids, local = work.columns, work.ids, work.local
-    n_topics = prior.shape[0]
-    heaviest = 0
-    for k in range(n_topics):
-        if columns[NEW_MASS, k] > columns[NEW_MASS, heaviest]:
-            heaviest = k
-    n_columns = 0
-    for k in range(n_topics):
-        ids[COLUMN_OF, k] = n_topics
-        if columns[NEW_MASS, k] > minimum_mass or k == heaviest:
-            ids[COLUMN_OF, k] = n_columns
-            ids[TOPIC_OF, n_columns] = k
-            ids[ACTIVE, n_columns] = n_columns
-            columns[MASS, n_columns] = columns[NEW_MASS, k]
-            columns[PRIOR, n_columns] = prior[k]
-            n_columns += 1
-    columns[CHOICE_WEIGHT, n_topics] = 0.0
-    for u in range(topics.shape[0]):
-        first = u * n_columns
-        for j in range(n_columns):
-            local[first + j] = weights[words[u], ids[TOPIC_OF, j]]
-        for slot in range(topics.shape[1]):
-            topics[u, slot] = ids[COLUMN_OF, topics[u, slot]]
-    return n_columns
+    shares, by_word = matrix.shares, matrix.by_word
+    n_lanes, best, largest = shares.shape[1], PRODUCT, KEPT
+    more = F(0.5) if min(n_active, n_slots) <= LARGEST_ROUNDED else F(0.0)
+    for u in range(n_lanes):
+        by_word[TOTAL, u] = F(0.0)
+        by_word[largest, u] = F(-1.0)
+    for j in range(n_active):
+        for u in range(n_lanes):
+            share = F(np.int32(shares[j, u] * ONE + more))
+            shares[j, u] = share
+            by_word[TOTAL, u] += share
+            by_word[best, u] = F(j) if share > by_word[largest, u] else by_word[best, u]
+            by_word[largest, u] = max(share, by_word[largest, u])
+
+
+# --- sweeps ---------------------------------------------------------------------------------------
+@inner
+def _choose_best(n_active: int, n_slots: int, matrix: Matrix) -> None:
+    """The products of each word's best L columns; ties at the last go to the lower topic.
+
+    The L largest products of a word, or all the others if they are fewer, are sorted by insertion.
+    The last of them is the floor: what is above stays, and at the floor the first columns do.
+    """
+    n_left_out = n_active - n_slots
+    sorts_smallest = n_left_out < n_slots
+    n_kept = n_left_out if sorts_smallest else n_slots
+    matrix.by_word[KEPT : KEPT + n_kept] = HUGE if sorts_smallest else F(0.0)
+    for j in range(n_active):
+        _weigh_column(j, matrix)
+        if sorts_smallest:
+            _keep_smaller(n_kept, matrix.by_word)
+        else:
+            _keep_larger(n_kept, matrix.by_word)
+    _choose(n_active, n_slots, KEPT + n_kept - 1, matrix)
 
 
 @inner
-def _prune(n_active: int, minimum_mass: float, work: Workspace) -> int:
-    """Prune light columns, order the rest by falling N_k + α_k, and return how many are left."""
-    columns, ids = work.columns, work.ids
-    heaviest = ids[ACTIVE, 0]
-    for i in range(n_active):
-        if columns[MASS, ids[ACTIVE, i]] > columns[MASS, heaviest]:
-            heaviest = ids[ACTIVE, i]
+def sweep(
+    n_active: int, n_slots: int, chooses: bool, collapsed: bool, token: F, matrix: Matrix
+) -> F:
+    """One sweep; return the largest change of an N_j, in tokens.
+
+    ``token`` is the part of a token that a whole number stands for. The inverse of each word's sum
+    of products is left in row TOTAL.
+    """
+    _weigh_topics(n_active, collapsed, matrix.columns)
+    if n_active <= n_slots:
+        _weigh(n_active, matrix)
+    elif chooses:
+        _choose_best(n_active, n_slots, matrix)
+    else:
+        _weigh_chosen(n_active, matrix)
+    return _divide(n_active, token, matrix)
+
+
+@inner
+def move_column(source: int, target: int, matrix: Matrix) -> None:
+    """Overwrite a column by another."""
+    weights, shares, columns = matrix.weights, matrix.shares, matrix.columns
+    for u in range(weights.shape[1]):
+        weights[target, u] = weights[source, u]
+        shares[target, u] = shares[source, u]
+    for i in range(columns.shape[0]):
+        columns[i, target] = columns[i, source]
+    matrix.topic_of[target] = matrix.topic_of[source]
+
+
+@inner
+def prune(n_active: int, minimum_mass: F, matrix: Matrix) -> int:
+    """Leave out light columns, but never the heaviest; return how many are left."""
+    masses, heaviest = matrix.columns[MASS], 0
+    for j in range(n_active):
+        if masses[j] > masses[heaviest]:
+            heaviest = j
     n_left = 0
-    for i in range(n_active):
-        j = ids[ACTIVE, i]
-        if columns[MASS, j] <= minimum_mass and j != heaviest:
-            columns[MASS, j] = 0.0
-            columns[WEIGHT, j] = 0.0
-            columns[CHOICE_WEIGHT, j] = 0.0
-            continue
-        value = columns[MASS, j] + columns[PRIOR, j]
-        # Insertion sort: from one selection to the next, the order hardly changes.
-        place = n_left
-        while place > 0:
-            before = ids[ACTIVE, place - 1]
-            if columns[MASS, before] + columns[PRIOR, before] >= value:
-                break
-            ids[ACTIVE, place] = before
-            place -= 1
-        ids[ACTIVE, place] = j
-        n_left += 1
+    for j in range(n_active):
+        if masses[j] > minimum_mass or j == heaviest:
+            if n_left < j:
+                move_column(j, n_left, matrix)
+            n_left += 1
     return n_left
 
 
 @inner
-def _weigh_topics(n_active: int, collapsed: bool, work: Workspace) -> None:
-    """Set the topic weights from N_k, and set the sums of a mean-field sweep to zero."""
-    columns = work.columns
-    for i in range(n_active):
-        j = work.ids[ACTIVE, i]
-        value = columns[MASS, j] + columns[PRIOR, j]
-        weight = value if collapsed else math.exp(digamma(value))
-        columns[WEIGHT, j] = weight
-        columns[CHOICE_WEIGHT, j] = weight
-        columns[NEW_MASS, j] = 0.0
+def rest(n_active: int, columns: Float32Array) -> None:
+    """Let the next sweep use the masses of the last as they are, without momentum."""
+    for j in range(n_active):
+        columns[USED, j] = columns[BEFORE, j] = columns[MASS, j]
 
 
-@inner
-def _mask_of(n_columns: int) -> int:
-    """A mask of the low bits that hold a column's number."""
-    mask = 1
-    while mask < n_columns:
-        mask <<= 1
-    return mask - 1
-
-
-@inner
-def _keep_largest(n_candidates: int, n_slots: int, columns_mask: int, work: Workspace) -> None:
-    """Put the candidates of the largest products first; ties go to the lower column.
-
-    Non-negative floats are ordered like their bits read as integers. The lowest bits are replaced
-    by the column, so that one maximum gives both product and column, without a branch that depends
-    on the data. With a thousand topics, products that differ by less than 2⁻⁴² of their size become
-    ties, too.
-    """
-    ids, keys = work.ids, work.keys
-    # The complement of the column makes the lower column the larger key.
-    for i in range(n_candidates):
-        keys[i] = (keys[i] & ~columns_mask) | (columns_mask - np.int64(ids[CANDIDATE, i]))
-    last = np.int64(np.iinfo(np.int64).max)
-    for slot in range(n_slots):
-        best = np.int64(-1)
-        for i in range(n_candidates):
-            best = max(best, keys[i] if keys[i] < last else np.int64(-1))
-        ids[CANDIDATE, slot] = columns_mask - (best & columns_mask)
-        last = best
-
-
-@inner
-def _choose(
-    document: Document,
-    collapsed: bool,
-    n_columns: int,  # of the document
-    n_active: int,
-    n_used: int,  # slots in use
-    work: Workspace,
-) -> int:
-    """Choose each word's top L columns anew, and return the slots in use.
-
-    Columns that stay chosen keep their shares. Products use the weights at the start of the sweep.
-    The L-th best product is at least the smallest product of the present slots; that bound mostly
-    leaves hardly more than L candidates.
-    """
-    _, counts, topics, shares = document
-    columns, ids, local, kept = work.columns, work.ids, work.local, work.kept
-    products, n_slots = work.products, topics.shape[1]
-    n_next: int = min(n_slots, n_active)
-    columns_mask = _mask_of(ids.shape[1])
-    for u in range(counts.shape[0]):
-        own = u * n_columns
-        floor = np.inf if n_used == n_slots and n_slots < n_active else 0.0
-        for slot in range(n_used):
-            j = topics[u, slot]
-            floor = min(floor, kept[u, slot] * columns[CHOICE_WEIGHT, j])
-            columns[OWN, j] = shares[u, slot]
-        # The products of the L heaviest columns are another lower bound.
-        if n_slots < n_active:
-            heaviest = np.inf
-            for i in range(n_slots):
-                j = ids[ACTIVE, i]
-                heaviest = min(heaviest, local[own + j] * columns[CHOICE_WEIGHT, j])
-            floor = max(floor, heaviest)
-        n_candidates = 0
-        for i in range(n_active):
-            j = ids[ACTIVE, i]
-            # Weights fall, and kept[u, n_slots] is the row's largest: no later column qualifies.
-            if kept[u, n_slots] * columns[CHOICE_WEIGHT, j] < floor:
-                break
-            product = local[own + j] * columns[CHOICE_WEIGHT, j]
-            products[n_candidates] = product
-            ids[CANDIDATE, n_candidates] = j
-            n_candidates += 1 if product >= floor else 0
-        if n_candidates > n_slots:
-            _keep_largest(n_candidates, n_slots, columns_mask, work)
-        for slot in range(n_next):
-            j = ids[CANDIDATE, slot]
-            shares[u, slot] = columns[OWN, j]
-            kept[u, slot] = local[own + j]
-            columns[OWN, j] = 0.0
-        for slot in range(n_used):
-            j = topics[u, slot]
-            # OWN still holds the shares of columns that are not chosen any more: they leave N_k.
-            if collapsed:
-                columns[WEIGHT, j] -= counts[u] * columns[OWN, j]
-            columns[OWN, j] = 0.0
-        for slot in range(n_next):
-            topics[u, slot] = ids[CANDIDATE, slot]
-    return n_next
-
-
-@inner
-def _sweep(document: Document, collapsed: bool, n_used: int, work: Workspace) -> None:
-    """Compute the responsibilities of every word once.
-
-    Mean-field responsibilities all follow the same weights and add up to the new N_k. Collapsed
-    ones leave one token's own share out, and change N_k + α_k word by word.
-    """
-    _, counts, topics, shares = document
-    columns, kept, products = work.columns, work.kept, work.products
-    sums = WEIGHT if collapsed else NEW_MASS
-    left_out = 1.0 if collapsed else 0.0
-    for u in range(counts.shape[0]):
-        total = 0.0
-        for slot in range(n_used):
-            weight = columns[WEIGHT, topics[u, slot]] - left_out * shares[u, slot]
-            product = kept[u, slot] * max(weight, 0.0)
-            products[slot] = product
-            total += product
-        work.normalizers[u] = total
-        # If every product underflowed, the word goes to its first slot.
-        if total <= 0.0:
-            products[0] = total = 1.0
-        scale = 1.0 / total
-        for slot in range(n_used):
-            share = products[slot] * scale
-            columns[sums, topics[u, slot]] += counts[u] * (share - left_out * shares[u, slot])
-            shares[u, slot] = share
-
-
-@inner
-def warm_step(
-    document: Document,
-    weights: Float32Array,  # (n_rows, n_topics)
-    first_topics: TopicIds,  # (n_rows, 1 or more)
-    collapsed: bool,
-    minimum_mass: float,
-    n_columns: int,
-    work: Workspace,
-) -> tuple[int, int]:
-    """Fill in responsibilities under the recalled N_k; return active columns and slots in use.
-
-    No word has shares yet, so even the collapsed update leaves none out.
-    """
-    words, n_slots = document.words, document.topics.shape[1]
-    for u in range(words.shape[0]):
-        work.kept[u, n_slots] = weights[words[u], first_topics[words[u], 0]]
-    n_active = _prune(n_columns, minimum_mass, work)
-    _weigh_topics(n_active, collapsed, work)
-    n_used = _choose(document, False, n_columns, n_active, 0, work)
-    _sweep(document, False, n_used, work)
-    _settle_mass(n_active, False, work)
-    return n_active, n_used
-
-
-@inner
-def _settle_mass(n_active: int, collapsed: bool, work: Workspace) -> float:
-    """Replace N_k by those of the sweep; return the largest change."""
-    change = 0.0
-    for i in range(n_active):
-        j = work.ids[ACTIVE, i]
-        mass = (
-            max(work.columns[WEIGHT, j] - work.columns[PRIOR, j], 0.0)
-            if collapsed
-            else work.columns[NEW_MASS, j]
-        )
-        change = max(change, abs(mass - work.columns[MASS, j]))
-        work.columns[MASS, j] = mass
-    return change
+@lanes
+def _push(n_active: int, momentum: F, columns: Float32Array) -> None:
+    """Let the next sweep use the masses of the last, moved on by momentum."""
+    for j in range(n_active):
+        moved = columns[MASS, j] - columns[BEFORE, j]
+        columns[USED, j] = max(columns[MASS, j] + momentum * moved, F(0.0))
+        columns[BEFORE, j] = columns[MASS, j]
 
 
 @inner
 def iterate(
-    document: Document,
-    collapsed: bool,
-    reselect: bool,
-    minimum_mass: float,
-    n_columns: int,
     n_active: int,
-    n_used: int,
-    work: Workspace,
-) -> tuple[int, int, float]:
-    """One iteration; return active columns, slots in use and the largest change of an N_k."""
-    if reselect:
-        n_active = _prune(n_active, minimum_mass, work)
-    _weigh_topics(n_active, collapsed, work)
-    if reselect:
-        n_used = _choose(document, collapsed, n_columns, n_active, n_used, work)
-    _sweep(document, collapsed, n_used, work)
-    return n_active, n_used, _settle_mass(n_active, collapsed, work)
-
-
-@inner
-def finish(document: Document, n_active: int, n_used: int, work: Workspace) -> None:
-    """Sum N_k anew from the shares, free of rounding drift; replace columns by topics."""
-    _, counts, topics, shares = document
-    for i in range(n_active):
-        work.columns[MASS, work.ids[ACTIVE, i]] = 0.0
-    for u in range(counts.shape[0]):
-        for slot in range(n_used):
-            j = topics[u, slot]
-            work.columns[MASS, j] += counts[u] * shares[u, slot]
-            topics[u, slot] = work.ids[TOPIC_OF, j]
-        for slot in range(n_used, topics.shape[1]):
-            topics[u, slot] = 0
-            shares[u, slot] = 0.0
+    n_slots: int,
+    minimum_mass: F,
+    token: F,
+    schedule: Schedule,
+    matrix: Matrix,
+) -> tuple[int, int]:
+    """Sweep until no N_j moves; return the active columns and the number of sweeps."""
+    collapsed, is_fresh, n_sweeps = schedule.collapsed, True, 0
+    for i in range(schedule.max_iterations):
+        chooses = is_fresh or i < CHOOSE_ALWAYS_UNTIL or i % CHOOSE_EVERY == 0
+        change = sweep(n_active, n_slots, chooses, collapsed, token, matrix)
+        is_fresh = False
+        n_sweeps += 1
+        if chooses:
+            n_left = prune(n_active, minimum_mass, matrix)
+            if n_left < n_active:
+                n_active, is_fresh = n_left, True
+                rest(n_active, matrix.columns)
+                continue
+        if change < schedule.tolerance:
+            break
+        _push(n_active, F(schedule.momentum), matrix.columns)
+    if is_fresh:  # a column has left in the last sweep, or there was none
+        sweep(n_active, n_slots, True, collapsed, token, matrix)
+    return n_active, n_sweeps

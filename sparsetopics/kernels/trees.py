@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.kernels.types import Float32Array, TopicIds, kernel
+from sparsetopics.kernels.types import Float32Array, SparseShares, kernel
 
 
 @kernel
@@ -114,17 +114,13 @@ def sum_nodes(
         if left < 0:
             add_sums(values, bounds[node, 0], bounds[node, 1], origin, sums[node], products[node])
             continue
-        for d in range(sums.shape[1]):
-            sums[node, d] = sums[left, d] + sums[left + 1, d]
-        for d in range(products.shape[1]):
-            products[node, d] = products[left, d] + products[left + 1, d]
+        np.add(sums[left], sums[left + 1], sums[node])
+        np.add(products[left], products[left + 1], products[node])
 
 
 @kernel
 def share_out(
-    starts: IntArray,  # (n_nodes + 1,)  responsibilities of nodes
-    topics: TopicIds,
-    shares: Float32Array,
+    found: SparseShares,  # a row for each node
     counts: FloatArray,  # (n_nodes,)  sums of nodes
     sums: FloatArray,  # (n_nodes, n_columns)
     products: FloatArray,  # (n_nodes, n_products)
@@ -133,9 +129,9 @@ def share_out(
     topic_products: FloatArray,  # (n_topics, n_products)
 ) -> None:
     """Add each node's sums to those of the topics, by its responsibilities."""
-    for node in range(starts.shape[0] - 1):
-        for entry in range(starts[node], starts[node + 1]):
-            k, share = topics[entry], np.float64(shares[entry])
+    for node in range(found.starts.shape[0] - 1):
+        for entry in range(found.starts[node], found.starts[node + 1]):
+            k, share = found.topics[entry], np.float64(found.shares[entry])
             topic_counts[k] += share * counts[node]
             for d in range(sums.shape[1]):
                 topic_sums[k, d] += share * sums[node, d]

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, WordIds
-from sparsetopics.kernels.special import log_gamma, trigamma
-from sparsetopics.kernels.types import Float32Array, TopicIds, kernel
+from sparsetopics.kernels.special import fast_log, log_gamma, one_minus_exp, trigamma
+from sparsetopics.kernels.types import Float32Array, SparseShares, inlined, inner, kernel, lanes
 
-LARGEST_SHARE = 1.0 - 1e-12  # stands for a share of one, so that log(1 − r) stays finite
+SMALLEST_REST = 1e-12  # stands for 1 − r of a share of one, so that its logarithm stays finite
 
 
-@kernel
+@inlined
 def correction(
     concentration: float, nothing: float, mean: float, variance: float, log_absent: float
 ) -> float:
     """E[lnΓ(a + n)] − lnΓ(a + E[n]) to second order for a sum n of independent Bernoulli variables.
 
     The expansion is around the mean given n > 0, because lnΓ(a + n) bends sharply at n = 0 when a
-    is small (Teh, Newman & Welling 2006). P(n > 0) = 1 − exp(``log_absent``). ``nothing`` is
-    lnΓ(a), computed once for many values.
+    is small (Teh, Newman & Welling 2006). P(n > 0) = 1 − exp(``log_absent``), where ``log_absent``
+    is negative. ``nothing`` is lnΓ(a), computed once for many values.
     """
-    if mean <= 0.0:
-        return 0.0
-    present = -math.expm1(log_absent)
+    present = one_minus_exp(log_absent)
     mean_present = mean / present
     spread = max((variance + mean * mean) / present - mean_present * mean_present, 0.0)
     expected = log_gamma(concentration + mean_present) - nothing
@@ -33,18 +31,28 @@ def correction(
     return present * expected - (log_gamma(concentration + mean) - nothing)
 
 
+@inlined
+def is_uncertain(mean: float, variance: float, log_absent: float) -> bool:
+    """Whether there is anything to correct: an assignment that is certain has no variance."""
+    return mean > 0.0 and variance > 0.0 and log_absent < 0.0
+
+
+@lanes
+def _fill_logs_of_rest(shares: Float32Array, out: FloatArray) -> None:
+    """out = log(1 − r). The difference is exact, so that log1p would be no more accurate."""
+    for i in range(shares.shape[0]):
+        out[i] = fast_log(max(1.0 - np.float64(shares[i]), SMALLEST_REST))
+
+
 @kernel
 def add_variances(
     indptr: IntArray,  # (n_docs + 1,)
     word_ids: WordIds,  # (n_pairs,)
     counts: FloatArray,  # (n_pairs,)
-    starts: IntArray,  # (n_pairs + 1,)
-    topics: TopicIds,
-    shares: Float32Array,
+    found: SparseShares,  # a row for each pair
     prior: FloatArray,  # (n_topics,)  α_k
     scale: float,  # 1 to add documents, -1 to take them out
-    variances: FloatArray,  # (n_words, n_topics)  added to: Σ x r (1 − r)
-    log_absent: FloatArray,  # (n_words, n_topics)  added to: Σ x log(1 − r)
+    by_word: FloatArray,  # (n_words, n_topics, 2)  added to: Σ x r (1 − r) and Σ x log(1 − r)
     doc_corrections: FloatArray,  # (n_topics,)  added to
 ) -> None:
     """Add the variances of documents' word counts, and the corrections for their topic counts."""
@@ -54,80 +62,107 @@ def add_variances(
     nothing = np.zeros(n_topics)
     for k in range(n_topics):
         nothing[k] = log_gamma(prior[k])
-    surely = math.log1p(-LARGEST_SHARE)
+    logs = np.empty(found.shares.shape[0])
+    _fill_logs_of_rest(found.shares, logs)
     for d in range(indptr.shape[0] - 1):
         n_used = 0
         for u in range(indptr[d], indptr[d + 1]):
-            for i in range(starts[u], starts[u + 1]):
-                k, share = topics[i], np.float64(shares[i])
+            count, v = counts[u], word_ids[u]
+            for i in range(found.starts[u], found.starts[u + 1]):
+                k, share = found.topics[i], np.float64(found.shares[i])
                 # Shares that were added up may exceed one by rounding.
-                certain = share >= 1.0
-                variance = 0.0 if certain else counts[u] * share * (1.0 - share)
-                absent = counts[u] * (surely if certain else math.log1p(-share))
-                variances[word_ids[u], k] += scale * variance
-                log_absent[word_ids[u], k] += scale * absent
+                variance, absent = count * share * max(1.0 - share, 0.0), count * logs[i]
+                by_word[v, k, 0] += scale * variance
+                by_word[v, k, 1] += scale * absent
                 if means[k] == 0.0:
                     used[n_used] = k
                     n_used += 1
-                means[k] += counts[u] * share
+                means[k] += count * share
                 spreads[k] += variance
                 absences[k] += absent
         for j in range(n_used):
             k = used[j]
-            doc_corrections[k] += scale * correction(
-                prior[k], nothing[k], means[k], spreads[k], absences[k]
-            )
+            if is_uncertain(means[k], spreads[k], absences[k]):
+                doc_corrections[k] += scale * correction(
+                    prior[k], nothing[k], means[k], spreads[k], absences[k]
+                )
             means[k] = spreads[k] = absences[k] = 0.0
 
 
-@kernel
-def word_correction(
-    concentration: float, nothing: float, count: float, variance: float, log_absent: float
-) -> float:
-    """``correction`` for the count of a word in a topic; 0 if all assignments are certain."""
-    if count <= 0.0 or log_absent >= 0.0:
-        return 0.0
-    return correction(concentration, nothing, count, max(variance, 0.0), log_absent)
+class Uncertain(NamedTuple):
+    """Counts of a word that are to be corrected, collected so that loops run along lanes."""
+
+    topics: IntArray  # (2 · n_topics,)
+    signs: FloatArray  # (2 · n_topics,)  1 to add the correction, -1 to take it out
+    sums: FloatArray  # (3, 2 · n_topics)  means, variances and log P(n = 0)
+
+
+@inner
+def _nothing_uncertain(n_topics: int) -> Uncertain:
+    n = 2 * n_topics
+    return Uncertain(np.empty(n, np.int64), np.empty(n), np.empty((3, n)))
+
+
+@inner
+def _collect(n: int, k: int, sign: float, count: float, sums: FloatArray, out: Uncertain) -> int:
+    """Append a count with its variance and log P(n = 0), if it is uncertain; return how many."""
+    out.topics[n], out.signs[n] = k, sign
+    out.sums[0, n], out.sums[1, n], out.sums[2, n] = count, sums[0], sums[1]
+    return n + 1 if is_uncertain(count, sums[0], sums[1]) else n
+
+
+@lanes
+def _correct(n: int, word_concentration: float, sums: FloatArray) -> None:
+    """Put the corrections of the first ``n`` counts in the place of their means."""
+    nothing = log_gamma(word_concentration)
+    for i in range(n):
+        sums[0, i] = correction(word_concentration, nothing, sums[0, i], sums[1, i], sums[2, i])
+
+
+@inner
+def _add_corrections(
+    n: int, word_concentration: float, uncertain: Uncertain, found: FloatArray
+) -> None:
+    _correct(n, word_concentration, uncertain.sums)
+    for i in range(n):
+        found[uncertain.topics[i]] += uncertain.signs[i] * uncertain.sums[0, i]
 
 
 @kernel
 def word_corrections(
     counts: FloatArray,  # (n_words, n_topics)
-    variances: FloatArray,  # (n_words, n_topics)
-    log_absent: FloatArray,  # (n_words, n_topics)
+    by_word: FloatArray,  # (n_words, n_topics, 2)
     word_concentration: float,
 ) -> FloatArray:
-    """Σ_v ``word_correction`` of each topic, (n_topics,)."""
+    """Σ_v ``correction`` of the counts of each topic's words, (n_topics,)."""
     n_words, n_topics = counts.shape
-    found = np.zeros(n_topics)
-    nothing = log_gamma(word_concentration)
+    found, uncertain = np.zeros(n_topics), _nothing_uncertain(n_topics)
     for v in range(n_words):
+        n = 0
         for k in range(n_topics):
-            found[k] += word_correction(
-                word_concentration, nothing, counts[v, k], variances[v, k], log_absent[v, k]
-            )
+            n = _collect(n, k, 1.0, counts[v, k], by_word[v, k], uncertain)
+        _add_corrections(n, word_concentration, uncertain, found)
     return found
 
 
 @kernel
 def word_correction_changes(
-    counts: FloatArray,  # (n_words, n_topics)  before, as the next two
-    variances: FloatArray,
-    log_absent: FloatArray,
+    counts: FloatArray,  # (n_words, n_topics)  before, as the next
+    by_word: FloatArray,
     counts_after: FloatArray,
-    variances_after: FloatArray,
-    log_absent_after: FloatArray,
+    by_word_after: FloatArray,
     word_concentration: float,
 ) -> FloatArray:
     """``word_corrections`` after minus before, (n_topics,); only entries that differ cost time."""
     n_words, n_topics = counts.shape
-    changes = np.zeros(n_topics)
-    nothing = log_gamma(word_concentration)
+    changes, uncertain = np.zeros(n_topics), _nothing_uncertain(n_topics)
     for v in range(n_words):
+        n = 0
         for k in range(n_topics):
-            before = counts[v, k], variances[v, k], log_absent[v, k]
-            after = counts_after[v, k], variances_after[v, k], log_absent_after[v, k]
+            before = counts[v, k], by_word[v, k, 0], by_word[v, k, 1]
+            after = counts_after[v, k], by_word_after[v, k, 0], by_word_after[v, k, 1]
             if before != after:
-                now = word_correction(word_concentration, nothing, *after)
-                changes[k] += now - word_correction(word_concentration, nothing, *before)
+                n = _collect(n, k, 1.0, counts_after[v, k], by_word_after[v, k], uncertain)
+                n = _collect(n, k, -1.0, counts[v, k], by_word[v, k], uncertain)
+        _add_corrections(n, word_concentration, uncertain, changes)
     return changes

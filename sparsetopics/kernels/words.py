@@ -3,52 +3,81 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.kernels.types import Float32Array, Rows, TopicIds, kernel
+from sparsetopics.base.batches import FloatArray, IntArray, WordIds
+from sparsetopics.kernels.types import (
+    Float32Array,
+    Lists,
+    Rows,
+    SparseShares,
+    TopicIds,
+    Weights,
+    kernel,
+    lanes,
+)
+
+TOPIC_BITS = 32  # of a key, below those of the weight
+LARGEST_TOPIC = 2**TOPIC_BITS - 1
 
 
-@kernel
-def collapsed_weights(
-    counts: FloatArray,  # (n_rows, n_topics)
-    inverse_totals: FloatArray,  # (n_topics,)  1 / (N_k + Vη)
-    word_concentration: float,
-    weights: Float32Array,  # (n_rows, n_topics)  overwritten
-) -> None:
-    """Fill ``weights`` with the posterior mean E[φ_kv]."""
-    n_rows, n_topics = counts.shape
-    for v in range(n_rows):
-        for k in range(n_topics):
-            weights[v, k] = (counts[v, k] + word_concentration) * inverse_totals[k]
+@lanes
+def _weigh(row: FloatArray, inverse_totals: FloatArray, eta: float, out: Float32Array) -> None:
+    for k in range(row.shape[0]):
+        out[k] = (row[k] + eta) * inverse_totals[k]
 
 
-@kernel
-def top_topics(
-    weights: Float32Array,  # (n_rows, n_topics)
-    topics: TopicIds,  # (n_rows, n_slots)  overwritten
-) -> None:
-    """The topics of each row's ``n_slots`` largest weights, falling; ties go to the lower topic.
+@lanes
+def _make_keys(bits: NDArray[np.int32], keys: IntArray) -> None:
+    """Whole numbers in the order of weights, and of falling topics where these are equal.
 
-    This is the first step of every cold document; later steps choose again (``sweeps``). Under
-    uniform π_d the best topics of a word depend on the word type only, so they are found once per
-    batch instead of once per document.
+    The bits of positive floats, read as a whole number, are in the order of the floats.
     """
-    n_rows, n_topics = weights.shape
-    n_slots = topics.shape[1]
-    best = np.empty(n_slots, np.float32)
-    for v in range(n_rows):
-        for k in range(n_topics):
-            weight = weights[v, k]
-            # Insertion into a short sorted list: most weights fail this one comparison.
-            if k >= n_slots and weight <= best[n_slots - 1]:
-                continue
-            place = min(k, n_slots - 1)
-            while place > 0 and best[place - 1] < weight:
-                best[place] = best[place - 1]
-                topics[v, place] = topics[v, place - 1]
-                place -= 1
-            best[place] = weight
-            topics[v, place] = k
+    for k in range(keys.shape[0]):
+        keys[k] = (np.int64(bits[k]) << TOPIC_BITS) | (LARGEST_TOPIC - k)
+
+
+@lanes
+def _largest_below(keys: IntArray, limit: int) -> int:
+    largest = -1
+    for k in range(keys.shape[0]):
+        key = keys[k]
+        largest = max(largest, key if key < limit else -1)
+    return largest
+
+
+@kernel
+def fill_lists(
+    rows: Rows,  # (n_chosen,)  of the table, to do
+    weights: Weights,
+    lists: Lists,  # overwritten for these rows
+) -> None:
+    """The best L topics of words under equal proportions, falling; ties go to the lower topic.
+
+    This is where every cold document begins; later sweeps choose again (``sweeps``). Where all
+    topics are listed, they keep their order.
+    """
+    table, eta, inverse_totals = weights
+    n_topics, n_slots = table.shape[1], lists.topics.shape[1]
+    of_word, keys = np.empty(n_topics, np.float32), np.empty(n_topics, np.int64)
+    bits = of_word.view(np.int32)
+    for i in range(rows.shape[0]):
+        v = rows[i]
+        _weigh(table[v], inverse_totals, eta, of_word)
+        if n_slots < n_topics:
+            _make_keys(bits, keys)
+        last = int(np.iinfo(np.int64).max)
+        total = np.float32(1e-37)  # keeps shares finite for a word that no topic explains
+        for slot in range(n_slots):
+            topic = slot
+            if n_slots < n_topics:
+                last = _largest_below(keys, last)
+                topic = LARGEST_TOPIC - (last & LARGEST_TOPIC)
+            lists.topics[v, slot] = topic
+            lists.shares[v, slot] = of_word[topic]
+            total += of_word[topic]
+        for slot in range(n_slots):
+            lists.shares[v, slot] /= total
 
 
 @kernel
@@ -67,33 +96,33 @@ def add_sparse_rows(
 
 
 @kernel
-def take_sparse_rows(
-    rows: Rows,  # (n_rows,)
-    starts: IntArray,  # (n_rows + 1,)
-    topics: TopicIds,
-    values: Float32Array | FloatArray,
-    out: FloatArray,  # (n_words, n_topics)  subtracted from
-    taken: FloatArray,  # (n_topics,)  added to: what was subtracted
-) -> None:
-    """out[rows[i], topics] −= values, row by row; rounding never leaves less than zero."""
-    for i in range(rows.shape[0]):
-        for j in range(starts[i], starts[i + 1]):
-            before = out[rows[i], topics[j]]
-            after = max(before - values[j], 0.0)
-            out[rows[i], topics[j]] = after
-            taken[topics[j]] += before - after
+def exchange_pairs(
+    first_word: int,  # of those whose rows are changed
+    last_word: int,  # after the last of them
+    words: WordIds,  # (n_pairs,)
+    tokens: FloatArray,  # (n_pairs,)
+    new: SparseShares,  # (n_pairs)
+    old: SparseShares,  # (n_pairs)
+    table: FloatArray,  # (n_words, n_topics)  changed
+) -> FloatArray:
+    """Take out tokens · old shares and add tokens · new shares, pair by pair, in some rows.
 
-
-@kernel
-def group_pairs(
-    row_of_pair: Rows,  # (n_pairs,)
-    starts: IntArray,  # (n_rows + 1,)  where each row's pairs begin
-) -> IntArray:
-    """Positions of the pairs of each row, row after row, rising within a row, (n_pairs,)."""
-    pairs = np.empty(row_of_pair.shape[0], np.int64)
-    place = starts[:-1].copy()
-    for pair in range(row_of_pair.shape[0]):
-        row = row_of_pair[pair]
-        pairs[place[row]] = pair
-        place[row] += 1
-    return pairs
+    No count falls below zero. Returns what is added to each topic, (n_topics,), which is more than
+    the pairs say where a count would fall below zero. Old and new entries of a pair often lie in
+    one cache line, hence a single pass.
+    """
+    added = np.zeros(table.shape[1])
+    for u in range(words.shape[0]):
+        if words[u] < first_word or words[u] >= last_word:
+            continue
+        row, weight = table[words[u]], tokens[u]
+        for i in range(old.starts[u], old.starts[u + 1]):
+            k = old.topics[i]
+            count = max(row[k] - weight * old.shares[i], 0.0)
+            added[k] += count - row[k]
+            row[k] = count
+        for i in range(new.starts[u], new.starts[u + 1]):
+            k, more = new.topics[i], weight * new.shares[i]
+            added[k] += more
+            row[k] += more
+    return added

@@ -19,6 +19,7 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.sealed_files import Json, PositiveSize, Refusal
 
 N_WORDS = "n_words"
+PRIOR = "prior_"  # before the names of the prior's own arrays and numbers
 # Products of larger numbers, and quotients by smaller ones, leave the range of floats.
 LARGEST_NUMBER = 1e100
 _FLOAT32 = float(np.finfo(np.float32).max)
@@ -44,6 +45,7 @@ class ArrayFormat(NamedTuple):
 # Positive numbers: one for each component, one for each column, or a row for each component.
 COMPONENTS, COLUMNS = ArrayFormat(("n_topics",)), ArrayFormat(("n_columns",))
 VECTORS = ArrayFormat(("n_topics", "n_columns"))
+TOPIC_WORDS = ArrayFormat(("n_topics", N_WORDS))
 # Any finite numbers.
 MATRIX = ArrayFormat(("n_columns", "n_columns"), lower=-inf)
 MATRICES = ArrayFormat(("n_topics", "n_columns", "n_columns"), lower=-inf)
@@ -58,8 +60,15 @@ class StoredAs(NamedTuple):
     """
 
     posterior: type[NamedTuple]
-    arrays: Mapping[str, ArrayFormat]  # of model.safetensors
-    numbers: tuple[str, ...]  # of model.json, all positive
+    formats: tuple[ArrayFormat, ...]  # of the posterior's fields
+    prior_arrays: Mapping[str, ArrayFormat]  # fields of the prior in model.safetensors
+    prior_numbers: tuple[str, ...]  # fields of the prior in model.json, all positive
+
+    @property
+    def arrays(self) -> dict[str, ArrayFormat]:
+        """All arrays of model.safetensors by their names there."""
+        own = dict(zip(self.posterior._fields, self.formats, strict=True))
+        return own | {PRIOR + name: form for name, form in self.prior_arrays.items()}
 
 
 class Stored(NamedTuple):
@@ -90,40 +99,40 @@ class StoredReader:
     arrays_file: Path
     refusal: Refusal
 
-    def refuse(self, name: str, *, found: Json, wanted: str) -> Exception:
+    def refuse(self, name: str, problem: str) -> Exception:
         """The error for an entry of model.json."""
-        return self.refusal.of(f"{self.settings_file}, {name}", found=repr(found), wanted=wanted)
+        return self.refusal.of(f"{self.settings_file}, {name}", problem)
 
     def numbers(self, names: Sequence[str]) -> dict[str, float]:
         """Entries of model.json that are positive numbers."""
-        found: dict[str, float] = {}
+        numbers: dict[str, float] = {}
         for name in names:
             number = self.content.get(name)
             if not (isinstance(number, float) and 1 / LARGEST_NUMBER < number < LARGEST_NUMBER):
-                raise self.refuse(name, found=number, wanted="a positive number")
-            found[name] = number
-        return found
+                raise self.refuse(name, f"must be a positive number, but is {number!r}")
+            numbers[name] = number
+        return numbers
 
     def arrays(self, formats: Mapping[str, ArrayFormat]) -> dict[str, FloatArray]:
         """The arrays of ``formats``."""
         arrays = read_tensors(self.arrays_file, tuple(formats), self.refusal).arrays
-        for name, wanted in formats.items():
-            self._check_array(f"{self.arrays_file}, {name}", arrays[name], wanted)
+        for name, form in formats.items():
+            self._check_array(f"{self.arrays_file}, {name}", arrays[name], form)
         return arrays
 
-    def _check_array(self, where: str, array: FloatArray, wanted: ArrayFormat) -> None:
-        shape = tuple(map(self.size, wanted.axes))
+    def _check_array(self, where: str, array: FloatArray, form: ArrayFormat) -> None:
+        shape = tuple(map(self.size, form.axes))
         if array.shape != shape:
-            raise self.refusal.of(where, found=f"shape {array.shape}", wanted=f"shape {shape}")
-        lower, upper = max(wanted.lower, -LARGEST_NUMBER), min(wanted.upper, LARGEST_NUMBER)
+            raise self.refusal.of(where, f"expected shape {shape}, but found {array.shape}")
+        lower, upper = max(form.lower, -LARGEST_NUMBER), min(form.upper, LARGEST_NUMBER)
         bad = ~((array > (lower or 1 / LARGEST_NUMBER)) & (array < upper))  # NaN is bad, too
         if bad.any():
             found = f"{array[bad][0]} among {int(bad.sum()):,} bad values"
-            raise self.refusal.of(where, found=found, wanted=wanted.values)
+            raise self.refusal.of(where, f"expected {form.values}, but found {found}")
 
     def size(self, name: str) -> int:
         """The length of an axis, which ``ModelSettings`` may or may not say."""
-        found = self.content.get(name)
-        if not isinstance(found, int):
-            raise self.refuse(name, found=found, wanted="a whole number")
-        return found
+        size = self.content.get(name)
+        if not isinstance(size, int):
+            raise self.refuse(name, f"must be a whole number, but is {size!r}")
+        return size

@@ -123,4 +123,4 @@ class TopicChange(NamedTuple):
 
 def overlaid(found: Responsibilities, indptr: IntArray, patch: Patch) -> Responsibilities:
     """``found`` with the documents of the patch replaced."""
-    return found.overlaid(pairs_of(indptr, patch.documents), patch.responsibilities)
+    return found.replaced(pairs_of(indptr, patch.documents), patch.responsibilities)

@@ -38,7 +38,7 @@ class SparseDocumentCounts(NamedTuple):
         check_like(self.counts, like.counts, "documents of topics")
         require(self.counts.min(initial=0.0) >= 0.0, "documents of topics below zero")
         require(np.isfinite(self.counts).all(), "documents of topics are not finite")
-        check_sparse(self.words, self.starts, self.topics, self.values, like.table.shape)
+        check_sparse(*self[1:], *like.table.shape)
 
     @property
     def word_of_entry(self) -> Rows:
@@ -78,6 +78,10 @@ class DocumentCounts(NamedTuple):
         """Features by which topics are compared: roots of word counts, (n_topics, n_words)."""
         return np.sqrt(self.table.T.astype(np.float32))
 
+    @property
+    def is_exact(self) -> bool:
+        return False
+
     def accumulator(self) -> DocumentCounts:
         return DocumentCounts(self.counts.copy(), self.table.copy())
 
@@ -116,9 +120,7 @@ class DocumentCounts(NamedTuple):
     def add(self, batch: SparseDocumentCounts, scale: float = 1.0) -> None:
         """Add a batch in place, ``scale`` times."""
         np.add(self.counts, scale * batch.counts, out=self.counts)
-        word_kernels.add_sparse_rows(
-            batch.words, batch.starts, batch.topics, batch.values, scale, self.table
-        )
+        word_kernels.add_sparse_rows(*batch[1:], scale, self.table)
 
     def take_out(self, batch: SparseDocumentCounts) -> None:
         """Take a batch out in place; if counts are not whole, rounding leaves none below zero."""
@@ -126,20 +128,24 @@ class DocumentCounts(NamedTuple):
         for values in self:
             np.maximum(values, 0.0, out=values)
 
+    def exchange(
+        self, new: SparseDocumentCounts, old: SparseDocumentCounts | None, executor: Executor
+    ) -> None:
+        """Add ``new`` in place, and take out ``old``."""
+        if old is not None:
+            self.take_out(old)
+        self.add(new)
+
     def sum_batch(
         self, batch: DocumentItems, found: Responsibilities, executor: Executor
     ) -> SparseDocumentCounts:
         """The counts of a batch, for the same words and topics."""
         documents, (n_words, n_topics) = batch.values, self.table.shape
-        rows = sparse.csr_array(
-            (documents.word_counts.astype(np.float64), documents.word_ids, documents.indptr),
-            shape=(documents.n_docs, n_words),
-        )
         shares = sparse.csr_array(
             (found.shares.astype(np.float64), found.topics.astype(np.int64), found.starts),
             shape=(documents.n_docs, n_topics),
         )
-        sums = (rows.T.tocsr() @ shares).sorted_indices()
+        sums = (rows_of(documents, n_words).T.tocsr() @ shares).sorted_indices()
         words = np.flatnonzero(np.diff(sums.indptr))
         return SparseDocumentCounts(
             np.bincount(found.topics, found.shares, minlength=n_topics).astype(np.float64),
@@ -163,3 +169,11 @@ class DocumentCounts(NamedTuple):
 
     def check_batch(self, arrays: Arrays) -> None:
         self.restored(arrays).check(self)
+
+
+def rows_of(batch: DocumentBatch, n_words: int) -> sparse.csr_array:
+    """Word counts as a matrix (n_docs, n_words)."""
+    return sparse.csr_array(
+        (batch.word_counts.astype(np.float64), batch.word_ids, batch.indptr),
+        shape=(batch.n_docs, n_words),
+    )

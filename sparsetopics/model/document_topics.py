@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import IntArray
 from sparsetopics.base.soundness import check_own_fields, check_rows, require
-from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels.types import Float32Array, TopicIds
-from sparsetopics.model.responsibilities import Responsibilities, joined_rows
+from sparsetopics.model.responsibilities import joined_rows
 
 
 class DocumentTopics(NamedTuple):
@@ -36,28 +35,13 @@ class DocumentTopics(NamedTuple):
         return cls(starts, np.zeros(0, np.uint32), np.zeros(0, np.float32))
 
     @classmethod
-    def of(
-        cls, indptr: IntArray, word_counts: FloatArray, found: Responsibilities, n_topics: int
-    ) -> DocumentTopics:
-        """The topic counts that the responsibilities ``found`` add up to."""
-        starts, topics, counts = summary_kernels.doc_topic_counts(
-            indptr, word_counts, *found, n_topics
-        )
-        return cls(starts, topics, counts.astype(np.float32))
-
-    @classmethod
     def joined(cls, parts: Sequence[DocumentTopics]) -> DocumentTopics:
         """The documents of all parts, one part after the other."""
         return cls(*joined_rows(parts))
 
     def writable(self) -> DocumentTopics:
         """Writable arrays; for read-only ones, as Dask sends, numba would compile kernels anew."""
-        starts, topics, counts = self
-        return DocumentTopics(
-            np.require(starts, requirements="W"),
-            np.require(topics, requirements="W"),
-            np.require(counts, requirements="W"),
-        )
+        return DocumentTopics._make(np.require(array, requirements="W") for array in self)
 
     def rows(self, first: int, last: int) -> DocumentTopics:
         """Those of consecutive documents, for kernels: all entries stay, none is copied."""

@@ -45,10 +45,8 @@ def assign(
     n_items, n_topics = len(values), len(expected_log_weights)
     n_slots = min(sparsity, n_topics)
     if n_slots > LARGEST_SLOTS:
-        raise OptionError(
-            "sparsity", found=str(n_slots), wanted=f"at most {LARGEST_SLOTS}",
-            hint="Items seldom need more than a few topics.",
-        )  # fmt: skip
+        problem = f"must be at most {LARGEST_SLOTS:,}, but is {n_slots:,}"
+        raise OptionError("sparsity", problem, "Items seldom need more than a few topics.")
     topics = np.zeros((n_items, n_slots), np.uint32)  # 0 where weights are NaN
     shares = np.empty((n_items, n_slots), np.float32)
     log_totals = np.empty(n_items)

@@ -17,6 +17,7 @@ import numpy as np
 from sparsetopics.base.array_files import ArchivedArrays
 from sparsetopics.base.batches import Arrays
 from sparsetopics.base.errors import RunError
+from sparsetopics.base.wording import reason_of
 
 MEMORY_BUDGET = 256 * 2**20  # in bytes
 PATTERN = "memo-*.npz"
@@ -74,17 +75,15 @@ class Memo:
         path = self._folder / str(name)
         # An edited checkpoint could name any file, and files of the memo are removed later.
         if not _NAME.fullmatch(path.name) or path.parent != self._folder:
-            raise RunError(str(path), found=f"{name!r}", wanted="a file that the memo has written")
-        found = path.stat().st_size if path.is_file() else None
-        if found != size:
-            text = "no such file" if found is None else f"{found:,} bytes"
-            raise RunError(str(path), found=text, wanted=f"{size:,} bytes")
+            raise RunError(str(path), f"is not the name of a memo file: {name!r}")
+        if not path.is_file():
+            raise RunError(str(path), f"expected a file of {size:,} bytes, but there is none")
+        if (n_bytes := path.stat().st_size) != size:
+            raise RunError(str(path), f"expected {size:,} bytes, but found {n_bytes:,}")
         kept = OnDisk(path, self, is_own=False)
         if kept.stamp()["digest"] != digest:
             hint = "Restore the state folder as a whole, or train again with --overwrite."
-            raise RunError(
-                str(path), found="other arrays", wanted="those of the checkpoint", hint=hint
-            )
+            raise RunError(str(path), "its arrays are not those of the checkpoint", hint)
         self._adopted.add(path)
         return kept
 
@@ -157,8 +156,7 @@ class OnDisk:
             *(OSError, EOFError, ValueError, NotImplementedError, KeyError, TypeError),
             *(zipfile.BadZipFile, struct.error),
         ) as error:
-            found = f"damage ({error})"
-            raise RunError(str(self.path), found=found, wanted="what training wrote") from error
+            raise RunError(str(self.path), f"the file is damaged ({reason_of(error)})") from error
         return arrays
 
     def stamp(self) -> dict[str, int | str]:

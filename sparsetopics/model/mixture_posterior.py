@@ -10,8 +10,9 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
 from sparsetopics.base.errors import OptionError, RunError
+from sparsetopics.base.showing import short_repr
 from sparsetopics.model.allocations.mixture_weights import DPModes, MixtureWeights, sharing_of
-from sparsetopics.model.array_formats import COMPONENTS, N_WORDS, Stored, StoredAs, StoredReader
+from sparsetopics.model.array_formats import COMPONENTS, PRIOR, Stored, StoredAs, StoredReader
 from sparsetopics.model.item_assignment import BLOCK_ITEMS
 from sparsetopics.model.likelihoods.likelihood import Estimates, ItemLikelihood
 from sparsetopics.model.likelihoods.multinomial import Categoricals, DirichletPosterior
@@ -23,7 +24,6 @@ from sparsetopics.options.table import LikelihoodName, ModelName
 # Components and their sums for a batch are of the likelihood's own types.
 AnyItemLikelihood = ItemLikelihood[Rows, Any, Any]  # a run folder names it: not known before
 AT_MODES = "at_modes"  # stored if parameters are points, left out otherwise
-PRIOR = "prior_"  # before the names of the prior's own arrays and numbers
 # Components without items are sound: only numbers below zero are refused.
 _COUNTS = COMPONENTS._replace(lower=-np.finfo(float).tiny)
 
@@ -38,6 +38,9 @@ class MixturePosterior:
     mixture: MixtureWeights
     posterior: tuple[FloatArray, ...]  # the NamedTuple of the likelihood: WishartPosterior, ...
 
+    def __repr__(self) -> str:
+        return short_repr(self, "name", "likelihood_name", "n_topics", "n_columns")
+
     @property
     def n_topics(self) -> int:
         """Number of components."""
@@ -51,6 +54,11 @@ class MixturePosterior:
     def n_words(self) -> int | None:
         """Number of words; None for a mixture of vectors."""
         return None if self.likelihood.word_concentration is None else self.n_columns
+
+    @property
+    def sizes(self) -> FloatArray:
+        """Expected number of training items of each component, (n_topics,)."""
+        return self.mixture.counts
 
     @cached_property
     def weights(self) -> FloatArray:
@@ -129,17 +137,16 @@ class MixturePosterior:
             "n_columns": self.n_columns,
             "top_concentration": float(self.mixture.concentration),
         }
-        for name in form.numbers:
-            settings[name] = float(getattr(self.likelihood, name.removeprefix(PRIOR)))
+        for name in form.prior_numbers:
+            settings[PRIOR + name] = float(getattr(self.likelihood, name))
         if self.n_words is not None:
-            settings[N_WORDS] = self.n_words
+            settings["n_words"] = self.n_words
         if isinstance(self.mixture, DPModes):
             settings[AT_MODES] = True
         own = zip(form.posterior._fields, self.posterior, strict=True)
         arrays = {"component_counts": self.mixture.counts, **dict(own)}
-        for name in form.arrays:
-            if name not in arrays:
-                arrays[name] = getattr(self.likelihood, name.removeprefix(PRIOR))
+        for name in form.prior_arrays:
+            arrays[PRIOR + name] = getattr(self.likelihood, name)
         return Stored(settings, arrays)
 
     @classmethod
@@ -150,15 +157,16 @@ class MixturePosterior:
         """
         likelihood = reader.settings.get("likelihood")
         if likelihood is None or likelihood not in LIKELIHOODS:
-            wanted = f"one of {', '.join(LIKELIHOODS)}"
-            raise reader.refuse("likelihood", found=likelihood, wanted=wanted)
+            problem = f"must be one of {', '.join(LIKELIHOODS)}, but is {likelihood!r}"
+            raise reader.refuse("likelihood", problem)
         kind = imported(LIKELIHOODS[likelihood].where)
         form: StoredAs = kind.stored
-        numbers = reader.numbers(("top_concentration", *form.numbers))
+        prior_numbers = [PRIOR + name for name in form.prior_numbers]
+        numbers = reader.numbers(("top_concentration", *prior_numbers))
         arrays = reader.arrays({"component_counts": _COUNTS, **form.arrays})
         at_modes = reader.settings.get("at_modes", False)
         n_words = reader.settings.get("n_words")
-        found = {**numbers, **arrays, PRIOR + N_WORDS: n_words, PRIOR + AT_MODES: at_modes}
+        found = {**numbers, **arrays, PRIOR + "n_words": n_words, PRIOR + AT_MODES: at_modes}
         weights = sharing_of(name, at_modes=at_modes)
         try:
             posterior = cls(
@@ -170,19 +178,18 @@ class MixturePosterior:
             )
             posterior._check_densities(str(reader.arrays_file))
         except OptionError as error:
-            where = str(reader.arrays_file)
-            raise RunError(where, found=str(error), wanted="a sound model") from error
+            problem = f"the model is not valid: {str(error).removesuffix('.')}"
+            raise RunError(str(reader.arrays_file), problem) from error
         return posterior
 
     def _check_densities(self, where: str) -> None:
         """RunError or OptionError if a component has no density."""
         counts = self.likelihood.components_of(self.posterior).counts
         if (counts < 0.0).any():  # there is no expected covariance then
-            found = f"a posterior of {counts.min():g} items"
-            raise RunError(where, found=found, wanted="0 items or more")
+            problem = f"components must have at least 0 items, but one has {counts.min():g}"
+            raise RunError(where, problem)
         try:
             with np.errstate(over="raise"):
                 self.estimates.scorer()  # factors the matrices
         except FloatingPointError as error:
-            found = "components too narrow for float32"
-            raise RunError(where, found=found, wanted="a sound model") from error
+            raise RunError(where, "components are too narrow for float32") from error

@@ -14,6 +14,7 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, VectorBatch, Vectors
 from sparsetopics.base.errors import RunError
+from sparsetopics.base.wording import reason_of
 from sparsetopics.model.kd_tree import KdTree, NodeSums
 
 
@@ -124,8 +125,9 @@ class NodeSource:
             self.tree.divide_again(record.divided)
             self.tree.check_outer(record.outer)
         except ValueError as error:
-            wanted = "the tree that the items make"
-            raise RunError("checkpoint", found=f"{error}", wanted=wanted) from error
+            raise RunError(
+                "checkpoint", f"does not fit the tree of these items: {reason_of(error)}"
+            ) from error
         self.outer = record.outer
         self.__dict__.pop("_batch", None)
 

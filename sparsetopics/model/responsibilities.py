@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +10,15 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.soundness import LARGEST_SHARE, check_own_fields, check_rows, require
 from sparsetopics.kernels import summaries as summary_kernels
-from sparsetopics.kernels.types import Float32Array, TopicIds
+from sparsetopics.kernels.types import Float32Array, SparseShares, TopicIds
 
 SparseRows = tuple[IntArray, TopicIds, Float32Array]
 
 
-class Responsibilities(NamedTuple):
-    """One sparse row of shares for each document-word pair; a row adds up to one."""
+class Responsibilities(SparseShares):
+    """One sparse row of shares for each document-word pair."""
 
-    starts: IntArray  # (n_pairs + 1,)
-    topics: TopicIds  # (n_entries,)
-    shares: Float32Array  # (n_entries,)
+    __slots__ = ()
 
     def check(self, n_pairs: int, n_topics: int) -> None:
         """ValueError unless kernels can safely use a file's arrays with these sizes."""
@@ -37,20 +34,17 @@ class Responsibilities(NamedTuple):
 
     def take(self, pairs: IntArray) -> Responsibilities:
         """The rows of ``pairs``, in that order."""
-        entries = pairs_of(self.starts, pairs)
-        starts = np.append(0, np.cumsum(np.diff(self.starts)[pairs]))
-        return Responsibilities(starts, self.topics[entries], self.shares[entries])
+        return Responsibilities(*summary_kernels.take_rows(self, self, pairs))
 
-    def overlaid(self, pairs: IntArray, other: Responsibilities) -> Responsibilities:
-        """These responsibilities with the rows of ``other`` in place of those of ``pairs``."""
-        n_rows = len(self.starts) - 1
-        rows = np.arange(n_rows)
-        rows[pairs] = n_rows + np.arange(len(pairs))
-        return Responsibilities.joined([self, other]).take(rows)
+    def replaced(self, pairs: IntArray, others: Responsibilities) -> Responsibilities:
+        """With the rows of ``others`` in place of those of ``pairs``."""
+        rows = np.arange(len(self.starts) - 1)
+        rows[pairs] = len(rows) + np.arange(len(pairs))
+        return Responsibilities(*summary_kernels.take_rows(self, others, rows))
 
     def renumbered(self, new_topics: IntArray) -> Responsibilities:
         """Topic k becomes ``new_topics[k]``; -1 leaves it out, equal numbers merge."""
-        return Responsibilities(*summary_kernels.renumber(*self, new_topics))
+        return Responsibilities(*summary_kernels.renumber(self, new_topics))
 
 
 def joined_rows(parts: Sequence[SparseRows]) -> SparseRows:
@@ -61,18 +55,13 @@ def joined_rows(parts: Sequence[SparseRows]) -> SparseRows:
         return parts[0]
     starts, topics, values = zip(*parts, strict=True)
     lengths = np.concatenate([np.diff(part) for part in starts])
-    return (
-        np.concatenate(([0], np.cumsum(lengths))).astype(np.int64),
-        np.concatenate(topics),
-        np.concatenate(values),
-    )
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return ends, np.concatenate(topics), np.concatenate(values)
 
 
 def pairs_of(indptr: IntArray, documents: NDArray[np.int64]) -> IntArray:
     """Positions of the pairs of the chosen documents, document after document."""
     lengths = np.diff(indptr)[documents]
     ends = np.cumsum(lengths)
-    pairs: IntArray = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
-        indptr[documents] - (ends - lengths), lengths
-    )
-    return pairs
+    moves = np.repeat(indptr[documents] - (ends - lengths), lengths)
+    return moves + np.arange(len(moves))

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Iterator
+from functools import reduce
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from sparsetopics.base.batches import AnyArray, Arrays, Batch, FloatArray, IntArray, StoredBatch
@@ -24,7 +26,13 @@ C = TypeVar("C", bound="Components[Any, Any]")  # components, of any batches: th
 P = TypeVar("P", bound="BatchSums")  # what one batch gives components, often a sparse form of them
 T = TypeVar("T", bound="Terms")
 B_contra = TypeVar("B_contra", contravariant=True)
+SMALLEST = 1.0 - 1e-6  # tokens or items of a topic in use: one, less what rounding takes
 ROUNDING = 1e-3  # documents that rounding may leave over after batches were added and taken out
+
+
+def in_use(sizes: FloatArray) -> NDArray[np.bool_]:
+    """Whether each topic or component has at least one token or item, (n_topics,)."""
+    return sizes >= SMALLEST
 
 
 class BatchSums(Protocol):
@@ -37,7 +45,7 @@ class Components(Protocol[B_contra, P]):
     """Expected sufficient statistics of a likelihood, for each topic or component.
 
     The statistics of one batch may have another, sparse form P, which these methods understand.
-    ``add`` and ``take_out`` change the object in place.
+    ``add``, ``take_out`` and ``exchange`` change the object in place.
     """
 
     @property
@@ -50,6 +58,10 @@ class Components(Protocol[B_contra, P]):
     @property
     def sizes(self) -> FloatArray:
         """Tokens or items of each topic, (n_topics,)."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a batch that is taken out leaves no trace of rounding."""
 
     def accumulator(self) -> Self:
         """A copy, made to have batches added and taken out in place."""
@@ -67,6 +79,9 @@ class Components(Protocol[B_contra, P]):
 
     def take_out(self, batch: P) -> None:
         """Take out a batch that was added; rounding leaves no size below zero."""
+
+    def exchange(self, new: P, old: P | None, executor: Executor) -> None:
+        """Add ``new``, and take out ``old``, which came from the same documents."""
 
     def sum_batch(self, batch: B_contra, found: Responsibilities, executor: Executor) -> P:
         """The statistics of a batch with the responsibilities ``found``."""
@@ -188,14 +203,7 @@ class DocumentLengths(NamedTuple):
 
     @classmethod
     def of(cls, batches: Iterable[Batch]) -> DocumentLengths:
-        lengths = [
-            np.bincount(
-                np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr)),
-                batch.weights,
-                minlength=batch.n_docs,
-            )
-            for batch in batches
-        ]
+        lengths = [_lengths(batch) for batch in batches]
         tokens, n_docs = np.unique(np.concatenate([np.zeros(0), *lengths]), return_counts=True)
         return cls(tokens, n_docs.astype(np.float64))
 
@@ -209,6 +217,12 @@ class DocumentLengths(NamedTuple):
     def log_gamma_sum(self, concentration: float) -> float:
         """Σ_d lnΓ(N_d + α)."""
         return float(np.dot(self.n_docs, gammaln(self.tokens + concentration)))
+
+
+def _lengths(batch: Batch) -> AnyArray:
+    """The tokens of each document, (n_docs,)."""
+    documents = np.repeat(np.arange(batch.n_docs), np.diff(batch.indptr))
+    return np.bincount(documents, batch.weights, minlength=batch.n_docs)
 
 
 class Summary(NamedTuple, Generic[P, T]):
@@ -236,29 +250,31 @@ class Statistics(NamedTuple, Generic[C, T]):
     @classmethod
     def sum(cls, summaries: Iterable[Summary[P, T]], zero: Statistics[C, T]) -> Statistics[C, T]:
         """``zero`` plus ``summaries``, added in their order."""
-        components, terms = zero.components.accumulator(), zero.terms
-        for summary in summaries:
-            components.add(summary.components)
-            terms = added(terms, summary.terms)
-        return Statistics(components, terms)
+        return reduce(Statistics.add_in_place, summaries, zero.accumulator())
 
     def zeros_like(self) -> Statistics[C, T]:
         return Statistics(self.components.zeros_like(), scaled(self.terms, 0.0))
 
     def accumulator(self) -> Statistics[C, T]:
-        """A copy for ``exchange_in_place``; it shares the terms, which never change in place."""
+        """A copy to change in place; it shares the terms, which never change in place."""
         return Statistics(self.components.accumulator(), self.terms)
 
-    def exchange_in_place(self, new: Summary[P, T], old: Summary[P, T] | None) -> Statistics[C, T]:
+    def add_in_place(self, new: Summary[P, T]) -> Statistics[C, T]:
+        """These statistics with ``new`` added; the components are changed."""
+        self.components.add(new.components)
+        return Statistics(self.components, added(self.terms, new.terms))
+
+    def exchange_in_place(
+        self, new: Summary[P, T], old: Summary[P, T] | None, executor: Executor
+    ) -> Statistics[C, T]:
         """These statistics with ``new`` added and ``old`` taken out; the components are changed.
 
         With many words, copying the components for each batch would take longer than the batch.
         """
         terms = added(self.terms, new.terms)
         if old is not None:
-            self.components.take_out(old.components)
             terms = subtracted(terms, old.terms)
-        self.components.add(new.components)
+        self.components.exchange(new.components, None if old is None else old.components, executor)
         return Statistics(self.components, terms)
 
 

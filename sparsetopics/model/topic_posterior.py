@@ -8,18 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.model.array_formats import ArrayFormat, Stored, StoredReader
+from sparsetopics.base.showing import short_repr
+from sparsetopics.model.array_formats import COMPONENTS, TOPIC_WORDS, Stored, StoredReader
 from sparsetopics.options.table import ModelName
 
-_TOPICS, _TOPICS_BY_WORDS = ("n_topics",), ("n_topics", "n_words")
-_LDA_ARRAYS = {
-    "topic_word_posterior": ArrayFormat(_TOPICS_BY_WORDS),
-    "doc_concentration": ArrayFormat(_TOPICS),
-}
+_LDA_ARRAYS = {"topic_word_posterior": TOPIC_WORDS, "doc_concentration": COMPONENTS}
 _HDP_ARRAYS = {
-    "topic_word_posterior": ArrayFormat(_TOPICS_BY_WORDS),
-    "stick_means": ArrayFormat(_TOPICS, upper=1.0),
-    "stick_concentrations": ArrayFormat(_TOPICS),
+    "topic_word_posterior": TOPIC_WORDS,
+    "stick_means": COMPONENTS._replace(upper=1.0),
+    "stick_concentrations": COMPONENTS,
 }
 
 
@@ -30,6 +27,9 @@ class Sticks(NamedTuple):
     concentrations: FloatArray  # (n_topics,)  ω_k
     top_concentration: float  # γ
     doc_concentration: float  # α, in total; E[β_k] shares it out
+
+    def __repr__(self) -> str:
+        return short_repr(self, "means", "top_concentration", "doc_concentration")
 
     @property
     def global_topic_weights(self) -> FloatArray:
@@ -47,6 +47,9 @@ class TopicPosterior:
     doc_concentration: FloatArray  # (n_topics,)  α_k; for an HDP αE[β_k]
     word_concentration: float  # η
     sticks: Sticks | None = None  # of an HDP
+
+    def __repr__(self) -> str:
+        return short_repr(self, "name", "n_topics", "n_words")
 
     @classmethod
     def of_hdp(
@@ -82,10 +85,17 @@ class TopicPosterior:
         return mean
 
     @property
+    def sizes(self) -> FloatArray:
+        """Training tokens that each topic explains, (n_topics,)."""
+        posterior = self.topic_word_posterior
+        sizes: FloatArray = posterior.sum(axis=1) - self.n_words * self.word_concentration
+        return sizes
+
+    @property
     def weights(self) -> FloatArray:
         """Share of the training tokens that each topic explains, (n_topics,), sums to one."""
-        counts = self.topic_word_posterior.sum(axis=1) - self.n_words * self.word_concentration
-        weights: FloatArray = counts / counts.sum()
+        sizes = self.sizes
+        weights: FloatArray = sizes / sizes.sum()
         return weights
 
     @property

@@ -22,16 +22,12 @@ from sparsetopics.model.assignments import Assignments
 class CountVariances(NamedTuple):
     """How uncertain the counts of a collection are. All fields are sums over its documents."""
 
-    variances: FloatArray  # (n_words, n_topics)  Σ x r (1 − r)
-    log_absent: FloatArray  # (n_words, n_topics)  Σ x log(1 − r)
+    by_word: FloatArray  # (n_words, n_topics, 2)  Σ x r (1 − r) and Σ x log(1 − r)
     doc_corrections: FloatArray  # (n_topics,)  for the documents' topic counts, in nats
 
     @classmethod
     def zeros(cls, n_words: int, n_topics: int) -> CountVariances:
-        return cls(np.zeros((n_words, n_topics)), np.zeros((n_words, n_topics)), np.zeros(n_topics))
-
-    def copy(self) -> CountVariances:
-        return CountVariances(*(array.copy() for array in self))
+        return cls(np.zeros((n_words, n_topics, 2)), np.zeros(n_topics))
 
     def add(
         self, assignments: Assignments[DocumentBatch], prior: FloatArray, scale: float = 1.0
@@ -40,29 +36,30 @@ class CountVariances(NamedTuple):
         batch, found = assignments
         counts = batch.word_counts.astype(np.float64)
         variance_kernels.add_variances(
-            batch.indptr, batch.word_ids, counts, *found, prior, scale, *self
+            batch.indptr, batch.word_ids, counts, found, prior, scale, *self
         )
 
     def rows(self, words: IntArray) -> CountVariances:
         """A copy for some words only, without the corrections for documents."""
-        return CountVariances(
-            self.variances[words], self.log_absent[words], np.zeros_like(self.doc_corrections)
-        )
+        return CountVariances(self.by_word[words], np.zeros_like(self.doc_corrections))
+
+    def put_rows(self, words: IntArray, other: CountVariances) -> CountVariances:
+        """Replace the rows of ``words`` in place, and the corrections for documents."""
+        self.by_word[words] = other.by_word
+        return self._replace(doc_corrections=other.doc_corrections)
 
     def take(self, topics: IntArray) -> CountVariances:
         """Only the chosen topics, in that order."""
-        return CountVariances(*(array.take(topics, axis=-1) for array in self))
+        return CountVariances(self.by_word.take(topics, axis=1), self.doc_corrections[topics])
 
     def put(self, topics: IntArray, other: CountVariances) -> None:
         """Replace the columns of ``topics`` by those of ``other``, in place."""
-        for array, values in zip(self, other, strict=True):
-            array[..., topics] = values
+        self.by_word[:, topics] = other.by_word
+        self.doc_corrections[topics] = other.doc_corrections
 
     def word_corrections(self, counts: FloatArray, word_concentration: float) -> FloatArray:
         """What the criterion adds to the ELBO for the words of each topic, (n_topics,), in nats."""
-        return variance_kernels.word_corrections(
-            counts, self.variances, self.log_absent, word_concentration
-        )
+        return variance_kernels.word_corrections(counts, self.by_word, word_concentration)
 
     def word_correction_changes(
         self,
@@ -73,6 +70,5 @@ class CountVariances(NamedTuple):
     ) -> FloatArray:
         """``word_corrections`` of ``after`` minus those of this object, (n_topics,), in nats."""
         return variance_kernels.word_correction_changes(
-            counts, self.variances, self.log_absent,
-            counts_after, after.variances, after.log_absent, word_concentration,
-        )  # fmt: skip
+            counts, self.by_word, counts_after, after.by_word, word_concentration
+        )

@@ -1,12 +1,22 @@
-"""Expected word-topic counts S_vk: sparse for a batch, dense for a collection."""
+"""Expected word-topic counts S_vk of a batch, pair by pair, and of a collection, in a table."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import Arrays, DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import (
+    BLOCK_PAIRS,
+    Arrays,
+    DocumentBatch,
+    FloatArray,
+    IntArray,
+    WordIds,
+)
+from sparsetopics.base.batches import WordCounts as BatchTokens
+from sparsetopics.base.errors import ShapeError
 from sparsetopics.base.soundness import (
     check_close,
     check_ids,
@@ -15,36 +25,42 @@ from sparsetopics.base.soundness import (
     check_rows,
     require,
 )
-from sparsetopics.execution.executors import Executor
-from sparsetopics.kernels import summaries as summary_kernels
+from sparsetopics.execution.executors import Executor, SerialExecutor
 from sparsetopics.kernels import words as word_kernels
-from sparsetopics.kernels.types import Float32Array, Rows, TopicIds
-from sparsetopics.model.responsibilities import Responsibilities, SparseRows, joined_rows
+from sparsetopics.kernels.types import Float32Array, Rows, SparseShares, TopicIds
+from sparsetopics.model.responsibilities import Responsibilities
 
 BLOCK_ROWS = 2_048  # words of a batch that one worker takes at a time
+MOST_PARTS = 4  # of the vocabulary; each reads all pairs of a batch
+SAMPLED = 16  # one pair in as many tells how often words occur
+SERIAL = SerialExecutor()
 
 
-class SparseCounts(NamedTuple):
-    """The counts of a batch, as sparse rows for the batch's words."""
+class PairCounts(NamedTuple):
+    """The counts of a batch: the words of its pairs, and how topics share them.
 
-    words: Rows  # (n_rows,)  rising word ids
-    starts: IntArray  # (n_rows + 1,)
-    topics: TopicIds  # (n_entries,)  rising within a row
-    values: Float32Array  # (n_entries,)
+    Shares are multiples of 2⁻²⁰. If a pair's tokens are a whole number, every sum of counts below
+    2³³ tokens is exact, so that a batch that is taken out leaves no trace, in whatever order.
+    """
 
-    def check(self, n_words: int, n_topics: int) -> None:
-        """Raise ValueError unless kernels can safely use a file's arrays with these sizes."""
-        check_own_fields(self)
-        check_sparse(self.words, self.starts, self.topics, self.values, (n_words, n_topics))
+    words: WordIds  # (n_pairs,)
+    tokens: BatchTokens  # (n_pairs,)
+    starts: IntArray  # (n_pairs + 1,)
+    topics: TopicIds  # (n_entries,)
+    shares: Float32Array  # (n_entries,)
 
     @property
-    def sizes(self) -> FloatArray:
-        """Tokens of each topic up to the last one with tokens, (at most n_topics,)."""
-        return np.bincount(self.topics, self.values).astype(np.float64, copy=False)
+    def responsibilities(self) -> SparseShares:
+        return SparseShares(self.starts, self.topics, self.shares)
 
     @property
     def word_of_entry(self) -> Rows:
         return np.repeat(self.words, np.diff(self.starts))
+
+    @property
+    def values(self) -> FloatArray:
+        """Tokens of each entry, (n_entries,)."""
+        return np.repeat(self.tokens.astype(np.float64), np.diff(self.starts)) * self.shares
 
 
 class WordCounts(NamedTuple):
@@ -99,6 +115,10 @@ class WordCounts(NamedTuple):
             sizes = sizes + self.elsewhere
         return sizes if self.start is None else sizes + self.share * self.start.sizes
 
+    @property
+    def is_exact(self) -> bool:
+        return True
+
     def accumulator(self) -> WordCounts:
         """A copy that keeps its sizes up to date, so that they need no pass over the table."""
         return self._replace(seen=self.seen.copy(), within=self.seen.sum(axis=0))
@@ -120,32 +140,74 @@ class WordCounts(NamedTuple):
         rows = self.seen[words]
         return rows if self.start is None else rows + self.share * self.start.rows(words)
 
-    def add(self, batch: SparseCounts, scale: float = 1.0) -> None:
+    def add(self, batch: PairCounts, scale: float = 1.0) -> None:
         """Add a batch in place, ``scale`` times."""
-        word_kernels.add_sparse_rows(*batch, scale, self.seen)
-        if self.within is not None:
-            more = batch.sizes
-            self.within[: len(more)] += scale * more
+        tokens = scale * batch.tokens.astype(np.float64)
+        self._exchange(batch.words, tokens, batch.responsibilities, _nothing(batch), SERIAL)
 
-    def take_out(self, batch: SparseCounts) -> None:
-        """Take a batch out in place; rounding leaves no count below zero."""
-        taken = np.zeros(self.n_topics) if self.within is None else np.negative(self.within)
-        word_kernels.take_sparse_rows(*batch, self.seen, taken)
+    def take_out(self, batch: PairCounts) -> None:
+        """Take a batch out in place; rounding of fractional tokens leaves no count below zero."""
+        self._exchange(batch.words, batch.tokens, _nothing(batch), batch.responsibilities, SERIAL)
+
+    def exchange(self, new: PairCounts, old: PairCounts | None, executor: Executor) -> None:
+        """Add ``new`` in place, and take out ``old``, the former counts of the same pairs.
+
+        Raises ShapeError if they have other pairs, since kernels read one row for each.
+        """
+        former = _nothing(new) if old is None else old.responsibilities
+        if len(former.starts) != len(new.starts):
+            wanted, found = f"{len(new.words):,}", f"{len(former.starts) - 1:,}"
+            raise ShapeError("former counts", f"expected {wanted} pairs, but found {found}")
+        self._exchange(new.words, new.tokens, new.responsibilities, former, executor)
+
+    def _exchange(
+        self,
+        words: WordIds,
+        tokens: BatchTokens | FloatArray,
+        new: SparseShares,
+        old: SparseShares,
+        executor: Executor,
+    ) -> None:
+        weights, table = tokens.astype(np.float64), self.seen
+
+        def exchange(part: tuple[int, int]) -> FloatArray:
+            return word_kernels.exchange_pairs(*part, words, weights, new, old, table)
+
+        # In the order of parts, since sums of fractional tokens round.
+        added = sum(executor.map(exchange, _cut_words(words, self.n_words)))
         if self.within is not None:
-            np.negative(taken, out=self.within)
+            np.add(self.within, added, out=self.within)
 
     def sum_batch(
         self, batch: DocumentBatch, found: Responsibilities, executor: Executor
-    ) -> SparseCounts:
+    ) -> PairCounts:
         """The counts of a batch, for the same words and topics."""
-        return sum_words(batch, found, (self.n_words, self.n_topics), executor)
+        return PairCounts(batch.word_ids, batch.word_counts, *found)
 
-    def restored(self, arrays: Arrays) -> SparseCounts:
+    def restored(self, arrays: Arrays) -> PairCounts:
         """A batch's counts from its arrays by name."""
-        return SparseCounts(**arrays)
+        return PairCounts(**arrays)
 
     def check_batch(self, arrays: Arrays) -> None:
-        self.restored(arrays).check(self.n_words, self.n_topics)
+        batch = self.restored(arrays)
+        check_own_fields(batch)
+        check_ids(batch.words, self.n_words, "words")
+        require(len(batch.tokens) == len(batch.words), "tokens of other pairs")
+        Responsibilities(*batch.responsibilities).check(len(batch.words), self.n_topics)
+
+
+def _nothing(batch: PairCounts) -> SparseShares:
+    """No shares of a batch's pairs."""
+    starts = np.zeros(len(batch.words) + 1, np.int64)
+    return SparseShares(starts, np.empty(0, np.uint32), np.empty(0, np.float32))
+
+
+def _cut_words(words: WordIds, n_words: int) -> list[tuple[int, int]]:
+    """Ranges of words with about as many pairs each, so that no two workers change one row."""
+    few = np.sort(words[::SAMPLED])
+    n_parts = min(max(len(words) // BLOCK_PAIRS, 1), MOST_PARTS)
+    inner = few[np.arange(1, n_parts) * len(few) // n_parts].tolist()
+    return list(pairwise([0, *inner, n_words]))
 
 
 def check_sparse(
@@ -153,49 +215,29 @@ def check_sparse(
     starts: IntArray,
     topics: TopicIds,
     values: Float32Array | FloatArray,
-    shape: tuple[int, int],
+    n_words: int,
+    n_topics: int,
 ) -> None:
-    """Raise ValueError unless sparse counts with rising words fit a table of ``shape``."""
-    check_ids(words, shape[0], "words")
+    """Raise ValueError unless sparse counts with rising words fit a table of these sizes."""
+    check_ids(words, n_words, "words")
     require((words[1:] > words[:-1]).all(), "words do not rise")
-    check_rows(starts, topics, values, shape[1], "word counts")
+    check_rows(starts, topics, values, n_topics, "word counts")
     require(len(starts) == len(words) + 1, f"word counts of {len(starts) - 1:,} words")
 
 
 class BatchRows(NamedTuple):
-    """The words of a batch numbered from 0, and the pairs of each."""
+    """The words of a batch numbered from 0."""
 
     words: Rows  # (n_rows,)  rising word ids
-    row_of_pair: Rows  # (n_pairs,)
-    pair_starts: IntArray  # (n_rows + 1,)
-    pairs: IntArray  # (n_pairs,)  positions of each row's pairs
+    row_of_pair: WordIds  # (n_pairs,)
 
 
 def number_rows(batch: DocumentBatch, n_words: int) -> BatchRows:
-    """Number the words that occur in ``batch`` and list each one's pairs, in document order."""
-    frequency = np.bincount(batch.word_ids, minlength=n_words)
-    present = np.flatnonzero(frequency)
-    row_of_word = np.zeros(n_words, np.uint32)
-    row_of_word[present] = np.arange(len(present), dtype=np.uint32)
-    row_of_pair = row_of_word[batch.word_ids]
-    starts = np.concatenate(([0], np.cumsum(frequency[present]))).astype(np.int64)
-    pairs = word_kernels.group_pairs(row_of_pair, starts)
-    return BatchRows(present.astype(np.uint32), row_of_pair, starts, pairs)
-
-
-def sum_words(
-    batch: DocumentBatch, found: Responsibilities, shape: tuple[int, int], executor: Executor
-) -> SparseCounts:
-    """Expected word-topic counts of a batch; ``shape`` is (n_words, n_topics)."""
-    rows = number_rows(batch, shape[0])
-    counts = batch.word_counts.astype(np.float64)
-
-    def gather(part: slice) -> SparseRows:
-        starts = rows.pair_starts[part.start : part.stop + 1]
-        return summary_kernels.sum_by_word(starts, rows.pairs, counts, *found, shape[1])
-
-    parts = executor.map(gather, cut_rows(len(rows.words)))
-    return SparseCounts(rows.words, *joined_rows(parts))
+    """Number the words that occur in ``batch``."""
+    present = np.flatnonzero(np.bincount(batch.word_ids, minlength=n_words))
+    row_of_word = np.zeros(n_words, np.int32)
+    row_of_word[present] = np.arange(len(present), dtype=np.int32)
+    return BatchRows(present.astype(np.uint32), row_of_word[batch.word_ids])
 
 
 def cut_rows(n_rows: int) -> list[slice]:

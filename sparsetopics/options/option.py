@@ -2,24 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
-from math import inf
+from difflib import get_close_matches
+from math import inf, isnan
+from numbers import Integral, Real
+from os import PathLike, fsencode, fspath
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from sparsetopics.base.errors import OptionError
+from sparsetopics.base.wording import listed
 
 NO_NAMES = "none"  # what a user types for an empty list of names
 MOST = 2**31 - 1  # kernels count in 32 bits
+LONGEST_VALUE = 60  # characters of a value in a message
 
 Value = str | int | float | bool | tuple[str, ...] | Path
 Given = Mapping[str, Value | None]  # by name; None stands for the default
 
 
-def refuse(option: str, found: str | float | None, wanted: str, hint: str = "") -> NoReturn:
-    """Raise OptionError, which says what was found and what is wanted."""
-    raise OptionError(option, found=str(found), wanted=wanted, hint=hint)
+def refuse(option: str, problem: str, hint: str = "") -> NoReturn:
+    """Raise OptionError; ``problem`` and ``hint`` name other options as ``--name``."""
+    raise OptionError(option, problem, hint)
+
+
+def shown(value: object) -> str:  # whatever users' Python code passes
+    """A value as messages show it: short, and numbers of numpy as others."""
+    try:
+        if isinstance(value, Integral) and not isinstance(value, bool):
+            text = f"{int(value):,}"
+        else:
+            text = str(value) if isinstance(value, Real) else repr(value)
+    except Exception:  # any class may define it, and may do so badly
+        if isinstance(value, int):  # Python prints none of more than 4,300 digits
+            return "a number of thousands of digits"
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}…"
+
+
+def check_type(
+    name: str,
+    value: object,  # whatever users' Python code passes
+    kinds: type | tuple[type, ...],
+    noun: str,
+    hint: str = "",
+) -> None:
+    """Raise OptionError unless an argument is of one of the ``kinds``, which ``noun`` describes."""
+    if not isinstance(value, kinds):
+        refuse(name, f"must be {noun}, but is {shown(value)}", hint)
+
+
+def check_strings(name: str, values: Sequence[str] | Set[str]) -> None:
+    """Raise OptionError unless an argument is a list or a set of strings that UTF-8 can hold."""
+    if isinstance(values, str) or not isinstance(values, Sequence | Set):
+        refuse(name, f"must be a list of strings, but is {shown(values)}")
+    for value in values:
+        check_type(name, value, str, "a list of strings only")
+        if value.encode(errors="replace").decode() != value:
+            refuse(name, f"holds {shown(value)}, which has half of a surrogate pair")
+
+
+def path_of(name: str, value: str | PathLike[str]) -> Path:
+    """The path that an argument gives; raises OptionError if it is none."""
+    check_type(name, value, (str, PathLike), "a path")
+    text = fspath(value)
+    check_type(name, text, str, "a path of text")  # other objects may give bytes
+    try:
+        is_path = bool(text) and b"\0" not in fsencode(text)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        is_path = False
+    if not is_path:
+        refuse(name, f"must be a path, but is {shown(text)}")
+    return Path(text)
+
+
+def check_extension(name: str, path: Path, extensions: Sequence[str]) -> None:
+    """Raise OptionError unless the file to write ends in one of the ``extensions``."""
+    if path.suffix.lower() not in extensions:
+        refuse(name, f"must end in {listed(extensions, 'or')}, but is {path.name}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +99,44 @@ class Interval:
         is_high_enough = value > self.low if self.above_low else value >= self.low
         return is_high_enough and (value < self.high if self.below_high else value <= self.high)
 
-    def check(self, name: str, value: float | None, hint: str = "") -> None:
-        """Raise OptionError for a number outside the interval."""
-        if value is not None and value not in self:
-            refuse(name, value, f"{self._wanted(value)} {self.unit}".rstrip(), hint)
+    def check(self, name: str, value: object, hint: str = "") -> None:
+        """Raise OptionError for all but None and the numbers in the interval."""
+        if value is None:
+            return
+        number = self.number(value)
+        if number is None:
+            noun = "a whole number" if self.whole else "a number"
+            refuse(name, f"must be {noun}, but is {shown(value)}", hint)
+        if number not in self:
+            refuse(name, f"must be {self._expected(number)}, but is {shown(value)}", hint)
 
-    def _wanted(self, found: float) -> str:
-        if self.whole and found > self.high:
-            return f"at most {self.high:,}"
-        if self.low == 0 and self.high in (inf, MOST):
-            return "a positive number" if self.above_low else "0 or more"
-        lowest = f"{'above' if self.above_low else 'at least'} {self.low:g}"
-        if self.high in (inf, MOST):
-            return lowest
-        return f"{lowest} and {'below' if self.below_high else 'at most'} {self.high:g}"
+    def number(self, value: object) -> int | float | None:  # see ``check``
+        """``value`` as a number of Python, which may be infinite; None if it is none, or NaN."""
+        if not isinstance(value, Integral if self.whole else Real) or isinstance(value, bool):
+            return None
+        if isinstance(value, Integral) and self.whole:
+            return int(value)
+        try:
+            number = float(value)
+        except OverflowError:  # of whole numbers and fractions
+            return -inf if value < 0 else inf
+        return None if isnan(number) else number
+
+    def _expected(self, value: float) -> str:
+        """``at least 1 batch``, ``from 1 to 9``, ``above 0 and below 1``.
+
+        Limits of the machine are named only where they are met.
+        """
+        low = f"{self.low:,}" if self.whole else f"{self.low:g}"
+        bounds = [f"{'above' if self.above_low else 'at least'} {low} {self.unit}".rstrip()]
+        if self.high < MOST or (self.high < inf and value > self.high):
+            high = f"{self.high:,}" if self.whole else f"{self.high:g}"
+            if not (self.above_low or self.below_high):
+                return f"from {low} to {high} {self.unit}".rstrip()
+            bounds.append(f"{'below' if self.below_high else 'at most'} {high}")
+        elif value == inf:
+            bounds.append("finite")
+        return " and ".join(bounds)
 
 
 POSITIVE = Interval(0, above_low=True, below_high=True)
@@ -70,10 +155,13 @@ class OneOf:
 
     names: Collection[str]
 
-    def check(self, option: str, found: str | None) -> None:
-        """Raise OptionError for any other name."""
-        if found is not None and found not in self.names:
-            refuse(option, found, f"one of {', '.join(self.names)}")
+    def check(self, option: str, found: object) -> None:
+        """Raise OptionError for all but None and the names."""
+        if found is None or (isinstance(found, str) and found in self.names):
+            return
+        near = get_close_matches(found.lower(), self.names, n=1) if isinstance(found, str) else []
+        hint = f"Did you mean {near[0]}?" if near else ""
+        refuse(option, f"must be one of {', '.join(self.names)}, but is {shown(found)}", hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +171,22 @@ class SomeOf:
     names: Callable[[], Collection[str]]
     noun: str
 
-    def check(self, option: str, found: tuple[str, ...] | None) -> None:
-        """Raise OptionError for other names and for a name that is given twice."""
-        for name in found or ():
+    def check(self, option: str, found: object) -> None:
+        """Raise OptionError for all but None and several of the names, each once."""
+        if found is None:
+            return
+        if isinstance(found, str) or not isinstance(found, Sequence | Set):
+            refuse(option, f"must be a list of names, but is {shown(found)}")
+        names = list(found)
+        for name in names:
             OneOf(self.names()).check(option, name)
-        if found is not None and len(set(found)) < len(found):
-            refuse(option, ",".join(found), f"each {self.noun} once")
+        if len(set(names)) < len(names):
+            refuse(option, f"names a {self.noun} twice: {', '.join(names)}")
 
 
 # A flag, a text and a path are as Python has them.
 Kind = Interval | OneOf | SomeOf | type[bool] | type[str] | type[Path]
+_NOUNS: Mapping[type, str] = {bool: "true or false", str: "a string", Path: "a path"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +231,24 @@ class Option:
         """Whether the option means anything for a model."""
         return not self.models or model in self.models
 
-    def check(self, value: Any) -> None:  # users' own Python code may pass any type
+    def check_model(self, model: str) -> None:
+        """Raise OptionError if the option means nothing for a model."""
+        if not self.is_for(model):
+            refuse(self.name, f"is for {listed(self.models)}, not for --model {model}")
+
+    def check(self, value: object) -> None:  # whatever users' Python code passes
         """Raise OptionError for a value that the option does not take, whatever the others are."""
         if isinstance(self.takes, Interval | OneOf | SomeOf):
             self.takes.check(self.name, value)
+        elif value is not None:
+            check_type(self.name, value, self.takes, _NOUNS[self.takes])
+
+    def taken(self, value: Value) -> Value:
+        """``value``, checked and as TrainingOptions has it: plain numbers, names as a tuple."""
+        self.check(value)
+        if isinstance(self.takes, Interval):
+            number = self.takes.number(value)
+            return value if number is None else number
+        if isinstance(self.takes, SomeOf) and isinstance(value, Sequence | Set):
+            return tuple(value)
+        return value

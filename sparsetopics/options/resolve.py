@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from sparsetopics.options.option import Given, Option, SomeOf, Value, refuse
+from sparsetopics.options.option import Given, Option, Value, refuse
 from sparsetopics.options.registry import LEARNERS
 from sparsetopics.options.table import (
     DEFAULT_LEARNER,
@@ -14,6 +14,7 @@ from sparsetopics.options.table import (
     MIXTURES,
     OPTION,
     OPTIONS,
+    WITH_MOVES,
 )
 from sparsetopics.options.training import (
     GradientOptions,
@@ -26,6 +27,7 @@ from sparsetopics.options.training import (
 ARGUMENTS: Mapping[str, Option] = {
     option.argument or option.field: option for option in OPTIONS if option.argument is not None
 }
+OF_WORDS = ("eta", "resident-pairs")  # options that mean nothing for vectors
 T = TypeVar("T")
 V = TypeVar("V")
 
@@ -37,10 +39,15 @@ def resolve(model: str, given: Given) -> TrainingOptions:
     the run, such as ``seed``, are ignored. Raises OptionError for a value out of range, for options
     that do not go together, and for an option that is not for this model.
     """
-    OPTION["model"].check(model)
-    said = {name: value for name, value in given.items() if value is not None} | {"model": model}
-    usual = default_topics(model, str(said.get("learner", DEFAULT_LEARNER)))
+    all_given = {**given, "model": model}
+    said = {
+        name: OPTION[name].taken(value) for name, value in all_given.items() if value is not None
+    }
+    learner = str(said.get("learner", DEFAULT_LEARNER))
+    usual = default_topics(model, learner)
     moves, gradient = fields_of("moves", said), fields_of("gradient", said)
+    if "criterion" in said and "moves" not in said:
+        _check_moves_by_default(model, learner)
     # The local step of a mixture is exact: mean-field, without restarts.
     local: dict[str, Value] = {"update": "mean-field", "restarts": 0} if model in MIXTURES else {}
     parts = {
@@ -51,20 +58,25 @@ def resolve(model: str, given: Given) -> TrainingOptions:
     }
     options = _made(TrainingOptions, {"n_topics": usual, **fields_of("", said), **parts})
     for name, value in said.items():
-        # TrainingOptions refuses most of these, but cannot tell a given value from a default.
-        # 0 and false ask for nothing, so every model takes them.
-        if value and not _is_for(OPTION[name], options):
-            shown = f"{value:g}" if isinstance(value, float) else str(value)
-            found = f"{shown} with {'a mixture' if model in MIXTURES else model}"
-            hint = "Vectors have no words, and documents of a mixture no topics of their own."
-            refuse(name, found, "a topic model", hint)
+        # TrainingOptions cannot tell a given value from a default. A flag that is off says nothing.
+        if value is False:
+            continue
+        OPTION[name].check_model(model)
+        if not _is_for(OPTION[name], options):
+            refuse(name, f"is for words, but --likelihood {options.likelihood_name} is of vectors")
     return options
+
+
+def _check_moves_by_default(model: str, learner: str) -> None:
+    """Refuse a criterion where none of the moves that it judges are made."""
+    if model not in WITH_MOVES or not LEARNERS[learner].makes_moves:
+        refuse("criterion", f"needs --moves: --model {model} with --learner {learner} makes none")
 
 
 def fields_of(part: str, said: Mapping[str, Value]) -> dict[str, Value]:
     """The fields of one part of the options, from values by name."""
     own = [option for option in OPTIONS if option.part == part and option.name in said]
-    return {option.field: _frozen(option, said[option.name]) for option in own}
+    return {option.field: said[option.name] for option in own}
 
 
 def values_of(options: TrainingOptions) -> dict[str, Value]:
@@ -83,6 +95,11 @@ def from_arguments(arguments: Mapping[str, Value | None]) -> Given:
         for argument, value in arguments.items()
         if argument in ARGUMENTS
     }
+
+
+def argument_for(name: str) -> str:
+    """The name of the parameter of estimators for an option, or else ``name`` itself."""
+    return next((key for key, option in ARGUMENTS.items() if option.name == name), name)
 
 
 def arguments_of(options: TrainingOptions) -> dict[str, Value]:
@@ -116,12 +133,6 @@ def _given_in(options: TrainingOptions) -> dict[str, Value]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _frozen(option: Option, value: Value) -> Value:
-    """A list of names as a tuple."""
-    takes_names = isinstance(option.takes, SomeOf)
-    return tuple(value) if takes_names and isinstance(value, Iterable) else value
-
-
 def _made(kind: Callable[..., T], fields: Mapping[str, V]) -> T:
     """A part of the options. The part checks the values, whose types mypy does not know here."""
     return kind(**fields)
@@ -129,4 +140,4 @@ def _made(kind: Callable[..., T], fields: Mapping[str, V]) -> T:
 
 def _is_for(option: Option, options: TrainingOptions) -> bool:
     """Whether an option means anything for the model and its kind of data."""
-    return option.is_for(options.model) and (option.name != "eta" or options.counts_words)
+    return option.is_for(options.model) and (option.name not in OF_WORDS or options.counts_words)

@@ -13,7 +13,6 @@ from typing import Literal, get_args
 
 from sparsetopics.options.option import (
     NATURAL,
-    POSITIVE,
     Interval,
     OneOf,
     Option,
@@ -62,6 +61,12 @@ DEFAULT_TOP_CONCENTRATION = 10.0
 DEFAULT_GRADIENT: GradientName = "fisher"
 DEFAULT_TREE_TOLERANCE = 0.0005
 DEFAULT_EXECUTOR: ExecutorName = "threads"
+MOST_WORKERS = 4096
+# Beyond these limits the ELBO can overflow, or lose all its digits to rounding.
+CONCENTRATION = Interval(1e-9, 1e9)
+VARIANCE = Interval(1e-30, 1e30)
+PAGE_EXTENSIONS = (".html", ".htm")
+NOISE = Interval(1e-6, 1e6)  # σ of ``denoise``, where white is 255
 RESIDENT_PAIRS = 32_000_000  # pairs of document and word that are kept in memory
 
 OPTIONS: tuple[Option, ...] = (
@@ -69,19 +74,27 @@ OPTIONS: tuple[Option, ...] = (
     Option("topics", counts_from(1), None, "n_topics", "n_components"),
     Option("laps", counts_from(1), None, "laps", "max_iter"),
     Option("seed", NATURAL, 0, "run.seed", "random_state"),
-    Option("workers", Interval(1, whole=True), 1, "run.workers", "n_jobs"),
+    Option("workers", Interval(1, MOST_WORKERS, whole=True), 1, "run.workers", "n_jobs"),
     Option("heldout", Path, None, "run.heldout", None),
     Option("likelihood", OneOf(LIKELIHOODS), DEFAULT_LIKELIHOOD, "likelihood", models=MIXTURES),
-    Option("variance", POSITIVE, None, "variance", models=MIXTURES),
+    Option("variance", VARIANCE, None, "variance", models=MIXTURES),
     Option("moves", SomeOf(move_options, noun="move"), None, "moves.names", "moves"),
     Option("criterion", OneOf(get_args(Criterion)), None, "moves.criterion"),
     Option(
-        "alpha", POSITIVE, DEFAULT_DOC_CONCENTRATION, "prior.doc_concentration", models=TOPIC_MODELS
+        "alpha",
+        CONCENTRATION,
+        DEFAULT_DOC_CONCENTRATION,
+        "prior.doc_concentration",
+        models=TOPIC_MODELS,
     ),
     Option(
-        "gamma", POSITIVE, DEFAULT_TOP_CONCENTRATION, "prior.top_concentration", models=WITH_GAMMA
+        "gamma",
+        CONCENTRATION,
+        DEFAULT_TOP_CONCENTRATION,
+        "prior.top_concentration",
+        models=WITH_GAMMA,
     ),
-    Option("eta", POSITIVE, DEFAULT_WORD_CONCENTRATION, "prior.word_concentration"),
+    Option("eta", CONCENTRATION, DEFAULT_WORD_CONCENTRATION, "prior.word_concentration"),
     Option("learn-hyperparameters", bool, False, "learn_hyperparameters", models=TOPIC_MODELS),
     Option("learner", OneOf(LEARNERS), DEFAULT_LEARNER, "learner"),
     Option("batches", Interval(1, whole=True), None, "run.n_batches"),
@@ -91,7 +104,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("sparsity", counts_from(1), None, "local.sparsity"),
     Option("restarts", counts_from(0), None, "local.restarts", models=TOPIC_MODELS),
     Option(
-        "minimum-mass", Interval(0, unit="tokens"), None, "local.minimum_mass", models=TOPIC_MODELS
+        "minimum-mass",
+        Interval(0, below_high=True, unit="tokens"),
+        None,
+        "local.minimum_mass",
+        models=TOPIC_MODELS,
     ),
     Option("cold-every", counts_from(1, "lap"), None, "cold_every"),
     Option(
@@ -174,7 +191,7 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "them all. The workers of a cluster share the batches of a round, so give each worker a "
         "few.",
         "start": "Start from documents drawn at random (random) or far from each other (distant), "
-        "or from the topics of a run folder.",
+        "or, for lda and hdp, from the topics of a run folder. The accelerated learner needs none.",
         "local-update": "How the topics of a document are found. mean-field never lowers the "
         "ELBO; collapsed may, but predicts better. Default: collapsed (lda, hdp), always "
         "mean-field (mixtures).",
@@ -202,8 +219,8 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "scheduler": "Address of the Dask cluster to use, such as tcp://head:8786. It is never "
         "read from a file. Default: $DASK_SCHEDULER_ADDRESS, or else a cluster started on this "
         "machine.",
-        "resident-pairs": "Read a corpus from disk in every lap if it has more pairs of document "
-        "and word than this, instead of keeping it in memory.",
+        "resident-pairs": "(documents) Read a corpus from disk in every lap if it has more pairs "
+        "of document and word than this, instead of keeping it in memory.",
         "checkpoint-every": "Save a checkpoint each time this many laps are done, from which "
         "`sparsetopics resume` continues; 0 for never. Default: whenever writing one takes "
         "less than a tenth of the time since the last.",

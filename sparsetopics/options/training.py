@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import get_args
 
+from sparsetopics.base.showing import short_repr
 from sparsetopics.options import table
 from sparsetopics.options.option import SHARE, Interval, OneOf, counts_from, refuse
 from sparsetopics.options.registry import (
@@ -31,6 +32,9 @@ from sparsetopics.options.table import (
     check_values,
 )
 
+_ONE_COMPONENT = "Each vector or document of a mixture is in one component."
+_KEEPS_NUMBER = "This model keeps its number of topics or components."
+
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
@@ -48,13 +52,8 @@ class LocalOptions:
         counts_from(1).check("local iterations", self.max_iterations)
         Interval(0, unit="tokens").check("local tolerance", self.tolerance)
         if self.restarts and self.update == "collapsed":
-            refuse(
-                "restarts",
-                f"{self.restarts} with the collapsed update",
-                "restarts with the mean-field update only",
-                "A restart is judged by the mean-field bound, which the collapsed update does "
-                "not follow.",
-            )
+            hint = "A restart is judged by the mean-field bound."
+            refuse("restarts", "needs --local-update mean-field", hint)
 
     @property
     def n_restarts(self) -> int:
@@ -133,7 +132,7 @@ class MoveOptions:
     def __post_init__(self) -> None:
         check_values("moves", self)
         if self.criterion is not None and not self.names:
-            refuse("criterion", f"{self.criterion} without moves", "moves that follow it")
+            refuse("criterion", "needs --moves that follow it, but --moves is none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +159,10 @@ class TrainingOptions:
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
     batches_per_round: int = 1  # processed under the same parameters, before one update
     cold_every: int | None = None  # laps; None: the default of the model
+
+    def __repr__(self) -> str:
+        given = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
+        return short_repr(self, *given)
 
     def __post_init__(self) -> None:
         check_values("", self)
@@ -204,6 +207,14 @@ class TrainingOptions:
         The bound does not judge collapsed responsibilities, and those of items are optimal.
         """
         return self.local.update == "mean-field" and not self.is_mixture
+
+    @property
+    def keeps_assignments(self) -> bool:
+        """Whether the memoized learner keeps responsibilities instead of sums over batches.
+
+        Moves need them, and the word counts of topics are nothing else.
+        """
+        return self.learner == "memoized" and (bool(self.active_moves.names) or not self.is_mixture)
 
     @property
     def at_modes(self) -> bool:
@@ -270,22 +281,18 @@ def _check_model(options: TrainingOptions) -> None:
     local, model = options.local, options.model
     if not options.is_mixture:
         if options.likelihood is not None:
-            hint = "Topics are over words."
-            refuse("likelihood", f"{options.likelihood} with {model}", "a mixture", hint)
-        if model == "lda" and options.prior.top_concentration is not None:
-            refuse("gamma", "LDA", "the HDP", "LDA has no sticks.")
+            OPTION["likelihood"].check_model(model)
+        if options.prior.top_concentration is not None:
+            OPTION["gamma"].check_model(model)
         return
     if local.update != "mean-field":
-        hint = "Only a topic model gives a document topics of its own."
-        refuse("local-update", f"{local.update} with a mixture", "mean-field", hint)
+        refuse("local-update", f"must be mean-field with --model {model}", _ONE_COMPONENT)
     if local.restarts:
-        hint = "The local step of a mixture is exact."
-        refuse("restarts", f"{local.restarts} with a mixture", "none", hint)
+        refuse("restarts", f"must be 0 with --model {model}, whose local step is exact")
     if options.active_moves.criterion == "collapsed":
-        hint = "The collapsed criterion is for topic models."
-        refuse("criterion", "collapsed with a mixture", "bound", hint)
+        refuse("criterion", f"must be bound with --model {model}: collapsed is for topic models")
     if options.learn_hyperparameters:
-        refuse("learn-hyperparameters", "a mixture", "a topic model")
+        OPTION["learn-hyperparameters"].check_model(model)
 
 
 def _check_moves(options: TrainingOptions) -> None:
@@ -296,96 +303,83 @@ def _check_moves(options: TrainingOptions) -> None:
     keeping = [name for name, keeps_number in move_options().items() if keeps_number]
     kept = [name for name in names if name in keeping]
     if model == "lda" and len(kept) < len(names):
-        hint = "LDA keeps its number of topics."
-        refuse("moves", f"{','.join(names)} with LDA", ", ".join(keeping), hint)
+        refuse("moves", f"can only be {', '.join(keeping)} or none with --model lda", _KEEPS_NUMBER)
     if model in WITH_MOVES and kept:
-        hint = "It keeps the number of topics."
-        refuse("moves", f"{kept[0]} with {model}", ", ".join(table.DEFAULT_MOVES), hint)
+        usual = ", ".join(table.DEFAULT_MOVES)
+        refuse("moves", f"can only be {usual} or none with --model {model}, not {kept[0]}")
     if model == "mixture":
-        hint = "A finite mixture keeps its number of components."
-        refuse("moves", "a finite mixture", "dp-mixture", hint)
+        refuse("moves", "must be none with --model mixture", _KEEPS_NUMBER)
     if not options.learner_kind.makes_moves:
         hint = "A move is accepted by the whole-data bound, which only memoized batches keep."
-        refuse("moves", f"the {options.learner} learner", "the memoized learner", hint)
+        refuse("moves", f"must be none with --learner {options.learner}", hint)
 
 
 def _check_sparsity(options: TrainingOptions) -> None:
     """Refuse more topics for a word than there are, where their number stays."""
     sparsity, stays = options.local.sparsity, not options.grows and not options.active_moves.names
     if stays and sparsity is not None and sparsity > options.n_topics:
-        refuse("sparsity", sparsity, f"at most {options.n_topics}, the number of topics")
+        refuse("sparsity", f"must be at most --topics, {options.n_topics}, but is {sparsity}")
 
 
 def _check_growth(options: TrainingOptions) -> None:
     """Refuse what the accelerated learner cannot do, and its options elsewhere."""
-    model, likelihood, learner = options.model, options.likelihood_name, options.learner
+    likelihood = options.likelihood_name
     if not options.grows:
         if options.tree_tolerance is not None:
-            refuse("tree-tolerance", f"the {learner} learner", "the accelerated learner")
+            refuse("tree-tolerance", "needs --learner accelerated")
         return
-    if model != "dp-mixture" or options.counts_words:
-        kind = f"{likelihood} items" if model == "dp-mixture" else model
-        hint = "It groups vectors that lie close together."
-        refuse("learner", f"{learner} with {kind}", "a dp-mixture of vectors", hint)
     growing = [name for name, kind in LIKELIHOODS.items() if kind.grows]
-    if likelihood not in growing:
-        refuse("learner", f"{learner} with {likelihood}", f"one of {', '.join(growing)}")
+    if options.model != "dp-mixture" or likelihood not in growing:
+        kinds = f"{', '.join(growing[:-1])} or {growing[-1]}"
+        refuse("learner", f"accelerated needs --model dp-mixture with --likelihood {kinds}")
+    if options.start is not None:
+        refuse("start", f"needs another learner than {options.learner}, which draws no documents")
     if options.n_topics != 1:
-        hint = "It grows from one component."
-        refuse("topics", f"{options.n_topics} with the {learner} learner", "1", hint)
+        hint = f"The {options.learner} learner grows from one component."
+        refuse("topics", f"must be 1 with --learner {options.learner}", hint)
 
 
 def _check_points(options: TrainingOptions) -> None:
     """Refuse what learners and likelihoods of points cannot do, and their options elsewhere."""
-    learner, sparsity = f"the {options.learner} learner", options.local.sparsity
+    learner = f"--learner {options.learner}"
     if options.gradient is not None and options.learner != "gradient":
-        refuse("gradient", f"{options.gradient.rule} with {learner}", "the gradient learner")
+        refuse("gradient", f"needs --learner gradient, but found {learner}")
     may_be_points = options.is_mixture and LIKELIHOODS[options.likelihood_name].at_modes
     if options.variance is not None and not may_be_points:
-        kind = options.likelihood_name if options.is_mixture else options.model
         hint = "Other likelihoods learn their variances."
-        refuse("variance", f"{options.variance:g} with {kind}", "isotropic-gaussian", hint)
+        refuse("variance", "needs a mixture with --likelihood isotropic-gaussian", hint)
     if not options.at_modes:
         return
     if options.model != "dp-mixture" or not may_be_points:
-        kind = options.likelihood_name if options.model == "dp-mixture" else options.model
-        wanted = "a dp-mixture with isotropic-gaussian"
-        refuse("learner", f"{options.learner} with {kind}", wanted)
-    if sparsity not in (None, 1):
-        hint = "It gives every item to one component."
-        refuse("sparsity", f"{sparsity} with {learner}", "1", hint)
+        needs = "needs --model dp-mixture with --likelihood isotropic-gaussian"
+        refuse("learner", f"{options.learner} {needs}")
+    if options.local.sparsity not in (None, 1):
+        refuse("sparsity", f"must be 1 with {learner}, which gives every item to one component")
     if options.prior.gamma < 1:
-        hint = "With a smaller gamma, sticks have no most probable length."
-        refuse("gamma", f"{options.prior.gamma:g} with {learner}", "at least 1", hint)
+        hint = "With a smaller value, sticks have no most probable length."
+        refuse("gamma", f"must be at least 1 with {learner}, but is {options.prior.gamma:g}", hint)
 
 
 def _check_round_and_cold(options: TrainingOptions) -> None:
     """Refuse rounds and warm laps that the learner or the model cannot have."""
-    learner = f"the {options.learner} learner"
     if options.batches_per_round > 1 and options.learner_kind.takes_all:
-        found = f"{options.batches_per_round} batches with {learner}"
-        wanted = "the memoized, stochastic or gradient learner"
-        refuse("round", found, wanted, "All batches are one round of this learner.")
-    every = options.cold_every
-    if every in (None, 1) or options.can_remember:
+        refuse("round", f"must be 1 with --learner {options.learner}: all batches are one round")
+    if options.cold_every in (None, 1) or options.can_remember:
         return
     if options.is_mixture:
-        hint = "The local step of a mixture is exact."
-        refuse("cold-every", f"{every} with {options.model}", "a topic model", hint)
+        refuse("cold-every", f"must be 1 with --model {options.model}: its local step is exact")
     if options.active_moves.names:
-        found = f"{every} with moves {','.join(options.active_moves.names)}"
         hint = "New topics must be found in documents that have not had them."
-        refuse("cold-every", found, "1, or moves none", hint)
-    hint = "The others do not keep the topics of documents."
-    refuse("cold-every", f"{every} with {learner}", "the memoized learner", hint)
+        refuse("cold-every", "must be 1 unless --moves is none", hint)
+    hint = "Only the memoized learner keeps the topics of documents."
+    refuse("cold-every", f"must be 1 with --learner {options.learner}", hint)
 
 
 def _check_learning(options: TrainingOptions) -> None:
     """Refuse to learn concentrations from a part of the data."""
     if options.learn_hyperparameters and not options.learner_kind.knows_all:
-        found, wanted = f"the {options.learner} learner", "the memoized or full learner"
         hint = "Learning concentrations needs statistics of the whole collection."
-        refuse("learn-hyperparameters", found, wanted, hint)
+        refuse("learn-hyperparameters", "needs --learner memoized or full", hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +403,6 @@ class Workplace:
         OPTION["executor"].check(self.executor)
         OPTION["workers"].check(self.workers)
         if self.executor == "serial" and self.workers > 1:
-            refuse("workers", f"{self.workers} with --executor serial", "1")
+            refuse("workers", f"must be 1 with --executor serial, but is {self.workers}")
         if self.scheduler is not None and self.executor != "dask":
-            found = f"{self.scheduler} with --executor {self.executor}"
-            refuse("scheduler", found, "--executor dask")
+            refuse("scheduler", f"needs --executor dask, but found --executor {self.executor}")

@@ -35,9 +35,8 @@ class MLflowLaps:
         try:
             import mlflow  # takes a second or two
         except ImportError as error:
-            wanted = "it installed"
-            hint = 'pip install "sparsetopics[mlflow]".'
-            raise OptionError("MLflowLaps", found="no mlflow", wanted=wanted, hint=hint) from error
+            hint = "Install it with: pip install 'sparsetopics[mlflow]'"
+            raise OptionError("MLflowLaps", "mlflow is not installed", hint) from error
         self._run_id = run_id
         self._log_metrics = mlflow.log_metrics
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsetopics.base.sealed_files import Json
-from sparsetopics.base.soundness import check_fields
+from sparsetopics.base.soundness import check_fields, declared_types
 from sparsetopics.inference.growth.grower import GrowerRecord
 from sparsetopics.inference.local_step import Globals, Parameters
 from sparsetopics.inference.moves.ledger import Failure, Ledger
@@ -69,21 +68,10 @@ class Kept(NamedTuple):
 
 # To add a class, give it a new name. A name never changes and is never used for another class.
 CLASSES: Mapping[str, type] = {
-    **{
-        "kept": Kept,
-        "progress": TrainingState,
-        "lap": LapInfo,
-        "prior": Parameters,
-        "globals": Globals,
-    },
-    **{
-        "mover": MoverRecord,
-        "tally": MoveTally,
-        "rival": Rival,
-        "course": Course,
-        "ledger": Ledger,
-    },
-    **{"failure": Failure, "topic-change": TopicChange, "patch": Patch},
+    **{"kept": Kept, "progress": TrainingState, "lap": LapInfo},
+    **{"prior": Parameters, "globals": Globals},
+    **{"mover": MoverRecord, "tally": MoveTally, "rival": Rival, "course": Course},
+    **{"ledger": Ledger, "failure": Failure, "topic-change": TopicChange, "patch": Patch},
     **{"grower": GrowerRecord, "nodes": NodeRecord},
     **{"responsibilities": Responsibilities, "statistics": Statistics, "words": Words},
     **{"word-counts": WordCounts, "moments": Moments},
@@ -184,10 +172,8 @@ class Encoder:
         return tree
 
     def _node(self, value: T, name: str) -> Node:
-        if value is None or (
-            # np.float64 is a float, too, but must keep its type.
-            isinstance(value, bool | int | float | str) and not isinstance(value, np.generic)
-        ):
+        # np.float64 is a float, too, but must keep its type.
+        if isinstance(value, _Plain) and not isinstance(value, np.generic):
             return value
         if isinstance(value, np.ndarray):
             return self._array(value, name)
@@ -216,13 +202,11 @@ class Encoder:
         return self._node(key, name), self._node(value, f"{name}.{plain}")
 
     def _record(self, value: T, name: str) -> RecordNode:
-        kind = type(value)
+        kind: type = type(value)
         if kind not in self._names:
             raise TypeError(f"{name}: cannot write a {kind.__name__}")
-        parts = {
-            field: self._node(getattr(value, field), f"{name}.{field}")
-            for field in _field_names(kind)
-        }
+        names = declared_types(kind)
+        parts = {each: self._node(getattr(value, each), f"{name}.{each}") for each in names}
         return RecordNode(self._names[kind], parts)
 
 
@@ -266,7 +250,7 @@ class Decoder:
 
     def _record(self, node: RecordNode) -> Any:  # of any class in the table
         kind = self._classes[node.kind]
-        if list(node.fields) != _field_names(kind):
+        if list(node.fields) != list(declared_types(kind)):
             raise TypeError(f"{node.kind} has other fields")
         values = {name: self._value(each) for name, each in node.fields.items()}
         check_fields(kind, values)  # before any code of the class sees the values
@@ -277,9 +261,3 @@ def _number(dtype: np.dtype[np.generic], value: float) -> np.generic:
     if dtype.kind not in "biuf":  # other types would allocate as many bytes as the number says
         raise TypeError(f"numbers of type {dtype}")
     return dtype.type(value)
-
-
-def _field_names(kind: type) -> list[str]:
-    if is_dataclass(kind):
-        return [field.name for field in fields(kind)]
-    return list(getattr(kind, "_fields", ()))

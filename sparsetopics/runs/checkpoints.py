@@ -21,8 +21,8 @@ from sparsetopics.base.array_files import ArchivedArrays, read_member
 from sparsetopics.base.batches import Batch, Source
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.safe_reading import parse_json
-from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.soundness import check_finite
+from sparsetopics.base.wording import reason_of
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.moves.phase import MoverRecord
 from sparsetopics.inference.training_state import AnyState
@@ -68,35 +68,23 @@ def read_checkpoint(path: Path, memo: Memo, tie: str, kind: type[V]) -> V:
             tree = parse_json(read_member(file, TREE))
             if not isinstance(tree, dict):
                 raise TypeError("no JSON object")
-            _check_origin(path, tree.get("format_version"), is_own=tree.get("tie") == tie)
+            if tree.get("format_version") != FORMAT_VERSION:
+                found = repr(tree.get("format_version"))
+                problem = f"expected checkpoint format version {FORMAT_VERSION}, but found {found}"
+                hint = "Resume with the sparsetopics version that wrote it."
+                raise RunError(str(path), problem, hint)
+            if tree.get("tie") != tie:
+                problem = "the checkpoint is of another run or other options than plan.json"
+                hint = "Restore the state folder as a whole, or train again with --overwrite."
+                raise RunError(str(path), problem, hint)
             return Decoder(ArchivedArrays(file), memo).value(tree["value"], kind)
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error, struct.error, *UNSOUND) as error:
         raise _damaged(path, error) from error
 
 
-def _check_origin(path: Path, version: Json, *, is_own: bool) -> None:
-    """RunError unless the file has the current format and is ``is_own``, of this run."""
-    if version != FORMAT_VERSION:
-        found = f"checkpoint format version {version!r}"
-        hint = "Resume with the sparsetopics version that wrote it."
-        raise RunError(str(path), found=found, wanted=f"version {FORMAT_VERSION}", hint=hint)
-    if not is_own:
-        raise RunError(
-            str(path),
-            found="the checkpoint of another run, or of other options",
-            wanted="that of plan.json beside it",
-            hint="Restore the state folder as a whole, or train again with --overwrite.",
-        )
-
-
 def _damaged(path: Path, error: Exception) -> RunError:
-    text = " ".join(str(error).split()) or type(error).__name__
-    return RunError(
-        str(path),
-        found=f"a damaged checkpoint ({text})",
-        wanted="one that training wrote",
-        hint="Train again with --overwrite.",
-    )
+    problem = f"the checkpoint is damaged ({reason_of(error)})"
+    return RunError(str(path), problem, "Train again with --overwrite.")
 
 
 class RunKeeper:
@@ -110,6 +98,9 @@ class RunKeeper:
     def __init__(self, folder: TrainingFolder, every: int | None, tie: str) -> None:
         self.trace: list[LapEntry] = []
         self.seconds_before = 0.0  # spent by earlier processes
+        # Whether to keep the last lap, once that has come: its state may soon be removed, and that
+        # of a large mixture can take longer than a lap to write.
+        self.keeps_last: bool | None = None
         self._folder = folder
         self._every = every
         self._tie = tie  # between a checkpoint and its plan
@@ -126,24 +117,17 @@ class RunKeeper:
         kept = read_checkpoint(path, memo, self._tie, Kept)
         try:
             with np.errstate(all="ignore"):  # values that are not finite are refused
-                progress = self._checked(kept, source, check)
+                check_finite(kept.progress, "progress")
+                read = source.read if source.is_resident else lambda batch_id: None
+                progress = with_documents(kept.progress, read)
+                check(progress)
+            laps = zip(progress.laps, kept.scores, strict=True)
+            self.trace[:] = [info.entry() | {HELDOUT_SCORE: score} for info, score in laps]
         except UNSOUND as error:
             raise _damaged(path, error) from error
         memo.drop_strangers()
         self._folder.lap = len(self.trace)
         self.seconds_before = progress.laps[-1].seconds
-        return progress
-
-    def _checked(
-        self, kept: Kept, source: Source[Batch], check: Callable[[AnyState], None]
-    ) -> AnyState:
-        """The progress, with the documents of batches, and the trace; errors in ``UNSOUND``."""
-        check_finite(kept.progress, "progress")
-        read = source.read if source.is_resident else lambda batch_id: None
-        progress = with_documents(kept.progress, read)
-        check(progress)
-        laps = zip(progress.laps, kept.scores, strict=True)
-        self.trace[:] = [info.entry() | {HELDOUT_SCORE: score} for info, score in laps]
         return progress
 
     def keep(self, progress: AnyState, memo: Memo) -> None:
@@ -162,8 +146,9 @@ class RunKeeper:
 
     def _is_due(self, lap: int) -> bool:
         if self._every is None:
-            return time.monotonic() >= self._due
-        return self._every > 0 and lap % self._every == 0
+            is_due = time.monotonic() >= self._due
+            return is_due if self.keeps_last is None else self.keeps_last
+        return self._every > 0 and (lap % self._every == 0 or self.keeps_last is True)
 
 
 def with_documents(progress: AnyState, read: Callable[[int], Batch | None]) -> AnyState:
@@ -185,8 +170,6 @@ def with_documents(progress: AnyState, read: Callable[[int], Batch | None]) -> A
 def _with_documents(
     state: MemoizedState[B, C, T], read: Callable[[int], B | None]
 ) -> MemoizedState[B, C, T]:
-    per_batch = {
-        batch_id: kept._replace(documents=read(batch_id))
-        for batch_id, kept in state.per_batch.items()
-    }
+    batches = state.per_batch.items()
+    per_batch = {batch_id: kept._replace(documents=read(batch_id)) for batch_id, kept in batches}
     return state._replace(per_batch=per_batch)

@@ -60,8 +60,8 @@ class WorkerRun(NamedTuple):
         plan = replace(plan, base=plan.base.absolute())
         fingerprint = file_sha256(plan.at(plan.corpus) / MANIFEST)
         options = plan.options
-        has_moves, has_warm_laps = bool(options.active_moves.names), options.laps_per_cold > 1
-        return cls(uuid4().hex, plan, fingerprint, has_moves, has_warm_laps)
+        has_warm_laps = options.laps_per_cold > 1
+        return cls(uuid4().hex, plan, fingerprint, options.keeps_assignments, has_warm_laps)
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def fit_batch(task: Task, run: WorkerRun, version: Path) -> LocalResult[BatchSum
     if former is not None:
         former = former.writable()
     with _lock:  # threads of a worker share both caches
-        source, current = _kept_source(run), _kept_globals(version)
+        source, current = _kept_source(run), read_globals(version)
     local = run.plan.options.local_step
     batch = source.read(batch_id)
     found = laps.fit_batch(batch, current, local, SerialExecutor(), former)
@@ -125,7 +125,7 @@ def forget() -> None:
     """In a worker: drop what is kept between tasks."""
     with _lock:
         _kept_source.cache_clear()
-        _kept_globals.cache_clear()
+        read_globals.cache_clear()
 
 
 _lock = Lock()
@@ -134,22 +134,15 @@ _lock = Lock()
 @lru_cache(maxsize=1)
 def _kept_source(run: WorkerRun) -> Source[StoredBatch]:
     manifest = run.plan.at(run.plan.corpus) / MANIFEST
-    found = file_sha256(manifest) if manifest.exists() else None
-    if found != run.fingerprint:
+    digest = file_sha256(manifest) if manifest.exists() else None
+    if digest != run.fingerprint:
         # A file that is missing may still appear: the cluster tries such tasks again.
-        lagging = FileNotFoundError(manifest) if found is None else None
-        raise RunError(
-            str(manifest.parent),
-            found="no corpus" if found is None else "another corpus",
-            wanted="the training corpus, under the same path in every worker",
-            hint="Keep corpus and run on a disk that all machines share.",
-        ) from lagging
+        lagging = FileNotFoundError(manifest) if digest is None else None
+        found = "none" if digest is None else "another"
+        problem = f"expected the training corpus in every worker, but found {found}"
+        hint = "Keep corpus and run on a disk that all machines share, under the same path."
+        raise RunError(str(manifest.parent), problem, hint) from lagging
     return divided(run.plan, np.random.default_rng(run.plan.seed))
-
-
-@lru_cache(maxsize=1)
-def _kept_globals(version: Path) -> AnyGlobals:
-    return read_globals(version)
 
 
 def write_globals(folder: Path, current: AnyGlobals) -> None:
@@ -164,14 +157,13 @@ def write_globals(folder: Path, current: AnyGlobals) -> None:
     os.replace(scratch, folder)
 
 
+@lru_cache(maxsize=1)
 def read_globals(folder: Path) -> AnyGlobals:
     """What was written, bit by bit; RunError if this machine does not see it."""
     if not folder.parent.exists():
-        raise RunError(
-            str(folder.parent),
-            found="no such folder in a worker",
-            wanted="a run on a disk that all machines share",
-        ) from FileNotFoundError(folder.parent)
+        hint = "Keep the run on a disk that all machines share."
+        missing = FileNotFoundError(folder.parent)
+        raise RunError(str(folder.parent), "a worker does not see this folder", hint) from missing
     tree = read_sealed(folder / TREE, FORMAT_VERSION, STATE_DAMAGE)["value"]
     arrays = {path.stem: _loaded(path) for path in folder.glob("*.npy")}
     return Decoder(arrays, Memo(folder)).value(tree, Globals)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import msgspec
 import numpy as np
 
 from sparsetopics.base.batches import Source, StoredBatch
+from sparsetopics.base.errors import CorpusFormatError
+from sparsetopics.base.wording import listed
 from sparsetopics.corpora.batching import plan_batches, plan_vector_batches
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus, check_alike, open_corpus
+from sparsetopics.corpora.readers.blocks import VECTORS
+from sparsetopics.corpora.store.manifest import kind_of
 from sparsetopics.evaluation.scores.completion import document_completion, unigram_probabilities
 from sparsetopics.inference.training import Model
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import BatchSums, Components
-from sparsetopics.options.table import RESIDENT_PAIRS
+from sparsetopics.options.table import MIXTURES, RESIDENT_PAIRS
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import refuse_run
@@ -28,7 +31,10 @@ AnyComponents = Components[StoredBatch, BatchSums]  # only the options say of wh
 
 def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
     """The training data; CorpusFormatError if the model needs data of the other kind."""
-    path = plan.at(plan.corpus)
+    path, model = plan.at(plan.corpus), plan.options.model
+    if not plan.options.is_mixture and kind_of(path) == VECTORS:
+        problem = f"holds vectors, but {model} learns from documents"
+        raise CorpusFormatError(str(path), problem, f"Use --model {listed(MIXTURES, 'or')}.")
     return Corpus.open(path) if plan.options.counts_words else VectorCorpus.open(path)
 
 
@@ -37,9 +43,8 @@ def divided(plan: RunPlan, rng: np.random.Generator) -> Source[StoredBatch]:
 
     ``rng`` must be new, with the seed of the plan.
     """
-    return source_of(
-        corpus_of(plan), plan.options, plan.n_batches, rng, resident_pairs=plan.resident_pairs
-    )
+    corpus = corpus_of(plan)
+    return source_of(corpus, plan.options, plan.n_batches, rng, resident_pairs=plan.resident_pairs)
 
 
 def source_of(
@@ -68,14 +73,10 @@ def facts_of(corpus: Corpus | VectorCorpus) -> CorpusFacts:
     }
 
 
-_SIZES: tuple[Literal["n_documents", "n_tokens", "n_items"], ...]
-_SIZES = ("n_documents", "n_tokens", "n_items")
-
-
 def added_facts(old: CorpusFacts, new: CorpusFacts) -> CorpusFacts:
     """What a run folder says about the data of both; numbers of rows and tokens add up."""
     facts: CorpusFacts = {**new, **old}
-    for name in _SIZES:
+    for name in ("n_documents", "n_tokens", "n_items"):
         if name in new:
             facts[name] = old.get(name, 0) + new[name]
     return facts
@@ -117,6 +118,6 @@ def _completion_score(heldout: Corpus, corpus: Corpus, workers: int) -> Score:
     def score(model: Model) -> float:
         return document_completion(
             heldout, model.topic_word_mean, model.mixing_weights, unigram, workers=workers
-        ).log_likelihood_per_token
+        ).score.log_likelihood_per_token
 
     return score

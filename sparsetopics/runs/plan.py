@@ -71,8 +71,8 @@ class RunPlan:
     def workplace(self) -> Workplace:
         """Where training is done; raises OptionError where it cannot be."""
         if self.executor == "dask" and self.options.grows:
-            hint = "Its only batch is a tree."
-            refuse("executor", f"dask with the {self.options.learner} learner", "threads", hint)
+            learner = self.options.learner
+            refuse("executor", f"must be threads with --learner {learner}: its batch is one tree")
         return Workplace(self.executor, self.workers, self.scheduler)
 
     @property
@@ -106,7 +106,7 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
     said = {name: value for name, value in given.items() if value is not None}
     start = said.get("start")
     if start == "":  # which pathlib takes for the current folder
-        refuse("start", "an empty name", "a start or a run")
+        refuse("start", "must be random, distant or a run folder, but is empty")
     start_run = None
     if start is not None and start not in get_args(StartName):
         start_run = Path(str(said.pop("start")))
@@ -157,9 +157,8 @@ class PlanRecord(msgspec.Struct):
         for name in ("corpus", "heldout", "start_run"):
             found = getattr(Fingerprints.of(plan), name)
             if found not in (None, getattr(self.fingerprints, name)):
-                where = str(plan.at(getattr(plan, name)))
-                wanted = "what the run was trained on so far"
-                raise RunError(where, found="other data", wanted=wanted, hint="Train again.")
+                problem = "the data have changed since training began"
+                raise RunError(str(plan.at(getattr(plan, name))), problem, "Train again.")
 
 
 def write_plan(path: Path, record: PlanRecord) -> None:
@@ -184,8 +183,8 @@ def read_plan(path: Path) -> PlanRecord:
     names = content.get("plan")
     strangers = sorted(set(names) ^ STORED) if isinstance(names, dict) else []
     if strangers:
-        where = f"{path}, plan.{strangers[0]}"
-        raise STATE_DAMAGE.of(where, found="an entry too many or none", wanted="a whole plan")
+        problem = "the entry is missing, or does not belong in a plan"
+        raise STATE_DAMAGE.of(f"{path}, plan.{strangers[0]}", problem)
     return decoded(content, PlanRecord, str(path), STATE_DAMAGE)
 
 
@@ -206,7 +205,7 @@ def run_config(plan: RunPlan) -> dict[str, Value]:
     course: dict[str, Value | None] = {
         "start": plan.options.start if start is None else str(plan.at(start).absolute()),
         "batches": plan.n_batches,
-        "resident-pairs": plan.resident_pairs,
+        "resident-pairs": plan.resident_pairs if plan.options.counts_words else None,
         "seed": plan.seed,
     }
     values = values_of(plan.options) | course

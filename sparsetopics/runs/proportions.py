@@ -1,13 +1,13 @@
-"""Topic proportions of documents, or responsibilities of components for items, as Parquet."""
+"""Topic proportions of documents, or responsibilities of components for items, as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, VectorBatch
 from sparsetopics.base.outputs import Output, written
@@ -18,6 +18,7 @@ from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.inference.training import Model
 from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.runs.table_files import open_table, table_format
 
 Rows = DocumentBatch | VectorBatch
 Shares = Callable[[Rows], FloatArray]  # (n_rows, n_topics); rows sum to one
@@ -35,32 +36,99 @@ def shares_of(model: Model, *, workers: int = 1) -> Shares:
     return partial(_proportions, model.topic_word_mean, model.doc_concentration, workers)
 
 
+def share_tables(
+    model: Model,
+    corpus: Corpus | VectorCorpus,
+    top: int | None = None,
+    *,
+    workers: int = 1,
+    broadcast: BroadcastMap = broadcast_map_here,
+) -> Iterator[pa.Table]:
+    """Yield how much each document or item is of each topic or component, one row group a table.
+
+    Rows are in the order of ``corpus``, which must be like the training data. Columns are those of
+    ``ShareColumns``. Tables are made when they are needed; a cluster makes a few ahead.
+    """
+    groups: Sequence[AnyRowGroup] = corpus.row_groups
+    columns = ShareColumns.of(model, corpus, top)
+    return broadcast(_table_of, groups, (columns, shares_of(model, workers=workers)))
+
+
 def write_shares(
     output: Output,
     model: Model,
     corpus: Corpus | VectorCorpus,
+    top: int | None = None,
     *,
     workers: int = 1,
     broadcast: BroadcastMap = broadcast_map_here,
-) -> int:
-    """Write how much each document or item is of each topic or component; return the row count.
+    spreadsheet_safe: bool = False,
+) -> None:
+    """Write ``share_tables`` in the format of the output's extension (``table_files.FORMATS``).
 
-    Rows are in the order of ``corpus``, which must be like the training data. Columns are
-    ``doc_id``, or ``item_id`` for vectors, and ``proportions``, or ``responsibilities`` for
-    mixtures: ``n_topics`` numbers that sum to one. Raises OutputError.
+    ``spreadsheet_safe`` is for CSV. Raises OptionError for another format, OutputError.
     """
-    groups: Sequence[AnyRowGroup] = corpus.row_groups
-    shares = broadcast(_shares_in, groups, shares_of(model, workers=workers))
-    column = "responsibilities" if isinstance(model, MixturePosterior) else "proportions"
-    if isinstance(corpus, Corpus):
-        columns, names = ("doc_id", column), corpus.doc_ids()
-    else:
-        columns, names = ("item_id", column), corpus.item_ids()
-    return _write(output, columns, model.n_topics, names, shares)
+    suffix = table_format(output.path, spreadsheet_safe=spreadsheet_safe)
+    schema = ShareColumns.of(model, corpus, top).schema
+    tables = share_tables(model, corpus, top, workers=workers, broadcast=broadcast)
+    with (
+        written(output) as path,
+        open_table(path, suffix, schema, spreadsheet_safe=spreadsheet_safe) as write,
+    ):
+        for table in tables:
+            write(table)
 
 
-def _shares_in(group: AnyRowGroup, shares: Shares) -> FloatArray:
-    return shares(group.read())
+class ShareColumns(NamedTuple):
+    """What the columns of a table of shares are called, and what they hold.
+
+    Without ``top``, each document or item has one row, with a list of ``n_topics`` numbers that sum
+    to one. With ``top``, it has a row for each of its ``top`` largest topics, or for all topics if
+    there are fewer. Larger shares come first, ties go to the lower topic.
+    """
+
+    row_id: str  # doc_id, or item_id for vectors
+    share: str  # proportion, or responsibility for mixtures
+    n_topics: int
+    top: int | None
+
+    @classmethod
+    def of(
+        cls, model: Model, corpus: Corpus | VectorCorpus, top: int | None = None
+    ) -> ShareColumns:
+        """The columns for the rows of ``corpus`` under ``model``."""
+        row_id = "doc_id" if isinstance(corpus, Corpus) else "item_id"
+        share = "responsibility" if isinstance(model, MixturePosterior) else "proportion"
+        return cls(row_id, share, model.n_topics, top)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        row_id = (self.row_id, pa.string())
+        if self.top is not None:
+            return pa.schema([row_id, ("topic", pa.int64()), (self.share, pa.float32())])
+        name = "responsibilities" if self.share == "responsibility" else "proportions"
+        return pa.schema([row_id, (name, pa.list_(pa.float32(), self.n_topics))])
+
+    def table(self, ids: Sequence[str], shares: FloatArray) -> pa.Table:
+        """The rows of ``ids`` (n_rows,) with ``shares`` (n_rows, n_topics)."""
+        numbers = shares.astype(np.float32)
+        names = arrow_strings(ids)
+        if self.top is None:
+            kind = self.schema.types[1]
+            lists = pa.FixedSizeListArray.from_arrays(arrow_numbers(numbers.ravel()), type=kind)
+            return pa.table([names, lists], schema=self.schema)
+        # Ties go to the lower topic.
+        topics = np.argsort(-numbers, axis=1, kind="stable")[:, : self.top]
+        largest = np.take_along_axis(numbers, topics, axis=1)
+        rows = arrow_numbers(np.repeat(np.arange(len(numbers)), topics.shape[1]))
+        flat = arrow_numbers(topics.ravel()), arrow_numbers(largest.ravel())
+        return pa.table([names.take(rows), *flat], schema=self.schema)
+
+
+def _table_of(group: AnyRowGroup, work: tuple[ShareColumns, Shares]) -> pa.Table:
+    columns, shares = work
+    return columns.table(group.read_ids(), shares(group.read()))
 
 
 def _responsibilities(model: MixturePosterior, batch: Rows) -> FloatArray:
@@ -72,25 +140,3 @@ def _proportions(
 ) -> FloatArray:
     assert isinstance(batch, DocumentBatch), "topics are over words"
     return topic_proportions(batch, topic_word, doc_concentration, workers=workers)
-
-
-def _write(
-    output: Output,
-    columns: tuple[str, str],
-    n_topics: int,
-    names: Iterable[list[str]],
-    shares: Iterable[FloatArray],  # (n_rows, n_topics) each
-) -> int:
-    kind = pa.list_(pa.float32(), n_topics)
-    schema = pa.schema([(columns[0], pa.string()), (columns[1], kind)])
-    n_rows = 0
-    with (
-        written(output) as scratch,
-        pq.ParquetWriter(scratch, schema, compression="zstd") as writer,
-    ):
-        for own_names, own in zip(names, shares, strict=True):
-            flat = arrow_numbers(own.astype(np.float32).ravel())
-            rows = pa.FixedSizeListArray.from_arrays(flat, type=kind)
-            writer.write_table(pa.table([arrow_strings(own_names), rows], schema=schema))
-            n_rows += len(own)
-    return n_rows

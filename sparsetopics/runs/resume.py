@@ -12,12 +12,13 @@ from typing import NamedTuple
 from sparsetopics.base.errors import OutputError, RunError
 from sparsetopics.base.staging import refusing
 from sparsetopics.base.transactions import APPEND_FOLDER, JOB, STATE_FOLDER, Workspace
+from sparsetopics.base.wording import quantity
 from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.training import TrainingOptions, Workplace
-from sparsetopics.runs.plan import PlanRecord, RunPlan
+from sparsetopics.runs.plan import PlanRecord
 from sparsetopics.runs.run import check_folder
 from sparsetopics.runs.run_files import DAMAGE, TRACE_FILE, load_trace, read_settings
-from sparsetopics.runs.train import RunHooks, RunResult, finish_training, task_of
+from sparsetopics.runs.train import RunHooks, RunResult, finish_training, result_of, task_of
 from sparsetopics.runs.training_folder import clear_finished, is_training, old_training
 
 _LOG = logging.getLogger(__name__)  # its warnings go to stderr
@@ -30,6 +31,7 @@ class Resumed(NamedTuple):
 
     result: RunResult
     options: TrainingOptions | None  # None: nothing was left to do
+    has_settled: bool = False  # more laps were asked for, but the finished run made none
 
 
 def resume_run(
@@ -57,22 +59,29 @@ def resume_run(
         clear_finished(run)
         return _finished(run, laps)
     with old_training(run) as (folder, record):
-        plan = record.plan
+        plan = replace(record.plan, out=run, scheduler=scheduler)
+        if executor is not None:
+            plan = replace(plan, executor=executor)
+        if workers is not None:
+            plan = replace(plan, workers=workers)
+        place = plan.workplace  # which checks its options, even if nothing is left to do
         is_done = record.finished or folder.is_published
         if is_done and (laps is None or laps <= _result(run).laps):
             if folder.is_published:  # the process was killed before it could close the folder
                 folder.close(plan)
             return Resumed(_result(run), None)
-        plan = _changed(replace(plan, out=run), laps, workers)
-        plan = replace(plan, executor=executor or plan.executor, scheduler=scheduler)
-        _warn_of_local_cluster(plan.workplace, executor)  # before data are read
+        if laps is not None:
+            plan = replace(plan, options=replace(plan.options, laps=laps))
+        _warn_of_local_cluster(place, executor)  # before data are read
         if folder.checkpoint.exists():  # training has left the run that it started from
             plan = replace(plan, start_run=None, first_start=plan.start_run or plan.first_start)
         plan, task = task_of(plan)
         record.check_data(plan)
         folder.write_plan(PlanRecord.of(plan))
+        before = _result(run).laps if is_done else None
         with watch(plan.options) as hooks:
-            return Resumed(finish_training(plan, task, folder, hooks), plan.options)
+            result = finish_training(plan, task, folder, hooks)
+        return Resumed(result, plan.options, has_settled=result.laps == before)
 
 
 def _warn_of_local_cluster(place: Workplace, executor: ExecutorName | None) -> None:
@@ -82,25 +91,17 @@ def _warn_of_local_cluster(place: Workplace, executor: ExecutorName | None) -> N
     from sparsetopics.execution.dask_cluster import chosen_scheduler
 
     if chosen_scheduler(place) is None:
-        _LOG.warning(
-            "--workers %d: using processes on this machine. Repeat --scheduler to use the cluster.",
-            place.workers,
-        )
-
-
-def _changed(plan: RunPlan, laps: int | None, workers: int | None) -> RunPlan:
-    if laps is not None:
-        plan = replace(plan, options=replace(plan.options, laps=laps))
-    return plan if workers is None else replace(plan, workers=workers)
+        hint = "Repeat --scheduler to use the cluster."
+        _LOG.warning("--workers %d: using processes on this machine. %s", place.workers, hint)
 
 
 def _finished(run: Path, laps: int | None) -> Resumed:
     """The result of a run without state; RunError if it should continue or if there is none."""
     result = _result(run)
     if laps is not None and laps > result.laps:
-        found = f"a run that was finished after {result.laps} laps, without its state"
+        problem = f"the run was finished after {quantity(result.laps, 'lap')}, without --keep-state"
         hint = "Train again with more --laps, or start from its topics with --start."
-        raise RunError(str(run), found=found, wanted="one trained with --keep-state", hint=hint)
+        raise RunError(str(run), problem, hint)
     return Resumed(result, None)
 
 
@@ -108,12 +109,10 @@ def _result(run: Path) -> RunResult:
     check_folder(run)
     settings = read_settings(run)
     trace = load_trace(run, settings)
-    last = trace[-1] if trace else {}
-    lap, bound, seconds = (last.get(name) for name in ("lap", "elbo_per_token", "seconds"))
-    if not lap or bound is None or seconds is None:
-        where = f"{run / TRACE_FILE}, last line"
-        raise DAMAGE.of(where, found="no complete lap", wanted="lap, elbo_per_token and seconds")
-    return RunResult(settings["model"], settings["n_topics"], bound, int(lap), seconds)
+    try:
+        return result_of(settings["model"], settings["n_topics"], trace)
+    except ValueError as error:
+        raise DAMAGE.of(f"{run / TRACE_FILE}, last line", str(error)) from error
 
 
 class Repaired(NamedTuple):
@@ -136,8 +135,7 @@ def repair(path: Path) -> Repaired:
     with refusing(path):
         left = [workspace for workspace in (beside, append, state) if workspace.is_left]
         if not left and not path.exists():
-            wanted = "an output, or what a command left beside it"
-            raise OutputError(str(path), found="nothing", wanted=wanted)
+            raise OutputError(str(path), "no output is here, nor anything that a command left")
         was_pending = any(workspace.is_pending for workspace in left)
         beside.settle()
         append.settle()

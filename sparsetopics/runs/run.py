@@ -10,7 +10,9 @@ from typing import Generic, TypeVar, overload
 
 from sparsetopics.base.errors import CorpusFormatError, RunError, ShapeError, VocabularyError
 from sparsetopics.base.sealed_files import absence, decoded
+from sparsetopics.base.showing import short_repr
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
+from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -35,7 +37,7 @@ from sparsetopics.runs.run_files import (
 
 P_co = TypeVar("P_co", bound=Model, covariant=True)
 P = TypeVar("P", bound=Model)
-_SWAPPED = "Are the run and the corpus swapped? The run comes first."
+SWAPPED = "Are the run and the corpus swapped? The run comes first."
 
 # The class that says how each model is stored. All else in a run folder is the same for all models.
 POSTERIORS: Mapping[ModelName, type[Model]] = {
@@ -56,13 +58,17 @@ class Run(Generic[P_co]):
     settings: RunSettings
     trace: Sequence[LapEntry]  # one entry per lap
 
+    def __repr__(self) -> str:
+        return short_repr(self, "path", "model", "n_laps")
+
     @property
     def words(self) -> Vocabulary:
         """The vocabulary; RunError for a mixture of vectors, which has none."""
         if self.vocabulary is None:
             found = f"a mixture of vectors ({self.model.likelihood_name})"
-            wanted = "a run that was trained with documents"
-            raise RunError(str(self.path), found=found, wanted=wanted)
+            problem = f"expected a run that was trained with documents, but found {found}"
+            hint = f"`sparsetopics report {self.path}` shows its components."
+            raise RunError(str(self.path), problem, hint)
         return self.vocabulary
 
     @property
@@ -94,31 +100,27 @@ class Run(Generic[P_co]):
     def check_vocabulary(self, found: Vocabulary, where: str) -> None:
         """Raise VocabularyError unless word ids mean the same words as in the training."""
         if found.fingerprint != self.words.fingerprint:
-            raise VocabularyError(
-                where,
-                found=f"another vocabulary ({len(found):,} words) than that of {self.path}",
-                wanted=f"the {len(self.words):,} words the run was trained with",
-                hint="Ingest the documents again with --vocabulary and the training corpus.",
+            trained = f"the {quantity(len(self.words), 'word')} that {self.path} was trained with"
+            problem = (
+                f"expected {trained}, but found another vocabulary ({quantity(len(found), 'word')})"
             )
+            hint = "Ingest the documents again with --vocabulary and the training corpus."
+            raise VocabularyError(where, problem, hint)
 
     def check_columns(self, n_columns: int, fingerprint: str, where: str) -> None:
         """Raise ShapeError unless columns mean the same as in the training."""
         if self.vocabulary is not None:
-            wanted = f"documents, which {self.path} was trained with"
-            raise ShapeError(where, found="vectors", wanted=wanted)
+            raise ShapeError(where, f"{self.path} was trained with documents, not with vectors")
         if n_columns != self.model.n_columns:
-            raise ShapeError(
-                where,
-                found=f"{n_columns:,} columns",
-                wanted=f"the {self.model.n_columns:,} columns that {self.path} was trained with",
+            trained = (
+                f"the {quantity(self.model.n_columns, 'column')} that {self.path} was trained with"
             )
+            raise ShapeError(where, f"expected {trained}, but found {n_columns:,}")
         if fingerprint != self.settings["corpus"].get("columns_fingerprint"):
-            raise ShapeError(
-                where,
-                found=f"columns of other names or another projection than those of {self.path}",
-                wanted="vectors made like those of the training",
-                hint="Ingest them again with --projection and the training corpus.",
-            )
+            found = "columns of other names or another projection"
+            problem = f"expected columns like those of {self.path}, but found {found}"
+            hint = "Ingest the vectors again with --projection and the training corpus."
+            raise ShapeError(where, problem, hint)
 
 
 AnyRun = Run[Model]
@@ -162,8 +164,8 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     known = [name for name, own in POSTERIORS.items() if kind in (None, own)]
     name = next((each for each in known if each == settings["model"]), None)
     if name is None:
-        found, wanted = f"model {settings['model']!r}", f"one of {', '.join(known)}"
-        raise RunError(str(file), found=found, wanted=wanted)
+        problem = f"the model must be one of {', '.join(known)}, but is {settings['model']!r}"
+        raise RunError(str(file), problem)
     arrays = check_file(path, settings, ARRAYS_FILE)
     reader = StoredReader(file, content, settings, arrays, DAMAGE)
     model = POSTERIORS[name].from_stored(name, reader)
@@ -175,24 +177,24 @@ def load_words(folder: Path, settings: RunSettings) -> Vocabulary:
     """Read the vocabulary of a run; RunError unless it is that of the training."""
     path = check_file(folder, settings, VOCABULARY_FILE)
     if "n_documents" not in settings["corpus"]:
-        where = f"{folder / SETTINGS_FILE}, corpus"
-        raise DAMAGE.of(where, found="no n_documents", wanted="a whole number")
+        raise DAMAGE.of(f"{folder / SETTINGS_FILE}, corpus", "n_documents is missing")
     try:
         vocabulary = Vocabulary.read(folder)
     except CorpusFormatError as error:
-        raise RunError(str(folder), found=f"no vocabulary ({error})", wanted="a run") from error
+        raise RunError(
+            str(folder), f"the run has no sound vocabulary ({reason_of(error)})"
+        ) from error
     known = settings.get("n_words"), settings.get("vocabulary_fingerprint")
     if (len(vocabulary), vocabulary.fingerprint) != known:
-        found = f"{len(vocabulary):,} words that are not those of the training"
-        wanted = f"the words whose fingerprint is in {SETTINGS_FILE}"
-        raise DAMAGE.of(path, found=found, wanted=wanted)
+        n_words = quantity(len(vocabulary), "word")
+        raise DAMAGE.of(path, f"its {n_words} do not have the fingerprint in {SETTINGS_FILE}")
     return vocabulary
 
 
-def refuse_run(path: Path) -> None:
+def refuse_run(path: Path, hint: str = "") -> None:
     """Refuse a run folder where a corpus is wanted; the corpus reader refuses anything else."""
     if os.path.lexists(path / SETTINGS_FILE):
-        raise RunError(str(path), found="a run folder", wanted="a corpus folder", hint=_SWAPPED)
+        raise RunError(str(path), "expected a corpus folder, but found a run folder", hint)
 
 
 def check_folder(path: Path) -> None:
@@ -205,5 +207,5 @@ def check_folder(path: Path) -> None:
         found = "training that is not finished"
         hint = f"Continue it with `sparsetopics resume {path}`."
     elif os.path.lexists(path / "manifest.json"):
-        found, hint = "a corpus folder", _SWAPPED
-    raise RunError(str(path), found=found, wanted="a run folder", hint=hint)
+        found, hint = "a corpus folder", "Train on it first."
+    raise RunError(str(path), f"expected a run folder, but found {found}", hint)

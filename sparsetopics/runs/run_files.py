@@ -35,6 +35,7 @@ from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.model.array_formats import LARGEST_NUMBER, ModelSettings, Stored
+from sparsetopics.options.registry import MOVE_COUNTS
 from sparsetopics.runs.callbacks import LapEntry
 
 FORMAT_VERSION = 3  # 1 held no digests; 2 had other readers for topics than for mixtures
@@ -72,15 +73,9 @@ class CorpusFacts(TypedDict, total=False):
     made: Nested
 
 
-class LapNumbers(TypedDict, total=False):
-    """The entries of a lap that readers count with."""
-
-    lap: Size
-    n_topics: Size
-    births_accepted: Size
-    merges_accepted: Size
-    deletes_accepted: Size
-    regroups_accepted: Size
+# The entries of a lap that readers count with, as far as it has them.
+_COUNTED = ("lap", "n_topics", "active_topics", *(f"{name}_accepted" for name in MOVE_COUNTS))
+LapNumbers = msgspec.defstruct("LapNumbers", [(name, Size, 0) for name in _COUNTED])
 
 
 class Provenance(TypedDict):
@@ -138,16 +133,11 @@ def read_settings(folder: Path) -> RunSettings:
 
 def check_file(folder: Path, settings: RunSettings, name: str) -> Path:
     """The path of a file of a run; RunError unless the file is as ``settings`` lists it."""
-    file_entry(folder, settings, name).check(folder, DAMAGE)
-    return folder / name
-
-
-def file_entry(folder: Path, settings: RunSettings, name: str) -> FileEntry:
-    """The entry for a file of a run; RunError if ``settings`` has none."""
     for entry in settings["files"]:
         if entry.file == name:
-            return entry
-    raise DAMAGE.of(f"{folder / SETTINGS_FILE}, files", found=f"no {name}", wanted="its digest")
+            entry.check(folder, DAMAGE)
+            return folder / name
+    raise DAMAGE.of(f"{folder / SETTINGS_FILE}, files", f"the entry of {name} is missing")
 
 
 def vocabulary_of(folder: Path) -> Vocabulary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -15,6 +15,8 @@ import numpy as np
 from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.sealed_files import file_sha256
+from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
+from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -26,7 +28,7 @@ from sparsetopics.model.statistics import BatchSums, Terms
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import StartName
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.callbacks import OnLap
+from sparsetopics.runs.callbacks import LapEntry, OnLap
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import AnyComponents, Score, corpus_of, divided, facts_of, heldout_score
 from sparsetopics.runs.plan import RunPlan, write_config
@@ -42,6 +44,7 @@ class RunHooks(NamedTuple):
 
     on_lap: OnLap = lambda entry: None
     on_documents: Callable[[float, int], None] = lambda n_done, n_docs: None  # of this lap
+    on_writing: Callable[[], None] = lambda: None  # after the last lap
 
 
 class RunResult(NamedTuple):
@@ -49,6 +52,7 @@ class RunResult(NamedTuple):
 
     model: str
     n_topics: int
+    active_topics: int  # those with at least one token or item
     elbo_per_token: float
     laps: int
     seconds: float
@@ -89,15 +93,25 @@ def finish_training(
         folder.tell(keeper.trace)
         hooks.on_lap(keeper.trace[-1])
 
+    def on_last_lap() -> None:
+        keeper.keeps_last = plan.keep_state
+        hooks.on_writing()
+
     rng = np.random.default_rng(plan.seed)
     with open_executor(plan.workers) as executor, _open_steps(plan, folder) as steps_of:
         source = divided(plan, rng)
-        told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(on_lap, hooks.on_documents)
-        with _enough_memory(plan):
+        told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
+            on_lap, hooks.on_documents, on_last_lap
+        )
+        try:
             model = train(
                 source, plan.options, folder.memo, executor, rng,
                 hooks=told, start=task.start, keeper=keeper, steps=steps_of(source),
             )  # fmt: skip
+        except MemoryError as error:
+            size = f"{plan.options.n_topics:,} topics or components"
+            problem = f"too little for {size} ({reason_of(error)})"
+            raise OptionError("memory", problem, "Use fewer topics, or more batches.") from error
 
     def write(result: Path) -> None:
         save_run(result, model, task.vocabulary, task.provenance, keeper.trace)
@@ -106,20 +120,18 @@ def finish_training(
     folder.publish(write)
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
-    bound = keeper.trace[-1]["elbo_per_token"]
-    assert bound is not None, "training reports a bound after every lap"
-    return RunResult(model.name, model.n_topics, bound, len(keeper.trace), seconds)
+    return result_of(model.name, model.n_topics, keeper.trace)._replace(seconds=seconds)
 
 
-@contextmanager
-def _enough_memory(plan: RunPlan) -> Iterator[None]:
-    """OptionError if a model is too large for this machine."""
-    try:
-        yield
-    except MemoryError as error:
-        found = f"too little for {plan.options.n_topics:,} topics or components ({error})"
-        hint = "Use fewer topics, or more batches."
-        raise OptionError("memory", found=found, wanted="room for the model", hint=hint) from error
+def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult:
+    """What the last lap says about a run; ValueError if its entries are missing."""
+    last = trace[-1] if trace else {}
+    lap, bound, seconds = (last.get(name) for name in ("lap", "elbo_per_token", "seconds"))
+    if not lap or bound is None or seconds is None:
+        raise ValueError("a lap must have lap, elbo_per_token and seconds")
+    active = last.get("active_topics")  # traces of other programs may lack it
+    used = n_topics if active is None else int(active)
+    return RunResult(model, n_topics, used, bound, int(lap), seconds)
 
 
 @contextmanager
@@ -141,12 +153,10 @@ def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
 
     Raises SparsetopicsError of the kind that fits if the data or the run to start from do not.
     """
-    refuse_run(plan.at(plan.corpus))
+    refuse_run(plan.at(plan.corpus), "To start from its topics use --start.")
     if plan.start_run is not None and plan.options.is_mixture:
-        found = f"{plan.start_run} with a mixture"
-        wanted = f"one of {', '.join(get_args(StartName))}"
-        hint = "Mixtures cannot start from a run."
-        raise OptionError("start", found=found, wanted=wanted, hint=hint)
+        problem = f"a mixture cannot start from a run, here {plan.start_run}"
+        raise OptionError("start", problem, f"Give one of {', '.join(get_args(StartName))}.")
     corpus = corpus_of(plan)
     plan, start = _started(plan, corpus)
     vocabulary = corpus.vocabulary if isinstance(corpus, Corpus) else None
@@ -157,10 +167,20 @@ def _started(plan: RunPlan, corpus: Corpus | VectorCorpus) -> tuple[RunPlan, Top
     """The topics to start from, and the plan with their number if none was given."""
     if plan.start_run is None:
         return plan, None
-    run = load_run(plan.at(plan.start_run), TopicPosterior)
+    start = plan.at(plan.start_run)
+    refuse_pending(start, (STATE_FOLDER,))
+    if not start.exists():
+        names = ", ".join(get_args(StartName))
+        found = f"there is no folder {str(plan.start_run)!r}"
+        raise OptionError("start", f"must be {names} or a run folder, but {found}")
+    run = load_run(start, TopicPosterior)
     run.check_corpus(corpus, str(plan.corpus))
+    n_topics = run.model.n_topics
+    if not plan.start_topics and plan.options.n_topics != n_topics:
+        problem = f"is {plan.options.n_topics:,}, but the run of --start has {n_topics:,} topics"
+        raise OptionError("topics", problem, "Leave out --topics.")
     if plan.start_topics:
-        options = replace(plan.options, n_topics=run.model.n_topics)
+        options = replace(plan.options, n_topics=n_topics)
         plan = replace(plan, options=options, start_topics=False)
     return plan, run.model
 

@@ -149,10 +149,8 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
 
 def _make(run: Path, record: PlanRecord) -> None:
     """Make the folder of a run that has only a plan; OutputError if another process was first."""
-    with (
-        written(output_folder(run, RUN, overwrite=False)) as scratch,
-        Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS),
-    ):
+    output = output_folder(run, RUN, overwrite=False)
+    with written(output) as scratch, Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS):
         TrainingFolder(scratch, lap=0).write_plan(record)
 
 
@@ -201,9 +199,8 @@ def check_plain(run: Path) -> None:
     """
     stranger = stranger_in(run)
     if stranger:
-        wanted = "only files and folders in a run folder"
-        hint = "If you trust it, replace it with what it points to."
-        raise RunError(stranger, found="a link or device", wanted=wanted, hint=hint)
+        problem = "expected only files and folders, but found a link or device"
+        raise RunError(stranger, problem, "If you trust it, replace it with what it points to.")
 
 
 def check_new_run(run: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
@@ -213,15 +210,11 @@ def check_new_run(run: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) ->
         _settle(run)
         has_run, is_unfinished = (run / SETTINGS_FILE).exists(), is_training(run)
         if is_unfinished and not has_run and not overwrite:
-            raise OutputError(
-                str(run),
-                found="training that was interrupted",
-                wanted="a new path",
-                hint=f"Continue it with `sparsetopics resume {run}`, or pass --overwrite.",
-            )
+            hint = f"Continue it with `sparsetopics resume {run}`, or pass --overwrite."
+            raise OutputError(str(run), "training was interrupted here", hint)
         if has_run and not overwrite:
             hint = "Use --overwrite to replace it."
-            raise OutputError(str(run), found="an existing output", wanted="a new path", hint=hint)
+            raise OutputError(str(run), "the output already exists", hint)
         is_own = is_sparsetopics_json(run / SETTINGS_FILE if has_run else _plan_of(run))
         if not is_own and not _is_free(run):
             output_folder(run, RUN, overwrite=overwrite)

@@ -16,6 +16,7 @@ from fuzz.mutation import mutate
 from fuzz.subject import Subject
 from resealing import SEALED
 from sparsetopics.base.errors import SparsetopicsError
+from sparsetopics.base.wording import printable
 
 SECONDS = 5  # of computing that a reader may take over one case
 WAITING = 60  # seconds by the clock, which go by on a busy machine too
@@ -101,7 +102,7 @@ def _tried(subject: Subject, folder: Path, *, is_rare: bool) -> Outcome:
                 subject.read_rarely(folder)
     except SparsetopicsError as error:
         text = str(error)
-        if len(text.splitlines()) != 1 or not text.isprintable():
+        if len(text.splitlines()) != 1 or text != printable(text):
             return Outcome(f"a message of several lines: {text!r}")
         return Outcome(is_refused=True)
     except (Exception, HangError, ForbiddenError) as error:

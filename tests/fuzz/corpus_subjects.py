@@ -13,6 +13,7 @@ from fuzz.subject import Subject, files_of
 from fuzz.tables import change_parquet
 from resealing import reseal
 from sparsetopics.base.errors import CorpusFormatError
+from sparsetopics.base.wording import printable
 from sparsetopics.corpora.corpus import load_any_manifest, open_corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.ingest_vectors import VectorOptions, ingest_vectors
@@ -29,9 +30,9 @@ WRONG_ROWS = {SHARD: change_parquet}
 def read_corpus(folder: Path) -> None:
     """Every byte; what is wrong with rows is listed, not raised."""
     problems = validate(folder)
-    assert all(problem.isprintable() for problem in problems)
+    assert all(problem == printable(problem) for problem in problems)
     if problems:
-        raise CorpusFormatError(str(folder), found=problems[0], wanted="none")
+        raise CorpusFormatError(str(folder), problems[0])
 
 
 def read_batches(folder: Path) -> None:

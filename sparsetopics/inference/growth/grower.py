@@ -70,12 +70,13 @@ class Grower:
     """Adds components one by one."""
 
     laps: GrowthLaps
+    trials: GrowthLaps  # the same within ``move``, which report the items of the lap as done
     enough: float  # nats that refinement may leave to gain
     is_exhausted: bool = False
     first_lap: ClassVar[int] = 1
 
     def move(
-        self, state: GrownState, parameters: MomentParameters, lap: int, rng: np.random.Generator
+        self, state: GrownState, parameters: MomentParameters, lap: int
     ) -> Moved[GrownState, Moments, Moments, ItemTerms]:
         """Update everything until that hardly helps, then make one split.
 
@@ -83,18 +84,17 @@ class Grower:
         """
         if self.is_exhausted:
             return Moved(state, parameters, {}, None)
-        self.laps = replace(self.laps, on_documents=lambda n_done, n_docs: None)
-        before, n_tried = self._trimmed(self._settled(state, parameters, rng), EMPTY, rng), 0
+        before, n_tried = self._trimmed(self._settled(state, parameters), EMPTY), 0
         n_topics = before.parameters.allocation.n_topics
-        for axis, candidates in self._rounds(before.state.total.components, rng):
+        for axis, candidates in self._rounds(before.state.total.components):
             for split in self._trials(before, candidates, axis):
                 n_tried += 1
-                after, before = self._grown(before, split, rng)
+                after, before = self._grown(before, split)
                 if after.score > before.score + GAIN * self._source.n_tokens:
                     tally = MoveTally(n_tried, after.parameters.allocation.n_topics - n_topics)
                     return Moved(after.state, after.parameters, {"birth": tally}, None)
         self.is_exhausted = True
-        before = self._trimmed(before, np.inf, rng, n_levels=LEVELS_BELOW)
+        before = self._trimmed(before, np.inf, n_levels=LEVELS_BELOW)
         return Moved(before.state, before.parameters, {"birth": MoveTally(n_tried, 0)}, None)
 
     def record(self) -> GrowerRecord:
@@ -111,58 +111,52 @@ class Grower:
     def _source(self) -> OuterSource:
         return cast(OuterSource, self.laps.source)
 
-    def _rounds(
-        self, components: Moments, rng: np.random.Generator
-    ) -> Iterator[tuple[int, IntArray]]:
+    def _rounds(self, components: Moments) -> Iterator[tuple[int, IntArray]]:
         """An axis and the components to cut across it; larger components tend to come sooner."""
         for axis in range(min(AXES, components.n_columns)):
             left = np.arange(components.n_topics - 1)
             while len(left):
                 sizes = components.sizes[left] + 1.0
                 n_chosen = min(CANDIDATES, len(left))
-                chosen = rng.choice(left, n_chosen, replace=False, p=sizes / sizes.sum())
+                chosen = self.laps.rng.choice(left, n_chosen, replace=False, p=sizes / sizes.sum())
                 left = np.setdiff1d(left, chosen)
                 yield axis, np.sort(chosen)
 
     def _trials(self, grown: Grown, candidates: IntArray, axis: int) -> list[Split]:
         """Splits to update in full: the best one, and others that raise the ELBO as they are."""
-        owner = owners(_found(grown.state))
-        assert len(owner) == self._source.read(0).n_docs, "of the present outer nodes"
+        source, owner = self._source, owners(_found(grown.state))
+        assert len(owner) == source.read(0).n_docs, "of the present outer nodes"
 
         def tried(component: int) -> Split | None:
             own = np.flatnonzero(owner == component)
             state, parameters, executor = grown.state, grown.parameters, self.laps.executor
-            enough = self.enough / self._source.n_tokens
-            return try_split(
-                self._source, state, parameters, component, own, axis, enough, executor
-            )
+            enough = self.enough / source.n_tokens
+            return try_split(source, state, parameters, component, own, axis, enough, executor)
 
         splits = filter(None, map(tried, candidates.tolist()))
         ranked = sorted(splits, key=lambda split: -split.score)[:FULL_TRIALS]
         return ranked[:1] + [split for split in ranked[1:] if split.score > grown.score]
 
-    def _grown(self, before: Grown, split: Split, rng: np.random.Generator) -> tuple[Grown, Grown]:
+    def _grown(self, before: Grown, split: Split) -> tuple[Grown, Grown]:
         """The split updated in full, and the mixture before it on the same tree."""
         n_nodes = self._source.read(0).n_docs
         self._source.refine(split.nodes)
         parameters = before.parameters._replace(allocation=split.allocation)
-        after = self._settled(GrownState(split.total, None, False), parameters, rng)
-        return after, self._on_this_tree(before, n_nodes, rng)
+        after = self._settled(GrownState(split.total, None, False), parameters)
+        return after, self._on_this_tree(before, n_nodes)
 
-    def _on_this_tree(self, grown: Grown, n_nodes: int, rng: np.random.Generator) -> Grown:
+    def _on_this_tree(self, grown: Grown, n_nodes: int) -> Grown:
         """Update once if the tree has other outer nodes now than the ``n_nodes`` before."""
         if self._source.read(0).n_docs == n_nodes:
             return grown
-        state, parameters, _ = self.laps.run(grown.state, grown.parameters, rng)
+        state, parameters, _ = self.trials.run(grown.state, grown.parameters)
         return Grown(state, parameters, self._score(state, parameters))
 
-    def _settled(
-        self, state: GrownState, parameters: MomentParameters, rng: np.random.Generator
-    ) -> Grown:
+    def _settled(self, state: GrownState, parameters: MomentParameters) -> Grown:
         """Run laps until they add next to nothing, with refinements in between."""
         score, calm = -np.inf, SETTLED * self._source.n_tokens
         for n_laps in range(1, MOST_LAPS + 1):
-            state, parameters, _ = self.laps.run(state, parameters, rng)
+            state, parameters, _ = self.trials.run(state, parameters)
             state, parameters = reordered(state, parameters)
             former, score = score, self._score(state, parameters)
             is_calm = score - former < calm
@@ -174,9 +168,7 @@ class Grower:
                 self._refine(state, parameters)
         return Grown(state, parameters, score)
 
-    def _trimmed(
-        self, grown: Grown, smaller_than: float, rng: np.random.Generator, n_levels: int = 0
-    ) -> Grown:
+    def _trimmed(self, grown: Grown, smaller_than: float, n_levels: int = 0) -> Grown:
         """Drop small components, the smallest first, as long as the ELBO hardly falls.
 
         Some components own nodes that lie across others, so that no half of such a node belongs to
@@ -185,24 +177,22 @@ class Grower:
         n_refused = 0
         while n_refused < MOST_REFUSED:
             sizes = grown.state.total.components.sizes[:-1]
-            smallest = np.argsort(sizes, kind="stable")[n_refused : n_refused + 1]
-            if len(sizes) < 2 or len(smallest) == 0 or sizes[smallest[0]] >= smaller_than:
+            if len(sizes) <= max(1, n_refused):
+                break
+            smallest = int(np.argsort(sizes, kind="stable")[n_refused])
+            if sizes[smallest] >= smaller_than:
                 break
             n_nodes = self._source.read(0).n_docs
-            self._divide(grown.state, int(smallest[0]), n_levels)
-            fewer = self._without(grown, int(smallest[0]), rng)
-            grown = self._on_this_tree(grown, n_nodes, rng)
+            if n_levels:  # nodes that are mostly the component's are divided
+                own = owners(_found(grown.state)) == smallest
+                self._source.refine(self._source.outer[own], n_levels)
+            fewer = self._without(grown, smallest)
+            grown = self._on_this_tree(grown, n_nodes)
             is_better = fewer.score > grown.score - GAIN * self._source.n_tokens
             grown, n_refused = (fewer, 0) if is_better else (grown, n_refused + 1)
         return grown
 
-    def _divide(self, state: GrownState, component: int, n_levels: int) -> None:
-        """Divide all nodes that are mostly the component's."""
-        if n_levels:
-            own = owners(_found(state)) == component
-            self._source.refine(self._source.outer[own], n_levels)
-
-    def _without(self, grown: Grown, component: int, rng: np.random.Generator) -> Grown:
+    def _without(self, grown: Grown, component: int) -> Grown:
         """Drop a component and update the others."""
         components, terms = grown.state.total
         kept = np.delete(np.arange(components.n_topics), component)
@@ -211,19 +201,18 @@ class Grower:
         terms = terms.renumbered(number, len(kept))
         state = GrownState(Statistics(components.take(kept), terms), None, False)
         allocation = grown.parameters.allocation.updated(terms)
-        return self._settled(state, grown.parameters._replace(allocation=allocation), rng)
+        return self._settled(state, grown.parameters._replace(allocation=allocation))
 
     def _refine(self, state: GrownState, parameters: MomentParameters) -> int:
         """Divide the nodes that are worth it; return how many."""
         if not self._source.is_refinable:
             return 0
         current = parameters.with_components(self.laps.learner.components(state))
-        plan = plan_refinement(
-            self._source, current, self.enough, self.laps.local, self.laps.executor
-        )
-        if len(plan.positions):
-            self._source.refine(self._source.outer[plan.positions])
-        return len(plan.positions)
+        local, executor = self.laps.local, self.laps.executor
+        positions = plan_refinement(self._source, current, self.enough, local, executor)
+        if len(positions):
+            self._source.refine(self._source.outer[positions])
+        return len(positions)
 
     def _score(self, state: GrownState, parameters: MomentParameters) -> float:
         return elbo(state.total, parameters.with_components(self.laps.learner.components(state)))
@@ -238,8 +227,7 @@ def reordered(
     order = np.append(np.argsort(-components.sizes[:-1], kind="stable"), n_topics - 1)
     if np.array_equal(order, np.arange(n_topics)):
         return state, parameters
-    number = np.empty(n_topics, np.int64)
-    number[order] = np.arange(n_topics)
+    number = np.argsort(order)
     total = Statistics(components.take(order), terms.renumbered(number, n_topics))
     state = state._replace(total=total, found=_found(state).renumbered(number))
     allocation = nested_of(parameters).reordered(order).updated(total.terms)
@@ -257,8 +245,13 @@ def begin_growth(laps: GrowthLaps, zero: Moments, options: TrainingOptions) -> G
     ``zero`` has the sums of no vectors, which say what is summed, and from which origin.
     """
     source = cast(VectorSource, laps.source)
-    enough = _tree_tolerance(source, options)
-    return Grower(replace(laps, source=outer_nodes(source, zero, options)), enough)
+    tolerance = options.tree_tolerance
+    per_number = DEFAULT_TREE_TOLERANCE if tolerance is None else tolerance
+    enough = per_number * source.n_docs * source.n_columns
+    laps = replace(laps, source=outer_nodes(source, zero, options))
+    tell = laps.on_documents
+    trials = replace(laps, on_documents=lambda n_done, n_docs: tell(n_docs, n_docs))
+    return Grower(laps, trials, enough)
 
 
 def outer_nodes(source: VectorSource, zero: Moments, options: TrainingOptions) -> OuterSource:
@@ -268,13 +261,6 @@ def outer_nodes(source: VectorSource, zero: Moments, options: TrainingOptions) -
         return LeafSource(values)
     tree = KdTree(values, zero.origin, in_pairs=zero.squares.ndim == 3)
     return NodeSource(tree, FIRST_NODES)
-
-
-def _tree_tolerance(source: VectorSource, options: TrainingOptions) -> float:
-    """Nats of the whole ELBO that refinement may leave to gain."""
-    tolerance = options.tree_tolerance
-    per_number = DEFAULT_TREE_TOLERANCE if tolerance is None else tolerance
-    return per_number * source.n_docs * source.n_columns
 
 
 def _all_items(source: VectorSource) -> Vectors:

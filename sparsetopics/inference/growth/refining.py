@@ -7,8 +7,6 @@ of the halves alone.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
@@ -27,30 +25,20 @@ OuterSource = LeafSource | NodeSource  # all items in one batch, alone or as nod
 MomentParameters = Parameters[Moments, Moments, ItemTerms]
 
 
-class Refinement(NamedTuple):
-    """Which outer nodes to divide."""
-
-    positions: IntArray  # (n_nodes,)
-    gained: float  # nats
-    left: float  # nats that dividing all others once would gain
-
-
 def plan_refinement(
     source: OuterSource,
     current: MomentGlobals,
     enough: float,  # nats that may be left
     local: LocalOptions,
     executor: Executor,
-) -> Refinement:
-    """Choose the fewest nodes to divide so that at most ``enough`` is left to gain."""
+) -> IntArray:
+    """The positions of the fewest nodes to divide so that at most ``enough`` is left to gain."""
     gains = division_gains(source, current, local, executor)
     order = np.argsort(-gains, kind="stable")
     left = gains.sum() - np.cumsum(gains[order])
     n_divided = 0 if gains.sum() <= enough else 1 + int(np.argmax(left <= enough))
     positions = np.sort(order[:n_divided])
-    positions = positions[gains[positions] > 0.0]
-    gained = float(gains[positions].sum())
-    return Refinement(positions, gained, float(gains.sum()) - gained)
+    return positions[gains[positions] > 0.0]
 
 
 def division_gains(

@@ -77,9 +77,18 @@ def try_split(
     nodes = source.outer[positions[:0]]
     if batch.n_docs > above.n_docs and found.gain(above, executor) > enough * above.weights.sum():
         nodes = source.outer[positions]
-    return _composed(
-        rest, batch, found.assigned.responsibilities, component, nodes, parameters, executor
-    )
+    # The first child takes the component's place, the second the one before the tail.
+    n_topics = rest.components.n_topics
+    place = np.append(np.arange(n_topics - 1), n_topics)
+    components = rest.components.renumbered(place, n_topics + 1)
+    shares = found.assigned.responsibilities.renumbered(np.array([component, n_topics - 1]))
+    components.add(components.sum_batch(batch, shares, executor))
+    kept = rest.terms.renumbered(place, n_topics + 1)
+    terms = added(kept, sum_item_terms(batch, shares, n_topics + 1))
+    allocation = nested_of(parameters).updated(terms)
+    of_data = parameters.likelihood.elbo(components, components.with_empty_tail())
+    score = of_data + allocation.elbo(terms)
+    return Split(nodes, Statistics(components, terms), allocation, score)
 
 
 def _without(
@@ -173,27 +182,3 @@ def _principal_axis(spread: FloatArray, axis: int) -> FloatArray:
 def _principal_product(squares: FloatArray, axis: int) -> FloatArray:
     direction = _principal_axis(squares, axis)
     return np.outer(direction, direction) if squares.ndim == 2 else direction**2
-
-
-def _composed(
-    rest: MomentStatistics,
-    batch: Nodes,
-    pair: Responsibilities,
-    component: int,
-    nodes: IntArray,
-    parameters: MomentParameters,
-    executor: Executor,
-) -> Split:
-    """Put the children in: the first in the component's place, the second before the tail."""
-    n_topics = rest.components.n_topics
-    place = np.append(np.arange(n_topics - 1), n_topics)
-    components = rest.components.renumbered(place, n_topics + 1)
-    shares = pair.renumbered(np.array([component, n_topics - 1]))
-    components.add(components.sum_batch(batch, shares, executor))
-    kept = rest.terms.renumbered(place, n_topics + 1)
-    terms = added(kept, sum_item_terms(batch, shares, n_topics + 1))
-    total = Statistics(components, terms)
-    allocation = nested_of(parameters).updated(terms)
-    of_data = parameters.likelihood.elbo(components, components.with_empty_tail())
-    score = of_data + allocation.elbo(terms)
-    return Split(nodes, total, allocation, score)

@@ -47,8 +47,7 @@ class AcceleratedLearner(Learner[GrownState, Nodes, Moments, Moments, ItemTerms]
         current: MomentGlobals,
     ) -> tuple[GrownState, StepInfo]:
         (visit,) = visits
-        total = Statistics(*visit.summary)
-        return GrownState(total, visit.responsibilities, False), StepInfo()
+        return GrownState(Statistics(*visit.summary), visit.responsibilities, False), StepInfo()
 
     def check(self, state: GrownState, nothing: MomentStatistics, source: Source[Batch]) -> None:
         """See ``Learner``; ``training_state`` checks responsibilities, since it knows the nodes."""

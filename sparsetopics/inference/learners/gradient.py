@@ -25,7 +25,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import Batch, FloatArray, IntArray, Source, VectorBatch
+from sparsetopics.base.batches import Batch, FloatArray, Source, VectorBatch
 from sparsetopics.base.soundness import check_like, require
 from sparsetopics.inference.learners.accelerated import MomentGlobals, MomentStatistics
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
@@ -76,11 +76,6 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
         still = Ascent(np.zeros_like(means), np.zeros_like(sticks))
         return GradientState(points, still, components.counts, start.zeros_like())
 
-    def rounds(
-        self, state: GradientState, n_batches: int, rng: np.random.Generator
-    ) -> list[IntArray]:
-        return self.cut_rounds(rng.permutation(n_batches), self.batches_per_round)
-
     def step_in_place(
         self,
         state: GradientState,
@@ -92,7 +87,7 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
         state = state._replace(
             points=moved(state.points, velocity),
             velocity=velocity,
-            lap=state.lap.exchange_in_place(summary, None),
+            lap=state.lap.add_in_place(summary),
         )
         return state, StepInfo(step_size=self.options.step_size)
 
@@ -104,10 +99,8 @@ class GradientLearner(Learner[GradientState, VectorBatch, Moments, Moments, Item
         if rule == "fisher":
             ascent = _divided(ascent, self.fisher(state.points, batch))
         kept = self.options.momentum if rule == "momentum" else 0.0
-        means, sticks = (
-            kept * old + step * new for old, new in zip(state.velocity, ascent, strict=True)
-        )
-        return Ascent(means, sticks)
+        pairs = zip(state.velocity, ascent, strict=True)
+        return Ascent(*(kept * old + step * new for old, new in pairs))
 
     def gradient(self, points: Ascent, batch: MomentSummary) -> Ascent:
         """Estimate the gradient of 1/N of the log posterior from a batch."""
@@ -202,8 +195,6 @@ def _shares(counts: FloatArray, n_items: float) -> tuple[FloatArray, FloatArray]
 
 def _divided(gradient: Ascent, fisher: Ascent) -> Ascent:
     """Divide by ``fisher``; parameters that no item of the batch depends on stay as they are."""
-    means, sticks = (
-        np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0.0)
-        for top, bottom in zip(gradient, fisher, strict=True)
-    )
-    return Ascent(means, sticks)
+    pairs = zip(gradient, fisher, strict=True)
+    quotients = (np.divide(a, b, out=np.zeros_like(a), where=b > 0.0) for a, b in pairs)
+    return Ascent(*quotients)

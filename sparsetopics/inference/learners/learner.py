@@ -60,6 +60,8 @@ class Learner(ABC, Generic[S, D, C, P, T]):
     checkpoint can hold, apart from the arrays that ``start_lap`` makes for ``step_in_place``.
     """
 
+    batches_per_round: int | None = None  # None: all
+
     @abstractmethod
     def init(self, start: Statistics[C, T]) -> S:
         """The state before training; ``start`` has components that stand for unseen data."""
@@ -67,14 +69,12 @@ class Learner(ABC, Generic[S, D, C, P, T]):
     def rounds(self, state: S, n_batches: int, rng: np.random.Generator) -> list[IntArray]:
         """Divide a lap into rounds of batches, each fitted under the same parameters.
 
-        Unless a learner says otherwise, all batches make one round.
+        A round has ``batches_per_round`` batches in random order, the last perhaps fewer.
         """
-        return [np.arange(n_batches)]
-
-    @staticmethod
-    def cut_rounds(order: IntArray, batches_per_round: int) -> list[IntArray]:
-        """Cut ``order`` into rounds of ``batches_per_round`` batches; the last may have fewer."""
-        return np.split(order, np.arange(batches_per_round, len(order), batches_per_round))
+        if self.batches_per_round is None:
+            return [np.arange(n_batches)]
+        cuts = np.arange(self.batches_per_round, n_batches, self.batches_per_round)
+        return np.split(rng.permutation(n_batches), cuts)
 
     def start_lap(self, state: S) -> S:
         """Called before the first step of a lap; copies what its steps change in place."""

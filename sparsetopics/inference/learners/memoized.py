@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Generic, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from sparsetopics.inference.local_step import Globals, batch_bound
 from sparsetopics.model.assignments import Assignments, TopicChange, check_documents
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo, StoredArrays
-from sparsetopics.model.statistics import B, C, P, Statistics, Summary, T, check_terms
+from sparsetopics.model.statistics import B, C, P, Statistics, Summary, T, added, check_terms
 
 
 class KeptBatch(NamedTuple, Generic[B, T]):
@@ -53,7 +53,7 @@ class MemoizedState(NamedTuple, Generic[B, C, T]):
         """The state with a batch added to the lap's own sum, if a lap is under way."""
         if self.renewed is None:
             return self
-        total = self.renewed.sum.exchange_in_place(batch, None)
+        total = self.renewed.sum.add_in_place(batch)
         return self._replace(renewed=Renewed(total, self.renewed.n_batches + 1))
 
     def check_topics(self, arrays: Arrays) -> None:
@@ -86,8 +86,8 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
     parameters, then one update follows. Otherwise the few documents of the first batches would
     decide what topics become; mean-field does not recover from that (the README has the figures).
 
-    With ``keep_assignments`` batches keep their responsibilities, which moves need, instead of
-    the sums that follow from them.
+    With ``keep_assignments`` batches keep their responsibilities instead of the sums that follow
+    from them.
     """
 
     memo: Memo
@@ -106,11 +106,12 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
     ) -> list[IntArray]:
         if self.whole_first_lap and state.start is not None:
             return [np.arange(n_batches)]
-        return self.cut_rounds(rng.permutation(n_batches), self.batches_per_round)
+        return Learner.rounds(self, state, n_batches, rng)
 
     def start_lap(self, state: MemoizedState[B, C, T]) -> MemoizedState[B, C, T]:
-        renewed = Renewed(state.total.zeros_like(), 0)
-        return state._replace(total=state.total.accumulator(), renewed=renewed)
+        total = state.total.accumulator()
+        renewed = None if total.components.is_exact else Renewed(total.zeros_like(), 0)
+        return state._replace(total=total, renewed=renewed)
 
     def step_in_place(
         self,
@@ -127,7 +128,7 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
             former = state.per_batch.get(visit.batch_id)
             kept = self._keep(visit, state)
             state = state._replace(
-                total=state.total.exchange_in_place(visit.summary, old),
+                total=state.total.exchange_in_place(visit.summary, old, self.executor),
                 per_batch={**state.per_batch, visit.batch_id: kept},
             )
             state = state.renew_in_place(visit.summary)
@@ -137,14 +138,22 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
 
     def end_lap(self, state: MemoizedState[B, C, T]) -> MemoizedState[B, C, T]:
         """Use the sum of the lap's batches as the total, so that rounding does not accumulate."""
-        renewed = state.renewed
-        if renewed is not None and renewed.n_batches == len(state.per_batch):
+        renewed, components = state.renewed, state.total.components
+        if components.is_exact:  # but terms are rounded
+            kept = (state.per_batch[batch_id].terms for batch_id in sorted(state.per_batch))
+            total = Statistics(components, reduce(added, kept, state.total.zeros_like().terms))
+        elif renewed is not None and renewed.n_batches == len(state.per_batch):
             total = renewed.sum
         else:
             total = self.added_up(state, state.total.zeros_like())
-        n_laps = state.n_laps + 1
-        done = state._replace(start=None, total=total, renewed=None, n_laps=n_laps)
-        return _without_seen_changes(done)
+        # Forget the changes that the stored arrays of all batches contain.
+        seen = min((kept.n_changes for kept in state.per_batch.values()), default=0)
+        per_batch = {
+            batch_id: kept._replace(n_changes=kept.n_changes - seen)
+            for batch_id, kept in state.per_batch.items()
+        }
+        n_laps, changes = state.n_laps + 1, state.changes[seen:]
+        return MemoizedState(None, total, per_batch, changes, renewed=None, n_laps=n_laps)
 
     def recall(self, state: MemoizedState[B, C, T], batch_id: int) -> Summary[P, T] | None:
         """What a batch contributes to the total; None if it was not visited yet."""
@@ -241,16 +250,6 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         return state.total
 
 
-def _without_seen_changes(state: MemoizedState[B, C, T]) -> MemoizedState[B, C, T]:
-    """Forget the changes that the stored arrays of all batches contain."""
-    seen = min((kept.n_changes for kept in state.per_batch.values()), default=0)
-    per_batch = {
-        batch_id: kept._replace(n_changes=kept.n_changes - seen)
-        for batch_id, kept in state.per_batch.items()
-    }
-    return state._replace(per_batch=per_batch, changes=state.changes[seen:])
-
-
 def assignments_of(state: MemoizedState[B, C, T], batch_id: int) -> Assignments[B]:
     """The assignments of a batch, with the moves that were made since its visit."""
     kept = state.per_batch[batch_id]
@@ -291,7 +290,7 @@ def make(inputs: LearnerInputs[B, C, P]) -> MemoizedLearner[B, C, P, T]:
         inputs.executor,
         options.keeps_better,
         whole_first_lap=options.keeps_better,
-        keep_assignments=bool(options.active_moves.names),
+        keep_assignments=options.keeps_assignments,
         batches_per_round=options.batches_per_round,
         cold_every=options.laps_per_cold,
     )

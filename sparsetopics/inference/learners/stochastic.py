@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Generic, NamedTuple
 
-import numpy as np
-
-from sparsetopics.base.batches import Batch, IntArray, Source
+from sparsetopics.base.batches import Batch, Source
 from sparsetopics.base.soundness import require
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, StepInfo, Visit
 from sparsetopics.inference.local_step import D, Globals
@@ -42,11 +40,6 @@ class StochasticLearner(Learner[StochasticState[C, T], D, C, P, T], Generic[D, C
     def init(self, start: Statistics[C, T]) -> StochasticState[C, T]:
         return StochasticState(start.components, None, 0, start.zeros_like())
 
-    def rounds(
-        self, state: StochasticState[C, T], n_batches: int, rng: np.random.Generator
-    ) -> list[IntArray]:
-        return self.cut_rounds(rng.permutation(n_batches), self.batches_per_round)
-
     def start_lap(self, state: StochasticState[C, T]) -> StochasticState[C, T]:
         return state._replace(lap=state.lap.zeros_like())
 
@@ -63,7 +56,7 @@ class StochasticLearner(Learner[StochasticState[C, T], D, C, P, T], Generic[D, C
         components, lap = state.components.scaled(1.0 - size), state.lap
         for summary in summaries:
             components.add(summary.components, size * scale)
-            lap = lap.exchange_in_place(summary, None)
+            lap = lap.add_in_place(summary)
         terms = scaled(terms, scale)
         if state.terms is not None:
             terms = added(scaled(state.terms, 1.0 - size), scaled(terms, size))

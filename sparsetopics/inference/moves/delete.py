@@ -15,15 +15,15 @@ from collections.abc import Mapping
 from typing import Generic, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.laps import fit_batch
 from sparsetopics.inference.local_step import Globals
 from sparsetopics.inference.moves.evidence import Evidence, FocusEvidence
-from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, Tools, TopicUse
+from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, TopicUse
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, Patch, TopicChange, overlaid
-from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import B, C, P, T, added, subtracted
 
@@ -38,25 +38,24 @@ TIE = 1e-12  # of the score; a topic that no document uses is worth nothing, and
 ROUNDS = 2  # of local steps for the targets' documents
 
 
-def delete_topics(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Made[B, C, P, T]:
+def delete_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     """Try to do without the smallest topics."""
     chosen = choose_targets(standing)
     if len(chosen.topics) == 0:
         return standing, MoveTally(0, 0)
-    sample = fetch(standing, chosen.documents)
-    trial, ledger = first_trial(standing, sample), standing.ledger
-    use = _use(trial, sample)
+    trial, ledger = first_trial(standing, fetch(standing, chosen.documents)), standing.ledger
+    use = TopicUse.of(trial.assignments, standing.n_topics)
     n_tokens, left, at_once = standing.terms.n_tokens, chosen.topics.tolist(), 1
     refused, n_tried = 0.0, 0
     while left and refused <= REFUSED_SHARE * n_tokens:
-        group = trial.new_topics[left[:at_once]]
+        group = left[:at_once]
         users = np.unique(use.documents[np.isin(use.topics, group)])
-        kept = np.setdiff1d(np.arange(trial.n_topics), group)
-        refit = refit_without(trial, sample, kept, users, standing.likelihood, tools)
+        kept = np.setdiff1d(np.arange(trial.n_topics), trial.new_topics[group])
+        refit = refit_without(trial, kept, users)
         unused = TIE * abs(trial.score) if len(users) == 0 else 0.0
         if refit.score > trial.score - unused:
-            trial = accepted(trial, sample, kept, users, refit)
-            use = _use(trial, sample)
+            trial = accepted(trial, kept, users, refit)
+            use = TopicUse.of(trial.assignments, standing.n_topics)
             n_tried, left, at_once = n_tried + len(group), left[at_once:], 2 * at_once
             continue
         refused += use.lengths[users].sum()
@@ -67,7 +66,7 @@ def delete_topics(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> M
     standing = standing._replace(ledger=ledger)
     n_made = standing.n_topics - trial.n_topics
     if n_made:
-        standing = commit(standing, trial, sample, tools)
+        standing = commit(standing, trial)
     return standing, MoveTally(n_tried, n_made)
 
 
@@ -81,7 +80,8 @@ class Targets(NamedTuple):
 
 def choose_targets(standing: Standing[B, C, P, T]) -> Targets:
     """Choose the topics to try, and find their documents in one pass over the assignments."""
-    candidates = _candidates(standing)
+    eligible = standing.ledger.eligible(NAME, standing.sizes)  # not refused lately
+    candidates = eligible[np.argsort(standing.sizes[eligible], kind="stable")]
     used = np.zeros(standing.n_topics)  # tokens of the documents that use a topic
     users = {}
     for batch_id, assignments in standing.assignments():
@@ -91,19 +91,11 @@ def choose_targets(standing: Standing[B, C, P, T]) -> Targets:
         used += np.bincount(topics, use.lengths[documents], minlength=len(used))
         users[batch_id] = topics, documents
     targets = _affordable(standing, candidates, used)
-    return Targets(
-        targets,
-        {
-            batch_id: np.unique(documents[np.isin(topics, targets)])
-            for batch_id, (topics, documents) in users.items()
-        },
-    )
-
-
-def _candidates(standing: Standing[B, C, P, T]) -> IntArray:
-    """Topics that were not refused lately, the smallest first."""
-    eligible = standing.ledger.eligible(NAME, standing.sizes)
-    return eligible[np.argsort(standing.sizes[eligible], kind="stable")]
+    theirs = {
+        batch_id: np.unique(documents[np.isin(topics, targets)])
+        for batch_id, (topics, documents) in users.items()
+    }
+    return Targets(targets, theirs)
 
 
 def _affordable(standing: Standing[B, C, P, T], candidates: IntArray, used: FloatArray) -> IntArray:
@@ -125,20 +117,34 @@ class Sample(NamedTuple, Generic[B]):
     positions: IntArray  # (n_docs,)  in their batch
 
 
-class Trial(NamedTuple, Generic[B, C, T]):
+class Trial(NamedTuple, Generic[B, C, P, T]):
     """The whole collection while topics are taken from it, one after the other."""
 
+    before: Standing[B, C, P, T]  # with all topics
+    sample: Sample[B]
     evidence: Evidence[B, C]
     terms: T
     allocation: MovableAllocation[B, T]
     reference: FloatArray  # (n_topics,)  α_k that the terms were computed with
-    found: Responsibilities  # of the sample
+    found: Responsibilities  # of the sample, with the topics before
+    is_refitted: NDArray[np.bool_]  # (n_docs,)  which documents of the sample have changed
     new_topics: IntArray  # (topics before,)  -1 for those that are gone
     score: float
 
     @property
     def n_topics(self) -> int:
         return len(self.reference)
+
+    @property
+    def assignments(self) -> Assignments[B]:
+        """The sample's documents as they are assigned now, with the topics before."""
+        return self.sample.assignments._replace(responsibilities=self.found)
+
+    def assigned(self, documents: IntArray) -> Assignments[B]:
+        """Some of the sample's documents as they are assigned now."""
+        chosen = self.assignments.take(documents)
+        found = chosen.responsibilities.renumbered(self.new_topics)
+        return chosen._replace(responsibilities=found)
 
 
 def fetch(standing: Standing[B, C, P, T], wanted: Mapping[int, IntArray]) -> Sample[B]:
@@ -152,45 +158,38 @@ def fetch(standing: Standing[B, C, P, T], wanted: Mapping[int, IntArray]) -> Sam
     return Sample(Assignments.joined(parts), np.concatenate(batch_ids), np.concatenate(positions))
 
 
-def first_trial(standing: Standing[B, C, P, T], sample: Sample[B]) -> Trial[B, C, T]:
+def first_trial(standing: Standing[B, C, P, T], sample: Sample[B]) -> Trial[B, C, P, T]:
     """The collection before anything was tried."""
     return Trial(
+        standing,
+        sample,
         standing.evidence,
         standing.terms,
         standing.allocation,
         standing.reference,
         sample.assignments.responsibilities,
+        np.zeros(len(sample.positions), bool),
         np.arange(standing.n_topics),
         standing.score,
     )
 
 
-def _use(trial: Trial[B, C, T], sample: Sample[B]) -> TopicUse:
-    whole = sample.assignments._replace(responsibilities=trial.found)
-    return TopicUse.of(whole, trial.n_topics)
-
-
-def commit(
-    standing: Standing[B, C, P, T],
-    trial: Trial[B, C, T],
-    sample: Sample[B],
-    tools: Tools[B, C, P, T],
-) -> Standing[B, C, P, T]:
-    """The standing that ``trial`` describes; only the sample's documents have changed."""
+def commit(standing: Standing[B, C, P, T], trial: Trial[B, C, P, T]) -> Standing[B, C, P, T]:
+    """The standing that ``trial`` describes."""
+    sample, executor = trial.sample, standing.executor
     terms = standing.renumbered_terms(trial.new_topics, trial.n_topics)
     patches = {}
-    for batch_id in np.unique(sample.batch_ids).tolist():
-        chosen = np.flatnonzero(sample.batch_ids == batch_id)
-        old = sample.assignments.take(chosen)
-        new = sample.assignments._replace(responsibilities=trial.found).take(chosen)
-        taken = standing.allocation.sum_terms(old, standing.reference, tools.executor)
+    for batch_id in np.unique(sample.batch_ids[trial.is_refitted]).tolist():
+        chosen = np.flatnonzero((sample.batch_ids == batch_id) & trial.is_refitted)
+        old, new = sample.assignments.take(chosen), trial.assigned(chosen)
+        taken = standing.allocation.sum_terms(old, standing.reference, executor)
         rest = subtracted(standing.state.per_batch[batch_id].terms, taken)
-        put = trial.allocation.sum_terms(new, trial.reference, tools.executor)
+        put = trial.allocation.sum_terms(new, trial.reference, executor)
         terms[batch_id] = added(rest.renumbered(trial.new_topics, trial.n_topics), put)
         patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
     change = TopicChange(trial.new_topics, patches, trial.n_topics)
     after = standing.committed(change, terms, trial.allocation, trial.reference, trial.evidence)
-    return after.resummed(tools)
+    return after if after.evidence.components.is_exact else after.resummed()
 
 
 # --- fitting them again ---------------------------------------------------------------------------
@@ -205,56 +204,48 @@ class Refit(NamedTuple, Generic[B, C, T]):
 
 
 def refit_without(
-    trial: Trial[B, C, T],
-    sample: Sample[B],
+    trial: Trial[B, C, P, T],
     kept: IntArray,  # (n_kept,)  the other topics, rising
     documents: IntArray,  # (n_docs,)  positions in the sample of those that use a topic that goes
-    likelihood: Likelihood[C, P],
-    tools: Tools[B, C, P, T],
 ) -> Refit[B, C, T]:
     """Fit the documents ``ROUNDS`` times with the topics ``kept``, then update the weights."""
-    old = Assignments(sample.assignments.documents, trial.found).take(documents)
-    focus = trial.evidence.focus(old, trial.reference, kept, tools.executor)
+    likelihood, laps = trial.before.likelihood, trial.before.tools.laps
+    local, executor = laps.local, laps.executor
+    old = trial.assigned(documents)
+    focus = trial.evidence.focus(old, trial.reference, kept, executor)
     allocation, reference = trial.allocation.restricted(kept), trial.reference[kept]
     components = focus.before
     for _ in range(ROUNDS):
         current = Globals(components, allocation, likelihood)
-        found = fit_batch(focus.batch, current, tools.local, tools.executor).responsibilities
-        components = focus.holding(found, tools.executor)
-    theirs = allocation.sum_terms(Assignments(focus.batch, found), reference, tools.executor)
-    terms = added(_without(trial, old, kept, tools), theirs)
+        found = fit_batch(focus.batch, current, local, executor).responsibilities
+        components = focus.holding(found, executor)
+    rest = subtracted(trial.terms, trial.allocation.sum_terms(old, trial.reference, executor))
+    theirs = allocation.sum_terms(Assignments(focus.batch, found), reference, executor)
+    terms = added(rest.with_topics(rest.by_topic[:, kept]), theirs)
     allocation = allocation.updated(terms)
-    evidence = focus.refit(components, found, reference)
+    evidence = focus.refit_in_place(components, found, reference)
     score = float(evidence.by_topic.sum()) + allocation.elbo(terms)
     return Refit(evidence, terms, allocation, found, score)
 
 
-def _without(
-    trial: Trial[B, C, T], old: Assignments[B], kept: IntArray, tools: Tools[B, C, P, T]
-) -> T:
-    """Terms of all other documents, for the kept topics."""
-    theirs = trial.allocation.sum_terms(old, trial.reference, tools.executor)
-    rest = subtracted(trial.terms, theirs)
-    return rest.with_topics(rest.by_topic[:, kept])
-
-
 def accepted(
-    trial: Trial[B, C, T],
-    sample: Sample[B],
-    kept: IntArray,
-    documents: IntArray,
-    refit: Refit[B, C, T],
-) -> Trial[B, C, T]:
+    trial: Trial[B, C, P, T], kept: IntArray, documents: IntArray, refit: Refit[B, C, T]
+) -> Trial[B, C, P, T]:
     """The trial with the refit taken over into the whole collection."""
     new_topics = np.full(trial.n_topics, -1)
     new_topics[kept] = np.arange(len(kept))
-    indptr = sample.assignments.documents.indptr
-    return Trial(
-        refit.evidence.whole(),
-        refit.terms,
-        refit.allocation,
-        trial.reference[kept],
-        overlaid(trial.found.renumbered(new_topics), indptr, Patch(documents, refit.found)),
-        np.where(trial.new_topics >= 0, new_topics[trial.new_topics], -1),
-        refit.score,
+    before = np.flatnonzero(trial.new_topics >= 0)[kept].astype(np.uint32)
+    found = refit.found._replace(topics=before[refit.found.topics])
+    is_refitted = trial.is_refitted.copy()
+    is_refitted[documents] = True
+    indptr = trial.assignments.documents.indptr
+    return trial._replace(
+        evidence=refit.evidence.whole(),
+        terms=refit.terms,
+        allocation=refit.allocation,
+        reference=trial.reference[kept],
+        found=overlaid(trial.found, indptr, Patch(documents, found)),
+        is_refitted=is_refitted,
+        new_topics=np.where(trial.new_topics >= 0, new_topics[trial.new_topics], -1),
+        score=refit.score,
     )

@@ -7,7 +7,7 @@ data's part of the score. How it is stored, and what must be computed again, dep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Generic, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -47,14 +47,11 @@ class Evidence(Protocol[B, C]):
     def sampling(self) -> Sampling:
         """The documents that ``families`` needs."""
 
-    def fresh(self) -> Self:
-        """The same topics, their worth computed from scratch."""
-
     def take(self, topics: IntArray) -> Self:
         """The chosen topics alone, in that order."""
 
     def with_components(self, components: C) -> Self:
-        """The same topics with ``components`` that were summed again."""
+        """The same topics with ``components`` summed again, their worth computed from scratch."""
 
     def gather_pairs(self, pairs: IntArray) -> Gathering[B, C]:
         """Begin the evidence of joint topics, one for each of ``pairs`` (n_pairs, 2)."""
@@ -102,10 +99,10 @@ class Focus(Protocol[B, C]):
     def holding(self, found: Responsibilities, executor: Executor) -> C:
         """The kept topics with the documents put in as ``found`` says."""
 
-    def refit(
+    def refit_in_place(
         self, components: C, found: Responsibilities, reference: FloatArray
     ) -> FocusEvidence[B, C]:
-        """The evidence of what ``holding`` returned."""
+        """The evidence of what ``holding`` returned; it takes the memory of this object."""
 
 
 class FocusEvidence(Protocol[B, C]):
@@ -117,15 +114,3 @@ class FocusEvidence(Protocol[B, C]):
 
     def whole(self) -> Evidence[B, C]:
         """The evidence of the whole collection; costly, so only for a fit that is accepted."""
-
-
-def sum_anew(zero: C, batches: Iterable[Assignments[B]], executor: Executor) -> C:
-    """Sum components from assignments.
-
-    The sums of a batch may be rounded, so taking documents out of a total and putting them in again
-    leaves traces. A new sum is free of them.
-    """
-    components = zero.zeros_like()
-    for assignments in batches:
-        components.add(components.sum_batch(*assignments, executor))
-    return components

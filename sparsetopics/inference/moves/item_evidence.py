@@ -27,43 +27,23 @@ SEED_CANDIDATES = 200  # items of a sample to choose seeds from; batches are ran
 ROUNDS = 5  # of the small mixture that divides a component
 
 
-class ItemGathering(NamedTuple, Generic[V, K, P]):
-    """Components, which hold all that the evidence of items needs."""
-
-    components: K
-    likelihood: ItemLikelihood[V, K, P]
-
-    @classmethod
-    def begin(
-        cls, components: K, likelihood: ItemLikelihood[V, K, P], with_spread: bool
-    ) -> ItemGathering[V, K, P]:
-        """Items have no spread: each has one component."""
-        return cls(components, likelihood)
-
-    def add(self, assignments: Assignments[StoredItems[V]], reference: FloatArray) -> None:
-        """Assignments add nothing to the components."""
-
-    def done(self) -> ItemEvidence[V, K, P]:
-        return ItemEvidence.of(*self)
-
-
 class ItemEvidence(NamedTuple, Generic[V, K, P]):
-    """What components hold of all items."""
+    """What components hold of all items; a ``Gathering`` too, which is complete from the start."""
 
     components: K
     by_topic: FloatArray  # (n_topics,)  log M(s_k)
     likelihood: ItemLikelihood[V, K, P]
 
     @classmethod
-    def of(cls, components: K, likelihood: ItemLikelihood[V, K, P]) -> ItemEvidence[V, K, P]:
+    def of(
+        cls, components: K, likelihood: ItemLikelihood[V, K, P], with_spread: bool = False
+    ) -> ItemEvidence[V, K, P]:
+        """The evidence of components. Items have no spread: each has one component."""
         return cls(components, likelihood.log_evidence(components), likelihood)
 
     @property
     def sampling(self) -> Sampling:
         return SAMPLING
-
-    def fresh(self) -> ItemEvidence[V, K, P]:
-        return ItemEvidence.of(self.components, self.likelihood)
 
     def take(self, topics: IntArray) -> ItemEvidence[V, K, P]:
         components = self.components.take(topics)
@@ -72,10 +52,16 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
     def with_components(self, components: K) -> ItemEvidence[V, K, P]:
         return ItemEvidence.of(components, self.likelihood)
 
-    def gather_pairs(self, pairs: IntArray) -> ItemGathering[V, K, P]:
+    def add(self, assignments: Assignments[StoredItems[V]], reference: FloatArray) -> None:
+        """Assignments add nothing to the components."""
+
+    def done(self) -> ItemEvidence[V, K, P]:
+        return self
+
+    def gather_pairs(self, pairs: IntArray) -> ItemEvidence[V, K, P]:
         first, second = pairs.T
         joint = self.components.take(first).plus(self.components.take(second))
-        return ItemGathering(joint, self.likelihood)
+        return ItemEvidence.of(joint, self.likelihood)
 
     def merged(self, pairs: IntArray, joint: ItemEvidence[V, K, P]) -> ItemEvidence[V, K, P]:
         left = np.setdiff1d(np.arange(self.components.n_topics), pairs[:, 1])
@@ -148,7 +134,7 @@ class ItemFocus(NamedTuple, Generic[V, K, P]):
         components.add(components.sum_batch(self.batch, found, executor))
         return components
 
-    def refit(
+    def refit_in_place(
         self, components: K, found: Responsibilities, reference: FloatArray
     ) -> ItemEvidence[V, K, P]:
         return ItemEvidence.of(components, self.likelihood)

@@ -20,8 +20,8 @@ from typing import Generic, NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.inference.moves.evidence import Evidence, Gathering, sum_anew
-from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, Tools, refreshed
+from sparsetopics.inference.moves.evidence import Evidence
+from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, refreshed
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
 from sparsetopics.model.statistics import B, C, P, Statistics, T
@@ -33,7 +33,7 @@ HOPE = 20.0  # nats that the first-order gain may lack, since sticks and θ_d ad
 LAST_ROUND = 0.1  # surplus, relative to the number wanted, that ``merge_down`` merges at once
 
 
-def merge_topics(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Made[B, C, P, T]:
+def merge_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     """Merge the best pairs, in up to ``ROUNDS`` rounds as long as enough are accepted."""
     proposed = accepted = 0
     for _ in range(ROUNDS):
@@ -42,7 +42,7 @@ def merge_topics(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Ma
             break
         proposed += len(pairs)
         n_before = standing.n_topics
-        standing = _merge_round(standing, pairs, tools)
+        standing = _merge_round(standing, pairs)
         n_made = n_before - standing.n_topics
         accepted += n_made
         if n_made < WORTH_ANOTHER * len(pairs):
@@ -89,6 +89,22 @@ def _neighbours(*likenesses: FloatArray) -> IntArray:
     return np.argwhere(np.triu(near | near.T, 1))
 
 
+def _measured(
+    standing: Standing[B, C, P, T], pairs: IntArray
+) -> tuple[dict[int, FloatArray], Evidence[B, C]]:
+    """The terms of each batch as if every pair were merged, (5, n_pairs), and their evidence."""
+    number = np.full(standing.n_topics, -1)
+    number[pairs[:, 0]] = number[pairs[:, 1]] = np.arange(len(pairs))
+    reference = standing.reference[pairs].sum(axis=1)
+    gathering, by_batch = standing.evidence.gather_pairs(pairs), {}
+    for batch_id, (batch, found) in standing.assignments():
+        joint = Assignments(batch, found.renumbered(number))
+        gathering.add(joint, reference)
+        terms = standing.allocation.sum_terms(joint, reference, standing.executor)
+        by_batch[batch_id] = terms.by_topic
+    return by_batch, gathering.done()
+
+
 class _Merged(NamedTuple, Generic[B, T]):
     """The state of a round: all that the score needs, by topic."""
 
@@ -98,18 +114,10 @@ class _Merged(NamedTuple, Generic[B, T]):
     score: float
 
 
-def _merge_round(
-    standing: Standing[B, C, P, T], pairs: IntArray, tools: Tools[B, C, P, T]
-) -> Standing[B, C, P, T]:
+def _merge_round(standing: Standing[B, C, P, T], pairs: IntArray) -> Standing[B, C, P, T]:
     """Test ``pairs`` in their order and merge those that raise the score."""
-    gathering = standing.evidence.gather_pairs(pairs)
-    by_batch = {
-        batch_id: _terms_of_pairs(assignments, pairs, standing, gathering, tools)
-        for batch_id, assignments in standing.assignments()
-    }
-    columns = np.sum(list(by_batch.values()), axis=0)
-    joint: Evidence[B, C] = gathering.done()
-    by_pair = joint.by_topic
+    by_batch, joint = _measured(standing, pairs)
+    columns, by_pair = np.sum(list(by_batch.values()), axis=0), joint.by_topic
     merged = _Merged(
         standing.evidence.by_topic, standing.terms, standing.allocation, standing.score
     )
@@ -138,40 +146,15 @@ def _tried(
     by_topic = before.by_topic.copy()
     by_topic[kept] = joint
     by_topic = np.delete(by_topic, absorbed)
-    terms = with_merged_column(before.terms, kept, absorbed, column)
+    columns = before.terms.by_topic  # sums over documents stay as they are
+    columns[:, kept] = column
+    terms = before.terms.with_topics(np.delete(columns, absorbed, axis=1))
     allocation = before.allocation.merged(kept, absorbed)
     score = float(by_topic.sum()) + allocation.elbo(terms)
     if before.score - 2.0 * HOPE < score <= before.score:
         allocation = allocation.updated(terms)
         score = float(by_topic.sum()) + allocation.elbo(terms)
     return _Merged(by_topic, terms, allocation, score)
-
-
-def with_merged_column(terms: T, kept: int, absorbed: int, column: FloatArray) -> T:
-    """Terms with ``column`` for the merged topic; sums over documents stay as they are."""
-    by_topic = terms.by_topic
-    by_topic[:, kept] = column
-    return terms.with_topics(np.delete(by_topic, absorbed, axis=1))
-
-
-def _terms_of_pairs(
-    assignments: Assignments[B],
-    pairs: IntArray,
-    standing: Standing[B, C, P, T],
-    gathering: Gathering[B, C],
-    tools: Tools[B, C, P, T],
-) -> FloatArray:
-    """Terms of one batch as if every pair were merged, (5, n_pairs).
-
-    The batch is added to ``gathering``, in place.
-    """
-    number = np.full(standing.n_topics, -1)
-    number[pairs[:, 0]] = number[pairs[:, 1]] = np.arange(len(pairs))
-    found = assignments.responsibilities.renumbered(number)
-    reference = standing.reference[pairs].sum(axis=1)
-    joint = assignments._replace(responsibilities=found)
-    gathering.add(joint, reference)
-    return standing.allocation.sum_terms(joint, reference, tools.executor).by_topic
 
 
 def _commit(
@@ -195,21 +178,17 @@ def _commit(
     return standing.committed(change, terms, allocation, reference, evidence)
 
 
-def merge_down(
-    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T], n_topics: int
-) -> Standing[B, C, P, T]:
+def merge_down(standing: Standing[B, C, P, T], n_topics: int) -> Standing[B, C, P, T]:
     """Merge the pairs that lose least until ``n_topics`` are left."""
     while standing.n_topics > n_topics:
         surplus = standing.n_topics - n_topics
         is_last = surplus <= LAST_ROUND * n_topics + 1
         pairs = best_pairs(standing, least=-np.inf)[: surplus if is_last else -(-surplus // 2)]
-        standing = _forced(standing, pairs, tools)
+        standing = _forced(standing, pairs)
     return standing
 
 
-def _forced(
-    standing: Standing[B, C, P, T], pairs: IntArray, tools: Tools[B, C, P, T]
-) -> Standing[B, C, P, T]:
+def _forced(standing: Standing[B, C, P, T], pairs: IntArray) -> Standing[B, C, P, T]:
     """Merge each of ``pairs``, whether that raises the score or not."""
     number = np.arange(standing.n_topics)
     left = np.setdiff1d(number, pairs[:, 1])
@@ -225,8 +204,6 @@ def _forced(
         allocation=allocation,
         ledger=standing.ledger.renumbered(number, len(left)),
     )
-    assignments = (each for _, each in merged.assignments())
     nothing = Statistics(standing.likelihood.zeros(len(left)), allocation.zero_terms())
-    components = sum_anew(nothing.components, assignments, tools.executor)
-    state = merged.state._replace(total=nothing._replace(components=components))
-    return refreshed(merged._replace(state=state), tools)
+    total = nothing._replace(components=merged.sum_anew(nothing.components))
+    return refreshed(merged._replace(state=merged.state._replace(total=total)))

@@ -23,7 +23,7 @@ from sparsetopics.inference.moves.trimming import make_move, may_trim, trim_topi
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.statistics import B, C, P, T
 from sparsetopics.options.registry import RIVALS, Registered
-from sparsetopics.options.table import DEFAULT_CRITERION, Criterion
+from sparsetopics.options.table import DEFAULT_CRITERION
 from sparsetopics.options.training import MoveOptions
 
 FEWER = "cull"  # the kind of rival to try next after a successful merge or delete
@@ -33,9 +33,7 @@ SETTLED_SHARE = 0.95  # of the topics must survive merges and deletes before a r
 class Plan(Protocol):
     """Plans a rival, or returns None if there is nothing to try."""
 
-    def __call__(
-        self, standing: Standing[B, C, P, T], tools: Tools[B, C, P, T], /
-    ) -> RivalPlan[B, C, T] | None: ...
+    def __call__(self, standing: Standing[B, C, P, T], /) -> RivalPlan[B, C, T] | None: ...
 
 
 PLANS: Mapping[str, Plan] = Registered(RIVALS)
@@ -60,20 +58,17 @@ class Mover(Generic[B, C, P, T]):
     first_lap: ClassVar[int] = 4  # topics must have formed
 
     def move(
-        self,
-        state: MemoizedState[B, C, T],
-        parameters: Parameters[C, P, T],
-        lap: int,
-        rng: np.random.Generator,
+        self, state: MemoizedState[B, C, T], parameters: Parameters[C, P, T], lap: int
     ) -> Moved[MemoizedState[B, C, T], C, P, T]:
         """Make one phase of moves."""
-        standing = Standing.of(state, parameters, self.ledger._replace(lap=lap))
         # A rival's laps do not count as progress.
         quiet = replace(self.laps, on_documents=lambda n_done, n_docs: None)
-        tools = Tools(quiet, rng, self.criterion, self.options.verify, self.last_lap)
-        phase = make_moves(standing, self.rival, self.options.names, tools)
+        criterion = self.options.criterion or DEFAULT_CRITERION
+        tools = Tools(quiet, criterion, self.options.verify, self.last_lap)
+        standing = Standing.of(state, parameters, self.ledger._replace(lap=lap), tools)
+        phase = make_moves(standing, self.rival, self.options.names)
         standing, self.rival, self.ledger = phase.standing, phase.rival, phase.standing.ledger
-        is_scored = self.criterion == "collapsed" and standing.known_evidence is not None
+        is_scored = criterion == "collapsed" and standing.known_evidence is not None
         score = standing.score if is_scored else None
         return Moved(standing.state, standing.parameters, phase.tallies, score)
 
@@ -84,11 +79,6 @@ class Mover(Generic[B, C, P, T]):
     def restore(self, record: MoverRecord[B, C, P, T]) -> None:
         """Continue from a record, in place."""
         self.ledger, self.rival = record
-
-    @property
-    def criterion(self) -> Criterion:
-        """The score that moves must raise."""
-        return self.options.criterion or DEFAULT_CRITERION
 
     @property
     def is_exhausted(self) -> bool:
@@ -105,52 +95,38 @@ class Phase(NamedTuple, Generic[B, C, P, T]):
 
 
 def make_moves(
-    standing: Standing[B, C, P, T],
-    rival: Rival[B, C, P, T] | None,
-    names: tuple[str, ...],
-    tools: Tools[B, C, P, T],
+    standing: Standing[B, C, P, T], rival: Rival[B, C, P, T] | None, names: tuple[str, ...]
 ) -> Phase[B, C, P, T]:
     """Make the moves of ``names``; ``rival`` is one that an earlier phase has entered.
 
     Scores are computed only if a move needs them, so the standing may come back without one.
     """
-    if not _needs_scores(standing, rival, names):
-        return _advanced(standing, rival, tools)
-    standing = refreshed(standing, tools)
+    is_due = not is_exhausted(standing.ledger, names) if rival is None else rival.needs_scores
+    if not is_due and not may_trim(standing, names):
+        return _advanced(standing, rival)
+    standing = refreshed(standing)
     n_before = standing.n_topics
-    standing, tallies = trim_topics(standing, names, tools)
+    standing, tallies = trim_topics(standing, names)
     if rival is None and standing.n_topics >= SETTLED_SHARE * n_before:
         if standing.n_topics < n_before:
             standing = standing._replace(ledger=standing.ledger.preferring(FEWER))
-        standing, rival = _challenged(standing, names, tools)
-    standing, rival, verdict = _advanced(standing, rival, tools)
-    standing, reordered = make_move("reorder", reorder_topics, standing, tools)
+        standing, rival = _challenged(standing, names)
+    standing, rival, verdict = _advanced(standing, rival)
+    standing, reordered = make_move("reorder", reorder_topics, standing)
     return Phase(standing, rival, {**tallies, **verdict, "reorder": reordered})
 
 
-def _needs_scores(
-    standing: Standing[B, C, P, T], rival: Rival[B, C, P, T] | None, names: tuple[str, ...]
-) -> bool:
-    if may_trim(standing, names):
-        return True
-    if rival is not None:
-        return rival.needs_scores
-    return not is_exhausted(standing.ledger, names)
-
-
-def _advanced(
-    standing: Standing[B, C, P, T], rival: Rival[B, C, P, T] | None, tools: Tools[B, C, P, T]
-) -> Phase[B, C, P, T]:
+def _advanced(standing: Standing[B, C, P, T], rival: Rival[B, C, P, T] | None) -> Phase[B, C, P, T]:
     """Train the rival, if there is one, for a lap; its tally, in topics, if it is decided."""
     if rival is None:
         return Phase(standing, None, {})
-    verdict = advanced(standing, rival, tools)
+    verdict = advanced(standing, rival)
     if verdict.rival is not None:
         return Phase(standing, verdict.rival, {})
     if not verdict.replaced:
         return Phase(verdict.standing, None, {rival.move: MoveTally(1, 0)})
-    if tools.verify:
-        verify_move(rival.move, standing, verdict.standing, tools)
+    if standing.tools.verify:
+        verify_move(rival.move, standing, verdict.standing)
     ledger = verdict.standing.ledger.preferring(rival.move)
     change = max(1, abs(verdict.standing.n_topics - standing.n_topics))
     tally = MoveTally(change, change)
@@ -169,23 +145,23 @@ def _may_challenge(kind: str, ledger: Ledger, names: tuple[str, ...]) -> bool:
 
 
 def _challenged(
-    standing: Standing[B, C, P, T], names: tuple[str, ...], tools: Tools[B, C, P, T]
+    standing: Standing[B, C, P, T], names: tuple[str, ...]
 ) -> tuple[Standing[B, C, P, T], Rival[B, C, P, T] | None]:
     """Enter a rival of the kind that last succeeded, or of another if that was refused."""
     ledger = standing.ledger
     for kind, plan in sorted(PLANS.items(), key=lambda item: item[0] != ledger.preferred):
         if not _may_challenge(kind, ledger, names):
             continue
-        planned = plan(standing, tools)
+        planned = plan(standing)
         if planned is None:
             return standing._replace(ledger=ledger.refused(kind, standing.n_topics)), None
-        if ledger.lap + planned.course.judged_from - 1 > tools.last_lap:
+        if ledger.lap + planned.course.judged_from - 1 > standing.tools.last_lap:
             return standing, None  # training ends before the scores could be compared
-        return standing, entered(standing, kind, planned, tools)
+        return standing, entered(standing, kind, planned)
     return standing, None
 
 
-def reorder_topics(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Made[B, C, P, T]:
+def reorder_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     """Sort topics by falling weight, as stick-breaking expects, if that raises the score.
 
     Only the weights' part of the score changes.

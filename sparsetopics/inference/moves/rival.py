@@ -16,10 +16,11 @@ from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.merge import merge_down
-from sparsetopics.inference.moves.standing import Standing, Tools, refreshed
-from sparsetopics.inference.moves.trimming import trim_whole
+from sparsetopics.inference.moves.standing import Standing, refreshed
+from sparsetopics.inference.moves.trimming import trim_topics
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.statistics import B, C, P, Statistics, T
+from sparsetopics.options.table import DEFAULT_MOVES
 
 REACH = 6  # laps
 
@@ -66,15 +67,6 @@ class Rival(NamedTuple, Generic[B, C, P, T]):
         """Whether its next lap ends with a comparison of scores, or one lap before the first."""
         return self.n_laps + 2 >= self.course.judged_from  # the pace needs two scores
 
-    def as_grown(self, grown: Standing[B, C, P, T]) -> Rival[B, C, P, T]:
-        """The rival after one more lap."""
-        return self._replace(
-            state=grown.state,
-            parameters=grown.parameters,
-            ledger=grown.ledger,
-            n_laps=self.n_laps + 1,
-        )
-
 
 class Verdict(NamedTuple, Generic[B, C, P, T]):
     """The collection to continue with, and the rival unless it is decided."""
@@ -85,7 +77,7 @@ class Verdict(NamedTuple, Generic[B, C, P, T]):
 
 
 def entered(
-    standing: Standing[B, C, P, T], move: str, plan: RivalPlan[B, C, T], tools: Tools[B, C, P, T]
+    standing: Standing[B, C, P, T], move: str, plan: RivalPlan[B, C, T]
 ) -> Rival[B, C, P, T]:
     """The rival of a plan, before its first lap."""
     # Its counts stand for the whole collection until documents have been visited.
@@ -94,7 +86,7 @@ def entered(
     return Rival(
         move,
         plan.course,
-        tools.laps.learner.init(Statistics(components, plan.allocation.zero_terms())),
+        standing.tools.laps.learner.init(Statistics(components, plan.allocation.zero_terms())),
         Parameters(plan.allocation, standing.likelihood),
         Ledger.new(components.n_topics, standing.ledger),
         n_laps=0,
@@ -103,19 +95,20 @@ def entered(
     )
 
 
-def advanced(
-    standing: Standing[B, C, P, T], rival: Rival[B, C, P, T], tools: Tools[B, C, P, T]
-) -> Verdict[B, C, P, T]:
+def advanced(standing: Standing[B, C, P, T], rival: Rival[B, C, P, T]) -> Verdict[B, C, P, T]:
     """Train the rival for one more lap and compare the scores if it is time.
 
     ``standing`` must be refreshed if the rival ``needs_scores``.
     """
     course, n_laps = rival.course, rival.n_laps + 1
-    grown = _grown(standing, rival, tools)
+    grown = _grown(standing, rival)
     if n_laps >= course.trimmed_from and not course.allows(grown.n_topics):
         return _abandoned(standing, rival, grown)
+    after = rival._replace(
+        state=grown.state, parameters=grown.parameters, ledger=grown.ledger, n_laps=n_laps
+    )
     if not rival.needs_scores:
-        return Verdict(standing, rival.as_grown(grown), False)
+        return Verdict(standing, after, False)
     score, opponent = grown.score, standing.score
     if n_laps >= course.judged_from:
         if score > opponent:
@@ -124,23 +117,22 @@ def advanced(
         closing = (score - rival.score) - (opponent - rival.opponent)
         if REACH * closing < opponent - score:
             return _abandoned(standing, rival, grown)
-    rival = rival.as_grown(grown)._replace(score=score, opponent=opponent)
-    return Verdict(standing, rival, False)
+    return Verdict(standing, after._replace(score=score, opponent=opponent), False)
 
 
-def _grown(
-    standing: Standing[B, C, P, T], rival: Rival[B, C, P, T], tools: Tools[B, C, P, T]
-) -> Standing[B, C, P, T]:
+def _grown(standing: Standing[B, C, P, T], rival: Rival[B, C, P, T]) -> Standing[B, C, P, T]:
     """The rival's topics after one more lap, refreshed only if that is needed."""
-    state, parameters, _ = tools.laps.run(rival.state, rival.parameters, tools.rng)
-    grown = Standing.of(state, parameters, rival.ledger._replace(lap=standing.ledger.lap))
+    tools, ledger = standing.tools, rival.ledger._replace(lap=standing.ledger.lap)
+    state, parameters, _ = tools.laps.run(rival.state, rival.parameters)
+    grown = Standing.of(state, parameters, ledger, tools)
     is_trimmed = rival.n_laps + 1 >= rival.course.trimmed_from
     if is_trimmed or rival.needs_scores:
-        grown = refreshed(grown, tools)
+        grown = refreshed(grown)
     if not is_trimmed:
         return grown
-    merged_to = rival.course.merged_to
-    return trim_whole(grown, tools) if merged_to is None else merge_down(grown, tools, merged_to)
+    if rival.course.merged_to is None:
+        return trim_topics(grown, DEFAULT_MOVES)[0]  # whichever moves the options name
+    return merge_down(grown, rival.course.merged_to)
 
 
 def _abandoned(

@@ -11,7 +11,7 @@ import numpy as np
 from sparsetopics.base.batches import IntArray
 from sparsetopics.inference.moves.evidence import Families
 from sparsetopics.inference.moves.rival import Course, RivalPlan
-from sparsetopics.inference.moves.standing import Standing, Tools, TopicUse
+from sparsetopics.inference.moves.standing import Standing, TopicUse
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import B, C, P, T
 
@@ -28,9 +28,7 @@ REGROUP_MERGING_LAP = 3
 REGROUP_SETTLING_LAPS = 2  # after merging, until the topics have adapted
 
 
-def plan_birth(
-    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
-) -> RivalPlan[B, C, T] | None:
+def plan_birth(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     """Split the largest topics into children; None if no topic has enough documents.
 
     A child that is born small beside grown topics attracts hardly any words, and a split that is
@@ -39,14 +37,12 @@ def plan_birth(
     """
     n_topics = standing.n_topics
     n_children = max(BIRTH_CHILDREN, -(-FEWEST_BIRTHS // n_topics))
-    families = split_topics(standing, n_children, MOST_BORN, tools.rng)
+    families = split_topics(standing, n_children, MOST_BORN)
     course = Course(n_topics + 1, None, FIRST_BIRTH_TRIM, judged_from=FIRST_BIRTH_TRIM)
     return _plan_of(families, standing, course)
 
 
-def plan_cull(
-    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
-) -> RivalPlan[B, C, T] | None:
+def plan_cull(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     """Drop the smallest topics together; None if there are too few topics.
 
     Topics that share their documents support each other: none can be deleted or merged alone, even
@@ -63,9 +59,7 @@ def plan_cull(
     return RivalPlan(components, standing.allocation.restricted(kept), course)
 
 
-def plan_regroup(
-    standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
-) -> RivalPlan[B, C, T] | None:
+def plan_regroup(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     """Split every topic in two, to be merged back; None if no topic has enough documents.
 
     For models that keep their number of topics. Ordinary laps only improve the topics that training
@@ -74,7 +68,7 @@ def plan_regroup(
     what it was.
     """
     n_topics = standing.n_topics
-    families = split_topics(standing, REGROUP_CHILDREN, n_topics, tools.rng)
+    families = split_topics(standing, REGROUP_CHILDREN, n_topics)
     course = Course(
         fewest=n_topics,
         most=n_topics,
@@ -85,13 +79,12 @@ def plan_regroup(
     return _plan_of(families, standing, course)
 
 
-def split_topics(
-    standing: Standing[B, C, P, T], n_children: int, most_born: int, rng: np.random.Generator
-) -> Families[C]:
+def split_topics(standing: Standing[B, C, P, T], n_children: int, most_born: int) -> Families[C]:
     """Split the largest topics, up to ``most_born`` new ones; the others stay whole."""
     most = max(1, most_born // (n_children - 1))
     targets = np.argsort(-standing.sizes, kind="stable")[:most]
-    return standing.evidence.families(_sample(standing, targets, rng), n_children, rng)
+    samples = _sample(standing, targets)
+    return standing.evidence.families(samples, n_children, standing.tools.laps.rng)
 
 
 def _plan_of(
@@ -103,12 +96,11 @@ def _plan_of(
     return RivalPlan(families.components, branched, course)
 
 
-def _sample(
-    standing: Standing[B, C, P, T], targets: IntArray, rng: np.random.Generator
-) -> dict[int, Assignments[B]]:
+def _sample(standing: Standing[B, C, P, T], targets: IntArray) -> dict[int, Assignments[B]]:
     """Some documents of each target topic that has any."""
     parts: dict[int, list[Assignments[B]]] = {topic: [] for topic in targets.tolist()}
     n_documents, fewest_tokens = standing.evidence.sampling
+    rng = standing.tools.laps.rng
     per_batch = -(-n_documents // len(standing.state.per_batch))
     for _, assignments in standing.assignments():
         use = TopicUse.of(assignments, standing.n_topics)

@@ -15,8 +15,8 @@ from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.learners.learner import S
 from sparsetopics.inference.learners.memoized import MemoizedState, assignments_of
 from sparsetopics.inference.local_step import Parameters
-from sparsetopics.inference.moves.evidence import Evidence, Gathering, sum_anew
-from sparsetopics.inference.moves.item_evidence import ItemGathering
+from sparsetopics.inference.moves.evidence import Evidence, Gathering
+from sparsetopics.inference.moves.item_evidence import ItemEvidence
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.word_evidence import WordGathering
 from sparsetopics.kernels import summaries as summary_kernels
@@ -26,25 +26,15 @@ from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import B, C, P, Statistics, T, added
 from sparsetopics.options.table import Criterion
-from sparsetopics.options.training import LocalOptions
 
 
 class Tools(NamedTuple, Generic[B, C, P, T]):
     """What moves are made with."""
 
     laps: Laps[MemoizedState[B, C, T], B, C, P, T]
-    rng: np.random.Generator
     criterion: Criterion
     verify: bool = False  # recompute the score after each move
     last_lap: float = inf  # of training
-
-    @property
-    def local(self) -> LocalOptions:
-        return self.laps.local
-
-    @property
-    def executor(self) -> Executor:
-        return self.laps.executor
 
 
 class MoveTally(NamedTuple):
@@ -64,7 +54,7 @@ class Moved(NamedTuple, Generic[S, C, P, T]):
 
 
 class Standing(NamedTuple, Generic[B, C, P, T]):
-    """A memoized collection between two moves. Each move takes one and returns one.
+    """A memoized collection between two moves, and their tools. Each move returns a new one.
 
     Nothing is changed in place. The terms of all documents are computed with one ``reference``, so
     that what a move takes out of them is known without storing anything per document. The bound
@@ -76,20 +66,29 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
     likelihood: Likelihood[C, P]
     reference: FloatArray  # (n_topics,)  α_k that the terms were computed with
     ledger: Ledger
+    tools: Tools[B, C, P, T]
     known_evidence: Evidence[B, C] | None = None  # None until ``refreshed``
 
     @classmethod
     def of(
-        cls, state: MemoizedState[B, C, T], parameters: Parameters[C, P, T], ledger: Ledger
+        cls,
+        state: MemoizedState[B, C, T],
+        parameters: Parameters[C, P, T],
+        ledger: Ledger,
+        tools: Tools[B, C, P, T],
     ) -> Standing[B, C, P, T]:
         """A collection after a lap, whose terms do not share one reference yet (``refreshed``)."""
         allocation, likelihood = parameters
         assert isinstance(allocation, MovableAllocation), "of a model with moves"
-        return cls(state, allocation, likelihood, allocation.reference, ledger)
+        return cls(state, allocation, likelihood, allocation.reference, ledger, tools)
 
     @property
     def n_topics(self) -> int:
         return len(self.reference)
+
+    @property
+    def executor(self) -> Executor:
+        return self.tools.laps.executor
 
     @property
     def parameters(self) -> Parameters[C, P, T]:
@@ -133,13 +132,35 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
             for batch_id, kept in self.state.per_batch.items()
         }
 
-    def resummed(self, tools: Tools[B, C, P, T]) -> Standing[B, C, P, T]:
-        """Sum the components again from the assignments."""
-        batches = (assignments for _, assignments in self.assignments())
-        components = sum_anew(self.state.total.components, batches, tools.executor)
+    def sum_anew(self, zero: C) -> C:
+        """Sum the components from the assignments.
+
+        The sums of a batch may be rounded, so taking documents out of a total and putting them in
+        again leaves traces. A new sum is free of them.
+        """
+        components = zero.zeros_like()
+        for _, assignments in self.assignments():
+            components.add(components.sum_batch(*assignments, self.executor))
+        return components
+
+    def resummed(self) -> Standing[B, C, P, T]:
+        """The standing with components that are summed anew."""
+        components = self.sum_anew(self.state.total.components)
         total = self.state.total._replace(components=components)
         evidence = self.evidence.with_components(components)
         return self._replace(state=self.state._replace(total=total), known_evidence=evidence)
+
+    def measure(self, components: C, reference: FloatArray) -> tuple[dict[int, T], Evidence[B, C]]:
+        """The terms of every batch, and the evidence of ``components``, from the assignments."""
+        begin = WordGathering.begin if isinstance(self.likelihood, Words) else ItemEvidence.of
+        # The likelihood says what the components are; no type can.
+        make = cast("Callable[..., Gathering[B, C]]", begin)
+        gathering = make(components, self.likelihood, self.tools.criterion == "collapsed")
+        terms = {}
+        for batch_id, assignments in self.assignments():
+            terms[batch_id] = self.allocation.sum_terms(assignments, reference, self.executor)
+            gathering.add(assignments, reference)
+        return terms, gathering.done()
 
     def committed(
         self,
@@ -183,31 +204,19 @@ class TopicUse(NamedTuple):
         return cls(documents, topics.astype(np.int64), counts, lengths)
 
 
-def refreshed(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Standing[B, C, P, T]:
+def refreshed(standing: Standing[B, C, P, T]) -> Standing[B, C, P, T]:
     """Recompute all terms with the weights' own reference; this never lowers the bound.
 
     Every document's θ_d is then at its optimum for the weights.
     """
     reference = standing.allocation.reference
     components = standing.state.total.components
-    gathering: Gathering[B, C] = gather(components, standing.likelihood, tools.criterion)
-    terms = {}
-    for batch_id, assignments in standing.assignments():
-        terms[batch_id] = standing.allocation.sum_terms(assignments, reference, tools.executor)
-        gathering.add(assignments, reference)
+    terms, evidence = standing.measure(components, reference)
     state = with_terms(standing.state, terms, components)
     allocation = standing.allocation.updated(state.total.terms)
     return standing._replace(
-        state=state, reference=reference, allocation=allocation, known_evidence=gathering.done()
+        state=state, reference=reference, allocation=allocation, known_evidence=evidence
     )
-
-
-def gather(components: C, likelihood: Likelihood[C, P], criterion: Criterion) -> Gathering[B, C]:
-    """Begin the evidence of ``components``; their assignments are added to it next."""
-    begin = WordGathering.begin if isinstance(likelihood, Words) else ItemGathering.begin
-    # The likelihood says what the components are; no type can.
-    make = cast("Callable[[C, Likelihood[C, P], bool], Gathering[B, C]]", begin)
-    return make(components, likelihood, criterion == "collapsed")
 
 
 def with_terms(
@@ -218,6 +227,5 @@ def with_terms(
         batch_id: kept._replace(terms=terms[batch_id]) for batch_id, kept in state.per_batch.items()
     }
     # Added in the order of batches: sums of floats depend on it.
-    first, *others = (terms[batch_id] for batch_id in sorted(terms))
-    total = reduce(added, others, first)
+    total = reduce(added, (terms[batch_id] for batch_id in sorted(terms)))
     return state._replace(per_batch=per_batch, total=Statistics(components, total))

@@ -10,11 +10,9 @@ from collections.abc import Collection, Mapping
 from functools import reduce
 from typing import Protocol
 
-from sparsetopics.inference.moves.evidence import Gathering, sum_anew
-from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, Tools, gather
+from sparsetopics.inference.moves.standing import Made, MoveTally, Standing
 from sparsetopics.model.statistics import B, C, P, T, added
 from sparsetopics.options.registry import TRIMS, Registered
-from sparsetopics.options.table import DEFAULT_MOVES
 
 VERIFIED_TO = 1e-8  # relative difference of scores
 
@@ -22,16 +20,14 @@ VERIFIED_TO = 1e-8  # relative difference of scores
 class Move(Protocol):
     """A move that is made at once. It returns the standing it was given if nothing pays."""
 
-    def __call__(
-        self, standing: Standing[B, C, P, T], tools: Tools[B, C, P, T], /
-    ) -> Made[B, C, P, T]: ...
+    def __call__(self, standing: Standing[B, C, P, T], /) -> Made[B, C, P, T]: ...
 
 
 MOVES: Mapping[str, Move] = Registered(TRIMS)
 
 
 def trim_topics(
-    standing: Standing[B, C, P, T], names: Collection[str], tools: Tools[B, C, P, T]
+    standing: Standing[B, C, P, T], names: Collection[str]
 ) -> tuple[Standing[B, C, P, T], dict[str, MoveTally]]:
     """Make merges, then deletes, if they are among ``names`` and not paused."""
     tallies = {}
@@ -39,7 +35,7 @@ def trim_topics(
         n_topics = standing.n_topics
         if name not in names or not standing.ledger.may_try(name, n_topics):
             continue
-        standing, tallies[name] = make_move(name, move, standing, tools)
+        standing, tallies[name] = make_move(name, move, standing)
         ledger = standing.ledger
         failed = tallies[name].accepted == 0
         ledger = ledger.refused(name, n_topics) if failed else ledger.succeeded(name)
@@ -52,31 +48,23 @@ def may_trim(standing: Standing[B, C, P, T], names: Collection[str]) -> bool:
     return any(name in names and standing.ledger.may_try(name, standing.n_topics) for name in MOVES)
 
 
-def trim_whole(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> Standing[B, C, P, T]:
-    """Make the default moves, whichever moves the options name."""
-    return trim_topics(standing, DEFAULT_MOVES, tools)[0]
-
-
-def make_move(
-    name: str, move: Move, standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]
-) -> Made[B, C, P, T]:
+def make_move(name: str, move: Move, standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     """Try a move, and verify it if the options say so."""
-    after, tally = move(standing, tools)
-    if tools.verify:
-        verify_move(name, standing, after, tools)
+    after, tally = move(standing)
+    if standing.tools.verify:
+        verify_move(name, standing, after)
     return after, tally
 
 
-def verify_move(
-    name: str, before: Standing[B, C, P, T], after: Standing[B, C, P, T], tools: Tools[B, C, P, T]
-) -> None:
+def verify_move(name: str, before: Standing[B, C, P, T], after: Standing[B, C, P, T]) -> None:
     """Raise AssertionError unless the move ``name`` kept its promises.
 
     The score of the statistics must equal that of the assignments. It must not fall, and it must
     rise if the number of topics does.
     """
-    exact = recomputed_score(after, tools)
-    for found in (after.score, after._replace(known_evidence=after.evidence.fresh()).score):
+    exact = recomputed_score(after)
+    evidence = after.evidence.with_components(after.evidence.components)
+    for found in (after.score, after._replace(known_evidence=evidence).score):
         if abs(found - exact) > VERIFIED_TO * abs(exact):
             raise AssertionError(f"{name}: score {found!r} of the statistics, {exact!r} exactly")
     worse = after.score < before.score - VERIFIED_TO * abs(before.score)
@@ -84,14 +72,9 @@ def verify_move(
         raise AssertionError(f"{name}: score {before.score!r} before, {after.score!r} after")
 
 
-def recomputed_score(standing: Standing[B, C, P, T], tools: Tools[B, C, P, T]) -> float:
+def recomputed_score(standing: Standing[B, C, P, T]) -> float:
     """Compute the ELBO or the collapsed criterion, in nats, from the assignments of all batches."""
-    batches = [assignments for _, assignments in standing.assignments()]
-    components = sum_anew(standing.state.total.components, batches, tools.executor)
-    gathering: Gathering[B, C] = gather(components, standing.likelihood, tools.criterion)
-    allocation, reference = standing.allocation, standing.reference
-    for assignments in batches:
-        gathering.add(assignments, reference)
-    sums = [allocation.sum_terms(each, reference, tools.executor) for each in batches]
-    terms = reduce(added, sums)
-    return float(gathering.done().by_topic.sum()) + allocation.elbo(terms)
+    components = standing.sum_anew(standing.state.total.components)
+    terms, evidence = standing.measure(components, standing.reference)
+    total = reduce(added, terms.values())
+    return float(evidence.by_topic.sum()) + standing.allocation.elbo(total)

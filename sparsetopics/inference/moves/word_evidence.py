@@ -75,9 +75,6 @@ class WordEvidence(NamedTuple):
     def sampling(self) -> Sampling:
         return SAMPLING
 
-    def fresh(self) -> WordEvidence:
-        return WordEvidence.of(self.table, self.spread, self.likelihood)
-
     def take(self, topics: IntArray) -> WordEvidence:
         table = self.table.take(topics, axis=1)
         spread = None if self.spread is None else self.spread.take(topics)
@@ -178,12 +175,11 @@ class WordFocus(NamedTuple):
         counts.add(counts.sum_batch(self.batch, found, executor))
         return counts
 
-    def refit(
+    def refit_in_place(
         self, components: WordCounts, found: Responsibilities, reference: FloatArray
     ) -> WordFocusEvidence:
         spread = self.spread_rest
         if spread is not None:
-            spread = spread.copy()
             spread.add(Assignments(self.batch, found), reference)
         scores = self.whole.scores.take(self.kept).exchanged(
             (self.counts_before, self.spread_before),
@@ -210,9 +206,7 @@ class WordFocusEvidence(NamedTuple):
         after.table[self.focus.rows] = self.table
         spread = after.spread
         if spread is not None and self.spread is not None:
-            spread.variances[self.focus.rows] = self.spread.variances
-            spread.log_absent[self.focus.rows] = self.spread.log_absent
-            spread = spread._replace(doc_corrections=self.spread.doc_corrections)
+            spread = spread.put_rows(self.focus.rows, self.spread)
         return after._replace(spread=spread, scores=self.scores)
 
 
@@ -248,10 +242,8 @@ class WordScores(NamedTuple):
         counts, spread = before
         counts_after, spread_after = after
         sums = pair_kernels.word_gamma_changes(counts, counts_after, word_concentration)
-        changed = self._replace(
-            sizes=self.sizes + (counts_after.sum(axis=0) - counts.sum(axis=0)),
-            sums=self.sums + sums,
-        )
+        sizes = self.sizes + (counts_after.sum(axis=0) - counts.sum(axis=0))
+        changed = self._replace(sizes=sizes, sums=self.sums + sums)
         if spread is None or spread_after is None:
             return changed
         changes = spread.word_correction_changes(

@@ -72,20 +72,19 @@ def sum_terms(
 ) -> DocumentTerms:
     """Sums over documents with θ_dk = N_dk + α_k; ``tail`` is the α of topics that none uses."""
     counts = batch.word_counts.astype(np.float64)
+    shape = len(TERMS_BY_TOPIC), len(doc_concentration)
     # numba compiles anew for read-only arrays.
     doc_concentration = np.require(doc_concentration, requirements="W")
 
     def add(block: tuple[int, int]) -> tuple[FloatArray, FloatArray]:
         first, last = block
-        sums, totals = np.zeros((len(TERMS_BY_TOPIC), len(doc_concentration))), np.zeros(3)
+        sums, totals = np.zeros(shape), np.zeros(3)
         summary_kernels.add_topic_terms(
-            batch.indptr[first : last + 1], counts, *found, doc_concentration, sums, totals, tail
+            batch.indptr[first : last + 1], counts, found, doc_concentration, sums, totals, tail
         )
         return sums, totals
 
     blocks = executor.map(add, worker_blocks(batch.indptr))
-    by_topic = sum(
-        (sums for sums, _ in blocks), np.zeros((len(TERMS_BY_TOPIC), len(doc_concentration)))
-    )
+    by_topic = sum((sums for sums, _ in blocks), np.zeros(shape))
     totals = sum((totals for _, totals in blocks), np.zeros(3))
     return DocumentTerms._make((float(batch.n_docs), float(counts.sum()), *by_topic, totals))

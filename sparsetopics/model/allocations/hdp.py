@@ -36,9 +36,11 @@ class HDPAllocation:
     @classmethod
     def even(cls, n_topics: int, n_docs: float, gamma: float, alpha: float) -> HDPAllocation:
         """All topics and the tail with the same weight."""
+        # The optimum that concentrations would have without the documents' linear terms.
+        concentrations = 1.0 + gamma + n_docs * (1.0 + np.arange(n_topics, 0.0, -1.0))
         empty = Sticks(np.zeros(0), np.zeros(0), gamma, alpha)
         weights = np.full(n_topics, 1.0 / (n_topics + 1))
-        return cls(sticks.from_weights(weights, empty, n_docs))
+        return cls(sticks.reweighted(weights, concentrations, empty))
 
     @property
     def doc_concentration(self) -> FloatArray:
@@ -107,18 +109,13 @@ class HDPAllocation:
 
         The tail is not active in any document.
         """
-        concentration = sticks.concentrations_with_tail(self.sticks)
-        return float(
-            documents.bound_by_topic(terms.with_tail(), concentration).sum()
-            + self._bound_of_totals(terms)
-            + sticks.elbo_sticks(self.sticks, terms.n_docs)
-        )
-
-    def _bound_of_totals(self, terms: DocumentTerms) -> float:
-        alpha = self.sticks.doc_concentration
+        concentrations = sticks.concentrations_with_tail(self.sticks)
+        bound = documents.bound_by_topic(terms.with_tail(), concentrations).sum()
         if self.lengths is None:
-            return documents.bound_of_totals(terms, alpha)
-        return -self.lengths.log_gamma_sum(alpha)
+            bound += documents.bound_of_totals(terms, self.total_concentration)
+        else:
+            bound -= self.lengths.log_gamma_sum(self.total_concentration)
+        return float(bound + sticks.elbo_sticks(self.sticks, terms.n_docs))
 
     def updated(self, terms: DocumentTerms) -> HDPAllocation:
         """The global step: (ρ, ω) at their optimum, searched from their present values."""
@@ -128,9 +125,8 @@ class HDPAllocation:
         """Topic ``kept`` takes the weight of ``absorbed``, which is removed."""
         weights = self.weights
         weights[kept] += weights[absorbed]
-        return self._of(
-            np.delete(weights, absorbed), np.delete(self.sticks.concentrations, absorbed)
-        )
+        left = np.delete(np.arange(self.n_topics), absorbed)
+        return self._of(weights[left], self.sticks.concentrations[left])
 
     def restricted(self, kept: IntArray) -> HDPAllocation:
         """Only the topics ``kept``, in rising order; they share the weight of the others."""

@@ -56,7 +56,7 @@ class ItemTerms(NamedTuple):
 def sum_item_terms(batch: Batch, found: Responsibilities, n_topics: int) -> ItemTerms:
     """Sums over the items of a batch."""
     weights, (counts, entropies) = batch.weights, np.zeros((2, n_topics))
-    item_kernels.add_terms(weights, *found, counts, entropies)
+    item_kernels.add_terms(weights, found, counts, entropies)
     n_items = float(weights.sum())
     return ItemTerms(n_items, n_items, counts, entropies)
 

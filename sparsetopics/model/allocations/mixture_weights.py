@@ -16,6 +16,7 @@ import numpy as np
 from scipy.special import betaln, gammaln, psi, xlogy
 
 from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.showing import short_repr
 from sparsetopics.base.soundness import require
 from sparsetopics.options.table import ModelName
 
@@ -66,6 +67,9 @@ class DPMixture(MixtureWeights):
     exactly zero, and bounds of different K compare (Bryant & Sudderth 2012).
     """
 
+    def __repr__(self) -> str:
+        return short_repr(self, "n_topics", "concentration")
+
     @property
     def expected_log_weights(self) -> FloatArray:
         """E[log v_k] + Σ_{l<k} E[log(1 − v_l)], (n_topics,)."""
@@ -102,6 +106,9 @@ class DPMixture(MixtureWeights):
 class FiniteMixture(MixtureWeights):
     """w ~ Dir(γ/K, …, γ/K)."""
 
+    def __repr__(self) -> str:
+        return short_repr(self, "n_topics", "concentration")
+
     @property
     def expected_log_weights(self) -> FloatArray:
         """ψ(γ/K + N_k) − ψ(γ + N), (n_topics,)."""
@@ -136,6 +143,9 @@ class DPModes(MixtureWeights):
     v_k = N_k / (N_k + N_{>k} + γ − 1), where Beta(1 + N_k, γ + N_{>k}) is highest; γ ≥ 1. The
     product of sticks telescopes: w_k = N_k / (N + γ − 1).
     """
+
+    def __repr__(self) -> str:
+        return short_repr(self, "n_topics", "concentration")
 
     @property
     def expected_log_weights(self) -> FloatArray:

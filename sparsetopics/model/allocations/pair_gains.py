@@ -34,7 +34,7 @@ def document_pair_gains(
     gains, shared = np.zeros((n_topics, n_topics)), np.zeros((n_topics, n_topics))
     n_users, summed_digamma = np.zeros(n_topics), np.zeros(n_topics)
     for batch, found in batches:
-        pair_kernels.add_assignment_pair_gains(batch.weights, *found, gains)
+        pair_kernels.add_assignment_pair_gains(batch.weights, found, gains)
         in_documents = summary_kernels.doc_topic_counts(
             batch.indptr, batch.weights, *found, n_topics
         )
@@ -56,8 +56,8 @@ def item_pair_gains(batches: Iterable[Assignments[B]], counts: FloatArray) -> Pa
     n_topics = len(counts)
     gains, shared = np.zeros((n_topics, n_topics)), np.zeros((n_topics, n_topics))
     for batch, found in batches:
-        pair_kernels.add_assignment_pair_gains(batch.weights, *found, gains)
-        pair_kernels.add_shared_shares(*found, shared)
+        pair_kernels.add_assignment_pair_gains(batch.weights, found, gains)
+        pair_kernels.add_shared_shares(found, shared)
     sizes = counts + 1.0
     gains += gammaln(sizes[:, None] + sizes[None, :])
     gains -= gammaln(sizes)[:, None] + gammaln(sizes)[None, :]

@@ -14,30 +14,21 @@ sum serves all k.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import expit, logit, psi
+from scipy.special import logit, psi, xlogy
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.kernels import sticks as stick_kernels
 from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.topic_posterior import Sticks
 
-SMALLEST = 1e-8  # distance of a stick mean from 0 and 1
-LOG_CONCENTRATION_RANGE = (-20.0, 60.0)  # a line search may try any number
-ITERATIONS = 200
-
-
-def from_weights(weights: FloatArray, like: Sticks, n_docs: float) -> Sticks:
-    """Sticks with E[β] = ``weights`` (n_topics,), which add up to less than one.
-
-    Concentrations are at the optimum that they would have without the documents' linear terms.
-    """
-    after = np.arange(len(weights), 0.0, -1.0)
-    concentrations: FloatArray = 1.0 + like.top_concentration + n_docs * (1.0 + after)
-    return reweighted(weights, concentrations, like)
+SMALLEST = stick_kernels.SMALLEST
 
 
 def reweighted(weights: FloatArray, concentrations: FloatArray, like: Sticks) -> Sticks:
-    """Sticks with E[β] = ``weights`` and the given ω, (n_topics,) each; the tail has the rest."""
+    """Sticks with E[β] = ``weights`` and the given ω, (n_topics,) each; the tail has the rest.
+
+    The weights add up to less than one.
+    """
     left = 1.0 - np.concatenate(([0.0], np.cumsum(weights[:-1])))
     means = np.clip(weights / np.maximum(left, SMALLEST), SMALLEST, 1.0 - SMALLEST)
     return like._replace(means=means, concentrations=concentrations)
@@ -86,27 +77,13 @@ def objective(sticks: Sticks, terms: DocumentTerms) -> tuple[float, FloatArray, 
 
 def optimized(start: Sticks, terms: DocumentTerms) -> Sticks:
     """(ρ, ω) at a maximum of ``objective``, by L-BFGS from ``start``, and never worse than that."""
-    from scipy.optimize import minimize  # slow to import, and seldom needed
-
-    n_topics = len(start.means)
-    scale = 1.0 / max(terms.n_docs, 1.0)
-
-    def unpack(x: FloatArray) -> Sticks:
-        rho = np.clip(expit(x[:n_topics]), SMALLEST, 1.0 - SMALLEST)
-        concentrations = np.exp(np.clip(x[n_topics:], *LOG_CONCENTRATION_RANGE))
-        return start._replace(means=rho, concentrations=concentrations)
-
-    def negative(x: FloatArray) -> tuple[float, FloatArray]:
-        sticks = unpack(x)
-        value, by_rho, by_omega = objective(sticks, terms)
-        by_logit = by_rho * sticks.means * (1.0 - sticks.means)
-        by_log = by_omega * sticks.concentrations
-        return -scale * value, -scale * np.concatenate((by_logit, by_log))
-
-    x = np.concatenate((logit(start.means), np.log(start.concentrations)))
-    found = minimize(
-        negative, x, jac=True, method="L-BFGS-B",
-        options={"maxiter": ITERATIONS, "ftol": 1e-9, "gtol": 1e-8},
+    # np.log takes other roundings on processors with other vectors.
+    logs = xlogy(1.0, start.concentrations)
+    found = stick_kernels.best_sticks(
+        np.concatenate((logit(start.means), logs)), terms.n_docs, start.top_concentration,
+        start.doc_concentration, terms.active_documents, terms.summed_digamma,
     )  # fmt: skip
-    best = unpack(found.x)
+    means, concentrations = np.empty_like(start.means), np.empty_like(start.means)
+    stick_kernels.unpack(found, means, concentrations)
+    best = start._replace(means=means, concentrations=concentrations)
     return best if objective(best, terms)[0] > objective(start, terms)[0] else start

@@ -14,15 +14,12 @@ from scipy.special import gammaln, psi
 
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import OptionError
+from sparsetopics.base.showing import short_repr
 from sparsetopics.model.array_formats import COLUMNS, COMPONENTS, MEAN, MEANS, VECTORS, StoredAs
+from sparsetopics.model.likelihoods import scorers
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
-from sparsetopics.model.likelihoods.scorers import (
-    DiagonalScorer,
-    NaturalParameters,
-    diagonal_scorer,
-)
 from sparsetopics.model.likelihoods.vector_likelihood import (
     VectorLikelihood,
     check_mean,
@@ -39,6 +36,9 @@ class NormalGammaPosterior(NamedTuple):
     means: FloatArray  # (n_topics, n_columns)  m_kd
     mean_precisions: FloatArray  # (n_topics,)  κ_k
 
+    def __repr__(self) -> str:
+        return short_repr(self, "shapes", "rates", "means", "mean_precisions")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DiagonalGaussian(VectorLikelihood):
@@ -51,25 +51,20 @@ class DiagonalGaussian(VectorLikelihood):
 
     stored = StoredAs(
         NormalGammaPosterior,
-        {
-            "shapes": COMPONENTS,
-            "rates": VECTORS,
-            "means": MEANS,
-            "mean_precisions": COMPONENTS,
-            "prior_rates": COLUMNS,
-            "prior_mean": MEAN,
-        },
-        ("prior_shape", "prior_mean_precision"),
+        (COMPONENTS, VECTORS, MEANS, COMPONENTS),
+        {"rates": COLUMNS, "mean": MEAN},
+        ("shape", "mean_precision"),
     )
+
+    def __repr__(self) -> str:
+        return short_repr(self, "n_columns", "shape", "mean_precision")
 
     def __post_init__(self) -> None:
         if not self.shape > 1.0:
-            raise OptionError(
-                "shape", found=f"{self.shape:g}", wanted="more than 1",
-                hint="Below, the prior has no expected variance.",
-            )  # fmt: skip
+            hint = "Otherwise, the prior has no expected variance."
+            raise OptionError("shape", f"must be more than 1, but is {self.shape:g}", hint)
         if not np.all(self.rates > 0.0):
-            raise OptionError("rates", found=f"{self.rates.min():g}", wanted="positive numbers")
+            raise OptionError("rates", f"must be positive, but one is {self.rates.min():g}")
         check_mean(self.mean, self.mean_precision, self.n_columns)
 
     @classmethod
@@ -106,10 +101,8 @@ class DiagonalGaussian(VectorLikelihood):
         squares = moments.squares - mean_precisions[:, None] * means**2
         shapes, rates = self.shape + 0.5 * moments.counts, self.rates + 0.5 * squares
         if not rates.min(initial=np.inf) > 0.0:
-            raise OptionError(
-                "rates", found="rates that are not positive", wanted="positive numbers",
-                hint="Scale columns of very large values.",
-            )  # fmt: skip
+            hint = "Scale columns of very large values."
+            raise OptionError("rates", "must be positive, but not all are", hint)
         return NormalGammaPosterior(shapes, rates, means, mean_precisions)
 
     def components_of(self, posterior: Posterior) -> Moments:
@@ -141,18 +134,18 @@ class DiagonalGaussian(VectorLikelihood):
         expected: FloatArray = moments.counts * self._constants(posterior) - 0.5 * distances
         return expected
 
-    def prepare(self, moments: Moments) -> DiagonalScorer:
+    def prepare(self, moments: Moments) -> scorers.DiagonalScorer:
         posterior = self._centred_posterior(moments)
         precisions = posterior.shapes[:, None] / posterior.rates
         constants = self._constants(posterior)
-        return diagonal_scorer(origin_of(self.mean), posterior.means, precisions, constants)
+        return scorers.diagonal_scorer(origin_of(self.mean), posterior.means, precisions, constants)
 
-    def natural_parameters(self, moments: Moments) -> NaturalParameters:
+    def natural_parameters(self, moments: Moments) -> scorers.NaturalParameters:
         posterior = self._centred_posterior(moments)
         precisions = posterior.shapes[:, None] / posterior.rates
         linear = precisions * posterior.means
         constants = self._constants(posterior) - 0.5 * (linear * posterior.means).sum(axis=1)
-        return NaturalParameters(linear, -0.5 * precisions, constants)
+        return scorers.NaturalParameters(linear, -0.5 * precisions, constants)
 
     def _constants(self, posterior: NormalGammaPosterior) -> FloatArray:
         """½ Σ_d (E[log λ_kd] − 1/κ_k − log 2π), (n_topics,)."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from sparsetopics.base.batches import BatchSource, DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import BatchSource, DocumentBatch, FloatArray
 from sparsetopics.base.errors import OptionError
+from sparsetopics.model.document_counts import rows_of
 from sparsetopics.options.table import LocalUpdate
 
 # Share of a topic's start that comes from its seed document. Under the collapsed update common
@@ -119,14 +120,13 @@ def _sample(
         found += rows[-1].shape[0]
         if found >= wanted:
             break
+    if found == 0:
+        raise OptionError("start", "no document has words")
     sample = sparse.vstack(rows, format="csr")
-    if sample.shape[0] == 0:
-        raise OptionError("start", found="no document with words", wanted="at least one")
-    background = np.asarray(sample.sum(axis=0)).ravel()
-    chosen: IntArray = np.arange(sample.shape[0])
+    background = background_of(sample)
     if found > wanted:
-        chosen = np.sort(rng.choice(found, wanted, replace=False))
-    return sample[chosen], background / background.sum()
+        sample = sample[np.sort(rng.choice(found, wanted, replace=False))]
+    return sample, background
 
 
 def _rows(batch: DocumentBatch, n_words: int) -> sparse.csr_array:
@@ -139,11 +139,3 @@ def background_of(rows: sparse.csr_array) -> FloatArray:
     background = np.asarray(rows.sum(axis=0)).ravel()
     shares: FloatArray = background / background.sum()
     return shares
-
-
-def rows_of(batch: DocumentBatch, n_words: int) -> sparse.csr_array:
-    """Word counts as a matrix (n_docs, n_words)."""
-    return sparse.csr_array(
-        (batch.word_counts.astype(np.float64), batch.word_ids, batch.indptr),
-        shape=(batch.n_docs, n_words),
-    )

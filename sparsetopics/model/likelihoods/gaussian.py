@@ -9,27 +9,19 @@ would no longer rise in every step.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, Vectors
+from sparsetopics.base.showing import short_repr
 from sparsetopics.model.array_formats import COMPONENTS, MATRICES, MATRIX, MEAN, MEANS, StoredAs
 from sparsetopics.model.likelihoods import wishart
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals, cholesky_factors
-from sparsetopics.model.likelihoods.scorers import NaturalParameters, TriangularScorer
+from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
 from sparsetopics.model.likelihoods.vector_likelihood import check_mean, origin_of
-
-
-class NormalWishartPosterior(NamedTuple):
-    """q(Λ_k) = W(ν_k, B_k⁻¹), q(μ_k|Λ_k) = N(m_k, (κ_k Λ_k)⁻¹)."""
-
-    degrees_of_freedom: FloatArray  # (n_topics,)  ν_k
-    scale_matrices: FloatArray  # (n_topics, n_columns, n_columns)  B_k
-    means: FloatArray  # (n_topics, n_columns)  m_k
-    mean_precisions: FloatArray  # (n_topics,)  κ_k
+from sparsetopics.model.likelihoods.wishart import NormalWishartPosterior, outer_products
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,16 +36,13 @@ class Gaussian(wishart.WishartLikelihood):
 
     stored = StoredAs(
         NormalWishartPosterior,
-        {
-            "degrees_of_freedom": COMPONENTS,
-            "scale_matrices": MATRICES,
-            "means": MEANS,
-            "mean_precisions": COMPONENTS,
-            "prior_scale_matrix": MATRIX,
-            "prior_mean": MEAN,
-        },
-        ("prior_degrees_of_freedom", "prior_mean_precision"),
+        (COMPONENTS, MATRICES, MEANS, COMPONENTS),
+        {"scale_matrix": MATRIX, "mean": MEAN},
+        ("degrees_of_freedom", "mean_precision"),
     )
+
+    def __repr__(self) -> str:
+        return short_repr(self, "n_columns", "degrees_of_freedom", "mean_precision")
 
     def __post_init__(self) -> None:
         # Not super(): a dataclass with slots is another class than the one that was defined here.
@@ -85,11 +74,10 @@ class Gaussian(wishart.WishartLikelihood):
         return centred._replace(means=centred.means + origin_of(self.mean))
 
     def _centred_posterior(self, moments: Moments) -> NormalWishartPosterior:
-        """The posterior with m_k measured from the prior's mean, like moments."""
         mean_precisions = self.mean_precision + moments.counts
         means = moments.sums / mean_precisions[:, None]
         scale_matrices = self.scale_matrix + moments.squares
-        scale_matrices -= mean_precisions[:, None, None] * _outer(means)
+        scale_matrices -= mean_precisions[:, None, None] * outer_products(means)
         return NormalWishartPosterior(
             self.degrees_of_freedom + moments.counts, scale_matrices, means, mean_precisions
         )
@@ -99,7 +87,7 @@ class Gaussian(wishart.WishartLikelihood):
         origin = origin_of(self.mean)
         means = means - origin
         squares = scale_matrices - self.scale_matrix
-        squares += mean_precisions[:, None, None] * _outer(means)
+        squares += mean_precisions[:, None, None] * outer_products(means)
         sums = mean_precisions[:, None] * means
         return Moments(dof - self.degrees_of_freedom, sums, squares, origin)
 
@@ -114,34 +102,7 @@ class Gaussian(wishart.WishartLikelihood):
             + 0.5 * self.n_columns * (log_ratios - LOG_TWO_PI * moments.counts)
         )
 
-    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
-        dof, scale_matrices, means, mean_precisions = self._centred_posterior(posterior_moments)
-        crossed = moments.sums[:, :, None] * means[:, None, :]
-        scatter = moments.squares - crossed - crossed.transpose(0, 2, 1)
-        scatter += moments.counts[:, None, None] * _outer(means)
-        return self._expected(
-            moments, scatter, dof, scale_matrices, self.n_columns / mean_precisions
-        )
-
-    def prepare(self, moments: Moments) -> TriangularScorer:
-        dof, scale_matrices, means, mean_precisions = self._centred_posterior(moments)
-        blur = self.n_columns / mean_precisions
-        return self._scorer(origin_of(self.mean), means, dof, scale_matrices, blur)
-
-    def natural_parameters(self, moments: Moments) -> NaturalParameters:
-        dof, scale_matrices, means, mean_precisions = self._centred_posterior(moments)
-        blur = self.n_columns / mean_precisions
-        constants = self._constants(dof, cholesky_factors(scale_matrices), blur)
-        precisions = dof[:, None, None] * np.linalg.inv(scale_matrices)
-        linear = np.einsum("kde,ke->kd", precisions, means)
-        constants -= 0.5 * np.einsum("kd,kd->k", linear, means)
-        return NaturalParameters(linear, -0.5 * precisions, constants)
-
     def point_estimates(self, posterior: Posterior) -> Normals:
         """m_k and E[Λ_k⁻¹]."""
         dof, scale_matrices, means, _ = posterior
         return self._normals(means, dof, scale_matrices)
-
-
-def _outer(means: FloatArray) -> FloatArray:
-    return means[:, :, None] * means[:, None, :]

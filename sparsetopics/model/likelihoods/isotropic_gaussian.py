@@ -15,6 +15,7 @@ import numpy as np
 
 from sparsetopics.base.batches import Batch, FloatArray, ItemSource, Vectors
 from sparsetopics.base.errors import OptionError
+from sparsetopics.base.showing import short_repr
 from sparsetopics.model.array_formats import COMPONENTS, MEAN, MEANS, StoredAs
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
@@ -32,6 +33,9 @@ class NormalPosterior(NamedTuple):
     means: FloatArray  # (n_topics, n_columns)  m_k
     mean_precisions: FloatArray  # (n_topics,)  κ_k
 
+    def __repr__(self) -> str:
+        return short_repr(self, "means", "mean_precisions")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IsotropicGaussian(VectorLikelihood):
@@ -44,16 +48,18 @@ class IsotropicGaussian(VectorLikelihood):
 
     stored = StoredAs(
         NormalPosterior,
-        {"means": MEANS, "mean_precisions": COMPONENTS, "prior_mean": MEAN},
-        ("prior_variance", "prior_mean_precision"),
+        (MEANS, COMPONENTS),
+        {"mean": MEAN},
+        ("variance", "mean_precision"),
     )
+
+    def __repr__(self) -> str:
+        return short_repr(self, "n_columns", "variance", "mean_precision", "at_modes")
 
     def __post_init__(self) -> None:
         if not 0.0 < self.variance < np.inf:
-            raise OptionError(
-                "variance", found=f"{self.variance:g}", wanted="a positive number",
-                hint="Items that are all alike, or very large, have no usable variance.",
-            )  # fmt: skip
+            hint = "Items that are all alike, or very large, have no usable variance."
+            raise OptionError("variance", f"must be positive, but is {self.variance:g}", hint)
         check_mean(self.mean, self.mean_precision, self.n_columns)
 
     @classmethod

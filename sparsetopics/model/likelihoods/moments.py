@@ -84,6 +84,10 @@ class Moments(NamedTuple):
         squares = self.squares.reshape(len(sizes), -1) / sizes
         return np.hstack([squares, self.sums / sizes])
 
+    @property
+    def is_exact(self) -> bool:
+        return False
+
     def accumulator(self) -> Moments:
         return self._with(values.copy() for values in self[:3])
 
@@ -137,6 +141,12 @@ class Moments(NamedTuple):
         self.add(batch, -1.0)
         np.maximum(self.counts, 0.0, out=self.counts)
 
+    def exchange(self, new: Moments, old: Moments | None, executor: Executor) -> None:
+        """Add ``new`` in place, and take out ``old``."""
+        if old is not None:
+            self.take_out(old)
+        self.add(new)
+
     def sum_batch(
         self, batch: VectorBatch | NodeBatch, found: Responsibilities, executor: Executor
     ) -> Moments:
@@ -148,7 +158,7 @@ class Moments(NamedTuple):
     def _sum_nodes(self, batch: NodeBatch, found: Responsibilities) -> Moments:
         """Share out the sums of nodes, which include their counts."""
         shared = NodeSums(*(np.zeros((self.n_topics, *each.shape[1:])) for each in batch.sums))
-        tree_kernels.share_out(*found, *batch.sums, *shared)
+        tree_kernels.share_out(found, *batch.sums, *shared)
         counts, sums, products = shared
         squares = products if self.squares.ndim == 2 else unpacked(products, self.n_columns)
         return self._with((counts, sums[:, : self.sums.shape[1]], squares))
@@ -159,9 +169,9 @@ class Moments(NamedTuple):
         np.copyto(moments.counts, np.bincount(found.topics, found.shares, minlength=self.n_topics))
         centred = values - self.origin.astype(np.float32)
         if self.squares.ndim == 2:
-            item_kernels.add_diagonal_moments(centred, *found, moments.sums, moments.squares)
+            item_kernels.add_diagonal_moments(centred, found, moments.sums, moments.squares)
             return moments
-        starts, items, roots = item_kernels.group_entries(*found, self.n_topics)
+        starts, items, roots = item_kernels.group_entries(found, self.n_topics)
 
         def add_some(first: int) -> None:
             buffer = np.empty((BLOCK_ITEMS, self.n_columns))

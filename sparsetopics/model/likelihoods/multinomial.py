@@ -11,20 +11,15 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
-from scipy.special import psi
 
 from sparsetopics.base.batches import Batch, DocumentBatch, FloatArray, IntArray, ItemSource
+from sparsetopics.base.showing import short_repr
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
-from sparsetopics.model.array_formats import N_WORDS, ArrayFormat, StoredAs
-from sparsetopics.model.document_counts import DocumentCounts, SparseDocumentCounts
-from sparsetopics.model.likelihoods import words
-from sparsetopics.model.likelihoods.document_seeds import (
-    background_of,
-    distant_rows,
-    mixed_counts,
-    rows_of,
-)
+from sparsetopics.model.array_formats import TOPIC_WORDS, StoredAs
+from sparsetopics.model.document_counts import DocumentCounts, SparseDocumentCounts, rows_of
+from sparsetopics.model.likelihoods import document_seeds, words
+from sparsetopics.model.likelihoods.document_seeds import background_of
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.options.training import TrainingOptions
 
@@ -37,6 +32,9 @@ class DirichletPosterior(NamedTuple):
     """q(φ_k) = Dir(λ_k)."""
 
     topic_word_posterior: FloatArray  # (n_topics, n_words)  λ
+
+    def __repr__(self) -> str:
+        return short_repr(self, "topic_word_posterior")
 
 
 class WordScorer(NamedTuple):
@@ -58,6 +56,9 @@ class Categoricals(NamedTuple):
 
     probabilities: FloatArray  # (n_topics, n_words)  rows add up to one
 
+    def __repr__(self) -> str:
+        return short_repr(self, "probabilities")
+
     def scorer(self) -> WordScorer:
         """Σ_v x_v log probability_kv."""
         return WordScorer(np.ascontiguousarray(np.log(self.probabilities).T, np.float32))
@@ -70,11 +71,7 @@ class Multinomial:
     n_words: int
     word_concentration: float  # η
 
-    stored = StoredAs(
-        DirichletPosterior,
-        {"topic_word_posterior": ArrayFormat(("n_topics", N_WORDS))},
-        ("prior_word_concentration",),
-    )
+    stored = StoredAs(DirichletPosterior, (TOPIC_WORDS,), {}, ("word_concentration",))
 
     @classmethod
     def for_training(
@@ -114,26 +111,24 @@ class Multinomial:
 
     def _expected_logs(self, components: DocumentCounts) -> FloatArray:
         """E[log φ_kv], (n_words, n_topics)."""
-        table, concentration = components.table, self.word_concentration
-        logs = np.full(table.shape, psi(concentration))  # most counts are exactly zero
-        seen = table > 0.0
-        logs[seen] = psi(table[seen] + concentration)
-        logs -= psi(table.sum(axis=0) + self.n_words * concentration)
-        return logs
+        totals = components.table.sum(axis=0) + self.n_words * self.word_concentration
+        return words.expected_logs(components.table, totals, self.word_concentration)
 
     def distant_seeds(
         self, values: DocumentBatch, n_seeds: int, rng: np.random.Generator
     ) -> IntArray:
         held = np.flatnonzero(np.diff(values.indptr))  # documents without words are all alike
         rows = rows_of(values.take(held), self.n_words)
-        found = held[distant_rows(rows, background_of(rows), min(n_seeds, len(held)), rng)]
+        n_seeds = min(n_seeds, len(held))
+        found = held[document_seeds.distant_rows(rows, background_of(rows), n_seeds, rng)]
         _, first = np.unique(found, return_index=True)
         return found[np.sort(first)]
 
     def alone(self, values: DocumentBatch, seeds: IntArray) -> DocumentCounts:
         """One document each, mixed with the background; sizes as if ``values`` were shared out."""
         rows = rows_of(values, self.n_words)
-        table = mixed_counts(rows[seeds], background_of(rows), SEED_SHARE, values.n_tokens)
+        background, n_tokens = background_of(rows), values.n_tokens
+        table = document_seeds.mixed_counts(rows[seeds], background, SEED_SHARE, n_tokens)
         return DocumentCounts(np.full(len(seeds), len(values) / len(seeds)), table)
 
     def posterior(self, components: DocumentCounts) -> DirichletPosterior:

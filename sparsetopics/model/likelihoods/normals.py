@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 
 from sparsetopics.base.batches import FloatArray, IntArray, Vectors
 from sparsetopics.base.errors import OptionError
+from sparsetopics.base.showing import short_repr
 from sparsetopics.model.likelihoods import scorers
 from sparsetopics.model.likelihoods.scorers import Scorer, V
 
@@ -21,6 +22,9 @@ class Normals(NamedTuple):
 
     means: FloatArray  # (n_topics, n_columns)
     covariances: FloatArray  # (n_topics, n_columns, n_columns); variances (n_topics, n_columns)
+
+    def __repr__(self) -> str:
+        return short_repr(self, "means", "covariances")
 
     def scorer(self) -> Scorer[Vectors]:
         """log N(x | mean_k, covariance_k)."""
@@ -72,11 +76,8 @@ def cholesky_factors(matrices: FloatArray) -> FloatArray:
     try:
         return np.linalg.cholesky(matrices).astype(np.float64, copy=False)
     except np.linalg.LinAlgError:
-        raise OptionError(
-            "scale matrix", found="one that is singular or indefinite",
-            wanted="a positive definite matrix",
-            hint="Take a prior of uncorrelated columns, and scale columns of very large values.",
-        ) from None  # fmt: skip
+        hint = "Take a prior of uncorrelated columns, and scale columns of very large values."
+        raise OptionError("scale matrix", "is not positive definite", hint) from None
 
 
 def log_determinants(factors: FloatArray) -> FloatArray:

@@ -20,6 +20,7 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray, IntArray, Rows, Vectors
 from sparsetopics.kernels import items as item_kernels
 from sparsetopics.kernels.types import Float32Array
+from sparsetopics.model.node_batches import NodeRows
 
 SLICE_COLUMNS = 16  # rows of A_k in one product: at 64 columns this saves a third of the work
 PRODUCT_ENTRIES = 2**20  # entries of one product, which is squared while it is in the cache
@@ -185,20 +186,6 @@ class NaturalParameters(NamedTuple):
     constants: FloatArray  # (n_topics,)
 
 
-class MeanRows(Protocol):
-    """Means over the items of some nodes."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, nodes: slice, /) -> MeanRows: ...
-
-    @property
-    def means(self) -> FloatArray: ...
-
-    @property
-    def mean_products(self) -> FloatArray: ...
-
-
 class NodeScorer(NamedTuple):
     """The mean of E[log p(x|φ_k)] over a node's items."""
 
@@ -206,7 +193,7 @@ class NodeScorer(NamedTuple):
     products: FloatArray  # (n_products, n_topics)
     constants: FloatArray  # (n_topics,)
 
-    def log_densities(self, values: MeanRows) -> FloatArray:
+    def log_densities(self, values: NodeRows) -> FloatArray:
         """(n_nodes, n_topics)."""
         logs: FloatArray = values.means @ self.linear
         logs += values.mean_products @ self.products

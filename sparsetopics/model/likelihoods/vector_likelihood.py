@@ -166,9 +166,9 @@ def origin_of(mean: FloatArray) -> FloatArray:
 def check_mean(mean: FloatArray, mean_precision: float, n_columns: int) -> None:
     """Raise OptionError for a prior of means that has another shape or no variance."""
     if mean.shape != (n_columns,):
-        raise OptionError("prior mean", found=f"shape {mean.shape}", wanted=f"({n_columns},)")
+        raise OptionError("prior mean", f"must have shape ({n_columns},), but has {mean.shape}")
     if not mean_precision > 0.0:
-        raise OptionError("mean precision", found=f"{mean_precision:g}", wanted="a positive number")
+        raise OptionError("mean precision", f"must be positive, but is {mean_precision:g}")
 
 
 def scatter_of(values: Vectors, centre: FloatArray, diagonal: bool) -> FloatArray:
@@ -180,10 +180,8 @@ def scatter_of(values: Vectors, centre: FloatArray, diagonal: bool) -> FloatArra
     variances = np.mean(deviations**2, axis=0)
     constant = np.flatnonzero(values.max(axis=0, initial=-np.inf) <= values.min(axis=0))
     if len(constant):
-        raise OptionError(
-            f"column {constant[0]}", found="the same value in all items",
-            wanted="values that differ", hint="Leave constant columns out.",
-        )  # fmt: skip
+        problem = "has the same value in all items"
+        raise OptionError(f"column {constant[0]}", problem, "Leave constant columns out.")
     return np.diag(variances) if diagonal else deviations.T @ deviations / len(values)
 
 
@@ -191,20 +189,14 @@ def check_sample(sample: Vectors, n_items: int) -> None:
     """Raise ShapeError unless covariances can be estimated from ``n_items`` vectors like these."""
     n_columns = sample.shape[1]
     if n_items < n_columns:
-        raise ShapeError(
-            "items", found=f"{n_items:,} of them in {n_columns:,} columns",
-            wanted="at least as many items as columns",
-        )  # fmt: skip
+        problem = f"expected at least {n_columns:,}, as many as columns, but found {n_items:,}"
+        raise ShapeError("items", problem)
     constant = np.flatnonzero(sample.min(axis=0) == sample.max(axis=0))
     if len(constant):
-        raise ShapeError(
-            f"column {constant[0]}", found=f"{sample[0, constant[0]]:g} in every item",
-            wanted="numbers that differ", hint="Leave out constant columns.",
-        )  # fmt: skip
+        problem = f"is {sample[0, constant[0]]:g} in every item"
+        raise ShapeError(f"column {constant[0]}", problem, "Leave constant columns out.")
     widths = sample.max(axis=0).astype(np.float64) - sample.min(axis=0)
     odd = np.flatnonzero((widths < NARROWEST) | (widths > WIDEST))
     if len(odd):
-        raise ShapeError(
-            f"column {odd[0]}", found=f"numbers that differ by at most {widths[odd[0]]:g}",
-            wanted=f"differences of {NARROWEST:g} to {WIDEST:g}", hint="Scale the column.",
-        )  # fmt: skip
+        problem = f"values must span {NARROWEST:g} to {WIDEST:g}, but span {widths[odd[0]]:g}"
+        raise ShapeError(f"column {odd[0]}", problem, "Scale the column.")

@@ -5,22 +5,32 @@ B grows with the data, B_k = B + Σ r x xᵀ; E[Λ⁻¹] = B / (ν − D − 1).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, psi
 
 from sparsetopics.base.batches import FloatArray, Vectors
 from sparsetopics.base.errors import OptionError
+from sparsetopics.base.showing import short_repr
+from sparsetopics.model.likelihoods import normals, scorers
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.normals import (
-    LOG_TWO_PI,
-    Normals,
-    cholesky_factors,
-    log_determinants,
-)
-from sparsetopics.model.likelihoods.scorers import TriangularScorer, triangular_scorer
+from sparsetopics.model.likelihoods.normals import Normals
 from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood, scatter_of
+
+
+class NormalWishartPosterior(NamedTuple):
+    """q(Λ_k) = W(ν_k, B_k⁻¹), q(μ_k|Λ_k) = N(m_k, (κ_k Λ_k)⁻¹)."""
+
+    degrees_of_freedom: FloatArray  # (n_topics,)  ν_k
+    scale_matrices: FloatArray  # (n_topics, n_columns, n_columns)  B_k
+    means: FloatArray  # (n_topics, n_columns)  m_k
+    mean_precisions: FloatArray  # (n_topics,)  κ_k
+
+    def __repr__(self) -> str:
+        return short_repr(self, "degrees_of_freedom", "scale_matrices", "means", "mean_precisions")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,50 +46,64 @@ class WishartLikelihood(VectorLikelihood):
     def __post_init__(self) -> None:
         dof, n_columns = self.degrees_of_freedom, self.n_columns
         if not dof > n_columns + 1:  # or the prior would have no expected covariance
+            problem = f"must be more than {n_columns + 1}, the columns plus one, but is {dof:g}"
             raise OptionError(
-                "degrees of freedom", found=f"{dof:g}",
-                wanted=f"more than {n_columns + 1}, the columns and one",
-                hint=f"The usual choice is {n_columns + 2}.",
-            )  # fmt: skip
+                "degrees of freedom", problem, f"The usual choice is {n_columns + 2}."
+            )
         matrix = self.scale_matrix
         if matrix.shape != (n_columns, n_columns) or not np.array_equal(matrix, matrix.T):
-            raise OptionError("scale matrix", found="another", wanted="a symmetric square matrix")
-        cholesky_factors(matrix)
+            raise OptionError("scale matrix", "must be square and symmetric")
+        normals.cholesky_factors(matrix)
 
     @property
     def n_columns(self) -> int:
         return len(self.scale_matrix)
 
-    def _expected(
-        self, moments: Moments, scatter: FloatArray, dof: FloatArray, scale_matrices: FloatArray,
-        blur: FloatArray | float,
-    ) -> FloatArray:  # fmt: skip
-        """Σ_n r_nk E[log p(x_n|φ_k)] of items whose scatter about m_k is given, (n_topics,)."""
+    @abstractmethod
+    def _centred_posterior(self, moments: Moments) -> NormalWishartPosterior:
+        """The posterior with m_k measured from the moments' origin; κ_k is ∞ for known means."""
+
+    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
+        posterior = self._centred_posterior(posterior_moments)
+        dof, scale_matrices, means, _ = posterior
+        scatter = moments.squares
+        if moments.sums.shape[1]:  # otherwise the means are known to be zero
+            crossed = moments.sums[:, :, None] * means[:, None, :]
+            scatter = scatter - crossed - crossed.transpose(0, 2, 1)
+            scatter += moments.counts[:, None, None] * outer_products(means)
         traces = np.trace(np.linalg.solve(scale_matrices, scatter), axis1=1, axis2=2)
-        constants = self._constants(dof, cholesky_factors(scale_matrices), blur)
+        constants = self._constants(posterior, normals.cholesky_factors(scale_matrices))
         expected: FloatArray = moments.counts * constants - 0.5 * dof * traces
         return expected
 
-    def _scorer(
-        self, origin: FloatArray, means: FloatArray, dof: FloatArray, scale_matrices: FloatArray,
-        blur: FloatArray | float,
-    ) -> TriangularScorer:  # fmt: skip
-        """E[log p(x|φ_k)] for ``means`` measured from ``origin``."""
-        factors = cholesky_factors(scale_matrices)
-        constants = self._constants(dof, factors, blur)
-        factors /= np.sqrt(dof)[:, None, None]
-        return triangular_scorer(origin, means, factors, constants)
+    def prepare(self, moments: Moments) -> scorers.TriangularScorer:
+        posterior = self._centred_posterior(moments)
+        factors = normals.cholesky_factors(posterior.scale_matrices)
+        constants = self._constants(posterior, factors)
+        factors /= np.sqrt(posterior.degrees_of_freedom)[:, None, None]
+        return scorers.triangular_scorer(moments.origin, posterior.means, factors, constants)
 
-    def _constants(
-        self, dof: FloatArray, factors: FloatArray, blur: FloatArray | float
-    ) -> FloatArray:
-        """½ (E[log |Λ_k|] − D/κ_k − D log 2π), (n_topics,).
+    def natural_parameters(self, moments: Moments) -> scorers.NaturalParameters:
+        posterior = self._centred_posterior(moments)
+        dof, scale_matrices, means, _ = posterior
+        constants = self._constants(posterior, normals.cholesky_factors(scale_matrices))
+        precisions = dof[:, None, None] * np.linalg.inv(scale_matrices)
+        linear = np.einsum("kde,ke->kd", precisions, means)
+        constants -= 0.5 * np.einsum("kd,kd->k", linear, means)
+        return scorers.NaturalParameters(linear, -0.5 * precisions, constants)
 
-        ``factors`` are Cholesky factors of B_k. ``blur`` is D/κ_k, which the uncertainty of the
-        mean costs: 0 where the mean is known.
+    def _constants(self, posterior: NormalWishartPosterior, factors: FloatArray) -> FloatArray:
+        """½ (E[log |Λ_k|] − D/κ_k − D log 2π), (n_topics,), for Cholesky factors of B_k.
+
+        E[log |Λ_k|] = Σ_d ψ((ν_k − d) / 2) + D log 2 − log |B_k|, with d from 0.
         """
-        log_precisions = _expected_log_determinants(dof, factors)
-        return 0.5 * (log_precisions - blur - self.n_columns * LOG_TWO_PI)
+        n_columns = self.n_columns
+        halves = 0.5 * (posterior.degrees_of_freedom[:, None] - np.arange(n_columns))
+        log_precisions = psi(halves).sum(axis=1) + n_columns * np.log(2.0)
+        log_precisions -= normals.log_determinants(factors)
+        blur = n_columns / posterior.mean_precisions  # what the uncertainty of the mean costs
+        constants: FloatArray = 0.5 * (log_precisions - blur - n_columns * normals.LOG_TWO_PI)
+        return constants
 
     def _normals(self, means: FloatArray, dof: FloatArray, scale_matrices: FloatArray) -> Normals:
         """Means, and covariances E[Λ_k⁻¹] = B_k / (ν_k − D − 1)."""
@@ -110,16 +134,11 @@ def log_normalizers(degrees_of_freedom: FloatArray, scale_matrices: FloatArray) 
     halves = half[:, None] - 0.5 * np.arange(n_columns)
     log_gammas = gammaln(halves).sum(axis=1) + n_columns * (n_columns - 1) / 4.0 * np.log(np.pi)
     logs: FloatArray = log_gammas + half * (
-        n_columns * np.log(2.0) - log_determinants(cholesky_factors(scale_matrices))
+        n_columns * np.log(2.0) - normals.log_determinants(normals.cholesky_factors(scale_matrices))
     )
     return logs
 
 
-def _expected_log_determinants(degrees_of_freedom: FloatArray, factors: FloatArray) -> FloatArray:
-    """E[log |Λ_k|] from ν_k and the Cholesky factors of B_k, (n_topics,)."""
-    n_columns = factors.shape[-1]
-    halves = 0.5 * (degrees_of_freedom[:, None] - np.arange(n_columns))
-    expected: FloatArray = (
-        psi(halves).sum(axis=1) + n_columns * np.log(2.0) - log_determinants(factors)
-    )
-    return expected
+def outer_products(means: FloatArray) -> FloatArray:
+    """m_k m_kᵀ, (n_topics, n_columns, n_columns)."""
+    return means[:, :, None] * means[:, None, :]

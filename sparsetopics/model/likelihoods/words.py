@@ -13,11 +13,9 @@ from scipy.special import gammaln, psi
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.kernels import pairs as pair_kernels
-from sparsetopics.kernels import words as word_kernels
-from sparsetopics.kernels.types import Float32Array
+from sparsetopics.kernels.types import Weights
 from sparsetopics.model.hyperparameters import learn_word_concentration
-from sparsetopics.model.word_counts import SparseCounts, WordCounts
-from sparsetopics.options.table import LocalUpdate
+from sparsetopics.model.word_counts import PairCounts, WordCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,65 +38,46 @@ class Words:
     def elbo(self, components: WordCounts, posterior: WordCounts) -> float:
         return elbo_words(components.table, posterior.table, self.word_concentration)
 
-    def expected_log_evidence(self, batch: SparseCounts, posterior: WordCounts) -> float:
-        return expected_log_evidence(
-            batch, posterior.table, posterior.sizes, self.word_concentration
-        )
+    def expected_log_evidence(self, batch: PairCounts, posterior: WordCounts) -> float:
+        table, totals = posterior.table, psi(posterior.sizes + self._total_concentration)
+        logs = psi(table[batch.word_of_entry, batch.topics] + self.word_concentration)
+        return float(np.dot(batch.values, logs - totals[batch.topics]))
 
     def learned(self, components: WordCounts) -> Words:
         """The likelihood with η at its optimum."""
         learned = learn_word_concentration(self.word_concentration, components.table)
         return Words(self.n_words, learned)
 
-    def weights(self, rows: FloatArray, sizes: FloatArray, update: LocalUpdate) -> Float32Array:
-        """How well topics explain some words, (n_rows, n_topics), up to a factor for each word.
+    def collapsed_weights(self, rows: FloatArray, sizes: FloatArray) -> Weights:
+        """E[φ_kv] of some words (Asuncion et al. 2009).
 
         ``rows`` (n_rows, n_topics) are the words' counts, ``sizes`` (n_topics,) those of all words.
         """
-        weigh = collapsed_weights if update == "collapsed" else mean_field_weights
-        return weigh(rows, sizes, self.n_words, self.word_concentration)
+        inverse_totals = 1.0 / (sizes + self._total_concentration)
+        return Weights(rows, self.word_concentration, inverse_totals)
+
+    def mean_field_weights(self, rows: FloatArray, sizes: FloatArray) -> FloatArray:
+        """exp E[log φ_kv] of some words, (n_rows, n_topics), each word's largest scaled to one."""
+        logs = expected_logs(rows, sizes + self._total_concentration, self.word_concentration)
+        logs -= logs.max(axis=1, keepdims=True)
+        return np.exp(logs, out=logs)
+
+    @property
+    def _total_concentration(self) -> float:
+        return self.n_words * self.word_concentration
 
 
-def mean_field_weights(
-    counts: FloatArray,  # (n_rows, n_topics)
-    topic_counts: FloatArray,  # (n_topics,)  of all words
-    n_words: int,
+def expected_logs(
+    counts: FloatArray,  # (n_rows, n_topics)  of some words
+    totals: FloatArray,  # (n_topics,)  Σ_v λ_kv over all words
     word_concentration: float,
-) -> Float32Array:
-    """exp E[log φ_kv] of some words, each row scaled so that its largest entry is one."""
+) -> FloatArray:
+    """E[log φ_kv], (n_rows, n_topics)."""
     logs = np.full(counts.shape, psi(word_concentration))  # most counts are exactly zero
     seen = counts > 0.0
     logs[seen] = psi(counts[seen] + word_concentration)
-    logs -= psi(topic_counts + n_words * word_concentration)
-    logs -= logs.max(axis=1, keepdims=True)
-    weights: Float32Array = np.exp(logs, out=logs).astype(np.float32)
-    return weights
-
-
-def collapsed_weights(
-    counts: FloatArray,  # (n_rows, n_topics)
-    topic_counts: FloatArray,  # (n_topics,)  of all words
-    n_words: int,
-    word_concentration: float,
-) -> Float32Array:
-    """E[φ_kv] of some words (Asuncion et al. 2009)."""
-    weights = np.empty(counts.shape, np.float32)
-    inverse_totals = 1.0 / (topic_counts + n_words * word_concentration)
-    word_kernels.collapsed_weights(counts, inverse_totals, word_concentration, weights)
-    return weights
-
-
-def expected_log_evidence(
-    batch: SparseCounts,
-    counts: FloatArray,  # (n_words, n_topics)  the collection's
-    topic_counts: FloatArray,  # (n_topics,)
-    word_concentration: float,
-) -> float:
-    """Σ_kv S_kv E[log φ_kv] of a batch's counts S under the collection's posterior."""
-    n_words = counts.shape[0]
-    posterior = counts[batch.word_of_entry, batch.topics] + word_concentration
-    totals = psi(topic_counts + n_words * word_concentration)
-    return float(np.dot(batch.values, psi(posterior) - totals[batch.topics]))
+    logs -= psi(totals)
+    return logs
 
 
 def elbo_words(

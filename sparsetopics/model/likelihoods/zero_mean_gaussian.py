@@ -11,12 +11,12 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, Vectors
+from sparsetopics.base.showing import short_repr
 from sparsetopics.model.array_formats import COMPONENTS, MATRICES, MATRIX, StoredAs
 from sparsetopics.model.likelihoods import wishart
 from sparsetopics.model.likelihoods.likelihood import Posterior
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals, cholesky_factors
-from sparsetopics.model.likelihoods.scorers import NaturalParameters, TriangularScorer
+from sparsetopics.model.likelihoods.normals import LOG_TWO_PI, Normals
 
 
 class WishartPosterior(NamedTuple):
@@ -25,6 +25,9 @@ class WishartPosterior(NamedTuple):
     degrees_of_freedom: FloatArray  # (n_topics,)  ν_k
     scale_matrices: FloatArray  # (n_topics, n_columns, n_columns)  B_k
 
+    def __repr__(self) -> str:
+        return short_repr(self, "degrees_of_freedom", "scale_matrices")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ZeroMeanGaussian(wishart.WishartLikelihood):
@@ -32,13 +35,13 @@ class ZeroMeanGaussian(wishart.WishartLikelihood):
 
     stored = StoredAs(
         WishartPosterior,
-        {
-            "degrees_of_freedom": COMPONENTS,
-            "scale_matrices": MATRICES,
-            "prior_scale_matrix": MATRIX,
-        },
-        ("prior_degrees_of_freedom",),
+        (COMPONENTS, MATRICES),
+        {"scale_matrix": MATRIX},
+        ("degrees_of_freedom",),
     )
+
+    def __repr__(self) -> str:
+        return short_repr(self, "n_columns", "degrees_of_freedom")
 
     @classmethod
     def from_data(
@@ -63,6 +66,11 @@ class ZeroMeanGaussian(wishart.WishartLikelihood):
             self.degrees_of_freedom + moments.counts, self.scale_matrix + moments.squares
         )
 
+    def _centred_posterior(self, moments: Moments) -> wishart.NormalWishartPosterior:
+        dof, scale_matrices = self.posterior(moments)
+        means, certain = np.zeros((len(dof), self.n_columns)), np.full(len(dof), np.inf)
+        return wishart.NormalWishartPosterior(dof, scale_matrices, means, certain)
+
     def components_of(self, posterior: Posterior) -> Moments:
         dof, scale_matrices = posterior
         no_sums, origin = np.zeros((len(dof), 0)), np.zeros(self.n_columns)
@@ -76,20 +84,6 @@ class ZeroMeanGaussian(wishart.WishartLikelihood):
             - wishart.log_normalizers(*self.posterior(self.zeros(1)))
             - 0.5 * self.n_columns * LOG_TWO_PI * moments.counts
         )
-
-    def expected_log_likelihood(self, moments: Moments, posterior_moments: Moments) -> FloatArray:
-        posterior = self.posterior(posterior_moments)
-        return self._expected(moments, moments.squares, *posterior, blur=0.0)
-
-    def prepare(self, moments: Moments) -> TriangularScorer:
-        means = np.zeros((moments.n_topics, self.n_columns))
-        return self._scorer(means[0], means, *self.posterior(moments), blur=0.0)
-
-    def natural_parameters(self, moments: Moments) -> NaturalParameters:
-        dof, scale_matrices = self.posterior(moments)
-        constants = self._constants(dof, cholesky_factors(scale_matrices), blur=0.0)
-        precisions = dof[:, None, None] * np.linalg.inv(scale_matrices)
-        return NaturalParameters(np.zeros(precisions.shape[:2]), -0.5 * precisions, constants)
 
     def point_estimates(self, posterior: Posterior) -> Normals:
         """Mean zero and E[Λ_k⁻¹]."""

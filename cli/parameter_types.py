@@ -1,0 +1,128 @@
+"""What options take on the command line: each value is checked where it is read.
+
+Every wrong value is an OptionError, as it is in Python; click's own types would each have sentences
+and an exit status of their own.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from math import inf
+from pathlib import Path
+
+import click
+from click.core import ParameterSource
+
+from sparsetopics.base.errors import OptionError
+from sparsetopics.options.option import Interval, OneOf, Option, refuse, shown
+
+WHOLE = Interval(-inf, inf, whole=True)  # where the library knows the limits
+ANY_NUMBER = Interval(-inf, inf)
+CONFIG = "sparsetopics.config"  # of a context: the path of its config file
+
+
+class NumberType(click.ParamType[float]):
+    """A number in an interval."""
+
+    def __init__(self, interval: Interval) -> None:
+        self.interval = interval
+        self.name = "integer" if interval.whole else "number"
+
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | float:
+        number: str | int | float = value
+        if isinstance(value, str):
+            with suppress(ValueError):  # the interval refuses what is no number
+                number = int(value) if self.interval.whole else float(value)
+        self.interval.check(_name(param), number)
+        assert not isinstance(number, str), "checked"
+        return number
+
+
+class NameType(click.Choice[str]):
+    """One of several names."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        OneOf(list(self.choices)).check(_name(param), value)
+        return value
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        return f"Choose one of {', '.join(self.choices)}."  # click has a line for each
+
+
+class TextType(click.types.StringParamType):
+    """A text that is not empty: an empty name would stand for the default, or for nothing."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value == "":
+            refuse(_name(param), "must not be empty")
+        return str(super().convert(value, param, ctx))
+
+
+class NamedPath(click.Path):
+    """A path, which may not be "": pathlib takes that for the current folder."""
+
+    def __init__(self, noun: str) -> None:
+        super().__init__(path_type=Path)
+        self.noun = noun
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> str | bytes | os.PathLike[str]:
+        if value == "":
+            refuse(_name(param), f"must be {self.noun}, but is empty")
+        if "\0" in os.fspath(value):  # as a config file can write it
+            refuse(_name(param), f"must be {self.noun}, but is {shown(value)}")
+        return super().convert(value, param, ctx)
+
+
+NAMED_PATH = NamedPath("a file or folder")
+NEW_PATH = NamedPath("a file or folder to write")
+TEXT = TextType()
+
+TypeOnCommandLine = NumberType | NameType | NamedPath | TextType | type[bool]
+
+
+def type_of(option: Option) -> TypeOnCommandLine:
+    """What an option of the table takes on the command line."""
+    takes = option.takes
+    if isinstance(takes, OneOf):
+        return NameType(list(takes.names))
+    if isinstance(takes, Interval):
+        return NumberType(takes)
+    if takes is Path:
+        return NAMED_PATH
+    return bool if takes is bool else TEXT
+
+
+def typed_name(param: click.Parameter) -> str:
+    """``--local-update``, or ``RUN`` for an argument."""
+    return max(param.opts, key=len) if isinstance(param, click.Option) else param.opts[0].upper()
+
+
+def named_as_typed(error: OptionError, ctx: click.Context) -> OptionError:
+    """The error with the name of its option as the user wrote it, here or in a config file."""
+    key = error.where.lstrip("-").replace("-", "_")
+    for param in ctx.command.params:
+        if isinstance(param, click.Option) and key in (param.name, _key(param)):
+            return error.renamed(_place(param, ctx))
+    return error
+
+
+def _place(param: click.Option, ctx: click.Context) -> str:
+    is_from_file = ctx.get_parameter_source(str(param.name)) is ParameterSource.DEFAULT_MAP
+    name = typed_name(param)
+    return f"{ctx.meta[CONFIG]}, {name.removeprefix('--')}" if is_from_file else name
+
+
+def _key(param: click.Option) -> str:
+    return typed_name(param).removeprefix("--").replace("-", "_")
+
+
+def _name(param: click.Parameter | None) -> str:
+    return "value" if param is None else typed_name(param)

@@ -1,0 +1,112 @@
+"""What commands print: every line for people, results as JSON, and tables of scores.
+
+Lines go through ``printable``, since words, names and ids come from files and may hold sequences
+that control a terminal. JSON escapes them itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import click
+
+from sparsetopics.base.wording import printable, shortened
+
+T = TypeVar("T")
+
+WIDTH = 80  # characters of a table, if names are not too long
+LONGEST_NAME = 24  # of a run in a table, if that tells all runs apart
+_GAP = "  "
+_HEADS = {  # key of the records: head of the column, decimals
+    "log_likelihood_per_item": ("log-lik/item", 4),
+    "log_likelihood_per_token": ("log-lik/token", 4),
+    "standard_error": ("std.err", 4),
+    "perplexity": ("perplexity", 1),
+    "unigram_log_likelihood_per_token": ("unigram", 4),
+    "n_topics": ("topics", 0),
+    "n_components": ("components", 0),
+    "n_used_components": ("used", 0),
+    "npmi": ("NPMI", 3),
+    "u_mass": ("u_mass", 3),
+    "c_v": ("c_v", 3),
+    "c_npmi": ("c_npmi", 3),
+    "diversity": ("diversity", 3),
+    "inverted_rbo": ("inv.RBO", 3),
+    "elbo_per_item": ("ELBO/item", 4),
+    "elbo_per_token": ("ELBO/token", 4),
+    "criterion_per_token": ("criterion", 4),
+    "nmi": ("NMI", 4),
+    "hungarian_accuracy": ("accuracy", 4),
+    "majority_accuracy": ("majority", 4),
+    "laps": ("laps", 0),
+    "seconds": ("seconds", 1),
+}
+
+
+def show(record: T, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print a record as JSON, or else the same facts as lines."""
+    import json  # not with this module, which --help needs
+
+    for line in [json.dumps(record)] if as_json else lines:
+        click.echo(printable(line))
+
+
+def say(sentence: str) -> None:
+    """Print a line of progress, a warning or a remark on stderr."""
+    click.echo(printable(sentence), err=True)
+
+
+# --- tables of scores -----------------------------------------------------------------------------
+def score_lines(
+    names: Sequence[str],
+    kinds: Sequence[str],
+    records: Sequence[Mapping[str, str | float | None]],
+) -> list[str]:
+    """Return a table with a row for each record, without columns that are all empty.
+
+    Columns that do not fit in ``WIDTH`` make another table below, with the names repeated.
+    """
+    first = _left(["run", *_short(names)])
+    keys = [key for key in _HEADS if any(record.get(key) is not None for record in records)]
+    columns = [_left(["model", *kinds])]
+    columns += [_numbers(key, [record.get(key) for record in records]) for key in keys]
+    lines: list[str] = []
+    for table in _tables(columns, WIDTH - len(first[0])):
+        lines += [""] if lines else []
+        lines += [_GAP.join(cells).rstrip() for cells in zip(first, *table, strict=True)]
+    return lines
+
+
+def _tables(columns: Sequence[list[str]], width: int) -> list[list[list[str]]]:
+    """The columns in their order, divided so that each part fits in ``width``."""
+    tables: list[list[list[str]]] = []
+    left = 0
+    for column in columns:
+        needed = len(_GAP) + len(column[0])
+        if not tables or needed > left:
+            tables.append([])
+            left = width
+        tables[-1].append(column)
+        left -= needed
+    return tables
+
+
+def _short(names: Sequence[str]) -> Sequence[str]:
+    """Names that are fit for a narrow column, unless that makes two of them equal."""
+    names = [printable(name) for name in names]
+    short = [shortened(name, LONGEST_NAME) for name in names]
+    return short if len(set(short)) == len(set(names)) else names
+
+
+def _left(cells: Sequence[str]) -> list[str]:
+    width = max(map(len, cells))
+    return [cell.ljust(width) for cell in cells]
+
+
+def _numbers(key: str, values: Sequence[str | float | None]) -> list[str]:
+    """Return the head and the values as cells of one width; a missing value is a dash."""
+    head, digits = _HEADS[key]
+    cells = [head, *("-" if value is None else f"{value:.{digits}f}" for value in values)]
+    width = max(map(len, cells))
+    return [cell.rjust(width) for cell in cells]

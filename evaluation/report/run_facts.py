@@ -1,0 +1,145 @@
+"""How a model was trained, in words, for the page about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from sparsetopics.evaluation.report.subject import Fact, minus
+from sparsetopics.options.table import OPTIONS
+from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
+from sparsetopics.runs.run_files import CorpusFacts, Nested, Plain
+
+LEARNERS = {
+    "memoized": "memoized: an update after each batch, with exact sums over all batches",
+    "stochastic": "stochastic: a step after each batch, smaller and smaller",
+    "full": "full: an update after each pass over all data",
+    "accelerated": "accelerated: components are added one by one, on a kd-tree of the items",
+    "alternating": "alternating: every item in its best component, then every component anew",
+    "gradient": "gradient: steps along the gradient, with every item in one component",
+}
+UPDATES = {"collapsed": "by the collapsed update", "mean-field": "by the mean-field update"}
+CRITERIA = {"bound": "the ELBO", "collapsed": "the collapsed criterion"}
+MOVES = {"merge": "merges", "delete": "deletes", "birth": "births", "regroup": "regroupings"}
+LIKELIHOODS = {
+    "zero-mean-gaussian": "Gaussian around zero",
+    "gaussian": "Gaussian",
+    "diagonal-gaussian": "Gaussian without correlations",
+    "isotropic-gaussian": "Gaussian, equally wide in all directions",
+    "multinomial": "multinomial over words",
+}
+# Options that have a sentence or number of their own; the others are shown as they are typed.
+SAID = {
+    *("model", "topics", "laps", "seed", "likelihood", "moves", "criterion"),
+    *("alpha", "gamma", "eta", "learn-hyperparameters", "learner", "local-update"),
+}
+
+
+def topic_facts(run: TopicRun) -> dict[str, Fact]:
+    """Return how a topic model was trained: labels and what they say; None if it is not known."""
+    model, options, sticks = run.model, run.settings.get("options", {}), run.model.sticks
+    first, found = _entry(options, "n_topics"), f"{model.n_topics:,} topics"
+    if model.name == "hdp" and first is not None:
+        found = f"began with {first} topics and learned {model.n_topics:,}"
+    learned = ", learned from the data" if options.get("learn_hyperparameters") else ""
+    return {
+        "model": f"{model.name.upper()}, {found}",
+        **_data_facts(run),
+        "learner": _in_words(_entry(options, "learner"), LEARNERS),
+        "topics of a document": _in_words(_entry(options, "local.update"), UPDATES),
+        "moves": _moves(options),
+        "α, for the topics of a document": _concentration(model.doc_concentration.sum(), learned),
+        "η, for the words of a topic": _concentration(model.word_concentration, learned),
+        "γ, for the weights of topics": (
+            None if sticks is None else _concentration(sticks.top_concentration, learned)
+        ),
+        **_closing_facts(run),
+    }
+
+
+def mixture_facts(run: MixtureRun, n_empty: int) -> dict[str, Fact]:
+    """Return how a mixture was trained, as ``topic_facts`` does."""
+    model, options = run.model, run.settings.get("options", {})
+    name = "mixture" if model.name == "mixture" else "Dirichlet process mixture"
+    empty = f", {n_empty:,} of them empty" if n_empty else ""
+    columns = "words" if run.vocabulary is not None else "columns"
+    return {
+        "model": f"{name}, {model.n_topics:,} components{empty}",
+        "each component": _in_words(model.likelihood_name, LIKELIHOODS),
+        **_data_facts(run),
+        columns: f"{model.n_columns:,}",
+        "learner": _in_words(_entry(options, "learner"), LEARNERS),
+        "moves": _moves(options),
+        "γ, for the weights of components": _concentration(model.mixture.concentration),
+        **_closing_facts(run),
+    }
+
+
+def training_data(corpus: CorpusFacts) -> str:
+    """``270 documents (24,052 tokens)`` or ``600 items``."""
+    tokens = f" ({corpus['n_tokens']:,.0f} tokens)" if "n_tokens" in corpus else ""
+    documents = f"{corpus['n_documents']:,} documents{tokens}" if "n_documents" in corpus else ""
+    return f"{corpus['n_items']:,} items" if "n_items" in corpus else documents
+
+
+def _data_facts(run: AnyRun) -> dict[str, Fact]:
+    """Say what was read, and how often."""
+    corpus, most = run.settings["corpus"], _entry(run.settings.get("options", {}), "laps")
+    name = f" in {Path(corpus['path']).name}" if "path" in corpus else ""
+    # The start of the fingerprint tells apart corpora whose folders have the same name.
+    fingerprint = str(corpus.get("fingerprint", ""))[:12]
+    passes = f"{run.n_laps:,} {'pass' if run.n_laps == 1 else 'passes'} over the data"
+    return {
+        "trained on": f"{training_data(corpus)}{name}",
+        "fingerprint of the data": fingerprint or None,
+        "training": passes if most is None else f"{passes}, at most {most}",
+    }
+
+
+def _closing_facts(run: AnyRun) -> dict[str, Fact]:
+    settings = run.settings
+    others = list(_typed_options(settings.get("options", {}), run.model.name))
+    return {
+        "other options": " ".join(others) or None,
+        "seed": settings.get("seed"),
+        "trained with": f"sparsetopics {settings['versions']['sparsetopics']}",
+    }
+
+
+def _moves(options: Nested) -> str | None:
+    """``merges and births, accepted if they raise the ELBO``; None for a run that made none."""
+    names = _entry(options, "moves.names")
+    if not isinstance(names, list) or not names:
+        return None
+    said = [MOVES.get(name, name) for name in names]
+    listed = " and ".join([", ".join(said[:-1]), said[-1]] if len(said) > 1 else said)
+    criterion = _in_words(_entry(options, "moves.criterion"), CRITERIA)
+    return listed if criterion is None else f"{listed}, accepted if they raise {criterion}"
+
+
+def _typed_options(options: Nested, model: str) -> Iterator[str]:
+    """Yield the remaining options that differ from their defaults, as the command line has them."""
+    for option in OPTIONS:
+        if option.name in SAID or not option.is_for(model):
+            continue
+        value = options.get(option.key) if option.part == "run" else _entry(options, option.place)
+        if value is not None and value != option.default:
+            typed = ",".join(value) if isinstance(value, list) else str(value)
+            yield f"--{option.name} {typed}"
+
+
+def _entry(options: Nested, place: str) -> Plain:
+    """Return the value at a place such as ``local.update``; None if there is none."""
+    part, _, name = place.rpartition(".")
+    group = options.get(part, {}) if part else options
+    value = group.get(name) if isinstance(group, Mapping) else None
+    return None if isinstance(value, Mapping) else value
+
+
+def _in_words(name: Plain, words: Mapping[str, str]) -> str | None:
+    """Return ``words`` for a name, or the name of what has been added to sparsetopics since."""
+    return None if name is None else words.get(str(name), str(name))
+
+
+def _concentration(value: float, learned: str = "") -> str:
+    return minus(f"{value:.3g}") + learned

@@ -1,0 +1,63 @@
+"""Text made fit for a line that people read: from files, from other packages, from numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+LONGEST_REASON = 500  # characters of what another package says
+_JOINERS = "\u200c\u200d"  # belong inside words of Persian or Hindi, and inside emoji
+_ADDRESS = re.compile(r":? ?<[^<>]* at 0x[0-9a-fA-F]+>")
+
+
+def printable(text: str) -> str:
+    """``text`` with those characters escaped that break a line, reorder it or control a terminal.
+
+    Texts from files, such as words, names and ids, may hold any of them.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if _is_harmless(c) else ascii(c)[1:-1] for c in text)
+
+
+def _is_harmless(character: str) -> bool:
+    import unicodedata
+
+    is_space = unicodedata.category(character) == "Zs"  # for example a no-break space
+    return character.isprintable() or is_space or character in _JOINERS
+
+
+def reason_of(error: BaseException) -> str:
+    """What an error of another package says: its first line, without addresses of objects.
+
+    The type of the error stands for it if it says nothing.
+    """
+    said = str(getattr(error, "strerror", None) or error)
+    lines = (_ADDRESS.sub("", line).strip() for line in said.splitlines())
+    reason = next(filter(None, lines), type(error).__name__).rstrip(".:")
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]}…"
+
+
+def kind_and_reason_of(error: BaseException) -> str:
+    """``KeyError: 'a'``, for errors that may be of any type."""
+    kind, reason = type(error).__name__, reason_of(error)
+    return kind if reason == kind else f"{kind}: {reason}"
+
+
+def quantity(number: float, noun: str, plural: str = "") -> str:
+    """``1 topic``, ``2,000 topics``; ``plural`` is for nouns that need more than an s."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``; ``last`` may be another word than "and"."""
+    *others, end = names
+    return f"{', '.join(others)} {last} {end}" if others else end
+
+
+def shortened(text: str, length: int) -> str:
+    """``text`` with its middle left out if it is longer than ``length`` characters."""
+    if len(text) <= length:
+        return text
+    n_first = (length - 1) // 2
+    return f"{text[:n_first]}…{text[len(text) - (length - 1 - n_first) :]}"

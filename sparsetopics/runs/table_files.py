@@ -1,0 +1,131 @@
+"""Tables in files of four formats, which the extension tells; written piece by piece."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow.csv import CSVWriter
+from pyarrow.parquet import ParquetWriter
+
+from sparsetopics.options.option import check_extension, refuse
+
+WriteTable = Callable[[pa.Table], None]
+# Beginnings that spreadsheets, or the programs that read what these write, take for formulas. The
+# last four are wide forms of the first four, which some spreadsheets treat alike.
+_FORMULA = "^[=+@\t\r\n\uff1d\uff0b\uff0d\uff20-]"  # "-" is last, so that it makes no range
+
+
+def table_format(path: Path, *, spreadsheet_safe: bool = False) -> str:
+    """Return the extension of an output, a key of ``FORMATS``; OptionError for any other.
+
+    ``spreadsheet_safe`` is refused for all but CSV.
+    """
+    check_extension("out", path, tuple(FORMATS))
+    suffix = path.suffix.lower()
+    if spreadsheet_safe and suffix != ".csv":
+        refuse("spreadsheet-safe", f"is for CSV, but the output is {path.name!r}")
+    return suffix
+
+
+def open_table(
+    path: Path, suffix: str, schema: pa.Schema, *, spreadsheet_safe: bool = False
+) -> AbstractContextManager[WriteTable]:
+    """Open a file of the format ``suffix``, a key of ``FORMATS``, for tables of one ``schema``.
+
+    The block gets a function that writes the next rows, which need not stay in memory. Lists of a
+    fixed size become a column for each of their numbers in CSV: ``name_0``, ``name_1`` and so on.
+    With ``spreadsheet_safe``, CSV cells of text that begin like a formula get an apostrophe in
+    front; numbers stay as they are.
+    """
+    if spreadsheet_safe:
+        return _open_csv(path, schema, safe=True)
+    return FORMATS[suffix](path, schema)
+
+
+@contextmanager
+def _open_parquet(path: Path, schema: pa.Schema) -> Iterator[WriteTable]:
+    with ParquetWriter(path, schema, compression="zstd") as writer:
+        yield writer.write_table
+
+
+@contextmanager
+def _open_arrow(path: Path, schema: pa.Schema) -> Iterator[WriteTable]:
+    """The format of Arrow files, which is also that of Feather."""
+    with pa.ipc.new_file(path, schema) as writer:
+        yield writer.write_table
+
+
+@contextmanager
+def _open_csv(path: Path, schema: pa.Schema, safe: bool = False) -> Iterator[WriteTable]:
+    def write(table: pa.Table) -> None:
+        flat = _flat(table)
+        writer.write_table(_without_formulas(flat) if safe else flat)
+
+    # Arrow encloses every text in quotes and writes the shortest number that reads back the same.
+    with CSVWriter(path, _flat(schema.empty_table()).schema) as writer:
+        yield write
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    """The table with a column for each number of its lists."""
+    columns: dict[str, pa.ChunkedArray | pa.Array] = {}
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not pa.types.is_fixed_size_list(column.type):
+            columns[name] = column
+            continue
+        own = column.combine_chunks()
+        numbers, size = own.flatten(), column.type.list_size
+        for place in range(size):
+            rows = pa.array(np.arange(place, len(numbers), size))
+            columns[f"{name}_{place}"] = numbers.take(rows)
+    return pa.table(columns)
+
+
+def _without_formulas(table: pa.Table) -> pa.Table:
+    """The table with an apostrophe in front of each text that begins like a formula."""
+    for number, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            safe = pc.replace_substring_regex(table[number], _FORMULA, r"'\0")
+            table = table.set_column(number, field, safe)
+    return table
+
+
+@contextmanager
+def _open_jsonl(path: Path, schema: pa.Schema) -> Iterator[WriteTable]:
+    keys = [json.dumps(name) for name in schema.names]
+
+    def write(table: pa.Table) -> None:
+        for cells in zip(*map(_as_json, table.columns), strict=True):
+            pairs = zip(keys, cells, strict=True)
+            file.write(f"{{{', '.join(f'{key}: {cell}' for key, cell in pairs)}}}\n")
+
+    with path.open("w", encoding="utf-8", newline="") as file:
+        yield write
+
+
+def _as_json(column: pa.ChunkedArray | pa.Array) -> list[str]:
+    """Each cell as JSON, with the shortest numbers that read back the same."""
+    if pa.types.is_string(column.type):
+        return [json.dumps(text) for text in column.to_pylist()]
+    if pa.types.is_fixed_size_list(column.type):
+        size = column.type.list_size
+        numbers = _as_json(column.combine_chunks().flatten())
+        starts = range(0, len(numbers), size)
+        return [f"[{', '.join(numbers[start : start + size])}]" for start in starts]
+    texts: list[str] = column.cast(pa.string()).to_pylist()
+    return texts
+
+
+#: How each format is written, by its extension.
+FORMATS: dict[str, Callable[[Path, pa.Schema], AbstractContextManager[WriteTable]]] = {
+    ".parquet": _open_parquet,
+    ".csv": _open_csv,
+    ".jsonl": _open_jsonl,
+    ".arrow": _open_arrow,
+}

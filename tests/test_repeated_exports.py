@@ -1,0 +1,51 @@
+"""Exports of the same run or corpus have the same bytes, in any process and at any path."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.exports import CORPUS_TARGETS, RUN_TARGETS
+from sparsetopics.runs.run_files import vocabulary_of
+
+EXPORT_ALL = """
+import sys
+from pathlib import Path
+from sparsetopics.exports import CORPUS_TARGETS, RUN_TARGETS
+from sparsetopics.exports.exporting import export_corpus, export_run
+
+run, corpus, out = map(Path, sys.argv[1:])
+for target, kind in RUN_TARGETS.items():
+    documents = corpus if kind.needs_documents else None
+    export_run(run, target, out / f"run.{target}", documents=documents)
+for target in CORPUS_TARGETS:
+    export_corpus(corpus, target, out / f"corpus.{target}")
+"""
+
+
+@pytest.fixture
+def corpus_folder(tmp_path, run_folder, training_batch, vocabulary):
+    texts = [
+        " ".join(vocabulary.words[word] for word in training_batch[n : n + 1].word_ids)
+        for n in range(training_batch.n_docs)
+    ]
+    (tmp_path / "lines.txt").write_text("\n".join(texts))
+    options = IngestOptions(vocabulary=vocabulary_of(run_folder), format="lines")
+    ingest([tmp_path / "lines.txt"], tmp_path / "corpus", options)
+    return tmp_path / "corpus"
+
+
+def test_exports_have_the_same_bytes_in_another_process(tmp_path, run_folder, corpus_folder):
+    places = [tmp_path / name for name in ("one", "another")]
+    for seed, place in enumerate(places, 1):
+        place.mkdir()
+        arguments = [sys.executable, "-c", EXPORT_ALL, run_folder, corpus_folder, place]
+        # Sets of strings have another order under another seed.
+        subprocess.run(arguments, check=True, env={**os.environ, "PYTHONHASHSEED": str(seed)})
+
+    one, another = ({file.name: file.read_bytes() for file in place.iterdir()} for place in places)
+    assert len(one) >= len(RUN_TARGETS) + len(CORPUS_TARGETS) + 6
+    assert [name for name in one if one[name] != another[name]] == []
+    assert one.keys() == another.keys()

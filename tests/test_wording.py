@@ -1,0 +1,83 @@
+"""Text for people: what a terminal must not obey, foreign messages, counts of things."""
+
+import ast
+import io
+
+import pytest
+
+from code_sizes import ROOT
+from sparsetopics.base.array_files import read_npy_header
+from sparsetopics.base.wording import (
+    LONGEST_REASON,
+    kind_and_reason_of,
+    printable,
+    quantity,
+    reason_of,
+    shortened,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain − größer 東京 🎉", "plain − größer 東京 🎉"),
+        ("\x1b]0;owned\x07", "\\x1b]0;owned\\x07"),
+        ("a\r\nb\tc\x7f", "a\\r\\nb\\tc\\x7f"),
+        ("\x9b31m", "\\x9b31m"),
+        ("safe\u202eexe.txt\u2066", "safe\\u202eexe.txt\\u2066"),
+        ("a\u2028b", "a\\u2028b"),
+        ("\udc80", "\\udc80"),
+        ("می\u200cخواهم 👩\u200d💻 12\xa0%", "می\u200cخواهم 👩\u200d💻 12\xa0%"),
+    ],
+)
+def test_what_controls_a_terminal_is_escaped_and_nothing_else(text, shown):
+    assert printable(text) == shown
+
+
+def errors_of_pillow():
+    image = pytest.importorskip("PIL.Image")
+    with pytest.raises(image.UnidentifiedImageError) as caught:
+        image.open(io.BytesIO(b"no image"))
+    return caught.value
+
+
+def test_messages_of_others_are_one_line_without_addresses():
+    assert reason_of(errors_of_pillow()) == "cannot identify image file"
+    with pytest.raises(ValueError, match=r"<ast\.Call") as caught:
+        ast.literal_eval("f(1)")
+    assert reason_of(caught.value) == "malformed node or string on line 1"
+    several = OSError("\n  An error occurred (403):\nDetail: <Response [403]>\n")
+    assert reason_of(several) == "An error occurred (403)"
+    assert reason_of(FileNotFoundError(2, "No such file", "x")) == "No such file"
+    assert reason_of(RuntimeError()) == kind_and_reason_of(RuntimeError()) == "RuntimeError"
+    assert kind_and_reason_of(KeyError("a")) == "KeyError: 'a'"
+    assert len(reason_of(ValueError("x" * 10_000))) == LONGEST_REASON + 1
+
+
+def test_a_header_that_calls_a_function_is_damaged():
+    header = b"{'descr': f(), 'fortran_order': False, 'shape': (1,)}"
+    data = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+
+    with pytest.raises(ValueError, match=r"^a damaged header"):
+        read_npy_header(io.BytesIO(data))
+
+
+def test_one_thing_is_singular():
+    found = [quantity(n, "topic") for n in (0, 1, 2, 12_345)]
+    assert found == ["0 topics", "1 topic", "2 topics", "12,345 topics"]
+    assert [quantity(n, "batch", "batches") for n in (1, 2)] == ["1 batch", "2 batches"]
+
+
+def test_long_names_lose_their_middle():
+    assert shortened("short", 9) == "short"
+    assert shortened("runs/of-today/lda-50", 9) == "runs…a-50"
+
+
+def test_commands_print_through_one_place():
+    """Elsewhere, a word or a file name could reach the terminal as it is."""
+    for file in sorted((ROOT / "cli").glob("*.py")):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        is_printer = file.name == "printing.py"
+        assert ("click.echo" in calls) == is_printer, file
+        assert not calls & {"print", "click.secho", "sys.stderr.write", "sys.stdout.write"}, file
