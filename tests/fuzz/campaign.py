@@ -60,8 +60,17 @@ def watch(campaign: Campaign, command: Sequence[str]) -> np.ndarray:
                 elif time.monotonic() - since > PATIENCE:
                     process.kill()
         if process.returncode and not row[5]:
-            raise SystemExit(f"the process that fuzzes does not start: {process.returncode}")
+            _judge_end(campaign, int(row[0]), process.returncode)
     return np.array(row)
+
+
+def _judge_end(campaign: Campaign, n_done: int, status: int) -> None:
+    """What it means that a process ended with ``status`` while no case ran."""
+    if n_done < campaign.n_cases:
+        raise SystemExit(f"{campaign.reader}: the process that fuzzes does not start: {status}")
+    # Arrow's threads may abort a process that exits; that says nothing about the reader
+    said = f"{campaign.reader}: the process ended with {status} after its last case"
+    print(said, file=sys.stderr, flush=True)
 
 
 def work(campaign: Campaign) -> None:
@@ -73,6 +82,7 @@ def work(campaign: Campaign) -> None:
         free_memory()
         row = campaign.row()
         _run(campaign, _warm(campaign.reader, Path(scratch), campaign.seed), row)
+        free_memory()  # libraries that tidy up at the exit need some
         said = f"{campaign.reader}: {row[0]:,} cases, {row[3]} crashes"
         print(said, file=sys.stderr, flush=True)
 
