@@ -176,13 +176,13 @@ def test_items_taken_out_and_put_back_leave_the_evidence_of_the_whole(name, item
     world = World(name)
     assignments, everything = world.assignments(items), np.arange(N_TOPICS)
 
-    focus = world.evidence().focus(assignments, NOTHING, everything, SERIAL)
-    holding = focus.holding(assignments.responsibilities, SERIAL)
-    refit = focus.refit_in_place(holding, assignments.responsibilities, NOTHING)
+    focus = world.evidence().focus(assignments, everything, NOTHING)
+    focus.hold_in_place(assignments.responsibilities, SERIAL)
+    scored = focus.scored()
 
     assert focus.batch is assignments.documents
-    assert_same(refit.whole(), world.evidence())
-    np.testing.assert_array_equal(refit.by_topic, refit.whole().by_topic)
+    assert_same(scored.written(), world.evidence())
+    np.testing.assert_array_equal(scored.by_topic, scored.written().by_topic)
 
 
 @each_likelihood
@@ -193,14 +193,17 @@ def test_items_fitted_anew_without_a_topic(name):
     users = np.flatnonzero(world.dense[:, gone])
     others = draw_shares(len(users), len(kept), np.random.default_rng(9))
 
-    focus = world.evidence().focus(world.assignments(users), NOTHING, kept, SERIAL)
-    holding = focus.holding(sparse(others), SERIAL)
-    refit = focus.refit_in_place(holding, sparse(others), NOTHING)
+    focus = world.evidence().focus(world.assignments(users), kept, NOTHING)
+    before = ItemEvidence.of(focus.components, world.likelihood)
+    assert_same(before, world.evidence().take(kept))
+    focus.hold_in_place(sparse(others[::-1]), SERIAL)
+    focus.hold_in_place(sparse(others), SERIAL)  # only the last counts
+    scored = focus.scored()
 
     expected = world.dense[:, kept].copy()
     expected[users] = others
-    assert_same(refit.whole(), world.evidence(expected))
-    assert_same(ItemEvidence.of(focus.before, world.likelihood), world.evidence().take(kept))
+    assert_same(scored.written().take(kept), world.evidence(expected))
+    assert_same(scored.written_in_place().take(kept), world.evidence(expected))
     expected[users] = 0.0
     assert_same(ItemEvidence.of(focus.rest, world.likelihood), world.evidence(expected))
 
@@ -212,8 +215,9 @@ def test_looking_leaves_the_evidence_as_it_is(name):
     everything, pairs = np.arange(N_TOPICS), np.array([[0, 1], [2, 3]])
 
     evidence.merged(pairs, evidence.gather_pairs(pairs).done())
-    focus = evidence.focus(world.assignments(np.arange(9)), NOTHING, everything, SERIAL)
-    focus.holding(world.assignments(np.arange(9)).responsibilities, SERIAL)
+    focus = evidence.focus(world.assignments(np.arange(9)), everything, NOTHING)
+    focus.hold_in_place(world.assignments(np.arange(9)).responsibilities, SERIAL)
+    focus.scored().written_in_place()
     evidence.likeness()
 
     assert_same(evidence, expected)

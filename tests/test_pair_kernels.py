@@ -71,11 +71,15 @@ def test_changes_of_sums_are_what_the_sums_differ_by(counts, eta, seed):
     differs = rng.random(counts.shape) < 0.5
     after = np.where(differs, rng.gamma(0.5, 20.0, counts.shape), counts)
 
-    found = word_gamma_changes(counts, after, eta)
+    words = rng.permutation(len(counts))[: rng.integers(len(counts)) + 1].astype(np.uint32)
+    topics = rng.permutation(counts.shape[1])[: rng.integers(counts.shape[1]) + 1]
+    block = np.ix_(words, topics)
 
-    expected = word_gamma_sums(after, eta) - word_gamma_sums(counts, eta)
+    found = word_gamma_changes(counts, words, topics, after[block], eta)
+
+    expected = word_gamma_sums(after[block], eta) - word_gamma_sums(counts[block], eta)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-8)
-    assert not found[~differs.any(axis=0)].any()
+    assert not found[~differs[block].any(axis=0)].any()
 
 
 @given(counts=counts_of_words, eta=concentrations)

@@ -120,11 +120,18 @@ def test_changes_are_what_corrections_differ_by(world, seed):
     after = spread._replace(by_word=factors * spread.by_word)
     counts_after = np.where(differs, rng.uniform(0.5, 3.0) * counts, counts)
 
-    found = spread.word_correction_changes(counts, after, counts_after, 0.1)
+    words = rng.permutation(world.n_words)[: rng.integers(world.n_words) + 1].astype(np.uint32)
+    topics = rng.permutation(world.n_topics)[: rng.integers(world.n_topics) + 1]
+    block = np.ix_(words, topics)
 
-    expected = after.word_corrections(counts_after, 0.1) - spread.word_corrections(counts, 0.1)
+    found = spread.word_correction_changes(
+        counts, words, topics, counts_after[block], after.block(words, topics), 0.1
+    )
+
+    expected = after.block(words, topics).word_corrections(counts_after[block], 0.1)
+    expected -= spread.block(words, topics).word_corrections(counts[block], 0.1)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * (1.0 + counts.sum()))
-    assert not found[~differs.any(axis=0)].any()
+    assert not found[~differs[block].any(axis=0)].any()
 
 
 @given(world=worlds)

@@ -151,13 +151,14 @@ def test_documents_taken_out_and_put_back_leave_the_evidence_of_the_whole(with_s
     world = World(with_spread)
     theirs = world.documents(chosen)
 
-    focus = world.evidence().focus(theirs, world.reference, EVERYTHING, SERIAL)
-    holding = focus.holding(theirs.responsibilities, SERIAL)
-    refit = focus.refit_in_place(holding, theirs.responsibilities, world.reference)
+    focus = world.evidence().focus(theirs, EVERYTHING, world.reference)
+    focus.hold_in_place(theirs.responsibilities, SERIAL)
+    scored = focus.scored()
 
-    assert_same(refit.whole(), world.evidence())
-    np.testing.assert_allclose(refit.by_topic, world.evidence().by_topic, rtol=1e-6, atol=1e-5)
-    np.testing.assert_allclose(holding.sizes, world.evidence().table.sum(axis=0), rtol=1e-6)
+    assert_same(scored.written(), world.evidence())
+    np.testing.assert_allclose(scored.by_topic, world.evidence().by_topic, rtol=1e-6, atol=1e-5)
+    sizes = world.evidence().table.sum(axis=0)
+    np.testing.assert_allclose(focus.components.sizes, sizes, rtol=1e-6)
 
 
 @each_criterion
@@ -171,16 +172,22 @@ def test_documents_fitted_anew_without_a_topic(with_spread, gone):
     number = np.insert(EVERYTHING[:-1], gone, -1)
     rest = world.found.renumbered(number)
 
-    focus = world.evidence().focus(world.documents(users), world.reference, kept, SERIAL)
-    holding = focus.holding(others, SERIAL)
-    refit = focus.refit_in_place(holding, others, reference)
+    before = world.evidence()
+    focus = before.focus(world.documents(users), kept, reference)
+    np.testing.assert_allclose(focus.components.table, before.table[focus.rows][:, kept])
+    np.testing.assert_allclose(focus.components.sizes, before.table[:, kept].sum(axis=0))
+    focus.hold_in_place(world.documents(users).responsibilities.renumbered(number), SERIAL)
+    focus.hold_in_place(others, SERIAL)  # only the last counts
+    scored = focus.scored()
 
     after = world.evidence(overlaid(rest, world.batch.indptr, Patch(users, others)), reference)
-    assert_same(refit.whole(), after)
-    np.testing.assert_allclose(refit.by_topic, after.by_topic, rtol=1e-6, atol=1e-5)
-    np.testing.assert_allclose(focus.before.table, world.evidence().table[focus.rows][:, kept])
-    np.testing.assert_allclose(focus.before.sizes, world.evidence().table[:, kept].sum(axis=0))
+    assert_same(scored.written().take(kept), after)
+    np.testing.assert_allclose(scored.by_topic, after.by_topic, rtol=1e-6, atol=1e-5)
     assert len(focus.rows) < N_WORDS or len(users) == world.batch.n_docs
+    assert_same(before, world.evidence())
+    again = scored.written_in_place()
+    assert again.table is before.table
+    assert_same(again.take(kept), after)
 
 
 @each_criterion
@@ -188,11 +195,9 @@ def test_looking_leaves_the_evidence_as_it_is(with_spread):
     world = World(with_spread)
     evidence, theirs = world.evidence(), world.documents([1, 3])
 
-    focus = evidence.focus(theirs, world.reference, EVERYTHING[1:], SERIAL)
-    holding = focus.holding(theirs.responsibilities.renumbered(EVERYTHING - 1), SERIAL)
-    focus.refit_in_place(
-        holding, theirs.responsibilities.renumbered(EVERYTHING - 1), world.reference[1:]
-    )
+    focus = evidence.focus(theirs, EVERYTHING[1:], world.reference[1:])
+    focus.hold_in_place(theirs.responsibilities.renumbered(EVERYTHING - 1), SERIAL)
+    focus.scored().written()
     evidence.likeness()
 
     assert_same(evidence, world.evidence())

@@ -14,7 +14,7 @@ from sparsetopics.kernels.special import (
     log_gamma,
     log_gammas_in_place,
 )
-from sparsetopics.kernels.types import LANES, SparseShares, TopicIds, kernel, lanes
+from sparsetopics.kernels.types import LANES, Rows, SparseShares, TopicIds, kernel, lanes
 
 
 @kernel
@@ -50,16 +50,19 @@ def _add_gammas(counts: FloatArray, word_concentration: float, sums: FloatArray)
 
 @kernel
 def word_gamma_changes(
-    counts: FloatArray,  # (n_words, n_topics)
-    counts_after: FloatArray,  # (n_words, n_topics)
+    table: FloatArray,  # counts of all words and topics
+    words: Rows,  # (n_rows,)  of the table
+    topics: IntArray,  # (n_topics,)  columns of the table
+    counts_after: FloatArray,  # (n_rows, n_topics)  in their place
     word_concentration: float,
 ) -> FloatArray:
     """``word_gamma_sums`` after minus before, (n_topics,); only entries that differ cost time."""
-    n_words, n_topics = counts.shape
+    n_rows, n_topics = counts_after.shape
     changes = np.zeros(n_topics)
-    for v in range(n_words):
+    for i in range(n_rows):
+        counts = table[words[i]]
         for k in range(n_topics):
-            before, after = counts[v, k], counts_after[v, k]
+            before, after = counts[topics[k]], counts_after[i, k]
             if before != after:
                 changes[k] += log_gamma(after + word_concentration)
                 changes[k] -= log_gamma(before + word_concentration)

@@ -111,11 +111,12 @@ def add_topic_terms(
     Rows of ``terms``: −Σ x r log r; the number of documents in which k is active; and, over those
     documents, Σ ψ(θ_dk), Σ lnΓ(θ_dk) and Σ (N_dk − θ_dk) ψ(θ_dk).
     """
-    n_topics, first = prior.shape[0], found.starts[0]
+    n_topics = prior.shape[0]
+    first, last = found.starts[indptr[0]], found.starts[indptr[-1]]
     mass = np.zeros(n_topics)
     used = np.zeros(n_topics, np.uint32)
-    logs = np.empty(found.starts[-1] - first)
-    fill_logs(found.shares[first : found.starts[-1]], logs)
+    logs = np.empty(last - first)
+    fill_logs(found.shares[first:last], logs)
     prior_total = tail
     for k in range(n_topics):
         prior_total += prior[k]

@@ -8,7 +8,15 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, WordIds
 from sparsetopics.kernels.special import fast_log, log_gamma, one_minus_exp, trigamma
-from sparsetopics.kernels.types import Float32Array, SparseShares, inlined, inner, kernel, lanes
+from sparsetopics.kernels.types import (
+    Float32Array,
+    Rows,
+    SparseShares,
+    inlined,
+    inner,
+    kernel,
+    lanes,
+)
 
 SMALLEST_REST = 1e-12  # stands for 1 − r of a share of one, so that its logarithm stays finite
 
@@ -38,10 +46,24 @@ def is_uncertain(mean: float, variance: float, log_absent: float) -> bool:
 
 
 @lanes
-def _fill_logs_of_rest(shares: Float32Array, out: FloatArray) -> None:
-    """out = log(1 − r). The difference is exact, so that log1p would be no more accurate."""
+def _fill_spreads(shares: Float32Array, variances: FloatArray, logs: FloatArray) -> None:
+    """r (1 − r) and log(1 − r). The difference is exact, so log1p would be no more accurate.
+
+    Shares that were added up may exceed one by rounding.
+    """
     for i in range(shares.shape[0]):
-        out[i] = fast_log(max(1.0 - np.float64(shares[i]), SMALLEST_REST))
+        share = np.float64(shares[i])
+        variances[i] = share * max(1.0 - share, 0.0)
+        logs[i] = fast_log(max(1.0 - share, SMALLEST_REST))
+
+
+@inner
+def _room_for_document(indptr: IntArray, found: SparseShares) -> FloatArray:
+    """Room for one number for each entry of any document."""
+    longest = 0
+    for d in range(indptr.shape[0] - 1):
+        longest = max(longest, found.starts[indptr[d + 1]] - found.starts[indptr[d]])
+    return np.empty(longest)
 
 
 @kernel
@@ -62,24 +84,24 @@ def add_variances(
     nothing = np.zeros(n_topics)
     for k in range(n_topics):
         nothing[k] = log_gamma(prior[k])
-    logs = np.empty(found.shares.shape[0])
-    _fill_logs_of_rest(found.shares, logs)
+    variances, logs = _room_for_document(indptr, found), _room_for_document(indptr, found)
     for d in range(indptr.shape[0] - 1):
-        n_used = 0
-        for u in range(indptr[d], indptr[d + 1]):
-            count, v = counts[u], word_ids[u]
+        first, last, n_used = found.starts[indptr[d]], found.starts[indptr[d + 1]], 0
+        _fill_spreads(found.shares[first:last], variances, logs)
+        for u in range(indptr[d], indptr[d + 1]):  # two loops, so that the processor looks ahead
+            of_word, count = by_word[word_ids[u]], scale * counts[u]
             for i in range(found.starts[u], found.starts[u + 1]):
-                k, share = found.topics[i], np.float64(found.shares[i])
-                # Shares that were added up may exceed one by rounding.
-                variance, absent = count * share * max(1.0 - share, 0.0), count * logs[i]
-                by_word[v, k, 0] += scale * variance
-                by_word[v, k, 1] += scale * absent
+                of_word[found.topics[i], 0] += count * variances[i - first]
+                of_word[found.topics[i], 1] += count * logs[i - first]
+        for u in range(indptr[d], indptr[d + 1]):
+            for i in range(found.starts[u], found.starts[u + 1]):
+                k = found.topics[i]
                 if means[k] == 0.0:
                     used[n_used] = k
                     n_used += 1
-                means[k] += count * share
-                spreads[k] += variance
-                absences[k] += absent
+                means[k] += counts[u] * np.float64(found.shares[i])
+                spreads[k] += counts[u] * variances[i - first]
+                absences[k] += counts[u] * logs[i - first]
         for j in range(n_used):
             k = used[j]
             if is_uncertain(means[k], spreads[k], absences[k]):
@@ -147,22 +169,25 @@ def word_corrections(
 
 @kernel
 def word_correction_changes(
-    counts: FloatArray,  # (n_words, n_topics)  before, as the next
-    by_word: FloatArray,
-    counts_after: FloatArray,
-    by_word_after: FloatArray,
+    table: FloatArray,  # counts of all words and topics, before
+    by_word: FloatArray,  # and their spread
+    words: Rows,  # (n_rows,)  of both
+    topics: IntArray,  # (n_topics,)  columns of both
+    counts_after: FloatArray,  # (n_rows, n_topics)  in their place
+    by_word_after: FloatArray,  # (n_rows, n_topics, 2)
     word_concentration: float,
 ) -> FloatArray:
     """``word_corrections`` after minus before, (n_topics,); only entries that differ cost time."""
-    n_words, n_topics = counts.shape
+    n_rows, n_topics = counts_after.shape
     changes, uncertain = np.zeros(n_topics), _nothing_uncertain(n_topics)
-    for v in range(n_words):
-        n = 0
+    for i in range(n_rows):
+        n, counts, spread = 0, table[words[i]], by_word[words[i]]
         for k in range(n_topics):
-            before = counts[v, k], by_word[v, k, 0], by_word[v, k, 1]
-            after = counts_after[v, k], by_word_after[v, k, 0], by_word_after[v, k, 1]
+            c = topics[k]
+            before = counts[c], spread[c, 0], spread[c, 1]
+            after = counts_after[i, k], by_word_after[i, k, 0], by_word_after[i, k, 1]
             if before != after:
-                n = _collect(n, k, 1.0, counts_after[v, k], by_word_after[v, k], uncertain)
-                n = _collect(n, k, -1.0, counts[v, k], by_word[v, k], uncertain)
+                n = _collect(n, k, 1.0, counts_after[i, k], by_word_after[i, k], uncertain)
+                n = _collect(n, k, -1.0, counts[c], spread[c], uncertain)
         _add_corrections(n, word_concentration, uncertain, changes)
     return changes

@@ -96,6 +96,17 @@ def add_sparse_rows(
 
 
 @kernel
+def take_block(table: FloatArray, rows: Rows, columns: IntArray) -> FloatArray:
+    """table[rows][:, columns], (n_rows, n_columns), several times faster than numpy's."""
+    block = np.empty((rows.shape[0], columns.shape[0]))
+    for i in range(rows.shape[0]):
+        row = table[rows[i]]
+        for j in range(columns.shape[0]):
+            block[i, j] = row[columns[j]]
+    return block
+
+
+@kernel
 def exchange_pairs(
     first_word: int,  # of those whose rows are changed
     last_word: int,  # after the last of them

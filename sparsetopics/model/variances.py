@@ -16,6 +16,8 @@ import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.kernels import variances as variance_kernels
+from sparsetopics.kernels import words as word_kernels
+from sparsetopics.kernels.types import Rows
 from sparsetopics.model.assignments import Assignments
 
 
@@ -39,14 +41,21 @@ class CountVariances(NamedTuple):
             batch.indptr, batch.word_ids, counts, found, prior, scale, *self
         )
 
-    def rows(self, words: IntArray) -> CountVariances:
-        """A copy for some words only, without the corrections for documents."""
-        return CountVariances(self.by_word[words], np.zeros_like(self.doc_corrections))
+    def copy(self) -> CountVariances:
+        return CountVariances(*(values.copy() for values in self))
 
-    def put_rows(self, words: IntArray, other: CountVariances) -> CountVariances:
-        """Replace the rows of ``words`` in place, and the corrections for documents."""
-        self.by_word[words] = other.by_word
-        return self._replace(doc_corrections=other.doc_corrections)
+    def block(self, words: Rows, topics: IntArray) -> CountVariances:
+        """A copy for some words and topics, with the corrections for all documents."""
+        flat = self.by_word.reshape(len(self.by_word), -1)
+        columns = (2 * topics[:, None] + np.arange(2)).ravel()
+        block = word_kernels.take_block(flat, words, columns)
+        by_word = block.reshape(len(words), len(topics), 2)
+        return CountVariances(by_word, self.doc_corrections[topics])
+
+    def put_block(self, words: Rows, topics: IntArray, other: CountVariances) -> None:
+        """Replace these words and topics in place, and the corrections for documents."""
+        self.by_word[np.ix_(words, topics)] = other.by_word
+        self.doc_corrections[topics] = other.doc_corrections
 
     def take(self, topics: IntArray) -> CountVariances:
         """Only the chosen topics, in that order."""
@@ -63,12 +72,18 @@ class CountVariances(NamedTuple):
 
     def word_correction_changes(
         self,
-        counts: FloatArray,
-        after: CountVariances,
+        table: FloatArray,
+        words: Rows,
+        topics: IntArray,
         counts_after: FloatArray,
+        after: CountVariances,
         word_concentration: float,
     ) -> FloatArray:
-        """``word_corrections`` of ``after`` minus those of this object, (n_topics,), in nats."""
+        """What the corrections of ``topics`` change by, (n_topics,), in nats.
+
+        ``counts_after`` (n_words, n_topics) and the spread ``after`` replace a block of ``table``
+        and of this object.
+        """
         return variance_kernels.word_correction_changes(
-            counts, self.by_word, counts_after, after.by_word, word_concentration
+            table, self.by_word, words, topics, counts_after, after.by_word, word_concentration
         )

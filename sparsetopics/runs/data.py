@@ -38,12 +38,13 @@ def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
     return Corpus.open(path) if plan.options.counts_words else VectorCorpus.open(path)
 
 
-def divided(plan: RunPlan, rng: np.random.Generator) -> Source[StoredBatch]:
+def divided(
+    plan: RunPlan, corpus: Corpus | VectorCorpus, rng: np.random.Generator
+) -> Source[StoredBatch]:
     """The training data in batches, the same in every process.
 
     ``rng`` must be new, with the seed of the plan.
     """
-    corpus = corpus_of(plan)
     return source_of(corpus, plan.options, plan.n_batches, rng, resident_pairs=plan.resident_pairs)
 
 

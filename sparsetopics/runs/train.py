@@ -61,10 +61,14 @@ class RunResult(NamedTuple):
 class Task(NamedTuple):
     """What the data decide about a run."""
 
+    corpus: Corpus | VectorCorpus
     score: Score | None  # of a model on held-out data
-    vocabulary: Vocabulary | None  # of documents
     provenance: Provenance
     start: TopicPosterior | None
+
+    @property
+    def vocabulary(self) -> Vocabulary | None:
+        return self.corpus.vocabulary if isinstance(self.corpus, Corpus) else None
 
 
 def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa: B008
@@ -99,7 +103,7 @@ def finish_training(
 
     rng = np.random.default_rng(plan.seed)
     with open_executor(plan.workers) as executor, _open_steps(plan, folder) as steps_of:
-        source = divided(plan, rng)
+        source = divided(plan, task.corpus, rng)
         told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
             on_lap, hooks.on_documents, on_last_lap
         )
@@ -159,8 +163,7 @@ def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
         raise OptionError("start", problem, f"Give one of {', '.join(get_args(StartName))}.")
     corpus = corpus_of(plan)
     plan, start = _started(plan, corpus)
-    vocabulary = corpus.vocabulary if isinstance(corpus, Corpus) else None
-    return plan, Task(heldout_score(plan, corpus), vocabulary, _provenance(plan, corpus), start)
+    return plan, Task(corpus, heldout_score(plan, corpus), _provenance(plan, corpus), start)
 
 
 def _started(plan: RunPlan, corpus: Corpus | VectorCorpus) -> tuple[RunPlan, TopicPosterior | None]:

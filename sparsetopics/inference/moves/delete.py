@@ -11,7 +11,7 @@ that too much of the collection uses is not tried at all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.laps import fit_batch
 from sparsetopics.inference.local_step import Globals
-from sparsetopics.inference.moves.evidence import Evidence, FocusEvidence
+from sparsetopics.inference.moves.evidence import Evidence, Focus, Scored
 from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, TopicUse
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, Patch, TopicChange, overlaid
@@ -50,12 +50,9 @@ def delete_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     while left and refused <= REFUSED_SHARE * n_tokens:
         group = left[:at_once]
         users = np.unique(use.documents[np.isin(use.topics, group)])
-        kept = np.setdiff1d(np.arange(trial.n_topics), trial.new_topics[group])
-        refit = refit_without(trial, kept, users)
-        unused = TIE * abs(trial.score) if len(users) == 0 else 0.0
-        if refit.score > trial.score - unused:
-            trial = accepted(trial, kept, users, refit)
-            use = TopicUse.of(trial.assignments, standing.n_topics)
+        better = better_without(trial, group, users)
+        if better is not None:
+            trial, use = better, TopicUse.of(better.assignments, standing.n_topics)
             n_tried, left, at_once = n_tried + len(group), left[at_once:], 2 * at_once
             continue
         refused += use.lengths[users].sum()
@@ -122,7 +119,7 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
 
     before: Standing[B, C, P, T]  # with all topics
     sample: Sample[B]
-    evidence: Evidence[B, C]
+    evidence: Evidence[B, C]  # with the topics before
     terms: T
     allocation: MovableAllocation[B, T]
     reference: FloatArray  # (n_topics,)  α_k that the terms were computed with
@@ -136,15 +133,19 @@ class Trial(NamedTuple, Generic[B, C, P, T]):
         return len(self.reference)
 
     @property
+    def topics(self) -> IntArray:
+        """The topics that are left, (n_topics,), rising, as they were numbered before."""
+        return np.flatnonzero(self.new_topics >= 0)
+
+    @property
     def assignments(self) -> Assignments[B]:
         """The sample's documents as they are assigned now, with the topics before."""
         return self.sample.assignments._replace(responsibilities=self.found)
 
-    def assigned(self, documents: IntArray) -> Assignments[B]:
-        """Some of the sample's documents as they are assigned now."""
-        chosen = self.assignments.take(documents)
-        found = chosen.responsibilities.renumbered(self.new_topics)
-        return chosen._replace(responsibilities=found)
+    def renumbered(self, assignments: Assignments[B]) -> Assignments[B]:
+        """The topics before become those that are left."""
+        found = assignments.responsibilities.renumbered(self.new_topics)
+        return assignments._replace(responsibilities=found)
 
 
 def fetch(standing: Standing[B, C, P, T], wanted: Mapping[int, IntArray]) -> Sample[B]:
@@ -181,14 +182,15 @@ def commit(standing: Standing[B, C, P, T], trial: Trial[B, C, P, T]) -> Standing
     patches = {}
     for batch_id in np.unique(sample.batch_ids[trial.is_refitted]).tolist():
         chosen = np.flatnonzero((sample.batch_ids == batch_id) & trial.is_refitted)
-        old, new = sample.assignments.take(chosen), trial.assigned(chosen)
+        old, new = sample.assignments.take(chosen), trial.renumbered(trial.assignments.take(chosen))
         taken = standing.allocation.sum_terms(old, standing.reference, executor)
         rest = subtracted(standing.state.per_batch[batch_id].terms, taken)
         put = trial.allocation.sum_terms(new, trial.reference, executor)
         terms[batch_id] = added(rest.renumbered(trial.new_topics, trial.n_topics), put)
         patches[batch_id] = Patch(sample.positions[chosen], new.responsibilities)
     change = TopicChange(trial.new_topics, patches, trial.n_topics)
-    after = standing.committed(change, terms, trial.allocation, trial.reference, trial.evidence)
+    evidence = trial.evidence.take(trial.topics)
+    after = standing.committed(change, terms, trial.allocation, trial.reference, evidence)
     return after if after.evidence.components.is_exact else after.resummed()
 
 
@@ -196,11 +198,21 @@ def commit(standing: Standing[B, C, P, T], trial: Trial[B, C, P, T]) -> Standing
 class Refit(NamedTuple, Generic[B, C, T]):
     """The collection after some documents were fitted again."""
 
-    evidence: FocusEvidence[B, C]
+    scored: Scored[B, C]
     terms: T
     allocation: MovableAllocation[B, T]
     found: Responsibilities  # of the documents
     score: float
+
+
+def better_without(
+    trial: Trial[B, C, P, T], group: Sequence[int], users: IntArray
+) -> Trial[B, C, P, T] | None:
+    """The trial without the topics ``group``, which ``users`` have, if that raises the score."""
+    kept = np.setdiff1d(np.arange(trial.n_topics), trial.new_topics[group])
+    refit = refit_without(trial, kept, users)
+    unused = TIE * abs(trial.score) if len(users) == 0 else 0.0
+    return accepted(trial, kept, users, refit) if refit.score > trial.score - unused else None
 
 
 def refit_without(
@@ -211,41 +223,50 @@ def refit_without(
     """Fit the documents ``ROUNDS`` times with the topics ``kept``, then update the weights."""
     likelihood, laps = trial.before.likelihood, trial.before.tools.laps
     local, executor = laps.local, laps.executor
-    old = trial.assigned(documents)
-    focus = trial.evidence.focus(old, trial.reference, kept, executor)
     allocation, reference = trial.allocation.restricted(kept), trial.reference[kept]
-    components = focus.before
+    focus, rest = taken_out(trial, kept, documents)
     for _ in range(ROUNDS):
-        current = Globals(components, allocation, likelihood)
+        current = Globals(focus.components, allocation, likelihood)
         found = fit_batch(focus.batch, current, local, executor).responsibilities
-        components = focus.holding(found, executor)
-    rest = subtracted(trial.terms, trial.allocation.sum_terms(old, trial.reference, executor))
+        focus.hold_in_place(found, executor)
     theirs = allocation.sum_terms(Assignments(focus.batch, found), reference, executor)
-    terms = added(rest.with_topics(rest.by_topic[:, kept]), theirs)
-    allocation = allocation.updated(terms)
-    evidence = focus.refit_in_place(components, found, reference)
-    score = float(evidence.by_topic.sum()) + allocation.elbo(terms)
-    return Refit(evidence, terms, allocation, found, score)
+    terms = added(rest, theirs)
+    allocation, scored = allocation.updated(terms), focus.scored()
+    score = float(scored.by_topic.sum()) + allocation.elbo(terms)
+    return Refit(scored, terms, allocation, found, score)
+
+
+def taken_out(
+    trial: Trial[B, C, P, T], kept: IntArray, documents: IntArray
+) -> tuple[Focus[B, C], T]:
+    """A focus on the documents, and the terms of all others with the topics ``kept``."""
+    chosen = trial.assignments.take(documents)
+    executor = trial.before.executor
+    taken = trial.allocation.sum_terms(trial.renumbered(chosen), trial.reference, executor)
+    rest = subtracted(trial.terms, taken)
+    focus = trial.evidence.focus(chosen, trial.topics[kept], trial.reference[kept])
+    return focus, rest.with_topics(rest.by_topic[:, kept])
 
 
 def accepted(
     trial: Trial[B, C, P, T], kept: IntArray, documents: IntArray, refit: Refit[B, C, T]
 ) -> Trial[B, C, P, T]:
     """The trial with the refit taken over into the whole collection."""
-    new_topics = np.full(trial.n_topics, -1)
-    new_topics[kept] = np.arange(len(kept))
-    before = np.flatnonzero(trial.new_topics >= 0)[kept].astype(np.uint32)
-    found = refit.found._replace(topics=before[refit.found.topics])
+    topics = trial.topics[kept]
+    new_topics = np.full(len(trial.new_topics), -1)
+    new_topics[topics] = np.arange(len(kept))
+    found = refit.found._replace(topics=topics.astype(np.uint32)[refit.found.topics])
     is_refitted = trial.is_refitted.copy()
     is_refitted[documents] = True
     indptr = trial.assignments.documents.indptr
+    is_own = trial.evidence is not trial.before.evidence
     return trial._replace(
-        evidence=refit.evidence.whole(),
+        evidence=refit.scored.written_in_place() if is_own else refit.scored.written(),
         terms=refit.terms,
         allocation=refit.allocation,
         reference=trial.reference[kept],
         found=overlaid(trial.found, indptr, Patch(documents, found)),
         is_refitted=is_refitted,
-        new_topics=np.where(trial.new_topics >= 0, new_topics[trial.new_topics], -1),
+        new_topics=new_topics,
         score=refit.score,
     )

@@ -71,9 +71,12 @@ class Evidence(Protocol[B, C]):
         """Split the topics that ``samples`` has enough documents of."""
 
     def focus(
-        self, assignments: Assignments[B], reference: FloatArray, kept: IntArray, executor: Executor
+        self, assignments: Assignments[B], kept: IntArray, reference: FloatArray
     ) -> Focus[B, C]:
-        """Take out some documents, to be fitted again with the topics ``kept`` (rising)."""
+        """Look at some documents, to be fitted again with the topics ``kept`` (rising) alone.
+
+        ``reference`` (n_kept,) is α_k of these topics.
+        """
 
 
 class Gathering(Protocol[B, C]):
@@ -86,31 +89,35 @@ class Gathering(Protocol[B, C]):
 
 
 class Focus(Protocol[B, C]):
-    """The collection without some documents and without some topics."""
+    """Some documents, and what the topics that are kept hold of the collection with them."""
 
     @property
     def batch(self) -> B:
         """The documents, in the form that the components below understand."""
 
     @property
-    def before(self) -> C:
-        """The kept topics as they were, with the documents still in them."""
+    def components(self) -> C:
+        """The kept topics with the documents in them."""
 
-    def holding(self, found: Responsibilities, executor: Executor) -> C:
-        """The kept topics with the documents put in as ``found`` says."""
+    def hold_in_place(self, found: Responsibilities, executor: Executor) -> None:
+        """Put the documents into the kept topics as ``found`` says, in place."""
 
-    def refit_in_place(
-        self, components: C, found: Responsibilities, reference: FloatArray
-    ) -> FocusEvidence[B, C]:
-        """The evidence of what ``holding`` returned; it takes the memory of this object."""
+    def scored(self) -> Scored[B, C]:
+        """What the topics are worth with the documents as they were put in last."""
 
 
-class FocusEvidence(Protocol[B, C]):
-    """Evidence after some documents were fitted again."""
+class Scored(Protocol[B, C]):
+    """What the topics that are kept are worth after some documents were fitted again."""
 
     @property
     def by_topic(self) -> FloatArray:
-        """As ``Evidence.by_topic``."""
+        """As ``Evidence.by_topic``, of the kept topics."""
 
-    def whole(self) -> Evidence[B, C]:
-        """The evidence of the whole collection; costly, so only for a fit that is accepted."""
+    def written(self) -> Evidence[B, C]:
+        """The evidence it came from with this in place of the kept topics.
+
+        The other topics are worthless; ``Evidence.take`` leaves them out.
+        """
+
+    def written_in_place(self) -> Evidence[B, C]:
+        """The same, in the memory of the evidence it came from."""

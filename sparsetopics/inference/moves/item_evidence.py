@@ -7,12 +7,13 @@ whenever a move needs it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Generic, NamedTuple
 
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.execution.executors import Executor
+from sparsetopics.execution.executors import Executor, SerialExecutor
 from sparsetopics.inference.item_step import K, StoredItems, components_of
 from sparsetopics.inference.moves.evidence import Families, Sampling
 from sparsetopics.model.assignments import Assignments
@@ -24,6 +25,7 @@ from sparsetopics.model.statistics import P
 SAMPLING = Sampling(n_documents=2_000, fewest_tokens=0.1)
 FEWEST_ITEMS = 2  # of the sample for each child
 SEED_CANDIDATES = 200  # items of a sample to choose seeds from; batches are random already
+SERIAL = SerialExecutor()
 ROUNDS = 5  # of the small mixture that divides a component
 
 
@@ -105,36 +107,46 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
         return Families(self.components.joined(parts), np.concatenate(parents))
 
     def focus(
-        self,
-        assignments: Assignments[StoredItems[V]],
-        reference: FloatArray,
-        kept: IntArray,
-        executor: Executor,
+        self, assignments: Assignments[StoredItems[V]], kept: IntArray, reference: FloatArray
     ) -> ItemFocus[V, K, P]:
         rest = self.components.accumulator()
-        rest.take_out(rest.sum_batch(*assignments, executor))
+        rest.take_out(rest.sum_batch(*assignments, SERIAL))
         before = self.components.take(kept)
-        return ItemFocus(assignments.documents, before, rest.take(kept), self.likelihood)
-
-    def whole(self) -> ItemEvidence[V, K, P]:
-        """Evidence of components that were fitted again is complete already."""
-        return self
+        return ItemFocus(self, kept, assignments.documents, before, rest.take(kept))
 
 
-class ItemFocus(NamedTuple, Generic[V, K, P]):
-    """The mixture without some items and some components."""
+@dataclass(slots=True)
+class ItemFocus(Generic[V, K, P]):
+    """Some items, and what the kept components hold without them and with them."""
 
+    whole: ItemEvidence[V, K, P]
+    kept: IntArray  # (n_kept,)
     batch: StoredItems[V]
-    before: K
-    rest: K  # ``before`` without the items
-    likelihood: ItemLikelihood[V, K, P]
+    components: K  # of all items
+    rest: K  # without these items
 
-    def holding(self, found: Responsibilities, executor: Executor) -> K:
-        components = self.rest.accumulator()
-        components.add(components.sum_batch(self.batch, found, executor))
-        return components
+    def hold_in_place(self, found: Responsibilities, executor: Executor) -> None:
+        self.components = self.rest.accumulator()
+        self.components.add(self.components.sum_batch(self.batch, found, executor))
 
-    def refit_in_place(
-        self, components: K, found: Responsibilities, reference: FloatArray
-    ) -> ItemEvidence[V, K, P]:
-        return ItemEvidence.of(components, self.likelihood)
+    def scored(self) -> ItemScored[V, K, P]:
+        by_topic = self.whole.likelihood.log_evidence(self.components)
+        return ItemScored(self.whole, self.kept, self.components, by_topic)
+
+
+class ItemScored(NamedTuple, Generic[V, K, P]):
+    """A focus whose items were fitted again, and what the kept components are worth with it."""
+
+    whole: ItemEvidence[V, K, P]
+    kept: IntArray  # (n_kept,)
+    components: K
+    by_topic: FloatArray  # (n_kept,)
+
+    def written(self) -> ItemEvidence[V, K, P]:
+        by_topic = np.zeros_like(self.whole.by_topic)
+        by_topic[self.kept] = self.by_topic
+        components = self.components.renumbered(self.kept, len(by_topic))
+        return self.whole._replace(components=components, by_topic=by_topic)
+
+    def written_in_place(self) -> ItemEvidence[V, K, P]:
+        return self.written()  # components are small beside the items

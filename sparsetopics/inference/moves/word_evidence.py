@@ -7,6 +7,7 @@ remembered, and the whole tables are written once, when the fit is accepted.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +16,15 @@ from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.moves.evidence import Families, Sampling
 from sparsetopics.kernels import pairs as pair_kernels
+from sparsetopics.kernels import words as word_kernels
+from sparsetopics.kernels.types import Rows
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods import words
 from sparsetopics.model.likelihoods.document_seeds import distant_shares
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.variances import CountVariances
-from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.model.word_counts import WordCounts, number_rows
 
 SAMPLING = Sampling(n_documents=300, fewest_tokens=5.0)
 FEWEST_SEEDS = 2  # documents for each child
@@ -128,86 +131,86 @@ class WordEvidence(NamedTuple):
         return Families(WordCounts(np.hstack(counts)), np.concatenate(parents))
 
     def focus(
-        self,
-        assignments: Assignments[DocumentBatch],
-        reference: FloatArray,
-        kept: IntArray,
-        executor: Executor,
+        self, assignments: Assignments[DocumentBatch], kept: IntArray, reference: FloatArray
     ) -> WordFocus:
         batch, found = assignments
-        rows, numbered = np.unique(batch.word_ids.astype(np.int64), return_inverse=True)
-        batch = DocumentBatch(batch.indptr, numbered.astype(np.int32), batch.word_counts)
-        before = self.table[rows]
-        counts = WordCounts(before.copy())
-        counts.take_out(counts.sum_batch(batch, found, executor))
-        before = before.take(kept, axis=1)
-        spread = spread_before = None
-        if self.spread is not None:
-            spread = self.spread.rows(rows)
-            spread_before = spread.take(kept)
-            spread = spread._replace(doc_corrections=self.spread.doc_corrections.copy())
-            spread.add(Assignments(batch, found), reference, -1.0)
-            spread = spread.take(kept)
-        elsewhere = self.scores.sizes[kept] - before.sum(axis=0)
-        rest = counts.table.take(kept, axis=1)
-        return WordFocus(self, kept, rows, batch, before, spread_before, rest, spread, elsewhere)
+        rows = number_rows(batch, len(self.table))
+        batch = DocumentBatch(batch.indptr, rows.row_of_pair, batch.word_counts)
+        new_topics = np.full(self.table.shape[1], -1)
+        new_topics[kept] = np.arange(len(kept))
+        before = Assignments(batch, found.renumbered(new_topics))
+        counts = word_kernels.take_block(self.table, rows.words, kept)
+        components = WordCounts(counts, self.scores.sizes[kept] - counts.sum(axis=0))
+        return WordFocus(self, kept, reference, rows.words, before, components, before)
 
 
-class WordFocus(NamedTuple):
-    """The collection without some documents, in the rows of their words."""
+@dataclass(slots=True)
+class WordFocus:
+    """Some documents with the rows of their words; all other rows stay as they are."""
 
-    whole: WordEvidence  # before the documents were taken out
+    whole: WordEvidence  # before the documents were fitted again
     kept: IntArray  # (n_kept,)
-    rows: IntArray  # (n_rows,)  the words
-    batch: DocumentBatch  # its words numbered by row
-    counts_before: FloatArray  # (n_rows, n_kept)
-    spread_before: CountVariances | None  # of words alone
-    counts_rest: FloatArray  # (n_rows, n_kept)  without the documents
-    spread_rest: CountVariances | None  # of words and of all other documents
-    elsewhere: FloatArray  # (n_kept,)  tokens of all other words
+    reference: FloatArray  # (n_kept,)  α_k
+    rows: Rows  # (n_rows,)  the words
+    before: Assignments[DocumentBatch]  # with words numbered by row, and kept topics alone
+    components: WordCounts  # (n_rows, n_kept)  of all documents
+    now: Assignments[DocumentBatch]  # which the components hold
 
     @property
-    def before(self) -> WordCounts:
-        return WordCounts(self.counts_before, self.elsewhere)
+    def batch(self) -> DocumentBatch:
+        return self.before.documents
 
-    def holding(self, found: Responsibilities, executor: Executor) -> WordCounts:
-        counts = WordCounts(self.counts_rest.copy(), self.elsewhere)
-        counts.add(counts.sum_batch(self.batch, found, executor))
-        return counts
+    def hold_in_place(self, found: Responsibilities, executor: Executor) -> None:
+        held, self.now = self.now, Assignments(self.batch, found)
+        new, old = (self.components.sum_batch(*each, executor) for each in (self.now, held))
+        self.components.exchange(new, old, executor)
 
-    def refit_in_place(
-        self, components: WordCounts, found: Responsibilities, reference: FloatArray
-    ) -> WordFocusEvidence:
-        spread = self.spread_rest
-        if spread is not None:
-            spread.add(Assignments(self.batch, found), reference)
-        scores = self.whole.scores.take(self.kept).exchanged(
-            (self.counts_before, self.spread_before),
-            (components.table, spread),
-            self.whole.likelihood.word_concentration,
+    def scored(self) -> WordScored:
+        whole, spread = self.whole, None
+        if whole.spread is not None:
+            spread = whole.spread.block(self.rows, self.kept)
+            spread.add(self.before, self.reference, -1.0)
+            spread.add(self.now, self.reference)
+        block = Block(self.rows, self.kept, self.components.seen, spread)
+        scores = whole.scores.take(self.kept).exchanged(
+            whole.table, whole.spread, block, whole.likelihood.word_concentration
         )
-        return WordFocusEvidence(self, components.table, spread, scores)
+        return WordScored(whole, block, scores._replace(sizes=self.components.sizes))
 
 
-class WordFocusEvidence(NamedTuple):
-    """Evidence after the documents of a focus were fitted again."""
+class Block(NamedTuple):
+    """The counts of some words in some topics, and their spread, to replace those of a table."""
 
-    focus: WordFocus
-    table: FloatArray  # (n_rows, n_kept)
-    spread: CountVariances | None  # of the same words and topics
-    scores: WordScores  # of all words
+    rows: Rows  # (n_rows,)
+    topics: IntArray  # (n_topics,)
+    counts: FloatArray  # (n_rows, n_topics)
+    spread: CountVariances | None  # of the same, and what it adds for documents
+
+
+class WordScored(NamedTuple):
+    """A focus whose documents were fitted again, and what the kept topics are worth with it."""
+
+    whole: WordEvidence
+    block: Block
+    scores: WordScores  # (n_kept,)  of all words
 
     @property
     def by_topic(self) -> FloatArray:
-        return self.scores.worth(self.spread, self.focus.whole.likelihood)
+        return self.scores.worth(self.block.spread, self.whole.likelihood)
 
-    def whole(self) -> WordEvidence:
-        after = self.focus.whole.take(self.focus.kept)
-        after.table[self.focus.rows] = self.table
-        spread = after.spread
-        if spread is not None and self.spread is not None:
-            spread = spread.put_rows(self.focus.rows, self.spread)
-        return after._replace(spread=spread, scores=self.scores)
+    def written(self) -> WordEvidence:
+        table, spread, _, _ = self.whole
+        spread = None if spread is None else spread.copy()
+        return self._replace(
+            whole=self.whole._replace(table=table.copy(), spread=spread)
+        ).written_in_place()
+
+    def written_in_place(self) -> WordEvidence:
+        rows, topics, counts, spread = self.block
+        self.whole.table[np.ix_(rows, topics)] = counts
+        if self.whole.spread is not None and spread is not None:
+            self.whole.spread.put_block(rows, topics, spread)
+        return self.whole._replace(scores=self.whole.scores.put(topics, self.scores))
 
 
 class WordScores(NamedTuple):
@@ -234,20 +237,19 @@ class WordScores(NamedTuple):
 
     def exchanged(
         self,
-        before: tuple[FloatArray, CountVariances | None],
-        after: tuple[FloatArray, CountVariances | None],
+        table: FloatArray,  # (n_words, n_topics)
+        spread: CountVariances | None,
+        block: Block,  # which replaces a part of both
         word_concentration: float,
     ) -> WordScores:
-        """Replace the counts and spread ``before`` of some words by those ``after``."""
-        counts, spread = before
-        counts_after, spread_after = after
-        sums = pair_kernels.word_gamma_changes(counts, counts_after, word_concentration)
-        sizes = self.sizes + (counts_after.sum(axis=0) - counts.sum(axis=0))
-        changed = self._replace(sizes=sizes, sums=self.sums + sums)
+        """The scores of the block's topics, which these are, after the exchange; not the sizes."""
+        rows, topics, counts, spread_after = block
+        sums = pair_kernels.word_gamma_changes(table, rows, topics, counts, word_concentration)
+        changed = self._replace(sums=self.sums + sums)
         if spread is None or spread_after is None:
             return changed
         changes = spread.word_correction_changes(
-            counts, spread_after, counts_after, word_concentration
+            table, rows, topics, counts, spread_after, word_concentration
         )
         return changed._replace(corrections=self.corrections + changes)
 
