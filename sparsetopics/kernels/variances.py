@@ -57,15 +57,6 @@ def _fill_spreads(shares: Float32Array, variances: FloatArray, logs: FloatArray)
         logs[i] = fast_log(max(1.0 - share, SMALLEST_REST))
 
 
-@inner
-def _room_for_document(indptr: IntArray, found: SparseShares) -> FloatArray:
-    """Room for one number for each entry of any document."""
-    longest = 0
-    for d in range(indptr.shape[0] - 1):
-        longest = max(longest, found.starts[indptr[d + 1]] - found.starts[indptr[d]])
-    return np.empty(longest)
-
-
 @kernel
 def add_variances(
     indptr: IntArray,  # (n_docs + 1,)
@@ -84,9 +75,9 @@ def add_variances(
     nothing = np.zeros(n_topics)
     for k in range(n_topics):
         nothing[k] = log_gamma(prior[k])
-    variances, logs = _room_for_document(indptr, found), _room_for_document(indptr, found)
     for d in range(indptr.shape[0] - 1):
         first, last, n_used = found.starts[indptr[d]], found.starts[indptr[d + 1]], 0
+        variances, logs = np.empty(last - first), np.empty(last - first)
         _fill_spreads(found.shares[first:last], variances, logs)
         for u in range(indptr[d], indptr[d + 1]):  # two loops, so that the processor looks ahead
             of_word, count = by_word[word_ids[u]], scale * counts[u]

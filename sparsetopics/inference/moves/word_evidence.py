@@ -166,51 +166,43 @@ class WordFocus:
         self.components.exchange(new, old, executor)
 
     def scored(self) -> WordScored:
-        whole, spread = self.whole, None
-        if whole.spread is not None:
-            spread = whole.spread.block(self.rows, self.kept)
-            spread.add(self.before, self.reference, -1.0)
-            spread.add(self.now, self.reference)
-        block = Block(self.rows, self.kept, self.components.seen, spread)
-        scores = whole.scores.take(self.kept).exchanged(
-            whole.table, whole.spread, block, whole.likelihood.word_concentration
-        )
-        return WordScored(whole, block, scores._replace(sizes=self.components.sizes))
-
-
-class Block(NamedTuple):
-    """The counts of some words in some topics, and their spread, to replace those of a table."""
-
-    rows: Rows  # (n_rows,)
-    topics: IntArray  # (n_topics,)
-    counts: FloatArray  # (n_rows, n_topics)
-    spread: CountVariances | None  # of the same, and what it adds for documents
+        whole, eta = self.whole, self.whole.likelihood.word_concentration
+        block = self.rows, self.kept, self.components.seen
+        scores, sizes = whole.scores.take(self.kept), self.components.sizes
+        sums = scores.sums + pair_kernels.word_gamma_changes(whole.table, *block, eta)
+        if whole.spread is None:
+            return WordScored(self, None, scores._replace(sizes=sizes, sums=sums))
+        spread = whole.spread.block(self.rows, self.kept)
+        spread.add(self.before, self.reference, -1.0)
+        spread.add(self.now, self.reference)
+        changes = whole.spread.word_correction_changes(whole.table, *block, spread, eta)
+        return WordScored(self, spread, WordScores(sizes, sums, scores.corrections + changes))
 
 
 class WordScored(NamedTuple):
     """A focus whose documents were fitted again, and what the kept topics are worth with it."""
 
-    whole: WordEvidence
-    block: Block
+    focus: WordFocus
+    spread: CountVariances | None  # of the focus's words, and of all documents
     scores: WordScores  # (n_kept,)  of all words
 
     @property
     def by_topic(self) -> FloatArray:
-        return self.scores.worth(self.block.spread, self.whole.likelihood)
+        return self.scores.worth(self.spread, self.focus.whole.likelihood)
 
     def written(self) -> WordEvidence:
-        table, spread, _, _ = self.whole
-        spread = None if spread is None else spread.copy()
-        return self._replace(
-            whole=self.whole._replace(table=table.copy(), spread=spread)
-        ).written_in_place()
+        table, spread, _, _ = self.focus.whole
+        return self._put_in_place(table.copy(), None if spread is None else spread.copy())
 
     def written_in_place(self) -> WordEvidence:
-        rows, topics, counts, spread = self.block
-        self.whole.table[np.ix_(rows, topics)] = counts
-        if self.whole.spread is not None and spread is not None:
-            self.whole.spread.put_block(rows, topics, spread)
-        return self.whole._replace(scores=self.whole.scores.put(topics, self.scores))
+        return self._put_in_place(self.focus.whole.table, self.focus.whole.spread)
+
+    def _put_in_place(self, table: FloatArray, spread: CountVariances | None) -> WordEvidence:
+        whole, rows, topics = self.focus.whole, self.focus.rows, self.focus.kept
+        table[np.ix_(rows, topics)] = self.focus.components.seen
+        if spread is not None and self.spread is not None:
+            spread.put_block(rows, topics, self.spread)
+        return WordEvidence(table, spread, whole.scores.put(topics, self.scores), whole.likelihood)
 
 
 class WordScores(NamedTuple):
@@ -234,24 +226,6 @@ class WordScores(NamedTuple):
             pair_kernels.word_gamma_sums(counts, word_concentration),
             none if spread is None else spread.word_corrections(counts, word_concentration),
         )
-
-    def exchanged(
-        self,
-        table: FloatArray,  # (n_words, n_topics)
-        spread: CountVariances | None,
-        block: Block,  # which replaces a part of both
-        word_concentration: float,
-    ) -> WordScores:
-        """The scores of the block's topics, which these are, after the exchange; not the sizes."""
-        rows, topics, counts, spread_after = block
-        sums = pair_kernels.word_gamma_changes(table, rows, topics, counts, word_concentration)
-        changed = self._replace(sums=self.sums + sums)
-        if spread is None or spread_after is None:
-            return changed
-        changes = spread.word_correction_changes(
-            table, rows, topics, counts, spread_after, word_concentration
-        )
-        return changed._replace(corrections=self.corrections + changes)
 
     def take(self, topics: IntArray) -> WordScores:
         return WordScores(*(array[topics] for array in self))
