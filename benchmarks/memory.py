@@ -2,6 +2,7 @@
 
 sparsetopics ingest ../shared/data/reddit1m/*.jsonl.gz --out reddit
 python benchmarks/memory.py reddit --model hdp --topics 100 --laps 2
+python benchmarks/memory.py drawn --draw 8000 200 30000 --laps 12 --workers 1
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import click
 import psutil
+from scale import Shape, write_corpus
 
 
 def peak_of_tree(process: subprocess.Popen[bytes]) -> int:
@@ -41,16 +43,31 @@ def _children(root: psutil.Process) -> list[psutil.Process]:
 
 
 @click.command()
-@click.argument("corpus", type=click.Path(exists=True, path_type=Path))
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.option(
+    "--draw",
+    type=(int, float, int),
+    help="Documents, their mean length and words: draw them first, unless CORPUS exists.",
+)
 @click.option("--model", default="hdp")
 @click.option("--topics", default=100)
 @click.option("--laps", default=2)
 @click.option("--workers", default=2)
 @click.option("--resident-pairs", default=32_000_000)
 def main(
-    corpus: Path, model: str, topics: int, laps: int, workers: int, resident_pairs: int
+    corpus: Path,
+    draw: tuple[int, float, int] | None,
+    model: str,
+    topics: int,
+    laps: int,
+    workers: int,
+    resident_pairs: int,
 ) -> None:
     """Train on CORPUS in a process of its own and print its peak memory."""
+    if draw is not None and not corpus.exists():
+        n_docs, mean_tokens, n_words = draw
+        corpus.mkdir()
+        write_corpus(corpus, n_docs, Shape(n_words, mean_tokens))
     with tempfile.TemporaryDirectory() as folder:
         command = [
             sys.executable, "-m", "sparsetopics.cli", "train", str(corpus), "--out",

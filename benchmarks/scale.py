@@ -37,11 +37,17 @@ from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.training import Hooks, train
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
-N_WORDS, N_TOPICS = 50_000, 100
+N_TOPICS = 100
 DOCS_AT_ONCE = 65_536
-MEAN_TOKENS = 12.0
 OF_ALL = 0.3  # of the tokens: words that all topics share
 STEPS = 7_919, 104_729  # topic k numbers the words 7919 k v + 104729 k: both are prime
+
+
+class Shape(NamedTuple):
+    """Of drawn documents."""
+
+    n_words: int = 50_000
+    mean_tokens: float = 12.0
 
 
 class Speed(NamedTuple):
@@ -55,37 +61,40 @@ class Speed(NamedTuple):
     elbo: float  # nats per token
 
 
-def draw_documents(rng: np.random.Generator, first: int, n_docs: int) -> Rows[DocumentBatch]:
+def draw_documents(
+    rng: np.random.Generator, first: int, n_docs: int, shape: Shape
+) -> Rows[DocumentBatch]:
     """Documents of two topics each, a topic's words in an order of its own, by Zipf's law."""
-    lengths = 1 + rng.poisson(MEAN_TOKENS - 1.0, n_docs)
+    n_words = shape.n_words
+    lengths = 1 + rng.poisson(shape.mean_tokens - 1.0, n_docs)
     documents = np.repeat(np.arange(n_docs), lengths)
     own = rng.integers(1, N_TOPICS + 1, (n_docs, 2))
     topics = own[documents, rng.integers(0, 2, len(documents))]
     topics[rng.random(len(documents)) < OF_ALL] = 0
-    ranks = _zipf_ranks(rng, len(documents))
-    words = np.where(topics == 0, ranks, (STEPS[0] * topics * ranks + STEPS[1] * topics) % N_WORDS)
-    keys, counts = np.unique(documents * N_WORDS + words, return_counts=True)
-    indptr = np.searchsorted(keys, np.arange(n_docs + 1) * N_WORDS).astype(np.int64)
-    batch = DocumentBatch(indptr, (keys % N_WORDS).astype(np.int32), counts.astype(np.uint32))
+    ranks = _zipf_ranks(rng, len(documents), n_words)
+    words = np.where(topics == 0, ranks, (STEPS[0] * topics * ranks + STEPS[1] * topics) % n_words)
+    keys, counts = np.unique(documents * n_words + words, return_counts=True)
+    indptr = np.searchsorted(keys, np.arange(n_docs + 1) * n_words).astype(np.int64)
+    batch = DocumentBatch(indptr, (keys % n_words).astype(np.int32), counts.astype(np.uint32))
     names = pa.array([f"{first + d:09d}" for d in range(n_docs)], pa.string())
     return Rows(names, pa.nulls(n_docs, pa.string()), batch)
 
 
-def _zipf_ranks(rng: np.random.Generator, n: int) -> NDArray[np.int64]:
-    weights = np.cumsum(1.0 / np.arange(5.0, N_WORDS + 5.0))
+def _zipf_ranks(rng: np.random.Generator, n: int, n_words: int) -> NDArray[np.int64]:
+    weights = np.cumsum(1.0 / np.arange(5.0, n_words + 5.0))
     found: NDArray[np.int64] = np.searchsorted(weights, rng.random(n) * weights[-1])
     return found
 
 
-def write_corpus(folder: Path, n_docs: int) -> None:
+def write_corpus(folder: Path, n_docs: int, shape: Shape = Shape()) -> None:  # noqa: B008
     """A corpus folder of drawn documents."""
     rng = np.random.default_rng(n_docs)
-    with ShardWriter(folder, DocumentKind(N_WORDS)) as writer:
+    with ShardWriter(folder, DocumentKind(shape.n_words)) as writer:
         for first in range(0, n_docs, DOCS_AT_ONCE):
-            writer.append(draw_documents(rng, first, min(DOCS_AT_ONCE, n_docs - first)))
+            writer.append(draw_documents(rng, first, min(DOCS_AT_ONCE, n_docs - first), shape))
         shards = writer.finish()
-    words = tuple(f"w{v:05d}" for v in range(N_WORDS))
-    once = np.ones(N_WORDS, np.int64)
+    words = tuple(f"w{v:05d}" for v in range(shape.n_words))
+    once = np.ones(shape.n_words, np.int64)
     write_manifest(folder, Vocabulary(words, once, once), shards, 0, 0)
 
 
