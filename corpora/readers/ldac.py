@@ -25,7 +25,7 @@ from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
 
 _LINE = rb"[ \t]*\d{1,18}(?:[ \t]+\d{1,18}:\d{1,18})*[ \t\r]*\n"
-_LINES = re.compile(rb"(?:%b)*+" % _LINE)  # possessive: a bad line is where the match ends
+_BAD_LINE = re.compile(rb"^(?!\Z|%b).*" % _LINE, re.MULTILINE)
 _TO_SPACE = bytes.maketrans(b":", b" ")
 
 
@@ -53,13 +53,11 @@ def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:
     def where(line: int) -> str:
         return f"{block.source}, line {block.first_line + line}"
 
-    matched = _LINES.match(block.data)
-    assert matched is not None  # the pattern also matches no line
-    if matched.end() < len(block.data):
-        number = block.first_line + block.data.count(b"\n", 0, matched.end())
-        bad = block.data[matched.end() :].split(b"\n", 1)[0].decode()
+    bad = _BAD_LINE.search(block.data)
+    if bad is not None:
+        number = block.first_line + block.data.count(b"\n", 0, bad.start())
         expected = "a number of words, then as many word:count pairs of whole numbers"
-        raise bad_line(block.source, number, bad, expected)
+        raise bad_line(block.source, number, bad[0].decode(), expected)
     numbers = np.fromstring(block.data.translate(_TO_SPACE), np.int64, sep=" ")
     n_pairs = _pairs_of_lines(block.data)
     heads = np.concatenate(([0], np.cumsum(1 + 2 * n_pairs)))[:-1]
