@@ -93,7 +93,8 @@ def _write_stream(table: pa.Table, file: io.BytesIO) -> None:
 
 
 def read_parquet(data: bytes) -> pa.Table:
-    return pq.read_table(io.BytesIO(data))
+    # With threads that read a Python file object, Arrow may abort the process when it exits.
+    return pq.read_table(pa.BufferReader(data), use_threads=False, pre_buffer=False)
 
 
 change_ipc = TableChange(_write_file)
