@@ -171,7 +171,7 @@ def _oriented(head: Head, n_words: int, path: Place, vocabulary: Place) -> tuple
         raise bad_line(str(path), 1, f"matrix {head.layout} {head.field}", _BANNERS)
     names = ("document", "word") if head.n_columns == n_words else ("word", "document")
     if n_words not in (head.n_rows, head.n_columns):
-        expected = f"{n_words} rows or columns, as many as {vocabulary} has words"
+        expected = f"{n_words} rows or columns, one for each word of {vocabulary}"
         found = f"{quantity(head.n_rows, 'row')} and {quantity(head.n_columns, 'column')}"
         raise SourceError(f"{path}, line {head.line}", f"expected {expected}, but found {found}")
     shape = dict(zip(names, (head.n_rows, head.n_columns), strict=True))

@@ -105,7 +105,7 @@ def find_of_one_format(
 ) -> FilesOfOneFormat:
     """The files that ``sources`` name, and their format: ``format_name``, or that of the extension.
 
-    Files with the words of counts are no documents, whoever names them. ``say`` gets a sentence
+    Vocabulary files of counts are left out, even if ``sources`` name them. ``say`` gets a sentence
     about links that are skipped without ``follow_links``. Raises SourceError if a source is
     missing, packed in a way that is not read, of no known format or of another than the first;
     OptionError if ``format_name`` is unknown.

@@ -137,7 +137,7 @@ def refuse_inputs(path: Path, inputs: Iterable[Path], noun: str = "input") -> No
     """
     place = Path(os.path.realpath(path))
     for given in inputs:
-        if "\0" in str(given):  # it cannot exist; whoever reads it says so
+        if "\0" in str(given):  # it cannot exist; reading it raises the error
             continue
         read = Path(os.path.realpath(given))
         if place != read and place not in read.parents and read not in place.parents:

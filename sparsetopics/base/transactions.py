@@ -332,7 +332,7 @@ def refuse_pending(path: Path, inner: Sequence[str]) -> None:
 
     ``inner`` are names of workspaces inside the folder ``path``.
     """
-    if "\0" in str(path):  # nothing can be there; whoever reads it says so
+    if "\0" in str(path):  # nothing can be there; reading it raises the error
         return
     for workspace in (Workspace.beside(path), *(Workspace.inside(path, each) for each in inner)):
         if workspace.is_pending:
