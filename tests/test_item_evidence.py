@@ -204,8 +204,9 @@ def test_items_fitted_anew_without_a_topic(name):
     expected[users] = others
     assert_same(scored.written().take(kept), world.evidence(expected))
     assert_same(scored.written_in_place().take(kept), world.evidence(expected))
+    focus.hold_in_place(sparse(np.zeros_like(others)), SERIAL)
     expected[users] = 0.0
-    assert_same(ItemEvidence.of(focus.rest, world.likelihood), world.evidence(expected))
+    assert_same(ItemEvidence.of(focus.components, world.likelihood), world.evidence(expected))
 
 
 @each_likelihood

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.laps import fit_batch
 from sparsetopics.inference.local_step import Globals
-from sparsetopics.inference.moves.evidence import Evidence, Focus, Scored
+from sparsetopics.inference.moves.evidence import Evidence, Focus, Scored, numbered
 from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, TopicUse
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, Patch, TopicChange, overlaid
@@ -253,8 +253,7 @@ def accepted(
 ) -> Trial[B, C, P, T]:
     """The trial with the refit taken over into the whole collection."""
     topics = trial.topics[kept]
-    new_topics = np.full(len(trial.new_topics), -1)
-    new_topics[topics] = np.arange(len(kept))
+    new_topics = numbered(topics, len(trial.new_topics))
     found = refit.found._replace(topics=topics.astype(np.uint32)[refit.found.topics])
     is_refitted = trial.is_refitted.copy()
     is_refitted[documents] = True

@@ -7,7 +7,9 @@ data's part of the score. How it is stored, and what must be computed again, dep
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -88,22 +90,33 @@ class Gathering(Protocol[B, C]):
         """The evidence."""
 
 
-class Focus(Protocol[B, C]):
+@dataclass(slots=True)
+class Focus(ABC, Generic[B, C]):
     """Some documents, and what the topics that are kept hold of the collection with them."""
+
+    now: Assignments[B]  # in the form that the components understand, with the kept topics alone
+    components: C  # of all documents
 
     @property
     def batch(self) -> B:
-        """The documents, in the form that the components below understand."""
-
-    @property
-    def components(self) -> C:
-        """The kept topics with the documents in them."""
+        return self.now.documents
 
     def hold_in_place(self, found: Responsibilities, executor: Executor) -> None:
         """Put the documents into the kept topics as ``found`` says, in place."""
+        held, self.now = self.now, Assignments(self.batch, found)
+        new, old = (self.components.sum_batch(*each, executor) for each in (self.now, held))
+        self.components.exchange(new, old, executor)
 
+    @abstractmethod
     def scored(self) -> Scored[B, C]:
         """What the topics are worth with the documents as they were put in last."""
+
+
+def numbered(topics: IntArray, n_topics: int) -> IntArray:
+    """The number of each of ``n_topics`` among ``topics``, -1 if it is not among them."""
+    numbers = np.full(n_topics, -1)
+    numbers[topics] = np.arange(len(topics))
+    return numbers
 
 
 class Scored(Protocol[B, C]):

@@ -13,19 +13,16 @@ from typing import Generic, NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.execution.executors import Executor, SerialExecutor
 from sparsetopics.inference.item_step import K, StoredItems, components_of
-from sparsetopics.inference.moves.evidence import Families, Sampling
+from sparsetopics.inference.moves.evidence import Families, Focus, Sampling, numbered
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.scorers import V
-from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import P
 
 SAMPLING = Sampling(n_documents=2_000, fewest_tokens=0.1)
 FEWEST_ITEMS = 2  # of the sample for each child
 SEED_CANDIDATES = 200  # items of a sample to choose seeds from; batches are random already
-SERIAL = SerialExecutor()
 ROUNDS = 5  # of the small mixture that divides a component
 
 
@@ -109,25 +106,18 @@ class ItemEvidence(NamedTuple, Generic[V, K, P]):
     def focus(
         self, assignments: Assignments[StoredItems[V]], kept: IntArray, reference: FloatArray
     ) -> ItemFocus[V, K, P]:
-        rest = self.components.accumulator()
-        rest.take_out(rest.sum_batch(*assignments, SERIAL))
-        before = self.components.take(kept)
-        return ItemFocus(self, kept, assignments.documents, before, rest.take(kept))
+        found = assignments.responsibilities
+        found = found.renumbered(numbered(kept, self.components.n_topics))
+        now = Assignments(assignments.documents, found)
+        return ItemFocus(now, self.components.take(kept), self, kept)
 
 
 @dataclass(slots=True)
-class ItemFocus(Generic[V, K, P]):
-    """Some items, and what the kept components hold without them and with them."""
+class ItemFocus(Focus[StoredItems[V], K], Generic[V, K, P]):
+    """Some items of a mixture."""
 
     whole: ItemEvidence[V, K, P]
     kept: IntArray  # (n_kept,)
-    batch: StoredItems[V]
-    components: K  # of all items
-    rest: K  # without these items
-
-    def hold_in_place(self, found: Responsibilities, executor: Executor) -> None:
-        self.components = self.rest.accumulator()
-        self.components.add(self.components.sum_batch(self.batch, found, executor))
 
     def scored(self) -> ItemScored[V, K, P]:
         by_topic = self.whole.likelihood.log_evidence(self.components)

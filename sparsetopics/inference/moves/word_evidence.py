@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
-from sparsetopics.execution.executors import Executor
-from sparsetopics.inference.moves.evidence import Families, Sampling
+from sparsetopics.inference.moves.evidence import Families, Focus, Sampling, numbered
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Rows
@@ -22,7 +21,6 @@ from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods import words
 from sparsetopics.model.likelihoods.document_seeds import distant_shares
 from sparsetopics.model.likelihoods.words import Words
-from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.variances import CountVariances
 from sparsetopics.model.word_counts import WordCounts, number_rows
 
@@ -136,34 +134,24 @@ class WordEvidence(NamedTuple):
         batch, found = assignments
         rows = number_rows(batch, len(self.table))
         batch = DocumentBatch(batch.indptr, rows.row_of_pair, batch.word_counts)
-        new_topics = np.full(self.table.shape[1], -1)
-        new_topics[kept] = np.arange(len(kept))
-        before = Assignments(batch, found.renumbered(new_topics))
+        before = Assignments(batch, found.renumbered(numbered(kept, self.table.shape[1])))
         counts = word_kernels.take_block(self.table, rows.words, kept)
         components = WordCounts(counts, self.scores.sizes[kept] - counts.sum(axis=0))
-        return WordFocus(self, kept, reference, rows.words, before, components, before)
+        return WordFocus(before, components, self, kept, reference, rows.words, before)
 
 
 @dataclass(slots=True)
-class WordFocus:
-    """Some documents with the rows of their words; all other rows stay as they are."""
+class WordFocus(Focus[DocumentBatch, WordCounts]):
+    """Some documents with the rows of their words; all other rows stay as they are.
+
+    Words are numbered by row, and the components are of these rows.
+    """
 
     whole: WordEvidence  # before the documents were fitted again
     kept: IntArray  # (n_kept,)
     reference: FloatArray  # (n_kept,)  α_k
     rows: Rows  # (n_rows,)  the words
-    before: Assignments[DocumentBatch]  # with words numbered by row, and kept topics alone
-    components: WordCounts  # (n_rows, n_kept)  of all documents
-    now: Assignments[DocumentBatch]  # which the components hold
-
-    @property
-    def batch(self) -> DocumentBatch:
-        return self.before.documents
-
-    def hold_in_place(self, found: Responsibilities, executor: Executor) -> None:
-        held, self.now = self.now, Assignments(self.batch, found)
-        new, old = (self.components.sum_batch(*each, executor) for each in (self.now, held))
-        self.components.exchange(new, old, executor)
+    before: Assignments[DocumentBatch]
 
     def scored(self) -> WordScored:
         whole, eta = self.whole, self.whole.likelihood.word_concentration
