@@ -157,10 +157,11 @@ def _weights(
     if update == "collapsed" and components.start is None:
         return likelihood.collapsed_weights(components.seen, components.sizes), batch.word_ids
     rows = number_rows(batch, components.n_words)
-    table, sizes = np.empty((len(rows.words), components.n_topics)), components.sizes
+    sizes = components.sizes
     if update == "collapsed":
-        table[:] = components.rows(rows.words)
-        return likelihood.collapsed_weights(table, sizes), rows.row_of_pair
+        weights = likelihood.collapsed_weights(components.rows(rows.words), sizes)
+        return weights, rows.row_of_pair
+    table = np.empty((len(rows.words), components.n_topics))
 
     def fill(part: slice) -> None:
         table[part] = likelihood.mean_field_weights(components.rows(rows.words[part]), sizes)

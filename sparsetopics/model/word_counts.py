@@ -137,8 +137,12 @@ class WordCounts(NamedTuple):
 
     def rows(self, words: Rows) -> FloatArray:
         """The counts of some words, (n_rows, n_topics)."""
-        rows = self.seen[words]
-        return rows if self.start is None else rows + self.share * self.start.rows(words)
+        rows: FloatArray = self.seen.take(words, axis=0)
+        if self.start is not None:
+            rest = self.start.rows(words)
+            rest *= self.share
+            rows += rest
+        return rows
 
     def add(self, batch: PairCounts, scale: float = 1.0) -> None:
         """Add a batch in place, ``scale`` times."""
