@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/accelerated.py --items 1000,10000,100000,1000000
     python benchmarks/accelerated.py --dimensions 16,32,64,128
     python benchmarks/accelerated.py --separations 1,2,3
-    python benchmarks/accelerated.py --mnist --tolerance 0.02
+    python benchmarks/accelerated.py --mnist
     python benchmarks/accelerated.py --items 8000000 --most-plain 0
 
 The data are ten c-separated Gaussians of equal weight (by default 10,000 items, 16 columns and c =
@@ -157,7 +157,7 @@ def _numbers(context: click.Context, option: click.Parameter, text: str) -> list
 @click.option(
     "--tolerance",
     default=DEFAULT_TREE_TOLERANCE,
-    help="Nats per value at which refining the tree stops.",
+    help="Nats per value that the tree may cost.",
 )
 @click.option("--most-plain", default=100_000, help="Most items for growth without a tree.")
 @click.option("--seeds", default=1)

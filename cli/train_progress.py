@@ -36,7 +36,7 @@ def show_progress(options: TrainingOptions, *, quiet: bool) -> Iterator[RunHooks
             yield hooks
     else:
         lines = _Lines(options)
-        yield RunHooks(lines.on_lap, lines.on_documents, partial(say, "Writing the run."))
+        yield RunHooks(lines.on_lap, lines.on_documents, partial(say, "Writing the run."), say)
 
 
 class _Lines:
@@ -128,7 +128,10 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         def on_writing() -> None:
             progress.update(task, description="writing the run", rate="")
 
-        yield RunHooks(on_lap, done, on_writing)
+        def say_above(sentence: str) -> None:
+            progress.console.print(sentence, soft_wrap=True, highlight=False, markup=False)
+
+        yield RunHooks(on_lap, done, on_writing, say_above)
 
 
 class _Rate:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import xlogy
 
 from gaussian_worlds import (
     NAMES,
@@ -19,8 +20,21 @@ from gaussian_worlds import (
 from separated_gaussians import asterisk, c_separated
 from sparsetopics.evaluation.scores.clustering import score_clustering
 from sparsetopics.execution.executors import open_executor
-from sparsetopics.inference.growth.refining import division_gains, node_worth, plan_refinement
-from sparsetopics.inference.growth.splitting import halves, owners, try_split
+from sparsetopics.inference.growth.refining import (
+    cost_of_nodes,
+    division_gains,
+    node_worth,
+    plan_refinement,
+)
+from sparsetopics.inference.growth.splitting import (
+    fit_pairs,
+    halves,
+    largest_shares,
+    own_nodes,
+    terms_of_children,
+    try_splits,
+    with_splits,
+)
 from sparsetopics.inference.item_step import fit_items
 from sparsetopics.inference.learners.accelerated import GrownState
 from sparsetopics.inference.local_step import Globals, Parameters, elbo
@@ -40,7 +54,7 @@ each_likelihood = pytest.mark.parametrize("name", NAMES)
 def tree_source(values, likelihood, n_nodes):
     zero = likelihood.zeros(1)
     tree = KdTree(values.copy(), zero.origin, in_pairs=zero.squares.ndim == 3)
-    return NodeSource(tree, n_nodes)
+    return NodeSource(tree, n_nodes, len(values))
 
 
 def world(name, seed, n_items=60, n_topics=3, n_columns=3, n_nodes=8):
@@ -147,6 +161,26 @@ def test_no_more_nodes_are_divided_than_needed(name, seed):
         assert left <= enough + 1e-9
         if len(positions) and share > 0.0:
             assert left + gains[positions].min() > enough
+    source.most_nodes = len(source.outer) + 2
+    few = plan_refinement(source, current, 0.0, local, SERIAL)
+    assert len(few) == min(2, len(np.flatnonzero(gains)))
+    assert gains[few].sum() == pytest.approx(np.sort(gains)[-2:].sum())
+
+
+@each_likelihood
+@given(seed=SEEDS)
+@settings(max_examples=15, deadline=None)
+def test_nodes_cost_what_their_items_would_gain_alone(name, seed):
+    source, values, current = world(name, seed)
+    local = LocalOptions("mean-field")
+
+    cost = cost_of_nodes(source, current, local, SERIAL)
+
+    alone = node_worth(LeafSource(values).read(0), current, local, SERIAL).sum()
+    gain = alone - node_worth(source.read(0), current, local, SERIAL).sum()
+    rounding = 1e-5 * max(abs(alone), 1.0)
+    assert cost == pytest.approx(gain, abs=rounding)
+    assert cost >= -rounding
 
 
 def test_only_the_nodes_that_are_named_are_divided():
@@ -194,52 +228,110 @@ def test_halves_together_are_the_whole(name, axis):
     assert not np.allclose(pair.squares[0], pair.squares[1])
 
 
-@pytest.mark.parametrize("name", NAMES[:3])  # a sphere of known width need not divide
-@pytest.mark.parametrize("kind", ["tree", "leaves"])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_score_of_a_split_is_that_of_its_responsibilities(name, kind, seed):
+def tried(name, kind, seed, enough):
+    """Splits of all components of a world after a lap, and what they were made from."""
     source, values, current = world(name, seed, n_items=400, n_nodes=64)
     if kind == "leaves":
         source = LeafSource(values)
     prior = Parameters(current.allocation, current.likelihood)
     found = fit_items(source.read(0), current, LocalOptions("mean-field"), SERIAL)
     state = GrownState(Statistics(*found.summary), found.responsibilities, False)
-    n_topics = current.components.n_topics
-    component = int(np.argmax(found.summary.terms.counts[:-1]))
-    positions = np.flatnonzero(owners(found.responsibilities) == component)
+    prior = prior.updated(state.total.terms)
+    return source, state, prior, try_splits(source, state, prior, 0, enough, SERIAL)
 
-    split = try_split(source, state, prior, component, positions, 0, 0.0, SERIAL)
 
-    assert split is not None
-    assert split.total.components.n_topics == n_topics + 1
-    rest = np.setdiff1d(np.arange(n_topics - 1), component)
-    outside = np.setdiff1d(np.arange(source.read(0).n_docs), positions)
-    untouched = dense(found.responsibilities.take(outside), n_topics)
-    weights = source.read(0).weights[outside]
-    counts = split.total.components.counts
-    np.testing.assert_allclose(counts[rest], (weights @ untouched)[rest], rtol=1e-6, atol=1e-6)
-    assert counts.sum() == pytest.approx(len(values), rel=1e-9)
-    np.testing.assert_allclose(counts, split.total.terms.counts, rtol=1e-9)
-    renewed = Globals(
-        split.total.components.with_empty_tail(), split.allocation, current.likelihood
-    )
-    assert split.score == pytest.approx(elbo(split.total, renewed), rel=1e-12)
-    if kind == "tree":
-        np.testing.assert_array_equal(split.nodes, source.outer[positions])
-    coarse = try_split(source, state, prior, component, positions, 0, 1e9, SERIAL)
-    assert len(coarse.nodes) == 0
-    assert coarse.score == split.score
+def bound_of(total, prior):
+    after = prior.updated(total.terms)
+    return elbo(total, after.with_components(total.components.with_empty_tail()))
+
+
+@pytest.mark.parametrize("name", NAMES[:3])  # a sphere of known width need not divide
+@pytest.mark.parametrize("kind", ["tree", "leaves"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gain_of_a_split_is_the_rise_of_the_elbo(name, kind, seed):
+    """And it is no rounding: the children's sums are those of shares, as a twin finds them."""
+    source, state, prior, splits = tried(name, kind, seed, 0.0)
+    assert splits, f"seed {seed}"
+    assert [split.gain for split in splits] == sorted((s.gain for s in splits), reverse=True)
+    before = bound_of(state.total, prior)
+    for split in splits:
+        total = with_splits(state.total, [split])
+        assert total.components.n_topics == state.total.components.n_topics + 1
+        assert bound_of(total, prior) - before == pytest.approx(split.gain, abs=1e-6 * abs(before))
+        whole = state.total.components.take(np.array([split.component]))
+        for both, one in zip(split.children[:3], whole[:3], strict=True):
+            np.testing.assert_allclose(both.sum(axis=0), one[0], rtol=1e-9, atol=1e-7)
+        np.testing.assert_allclose(split.by_topic[0], split.children.counts, rtol=1e-9)
+        is_own = largest_shares(state.found)[0] == split.component
+        assert set(split.nodes) <= set(source.outer[is_own]), f"seed {seed}"
+
+
+@pytest.mark.parametrize("kind", ["tree", "leaves"])
+@pytest.mark.parametrize("seed", range(3))
+def test_children_have_what_their_shares_give_them(kind, seed):
+    """Sums and entropies of both children, by the dense shares of all nodes."""
+    source, state, prior, _ = tried("gaussian", kind, seed, 0.0)
+    n_components = prior.allocation.n_topics
+    nodes, parents = source.below
+    owner, largest = largest_shares(state.found)
+    own = own_nodes(nodes, owner[parents], largest[parents], n_components)
+    whole = state.total.components.take(np.arange(n_components))
+
+    trial = fit_pairs(own, whole, 0, prior, SERIAL)
+    by_topic = terms_of_children(own, trial, state.total.terms)
+
+    order = np.argsort(owner[parents], kind="stable")
+    weights, before = nodes.weights, dense(state.found, n_components + 1)[parents]
+    for k in range(n_components):
+        is_own = (owner[parents] == k)[order]
+        second = np.zeros(len(parents))
+        second[order[is_own]] = trial.found.shares[own.owner == k, 1]
+        second *= before[:, k]
+        both = np.stack([before[:, k] - second, second], axis=1)
+        children = whole.zeros_like().take(np.zeros(2, np.int64))
+        expected = children.sum_batch(nodes, sparse(both), SERIAL)
+        for mine, theirs in zip(trial.children[:3], expected[:3], strict=True):
+            np.testing.assert_allclose(mine[2 * k : 2 * k + 2], theirs, rtol=1e-4, atol=1e-3)
+        entropies = -(weights @ xlogy(both, both))
+        np.testing.assert_allclose(by_topic[1, 2 * k : 2 * k + 2], entropies, atol=1e-3)
+
+
+def test_all_splits_can_be_made_together():
+    _, state, _, splits = tried("gaussian", "leaves", 0, 0.0)
+    assert len(splits) > 1
+    n_topics = state.total.components.n_topics
+
+    total = with_splits(state.total, splits)
+
+    assert total.components.n_topics == n_topics + len(splits)
+    np.testing.assert_allclose(total.components.counts, total.terms.counts, rtol=1e-6, atol=1e-6)
+    for values, before in zip(total.components[:3], state.total.components[:3], strict=True):
+        np.testing.assert_allclose(values.sum(axis=0), before.sum(axis=0), rtol=1e-9, atol=1e-7)
+    for place, split in enumerate(splits):
+        for values, child in zip(total.components[:3], split.children[:3], strict=True):
+            np.testing.assert_array_equal(values[split.component], child[0])
+            np.testing.assert_array_equal(values[n_topics - 1 + place], child[1])
+
+
+def test_nodes_stay_whole_where_dividing_them_adds_too_little():
+    *_, fine = tried("gaussian", "tree", 0, 0.0)
+    *_, coarse = tried("gaussian", "tree", 0, 1e9)
+    assert any(len(split.nodes) for split in fine)
+    assert not any(len(split.nodes) for split in coarse)
+    assert [split.gain for split in fine] == [split.gain for split in coarse]
 
 
 def test_the_owner_of_a_node_has_its_largest_share():
     shares = np.array([[0.5, 0.5, 0.0], [0.0, 0.25, 0.75], [0.0, 1.0, 0.0]])
-    assert owners(sparse(shares)).tolist() == [0, 2, 1]
+    owner, largest = largest_shares(sparse(shares))
+    assert owner.tolist() == [0, 2, 1]
+    assert largest.tolist() == [0.5, 0.75, 1.0]
 
 
 # --- training -------------------------------------------------------------------------------------
 
 
-def grown(cloud, folder, seed=0, *, workers=1, **options):
+def grown(cloud, folder, seed=0, *, workers=1, say=lambda sentence: None, **options):
     course = []
     given_options = TrainingOptions(
         1, model="dp-mixture", learner="accelerated", local=LocalOptions("mean-field"), **options
@@ -247,7 +339,7 @@ def grown(cloud, folder, seed=0, *, workers=1, **options):
     with open_executor(workers) as executor:
         model = train(
             cloud.source(), given_options, folder, executor, np.random.default_rng(seed),
-            hooks=Hooks(on_lap=lambda info, model: course.append(info)),
+            hooks=Hooks(on_lap=lambda info, model: course.append(info), say=say),
         )  # fmt: skip
     return model, course
 
@@ -289,6 +381,34 @@ def test_a_finer_tree_has_the_higher_bound(tmp_path):
     ]
     assert bounds == sorted(bounds)
     assert bounds[0] < bounds[-1] - 1e-3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_growth_ends_on_all_items_where_nodes_cost_too_much(tmp_path, seed):
+    """It says so, and reaches what growth on all items alone reaches."""
+    cloud = c_separated(np.random.default_rng(seed), 6_000, 8, 1.0, n_components=5)
+    said, nothing = [], []
+
+    model, course = grown(cloud, tmp_path, seed, say=said.append)
+    plain, on_items = grown(cloud, tmp_path, seed, say=nothing.append, tree_tolerance=0.0)
+
+    assert len(said) == 1, f"seed {seed}"
+    assert "--tree-tolerance allows 0.005: growth uses all items now" in said[0]
+    assert nothing == []
+    assert model.n_topics == plain.n_topics, f"seed {seed}"
+    assert course[-1].elbo_per_token == pytest.approx(on_items[-1].elbo_per_token, abs=0.01)
+
+
+def test_few_items_need_no_tree(tmp_path):
+    cloud = c_separated(np.random.default_rng(0), 200, 8, 2.0, n_components=2)
+    said = []
+
+    model, _ = grown(cloud, tmp_path, say=said.append)
+
+    assert said == [
+        "200 items of 8 values are too few for a kd-tree to pay: growth uses all items."
+    ]
+    assert model.n_topics == 2
 
 
 @pytest.mark.parametrize("tolerance", [None, 0.0])

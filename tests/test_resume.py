@@ -79,6 +79,7 @@ WORLDS = {
     "finite full": mixture("full", "mixture"),
     "finite memoized": mixture("memoized", "mixture", likelihood="isotropic-gaussian"),
     "accelerated": mixture("accelerated", n_topics=1, laps=9),
+    "accelerated past the tree": mixture("accelerated", n_topics=1, laps=12, tree_tolerance=1e-6),
     "accelerated items": mixture("accelerated", n_topics=1, laps=3, tree_tolerance=0.0),
     "gradient fisher": points("gradient"),
     "gradient momentum": points("gradient", gradient=GradientOptions("momentum")),

@@ -194,8 +194,9 @@ class DPGaussianMixture(VectorMixture):
             Lim 2020).
         moves: Some of "merge", "delete" and "birth". None stands for all of them with the memoized
             learner and for none with the others.
-        tree_tolerance: How fine the tree of the learner "accelerated" is, in nats per number: the
-            smaller, the finer. 0 stands for no tree, None for 0.0005.
+        tree_tolerance: The most that the tree of the learner "accelerated" may cost, in nats per
+            value. If the tree cannot be fine enough, training continues on all items. 0 stands for
+            all items from the start, None for 0.005.
         max_iter: The largest number of laps. None stands for 100, or for 1,000 components with the
             learner "accelerated".
     """

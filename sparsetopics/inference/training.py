@@ -16,7 +16,7 @@ import numpy as np
 from sparsetopics.base.batches import Source
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.growth.grower import begin_growth
-from sparsetopics.inference.laps import Laps, LapTally, OnDocuments
+from sparsetopics.inference.laps import QUIET_GAIN, Laps, LapTally, OnDocuments
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters, elbo
 from sparsetopics.inference.moves.ledger import Ledger
@@ -38,7 +38,6 @@ from sparsetopics.options.registry import LEARNERS, MODELS, MOVE_COUNTS, MOVES, 
 from sparsetopics.options.training import TrainingOptions
 
 QUIET_LAPS = 3  # after which training has settled
-QUIET_GAIN = 1e-3  # nats per token that a quiet lap may add or lose
 
 Model = TopicPosterior | MixturePosterior
 Start = TopicPosterior | None  # a model to start from
@@ -56,6 +55,7 @@ class Hooks(NamedTuple, Generic[C, P, T]):
     on_lap: AfterLap = lambda info, model: None
     on_documents: OnDocuments = lambda n_done, n_docs: None
     on_last_lap: Callable[[], None] = lambda: None  # after its ``on_lap``, before it is kept
+    say: Callable[[str], None] = lambda sentence: None  # about a choice that training made
     on_end: Callable[[Statistics[C, T], Parameters[C, P, T]], None] = lambda *end: None
 
 
@@ -70,6 +70,10 @@ class TopicMover(Protocol[S, D, C, P, T]):
     @property
     def is_exhausted(self) -> bool:
         """Whether it has nothing left to try."""
+
+    @property
+    def quiet_gain(self) -> float:
+        """Nats per token that a lap may add or lose once training has settled."""
 
     def move(self, state: S, parameters: Parameters[C, P, T], lap: int) -> Moved[S, C, P, T]:
         """Make the moves of a lap."""
@@ -134,15 +138,14 @@ class _Training(Generic[S, D, C, P, T]):
             rng.bit_generator.state = kept.rng
         local, on_documents = options.local_step, hooks.on_documents
         laps = Laps(source, learner, local, self.executor, on_documents, rng, self.steps)
-        mover = _mover(laps, options, parameters)
-        if mover is not None:
-            laps = mover.laps
-            if kept is not None:
-                mover.restore(kept.mover)
+        mover = _mover(laps, options, parameters, hooks.say)
+        if mover is not None and kept is not None:
+            mover.restore(kept.mover)
         began = time.perf_counter() - (infos[-1].seconds if infos else 0.0)
         is_over = _is_over(infos, mover, options)
         while not is_over:
             lap = len(infos) + 1
+            laps = laps if mover is None else mover.laps
             state, parameters, tally = laps.run(state, parameters)
             moved = Moved(state, parameters, {}, None)
             if mover is not None and lap >= mover.first_lap:
@@ -194,21 +197,22 @@ def _is_over(
 ) -> bool:
     if len(infos) >= options.n_laps:
         return True
-    is_exhausted = mover is None or mover.is_exhausted
-    return options.model != "lda" and is_exhausted and has_settled(infos)
+    if options.model == "lda" or (mover is not None and not mover.is_exhausted):
+        return False
+    return has_settled(infos, QUIET_GAIN if mover is None else mover.quiet_gain)
 
 
-def has_settled(infos: list[LapInfo]) -> bool:
+def has_settled(infos: list[LapInfo], quiet_gain: float) -> bool:
     """Whether the last ``QUIET_LAPS`` laps kept the number of topics and hardly changed the ELBO.
 
-    A lap is quiet if it changes the ELBO by less than ``QUIET_GAIN`` nats per token, up or down.
+    A lap is quiet if it changes the ELBO by less than ``quiet_gain`` nats per token, up or down.
     """
     last = infos[-QUIET_LAPS - 1 :]
     if len(last) <= QUIET_LAPS:
         return False
     return all(
         after.n_topics == before.n_topics
-        and abs(after.elbo_per_token - before.elbo_per_token) < QUIET_GAIN
+        and abs(after.elbo_per_token - before.elbo_per_token) < quiet_gain
         for before, after in pairwise(last)
     )
 
@@ -220,13 +224,16 @@ def make_model(current: Globals[C, P, T], options: TrainingOptions) -> Model:
 
 
 def _mover(
-    laps: Laps[S, D, C, P, T], options: TrainingOptions, parameters: Parameters[C, P, T]
+    laps: Laps[S, D, C, P, T],
+    options: TrainingOptions,
+    parameters: Parameters[C, P, T],
+    say: Callable[[str], None],
 ) -> TopicMover[S, D, C, P, T] | None:
     """What changes the number of topics after a lap, if anything does."""
     # The options say what the state and the components are; no type can.
     if options.grows:
         grow = cast("Callable[..., TopicMover[S, D, C, P, T]]", begin_growth)
-        return grow(laps, parameters.likelihood.zeros(1), options)
+        return grow(laps, parameters.likelihood.zeros(1), options, say)
     if not options.active_moves.names:
         return None
     ledger = Ledger.new(parameters.allocation.n_topics)

@@ -213,8 +213,10 @@ def _check_growth(record: M, state: S, source: Source[D], options: TrainingOptio
     if not isinstance(record, GrowerRecord):
         raise ValueError("no record of growth")
     assert isinstance(state, GrownState), "the learner has checked it"
-    has_tree = options.tree_tolerance != 0.0
-    require(has_tree == (record.nodes is not None), "a tree, or none, contrary to the options")
+    is_finite = np.isfinite(record.enough) and record.enough >= 0.0
+    require(bool(is_finite), "a refinement that may leave no number of nats")
+    may_have_tree = options.tree_tolerance != 0.0
+    require(may_have_tree or record.nodes is None, "a tree, contrary to the options")
     if state.found is not None:
         n_rows = source.n_docs if record.nodes is None else len(record.nodes.outer)
         state.found.check(n_rows, state.total.components.n_topics)

@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, ItemBatch
+from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, VectorBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import items as item_kernels
+from sparsetopics.kernels.types import Float32Array
 from sparsetopics.model.likelihoods.likelihood import ItemLikelihood
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.likelihoods.scorers import Scorer, V, node_scorer
@@ -81,3 +82,44 @@ def assign_batch(
     assert isinstance(components, Moments), "vectors have moments"
     of_nodes = node_scorer(likelihood.natural_parameters(components))
     return assign(batch.values, of_nodes, expected_log_weights, sparsity, executor)
+
+
+class PairShares(NamedTuple):
+    """Items with their shares in the two components of their pair."""
+
+    shares: Float32Array  # (n_items, 2)
+    log_totals: FloatArray  # (n_items,)  log Σ exp W over the slots
+
+
+def assign_to_pairs(
+    batch: VectorBatch | NodeBatch,
+    starts: IntArray,  # (n_pairs + 1,)  of the items of each pair
+    likelihood: VectorLikelihood,
+    pairs: Moments,  # 2 n_pairs components
+    expected_log_weights: FloatArray,  # (2 n_pairs,)
+    sparsity: int,
+    executor: Executor,
+) -> PairShares:
+    """``assign`` each item to the two components of its own pair alone."""
+    log_weights = expected_log_weights.reshape(-1, 2)
+    logs = np.empty((batch.n_docs, 2))
+
+    def score(pair: int) -> None:
+        own, both = slice(starts[pair], starts[pair + 1]), slice(2 * pair, 2 * pair + 2)
+        if isinstance(batch, NodeBatch):
+            found: FloatArray | Float32Array = of_nodes.take(both).log_densities(batch.values[own])
+        else:
+            scorer = likelihood.prepare(pairs.take(np.arange(both.start, both.stop)))
+            found = scorer.log_densities(batch.values[own])
+        logs[own] = found + log_weights[pair]
+
+    if isinstance(batch, NodeBatch):
+        of_nodes = node_scorer(likelihood.natural_parameters(pairs))
+    executor.map(score, range(len(starts) - 1))
+    topics = np.empty((batch.n_docs, min(sparsity, 2)), np.uint32)
+    chosen = np.empty(topics.shape, np.float32)
+    log_totals = np.empty(batch.n_docs)
+    item_kernels.share_items(logs, topics, chosen, log_totals, np.zeros(2))
+    shares = np.zeros((batch.n_docs, 2), np.float32)
+    np.put_along_axis(shares, topics.astype(np.int64), chosen, axis=1)
+    return PairShares(shares, log_totals)

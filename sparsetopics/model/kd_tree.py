@@ -38,6 +38,11 @@ class NodeSums(NamedTuple):
         return roomy
 
 
+def n_products(n_columns: int, *, in_pairs: bool) -> int:
+    """How many products of columns a node sums: of all pairs, or of each column with itself."""
+    return n_columns * (n_columns + 1) // 2 if in_pairs else n_columns
+
+
 class KdTree:
     """Nodes are numbers; the root is 0, and children come after their parents.
 
@@ -48,7 +53,7 @@ class KdTree:
     def __init__(self, values: Vectors, origin: FloatArray, *, in_pairs: bool) -> None:
         n_items, n_columns = values.shape
         self._values, self._origin = values, origin.astype(np.float32)
-        self._n_products = n_columns * (n_columns + 1) // 2 if in_pairs else n_columns
+        self._n_products = n_products(n_columns, in_pairs=in_pairs)
         few = max(FEWEST_ITEMS, ITEMS_PER_COLUMN * n_columns)
         bounds, children = np.empty((2 * n_items, 2), np.int64), np.empty(2 * n_items, np.int64)
         n_nodes = tree_kernels.build(values, few, bounds, children)

@@ -75,9 +75,12 @@ class NodeSource:
     is_refinable = True
     is_resident = True
 
-    def __init__(self, tree: KdTree, n_nodes: int) -> None:
-        """Begin with ``n_nodes`` outer nodes, or fewer if the tree has fewer."""
-        self.tree = tree
+    def __init__(self, tree: KdTree, n_nodes: int, most_nodes: int) -> None:
+        """Begin with ``n_nodes`` outer nodes, or fewer if the tree has fewer.
+
+        Callers refine as long as there are at most ``most_nodes``.
+        """
+        self.tree, self.most_nodes = tree, most_nodes
         self.n_docs, self.n_tokens = tree.n_items, float(tree.n_items)  # items
         self.outer = np.array([0])
         while len(self.outer) < n_nodes:
@@ -93,12 +96,13 @@ class NodeSource:
     def read(self, batch_id: int) -> NodeBatch:
         return self._batch
 
-    def children(self, positions: IntArray) -> tuple[NodeBatch, IntArray]:
-        """The nodes one level below some outer nodes, and where their parents are.
+    @cached_property
+    def below(self) -> tuple[NodeBatch, IntArray]:
+        """The nodes one level below the outer nodes, and the positions of their parents, rising.
 
-        A node without children stands for itself. Parents are positions in ``positions``, rising.
+        A node without children stands for itself.
         """
-        nodes, parents = self._below(self.outer[positions])
+        nodes, parents = self._below(self.outer)
         return NodeBatch(self.tree.sums(nodes)), parents
 
     def refine(self, nodes: IntArray, n_levels: int = 1) -> None:
@@ -110,8 +114,7 @@ class NodeSource:
             parents = parents[upper]
         former = np.concatenate([np.flatnonzero(~chosen), np.flatnonzero(chosen)[parents]])
         after = np.concatenate([self.outer[~chosen], below])
-        self.outer = after[np.argsort(former, kind="stable")]
-        self.__dict__.pop("_batch", None)
+        self._replace_outer(after[np.argsort(former, kind="stable")])
 
     def record(self) -> NodeRecord:
         return NodeRecord(self.outer, self.tree.divided)
@@ -128,8 +131,12 @@ class NodeSource:
             raise RunError(
                 "checkpoint", f"does not fit the tree of these items: {reason_of(error)}"
             ) from error
-        self.outer = record.outer
-        self.__dict__.pop("_batch", None)
+        self._replace_outer(record.outer)
+
+    def _replace_outer(self, nodes: IntArray) -> None:
+        self.outer = nodes
+        for kept in ("_batch", "below"):
+            self.__dict__.pop(kept, None)
 
     def _below(self, nodes: IntArray) -> tuple[IntArray, IntArray]:
         left = self.tree.children(nodes)
@@ -149,13 +156,15 @@ class LeafSource:
     def __init__(self, values: Vectors) -> None:
         self._batch = VectorBatch(values)
         self.outer = np.arange(len(values))
+        self.most_nodes = len(values)
         self.n_docs, self.n_tokens = len(values), float(len(values))
 
     def read(self, batch_id: int) -> VectorBatch:
         return self._batch
 
-    def children(self, positions: IntArray) -> tuple[VectorBatch, IntArray]:
-        return self._batch.take(positions), np.arange(len(positions))
+    @property
+    def below(self) -> tuple[VectorBatch, IntArray]:
+        return self._batch, np.arange(self.n_docs)
 
     def refine(self, nodes: IntArray, n_levels: int = 1) -> None:
         """Do nothing, as there is nothing below an item."""

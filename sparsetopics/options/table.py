@@ -59,7 +59,7 @@ DEFAULT_DOC_CONCENTRATION = 0.5  # total over the topics
 DEFAULT_WORD_CONCENTRATION = 0.1  # of each word
 DEFAULT_TOP_CONCENTRATION = 10.0
 DEFAULT_GRADIENT: GradientName = "fisher"
-DEFAULT_TREE_TOLERANCE = 0.0005
+DEFAULT_TREE_TOLERANCE = 0.005
 DEFAULT_EXECUTOR: ExecutorName = "threads"
 MOST_WORKERS = 4096
 # Beyond these limits the ELBO can overflow, or lose all its digits to rounding.
@@ -207,8 +207,9 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "only one lap of this many. In the others a document uses only the topics of its last "
         f"visit, which takes half the time. Default: {DEFAULT_COLD_EVERY} (lda with collapsed and "
         "the memoized learner), 1 (otherwise).",
-        "tree-tolerance": "(accelerated learner) Stop refining the kd-tree when splitting every "
-        "node once more would gain less than this many nats per value. 0 disables the tree.",
+        "tree-tolerance": "(accelerated learner) The most that the kd-tree may cost, in nats per "
+        "value, because items of a node share responsibilities. If the tree cannot be fine enough, "
+        "training continues on all items. 0 uses all items from the start.",
         "gradient": "(gradient learner) Take plain steps, steps with momentum, or steps divided by "
         "the Fisher information.",
     },

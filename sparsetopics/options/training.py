@@ -154,7 +154,7 @@ class TrainingOptions:
     model: ModelName = "lda"
     moves: MoveOptions | None = None  # None: all of a memoized HDP or DP mixture, none elsewhere
     likelihood: LikelihoodName | None = None  # of a mixture; None: gaussian
-    tree_tolerance: float | None = None  # of the accelerated learner, nats per value; None: 5e-4
+    tree_tolerance: float | None = None  # of the accelerated learner, nats per value; None: 5e-3
     variance: float | None = None  # of isotropic Gaussians; None: made from the data
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
     batches_per_round: int = 1  # processed under the same parameters, before one update

@@ -45,6 +45,7 @@ class RunHooks(NamedTuple):
     on_lap: OnLap = lambda entry: None
     on_documents: Callable[[float, int], None] = lambda n_done, n_docs: None  # of this lap
     on_writing: Callable[[], None] = lambda: None  # after the last lap
+    say: Callable[[str], None] = lambda sentence: None  # about a choice that training made
 
 
 class RunResult(NamedTuple):
@@ -105,7 +106,7 @@ def finish_training(
     with open_executor(plan.workers) as executor, _open_steps(plan, folder) as steps_of:
         source = divided(plan, task.corpus, rng)
         told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
-            on_lap, hooks.on_documents, on_last_lap
+            on_lap, hooks.on_documents, on_last_lap, hooks.say
         )
         try:
             model = train(

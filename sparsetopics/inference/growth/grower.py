@@ -1,33 +1,45 @@
-"""Growth: after a lap a component is split and everything updated; the split is kept if it pays.
+"""Growth: between laps components are split and everything updated; splits are kept if they pay.
 
-The greedy algorithm of VDP06, section 7. Beginning with one component, laps run until the ELBO
-hardly rises, and refine the tree on the way. Then splits are tried (``splitting``), and the best of
-them updated in full. A split is kept if its ELBO is higher than that of the components before it on
-the same tree, since refinement alone raises the ELBO too.
+After the greedy algorithm of VDP06, section 7. Beginning with one component, laps run until the
+ELBO hardly rises, and refine the tree on the way. Then every component is split on trial
+(``splitting``). All splits that raise the ELBO are made at once and updated in full. They are kept
+if the ELBO is higher than that of the components before them on the same tree, since refinement
+alone raises the ELBO too. Otherwise half of them are tried, the best ones.
+
+When no split pays any more, growth finds out what it cost that items share the responsibilities of
+their node. If that is too much, the tree becomes finer. If the tree would become too large, growth
+continues on all items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import IntArray, Vectors, VectorSource
+from sparsetopics.base.batches import Vectors, VectorSource
+from sparsetopics.base.wording import quantity
 from sparsetopics.inference.growth.refining import (
     MomentParameters,
     OuterSource,
+    cost_of_nodes,
     nested_of,
     plan_refinement,
 )
-from sparsetopics.inference.growth.splitting import Split, owners, try_split
-from sparsetopics.inference.laps import Laps
+from sparsetopics.inference.growth.splitting import (
+    Split,
+    largest_shares,
+    try_splits,
+    with_splits,
+)
+from sparsetopics.inference.laps import QUIET_GAIN, Laps
 from sparsetopics.inference.learners.accelerated import GrownState, Nodes
 from sparsetopics.inference.local_step import elbo
 from sparsetopics.inference.moves.standing import Moved, MoveTally
 from sparsetopics.model.allocations.mixture import ItemTerms
-from sparsetopics.model.kd_tree import KdTree
+from sparsetopics.model.kd_tree import KdTree, n_products
 from sparsetopics.model.likelihoods.moments import Moments
 from sparsetopics.model.node_batches import LeafSource, NodeRecord, NodeSource
 from sparsetopics.model.responsibilities import Responsibilities
@@ -35,15 +47,19 @@ from sparsetopics.model.statistics import Statistics
 from sparsetopics.options.table import DEFAULT_TREE_TOLERANCE
 from sparsetopics.options.training import TrainingOptions
 
-FIRST_NODES = 256  # outer nodes, before anything is known of components
-CANDIDATES = 10  # components that are split on trial at once (VDP06)
-FULL_TRIALS = 3  # of those, at most, are updated in full
+FIRST_NODES = 256  # outer nodes at most, before anything is known of components
+FEWEST_NODES = 16  # outer nodes that a tree must be allowed
+LARGEST_TREE = 0.25  # numbers in the sums of outer nodes, relative to the numbers of all items
+FIRST_ENOUGH = 0.1  # of the tolerance: what a lap's refinement may leave to gain
+FINER = 4.0  # by which that is divided when nodes cost more than the tolerance
+MOST_FINER = 4  # such steps, if no node is worth dividing after the first
 EMPTY = 1.0  # items; training first tries to do without smaller components
 MOST_REFUSED = 3  # components that turn out to be needed, before no more are tried
 LEVELS_BELOW = 3  # by which a component's nodes are divided before training tries to do without it
 AXES = 2  # of a component, to cut across
 GAIN = 1e-5  # nats per item that a split must add
-SETTLED = 1e-4  # nats per item; a lap that adds less is the last
+SETTLED = 1e-4  # nats per value; a lap that adds less is the last
+HOPE = 4.0  # laps that add as much as the last one did; if they do not suffice, a trial ends
 LAPS_TO_REFINEMENT = 3
 MOST_LAPS = 100  # between two splits
 
@@ -62,87 +78,132 @@ class GrowerRecord(NamedTuple):
     """A grower between two laps, as checkpoints hold it."""
 
     is_exhausted: bool
-    nodes: NodeRecord | None  # of its tree, if it has one
+    enough: float  # nats that refinement may leave to gain
+    nodes: NodeRecord | None  # of its tree; None on all items
 
 
 @dataclass(slots=True)
 class Grower:
-    """Adds components one by one."""
+    """Adds components as long as that pays."""
 
     laps: GrowthLaps
     trials: GrowthLaps  # the same within ``move``, which report the items of the lap as done
+    items: VectorSource
+    tolerance: float  # nats that the nodes of the tree may cost
     enough: float  # nats that refinement may leave to gain
+    say: Callable[[str], None]
     is_exhausted: bool = False
     first_lap: ClassVar[int] = 1
 
     def move(
         self, state: GrownState, parameters: MomentParameters, lap: int
     ) -> Moved[GrownState, Moments, Moments, ItemTerms]:
-        """Update everything until that hardly helps, then make one split.
+        """Update everything until that hardly helps, then split components.
 
-        All components may be tried, first across their longest axis, then across the second.
+        Components are cut across their longest axis, or if none of those splits pays, across the
+        second.
         """
         if self.is_exhausted:
             return Moved(state, parameters, {}, None)
         before, n_tried = self._trimmed(self._settled(state, parameters), EMPTY), 0
-        n_topics = before.parameters.allocation.n_topics
-        for axis, candidates in self._rounds(before.state.total.components):
-            for split in self._trials(before, candidates, axis):
-                n_tried += 1
-                after, before = self._grown(before, split)
-                if after.score > before.score + GAIN * self._source.n_tokens:
-                    tally = MoveTally(n_tried, after.parameters.allocation.n_topics - n_topics)
-                    return Moved(after.state, after.parameters, {"birth": tally}, None)
-        self.is_exhausted = True
-        before = self._trimmed(before, np.inf, n_levels=LEVELS_BELOW)
-        return Moved(before.state, before.parameters, {"birth": MoveTally(n_tried, 0)}, None)
+        n_before = before.parameters.allocation.n_topics
+        for axis in range(min(AXES, self.items.n_columns)):
+            splits = self._tried(before, axis)
+            least = GAIN * self._source.n_tokens
+            n_chosen = sum(split.gain > least for split in splits)
+            if not n_chosen:  # the best one may pay once everything is updated, if by more than
+                n_chosen, least = min(1, len(splits)), self._calm  # a lap without a split adds
+            while n_chosen:
+                n_tried += n_chosen
+                after, before = self._grown(before, splits[:n_chosen])
+                if after.score > before.score + least:
+                    n_born = after.parameters.allocation.n_topics - n_before
+                    return self._moved(after, n_tried, n_born)
+                n_chosen //= 2
+        return self._moved(self._finer(before) or self._ended(before), n_tried, 0)
+
+    @property
+    def quiet_gain(self) -> float:
+        """Nats per item that a lap may add or lose once training has settled."""
+        return max(QUIET_GAIN, self._calm / self._source.n_tokens)
 
     def record(self) -> GrowerRecord:
         """What a checkpoint must hold to continue after this lap."""
-        return GrowerRecord(self.is_exhausted, self._source.record())
+        return GrowerRecord(self.is_exhausted, self.enough, self._source.record())
 
     def restore(self, record: GrowerRecord) -> None:
         """Continue from a record, in place."""
-        self.is_exhausted = record.is_exhausted
+        self.is_exhausted, self.enough = record.is_exhausted, record.enough
         if record.nodes is not None:
             self._source.restore(record.nodes)
+        elif isinstance(self._source, NodeSource):
+            self._leave_tree()
+
+    @staticmethod
+    def _moved(
+        grown: Grown, n_tried: int, n_born: int
+    ) -> Moved[GrownState, Moments, Moments, ItemTerms]:
+        tally = MoveTally(n_tried, n_born)
+        return Moved(grown.state, grown.parameters, {"birth": tally}, None)
 
     @property
     def _source(self) -> OuterSource:
         return cast(OuterSource, self.laps.source)
 
-    def _rounds(self, components: Moments) -> Iterator[tuple[int, IntArray]]:
-        """An axis and the components to cut across it; larger components tend to come sooner."""
-        for axis in range(min(AXES, components.n_columns)):
-            left = np.arange(components.n_topics - 1)
-            while len(left):
-                sizes = components.sizes[left] + 1.0
-                n_chosen = min(CANDIDATES, len(left))
-                chosen = self.laps.rng.choice(left, n_chosen, replace=False, p=sizes / sizes.sum())
-                left = np.setdiff1d(left, chosen)
-                yield axis, np.sort(chosen)
+    @property
+    def _calm(self) -> float:
+        """Nats; a lap that adds less is the last."""
+        return SETTLED * self._source.n_tokens * self.items.n_columns
 
-    def _trials(self, grown: Grown, candidates: IntArray, axis: int) -> list[Split]:
-        """Splits to update in full: the best one, and others that raise the ELBO as they are."""
-        source, owner = self._source, owners(_found(grown.state))
-        assert len(owner) == source.read(0).n_docs, "of the present outer nodes"
+    def _finer(self, grown: Grown) -> Grown | None:
+        """The mixture on a finer tree or on all items; None if the nodes cost little."""
+        source, (state, parameters, _) = self._source, grown
+        if not isinstance(source, NodeSource):
+            return None
+        current = parameters.with_components(self.laps.learner.components(state))
+        cost = cost_of_nodes(source, current, self.laps.local, self.laps.executor)
+        if cost <= self.tolerance:
+            return None
+        for _ in range(MOST_FINER):
+            self.enough /= FINER
+            if 2 * len(source.outer) <= source.most_nodes and self._refine(state, parameters):
+                return self._settled(state, parameters)
+        n_values = source.n_tokens * self.items.n_columns
+        self.say(
+            f"Nodes of the kd-tree would cost {cost / n_values:.2g} nats per value, and "
+            f"--tree-tolerance allows {self.tolerance / n_values:.2g}: growth uses all items now."
+        )
+        self._leave_tree()
+        state, parameters, _ = self.trials.run(state, parameters)
+        return Grown(state, parameters, self._score(state, parameters))
 
-        def tried(component: int) -> Split | None:
-            own = np.flatnonzero(owner == component)
-            state, parameters, executor = grown.state, grown.parameters, self.laps.executor
-            enough = self.enough / source.n_tokens
-            return try_split(source, state, parameters, component, own, axis, enough, executor)
+    def _leave_tree(self) -> None:
+        leaves = LeafSource(_all_items(self.items))
+        self.laps = replace(self.laps, source=leaves)
+        self.trials = replace(self.trials, source=leaves)
 
-        splits = filter(None, map(tried, candidates.tolist()))
-        ranked = sorted(splits, key=lambda split: -split.score)[:FULL_TRIALS]
-        return ranked[:1] + [split for split in ranked[1:] if split.score > grown.score]
+    def _ended(self, grown: Grown) -> Grown:
+        """The mixture at the end of growth, without components that are not needed."""
+        self.is_exhausted = True
+        return self._trimmed(grown, np.inf, n_levels=LEVELS_BELOW)
 
-    def _grown(self, before: Grown, split: Split) -> tuple[Grown, Grown]:
-        """The split updated in full, and the mixture before it on the same tree."""
+    def _tried(self, before: Grown, axis: int) -> list[Split]:
+        """A split of every component, the largest gain first."""
+        enough = self.enough / self._source.n_tokens
+        return try_splits(
+            self._source, before.state, before.parameters, axis, enough, self.laps.executor
+        )
+
+    def _grown(self, before: Grown, splits: list[Split]) -> tuple[Grown, Grown]:
+        """The mixture with splits, updated in full, and the one before them on the same tree."""
         n_nodes = self._source.read(0).n_docs
-        self._source.refine(split.nodes)
-        parameters = before.parameters._replace(allocation=split.allocation)
-        after = self._settled(GrownState(split.total, None, False), parameters)
+        nodes = np.concatenate([split.nodes for split in splits])
+        if n_nodes + len(nodes) <= self._source.most_nodes:
+            self._source.refine(nodes)
+        total = with_splits(before.state.total, splits)
+        allocation = before.parameters.allocation.updated(total.terms)
+        parameters = before.parameters._replace(allocation=allocation)
+        after = self._settled(GrownState(total, None, False), parameters, before.score)
         return after, self._on_this_tree(before, n_nodes)
 
     def _on_this_tree(self, grown: Grown, n_nodes: int) -> Grown:
@@ -152,14 +213,22 @@ class Grower:
         state, parameters, _ = self.trials.run(grown.state, grown.parameters)
         return Grown(state, parameters, self._score(state, parameters))
 
-    def _settled(self, state: GrownState, parameters: MomentParameters) -> Grown:
-        """Run laps until they add next to nothing, with refinements in between."""
-        score, calm = -np.inf, SETTLED * self._source.n_tokens
+    def _settled(
+        self, state: GrownState, parameters: MomentParameters, target: float = -np.inf
+    ) -> Grown:
+        """Run laps until they add next to nothing, with refinements in between.
+
+        End sooner if there is little hope that the ELBO will reach the ``target``, in nats.
+        """
+        score = -np.inf
         for n_laps in range(1, MOST_LAPS + 1):
             state, parameters, _ = self.trials.run(state, parameters)
             state, parameters = reordered(state, parameters)
             former, score = score, self._score(state, parameters)
-            is_calm = score - former < calm
+            rise = score - former
+            is_calm = rise < self._calm
+            if score + HOPE * rise < target:
+                break
             # No refinement after the last lap: responsibilities must be of the present nodes.
             is_last = n_laps == MOST_LAPS
             if is_last or (is_calm and self._refine(state, parameters) == 0):
@@ -184,7 +253,7 @@ class Grower:
                 break
             n_nodes = self._source.read(0).n_docs
             if n_levels:  # nodes that are mostly the component's are divided
-                own = owners(_found(grown.state)) == smallest
+                own = largest_shares(_found(grown.state))[0] == smallest
                 self._source.refine(self._source.outer[own], n_levels)
             fewer = self._without(grown, smallest)
             grown = self._on_this_tree(grown, n_nodes)
@@ -201,7 +270,7 @@ class Grower:
         terms = terms.renumbered(number, len(kept))
         state = GrownState(Statistics(components.take(kept), terms), None, False)
         allocation = grown.parameters.allocation.updated(terms)
-        return self._settled(state, grown.parameters._replace(allocation=allocation))
+        return self._settled(state, grown.parameters._replace(allocation=allocation), grown.score)
 
     def _refine(self, state: GrownState, parameters: MomentParameters) -> int:
         """Divide the nodes that are worth it; return how many."""
@@ -239,32 +308,44 @@ def _found(state: GrownState) -> Responsibilities:
     return state.found
 
 
-def begin_growth(laps: GrowthLaps, zero: Moments, options: TrainingOptions) -> Grower:
+def begin_growth(
+    laps: GrowthLaps, zero: Moments, options: TrainingOptions, say: Callable[[str], None]
+) -> Grower:
     """Make what grows a mixture by laps over the items of all batches.
 
-    ``zero`` has the sums of no vectors, which say what is summed, and from which origin.
+    ``zero`` has the sums of no vectors, which say what is summed, and from which origin. ``say``
+    gets a sentence if growth uses all items although the options allow a tree.
     """
-    source = cast(VectorSource, laps.source)
-    tolerance = options.tree_tolerance
-    per_number = DEFAULT_TREE_TOLERANCE if tolerance is None else tolerance
-    enough = per_number * source.n_docs * source.n_columns
-    laps = replace(laps, source=outer_nodes(source, zero, options))
+    items = cast(VectorSource, laps.source)
+    per_value = options.tree_tolerance
+    per_value = DEFAULT_TREE_TOLERANCE if per_value is None else per_value
+    tolerance = per_value * items.n_docs * items.n_columns
+    laps = replace(laps, source=outer_nodes(items, zero, per_value, say))
     tell = laps.on_documents
     trials = replace(laps, on_documents=lambda n_done, n_docs: tell(n_docs, n_docs))
-    return Grower(laps, trials, enough)
+    return Grower(laps, trials, items, tolerance, FIRST_ENOUGH * tolerance, say)
 
 
-def outer_nodes(source: VectorSource, zero: Moments, options: TrainingOptions) -> OuterSource:
-    """The items of all batches in memory, in a tree unless its tolerance is 0."""
-    values = _all_items(source)
-    if options.tree_tolerance == 0.0:
-        return LeafSource(values)
-    tree = KdTree(values, zero.origin, in_pairs=zero.squares.ndim == 3)
-    return NodeSource(tree, FIRST_NODES)
+def outer_nodes(
+    items: VectorSource, zero: Moments, tolerance: float, say: Callable[[str], None]
+) -> OuterSource:
+    """The items of all batches in memory, in a tree if that can pay and the tolerance is not 0."""
+    in_pairs, n_columns = zero.squares.ndim == 3, items.n_columns
+    n_numbers = n_columns + n_products(n_columns, in_pairs=in_pairs)  # of a node
+    most_nodes = int(LARGEST_TREE * items.n_docs * n_columns / n_numbers)
+    if tolerance > 0.0 and most_nodes >= FEWEST_NODES:
+        tree = KdTree(_all_items(items), zero.origin, in_pairs=in_pairs)
+        return NodeSource(tree, min(FIRST_NODES, most_nodes // 2), most_nodes)
+    if tolerance > 0.0:
+        say(
+            f"{quantity(items.n_docs, 'item')} of {quantity(n_columns, 'value')} are too few for "
+            "a kd-tree to pay: growth uses all items."
+        )
+    return LeafSource(_all_items(items))
 
 
 def _all_items(source: VectorSource) -> Vectors:
-    """A copy of all items, (n_items, n_columns)."""
+    """A copy of all items in their order, (n_items, n_columns)."""
     values = np.empty((source.n_docs, source.n_columns), np.float32)
     filled = 0
     for batch_id in range(source.n_batches):

@@ -3,13 +3,16 @@
 Under given global parameters, the ELBO of a node's items is n_A log Σ_k exp W_Ak. If the node is
 divided, each half finds its own optimum, so the ELBO never falls. The rise is known from the means
 of the halves alone.
+
+What the whole tree costs is more than its nodes could gain by one division, for a node may hold
+items of two components although its halves look alike. That is found from the items of some nodes.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.base.batches import FloatArray, IntArray, VectorBatch
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.learners.accelerated import MomentGlobals, Nodes
 from sparsetopics.inference.local_step import Parameters
@@ -21,6 +24,7 @@ from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 from sparsetopics.model.node_batches import LeafSource, NodeSource
 from sparsetopics.options.training import LocalOptions
 
+SAMPLE_ITEMS = 50_000  # at least, if there are as many, from which the cost of nodes is estimated
 OuterSource = LeafSource | NodeSource  # all items in one batch, alone or as nodes of a tree
 MomentParameters = Parameters[Moments, Moments, ItemTerms]
 
@@ -32,12 +36,15 @@ def plan_refinement(
     local: LocalOptions,
     executor: Executor,
 ) -> IntArray:
-    """The positions of the fewest nodes to divide so that at most ``enough`` is left to gain."""
+    """The positions of the fewest nodes to divide so that at most ``enough`` is left to gain.
+
+    They are fewer, those of the largest gains, if the source has room for fewer.
+    """
     gains = division_gains(source, current, local, executor)
     order = np.argsort(-gains, kind="stable")
     left = gains.sum() - np.cumsum(gains[order])
     n_divided = 0 if gains.sum() <= enough else 1 + int(np.argmax(left <= enough))
-    positions = np.sort(order[:n_divided])
+    positions = np.sort(order[: min(n_divided, max(source.most_nodes - len(gains), 0))])
     return positions[gains[positions] > 0.0]
 
 
@@ -46,10 +53,25 @@ def division_gains(
 ) -> FloatArray:
     """What dividing each outer node alone would add to the ELBO, (n_nodes,), in nats."""
     batch = source.read(0)
-    below, parents = source.children(np.arange(batch.n_docs))
+    below, parents = source.below
     worth = node_worth(below, current, local, executor)
     halves: FloatArray = np.bincount(parents, worth, batch.n_docs).astype(np.float64)
     return np.maximum(halves - node_worth(batch, current, local, executor), 0.0)
+
+
+def cost_of_nodes(
+    source: NodeSource, current: MomentGlobals, local: LocalOptions, executor: Executor
+) -> float:
+    """What the ELBO loses because items share the responsibilities of their node, in nats.
+
+    It is estimated from the items of every n-th node.
+    """
+    positions = np.arange(0, len(source.outer), max(1, source.n_docs // SAMPLE_ITEMS))
+    nodes = source.read(0).take(positions)
+    items = VectorBatch(np.concatenate([source.tree.items(n) for n in source.outer[positions]]))
+    cost = node_worth(items, current, local, executor).sum()
+    cost -= node_worth(nodes, current, local, executor).sum()
+    return float(cost * source.n_docs / nodes.weights.sum())
 
 
 def node_worth(

@@ -1,16 +1,19 @@
-"""Trial splits: a small mixture of two, fitted to the nodes that mostly belong to one component.
+"""Trial splits: a small mixture of two for each component, fitted to the component's own nodes.
 
-VDP06, section 7, step 2: the nodes are taken one level deeper and divided by the bisector of one of
-the component's principal axes. The two children are then fitted to them, while everything else
-stays as it is. The children's sums and those of the rest make a mixture with one component more,
-whose ELBO is exact.
+VDP06, section 7, step 2: the nodes of a component are taken one level deeper and divided by the
+bisector of one of its principal axes. Two children are then fitted to them and share out what the
+component has of each node. Everything else stays as it is. So the rise of the ELBO is exact, all
+components can be tried at once, and all splits that pay can be made together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.execution.executors import Executor
@@ -21,126 +24,202 @@ from sparsetopics.inference.growth.refining import (
     vectors_of,
 )
 from sparsetopics.inference.learners.accelerated import GrownState, MomentStatistics, Nodes
-from sparsetopics.model.allocations.mixture import sum_item_terms
-from sparsetopics.model.allocations.mixture_weights import DPMixture
-from sparsetopics.model.allocations.nested import NestedAllocation
-from sparsetopics.model.item_assignment import Assigned, assign_batch
+from sparsetopics.model.allocations.mixture import ItemTerms
+from sparsetopics.model.allocations.mixture_weights import expected_logs
+from sparsetopics.model.item_assignment import PairShares, assign_to_pairs
 from sparsetopics.model.likelihoods.moments import Moments
-from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 from sparsetopics.model.responsibilities import Responsibilities
-from sparsetopics.model.statistics import Statistics, added, subtracted
+from sparsetopics.model.statistics import Statistics
 
 ROUNDS = 20
-CALM = 1e-4  # of the nodes' items; the rounds end when fewer change sides
+CALM = 1e-2  # of a component's items; the rounds end when fewer change sides
+FEWEST = 1.0  # items of a child
 HALF_NORMAL_MEAN = np.sqrt(2.0 / np.pi)  # distance of a half's mean, in standard deviations
 
 
 class Split(NamedTuple):
-    """A mixture with one component more."""
+    """Two children in place of a component."""
 
+    component: int
     nodes: IntArray  # outer nodes to divide with it
-    total: MomentStatistics
-    allocation: NestedAllocation
-    score: float  # ELBO in nats
+    children: Moments  # two
+    by_topic: FloatArray  # (2, 2)  ``ItemTerms.by_topic`` of the children
+    gain: float  # of the ELBO, in nats
 
 
-def owners(found: Responsibilities) -> IntArray:
-    """The component of each node's largest share, (n_nodes,); ties go to the first."""
-    lengths = np.diff(found.starts)
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    order = np.lexsort((-found.shares.astype(np.float64), rows))
-    return found.topics[order[found.starts[:-1]]].astype(np.int64)
+class OwnNodes(NamedTuple):
+    """Nodes in the order of the components that have the largest share of them."""
+
+    nodes: Nodes
+    owner: IntArray  # (n_nodes,)  rising
+    shares: FloatArray  # (n_nodes,)  of the owner
+    starts: IntArray  # (n_components + 1,)  of each component's nodes
+
+    @property
+    def weights(self) -> FloatArray:
+        """Items of each node that are the owner's, (n_nodes,)."""
+        return self.nodes.weights * self.shares
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Sums of ``values`` (n_nodes,) over the nodes of each component, (n_components,)."""
+        return np.bincount(self.owner, values, len(self.starts) - 1).astype(np.float64)
 
 
-def try_split(
+def own_nodes(
+    nodes: Nodes,
+    owner: IntArray,  # (n_nodes,)
+    shares: FloatArray,  # (n_nodes,)
+    n_components: int,  # nodes of others are left out
+) -> OwnNodes:
+    """Sort ``nodes`` by owner."""
+    order = np.argsort(owner, kind="stable")
+    starts = np.searchsorted(owner[order], np.arange(n_components + 1))
+    order = order[: starts[-1]]
+    return OwnNodes(nodes.take(order), owner[order], shares[order], starts)
+
+
+def largest_shares(found: Responsibilities) -> tuple[IntArray, FloatArray]:
+    """The component of each node's largest share, and that share, (n_nodes,).
+
+    Ties go to the first component.
+    """
+    starts, topics, shares = found
+    largest = np.maximum.reduceat(shares, starts[:-1])
+    largest_entries = np.flatnonzero(shares == np.repeat(largest, np.diff(starts)))
+    first = largest_entries[np.searchsorted(largest_entries, starts[:-1])]
+    return topics[first].astype(np.int64), largest.astype(np.float64)
+
+
+def try_splits(
     source: OuterSource,
     state: GrownState,
     parameters: MomentParameters,
-    component: int,
-    positions: IntArray,  # of outer nodes that are mostly the component's
     axis: int,
     enough: float,  # nats per item that dividing the nodes must add, or they stay whole
     executor: Executor,
-) -> Split | None:
-    """Cut ``component`` across its principal ``axis``, from 0; None if a half would be empty."""
+) -> list[Split]:
+    """Cut every component across its principal ``axis``, from 0; the largest gain comes first.
+
+    Components of which a half would be empty are left out.
+    """
     assert state.found is not None, "after a lap"
-    batch, _ = source.children(positions)
-    if batch.n_docs < 2:
-        return None
-    above, former = source.read(0).take(positions), state.found.take(positions)
-    rest = _without(state.total, above, former, executor)
-    absorbed = rest.components.take(np.array([component]))
-    pair = halves(state.total.components.take(np.array([component])), axis)
-    found = _divided(batch, pair, absorbed, parameters, executor)
-    if found is None:
-        return None
-    nodes = source.outer[positions[:0]]
-    if batch.n_docs > above.n_docs and found.gain(above, executor) > enough * above.weights.sum():
-        nodes = source.outer[positions]
-    # The first child takes the component's place, the second the one before the tail.
-    n_topics = rest.components.n_topics
-    place = np.append(np.arange(n_topics - 1), n_topics)
-    components = rest.components.renumbered(place, n_topics + 1)
-    shares = found.assigned.responsibilities.renumbered(np.array([component, n_topics - 1]))
-    components.add(components.sum_batch(batch, shares, executor))
-    kept = rest.terms.renumbered(place, n_topics + 1)
-    terms = added(kept, sum_item_terms(batch, shares, n_topics + 1))
-    allocation = nested_of(parameters).updated(terms)
-    of_data = parameters.likelihood.elbo(components, components.with_empty_tail())
-    score = of_data + allocation.elbo(terms)
-    return Split(nodes, Statistics(components, terms), allocation, score)
+    allocation, likelihood = nested_of(parameters), vectors_of(parameters)
+    n_components = allocation.n_topics
+    owner, shares = largest_shares(state.found)
+    above = own_nodes(source.read(0), owner, shares, n_components)
+    nodes, parents = source.below
+    below = own_nodes(nodes, owner[parents], shares[parents], n_components)
+    components, terms = state.total
+    whole = components.take(np.arange(n_components))
+    trial = fit_pairs(below, whole, axis, parameters, executor)
+    finer = below.sums(below.weights * trial.found.log_totals)
+    coarse = assign_to_pairs(above.nodes, above.starts, likelihood, *trial.given, 2, executor)
+    finer -= above.sums(above.weights * coarse.log_totals)
+    is_finer = finer > enough * above.sums(above.weights)
+    gains = likelihood.log_evidence(trial.children).reshape(-1, 2).sum(axis=1)
+    gains -= likelihood.log_evidence(whole)
+    by_topic = terms_of_children(below, trial, terms)
+    splits = []
+    for k in np.flatnonzero(trial.are_two):
+        nodes_of_k = source.outer[(owner == k) & is_finer[k]]
+        children = trial.children.take(np.array([2 * k, 2 * k + 1]))
+        splits.append(Split(int(k), nodes_of_k, children, by_topic[:, 2 * k : 2 * k + 2], 0.0))
+        after = split_terms(terms, splits[-1:])
+        rise = allocation.updated(after).elbo(after) - allocation.elbo(terms)
+        splits[-1] = splits[-1]._replace(gain=float(gains[k] + rise))
+    return sorted(splits, key=lambda split: -split.gain)
 
 
-def _without(
-    total: MomentStatistics, batch: Nodes, found: Responsibilities, executor: Executor
-) -> MomentStatistics:
-    """The statistics of all nodes but those of ``batch``."""
-    components = total.components.accumulator()
-    components.take_out(components.sum_batch(batch, found, executor))
-    terms = subtracted(total.terms, sum_item_terms(batch, found, total.terms.n_topics))
-    return Statistics(components, terms._replace(counts=components.counts.copy()))
+def with_splits(total: MomentStatistics, splits: Sequence[Split]) -> MomentStatistics:
+    """Put first children in the place of their components, and second ones before the tail."""
+    components, terms = total
+    kept = components.accumulator()
+    for split in splits:
+        for values, child in zip(kept[:3], split.children[:3], strict=True):
+            values[split.component] = child[0]
+    n_topics = components.n_topics - 1
+    seconds = [split.children.take(np.array([1])) for split in splits]
+    parts = [kept.take(np.arange(n_topics)), *seconds, kept.take(np.array([n_topics]))]
+    return Statistics(Moments.joined(parts), split_terms(terms, splits))
 
 
-class _Halved(NamedTuple):
-    """Two children of a component."""
-
-    assigned: Assigned  # the nodes that they were fitted to
-    worth: float  # Σ_A n_A log Σ_k exp W_Ak of those, in nats
-    likelihood: VectorLikelihood
-    pair: Moments
-    log_weights: FloatArray  # (2,)
-
-    def gain(self, above: Nodes, executor: Executor) -> float:
-        """How much more the nodes are worth than those above them, in nats."""
-        whole = assign_batch(above, self.likelihood, self.pair, self.log_weights, 2, executor)
-        return self.worth - float(above.weights @ whole.log_totals)
+def split_terms(terms: ItemTerms, splits: Sequence[Split]) -> ItemTerms:
+    """The terms with the components in the order of ``with_splits``."""
+    kept = terms.by_topic
+    for split in splits:
+        kept[:, split.component] = split.by_topic[:, 0]
+    seconds = [split.by_topic[:, 1:] for split in splits]
+    return terms.with_topics(np.hstack([kept[:, :-1], *seconds, kept[:, -1:]]))
 
 
-def _divided(
-    batch: Nodes,
-    pair: Moments,  # to begin with
-    absorbed: Moments,  # what other nodes give the component; the first child keeps it
-    parameters: MomentParameters,
-    executor: Executor,
-) -> _Halved | None:
-    """Fit two children to the nodes of ``batch``; None if one of them is empty."""
-    likelihood = vectors_of(parameters)
-    gamma = nested_of(parameters).concentration
-    log_weights, sparsity = np.zeros(2), 1
-    n_items, first = batch.weights.sum(), np.inf
+class Trial(NamedTuple):
+    """Two children of each component."""
+
+    given: tuple[Moments, FloatArray]  # pairs and their log weights, from which shares follow
+    found: PairShares
+    children: Moments  # two of each component, with the items of all nodes
+    are_two: NDArray[np.bool_]  # (n_components,)  whether both children have items
+
+
+def fit_pairs(
+    own: OwnNodes, whole: Moments, axis: int, parameters: MomentParameters, executor: Executor
+) -> Trial:
+    """Fit two children to each component's nodes.
+
+    What other nodes give a component stays with the first child.
+    """
+    likelihood, gamma = vectors_of(parameters), nested_of(parameters).concentration
+    n_components = whole.n_topics
+    one_by_one = (whole.take(np.array([k])) for k in range(n_components))
+    pairs = Moments.joined([halves(component, axis) for component in one_by_one])
+    log_weights, sparsity = np.zeros(2 * n_components), 1
+    sizes, former = own.sums(own.weights), np.full(n_components, np.inf)
     for _ in range(ROUNDS):
-        found = assign_batch(batch, likelihood, pair, log_weights, sparsity, executor)
-        worth = float(batch.weights @ found.log_totals)
-        halved = _Halved(found, worth, likelihood, pair, log_weights)
-        pair = pair.zeros_like().sum_batch(batch, found.responsibilities, executor)
-        if pair.counts.min() < 1.0:
-            return None
-        if abs(pair.counts[0] - first) < CALM * n_items:
+        found = assign_to_pairs(
+            own.nodes, own.starts, likelihood, pairs, log_weights, sparsity, executor
+        )
+        shares = (own.shares * found.shares[:, 1]).astype(np.float32)
+        of_second = Responsibilities(
+            np.arange(len(shares) + 1), own.owner.astype(np.uint32), shares
+        )
+        second = whole.zeros_like().sum_batch(own.nodes, of_second, executor)
+        given, pairs = (pairs, log_weights), _interleaved(whole.minus(second), second)
+        are_two = np.minimum(second.counts, sizes - second.counts) >= FEWEST
+        is_calm = np.abs(second.counts - former) < CALM * sizes
+        if (is_calm | ~are_two).all():
             break
-        first = pair.counts[0]
-        pair = pair.plus(absorbed.joined([absorbed, absorbed.zeros_like()]))
-        log_weights, sparsity = DPMixture(pair.counts, gamma).expected_log_weights, 2
-    return halved
+        former = second.counts
+        log_weights, sparsity = _pair_log_weights(pairs.counts, gamma), 2
+    return Trial(given, found, pairs, are_two)
+
+
+def _interleaved(first: Moments, second: Moments) -> Moments:
+    """The first component of each, then the second of each, and so on."""
+    n_pairs = first.n_topics
+    return Moments.joined([first, second]).take(np.arange(2 * n_pairs).reshape(2, -1).T.ravel())
+
+
+def _pair_log_weights(counts: FloatArray, concentration: float) -> FloatArray:
+    """E[log w] of the two components of each Dirichlet process, (2 n_pairs,)."""
+    first, second = counts.reshape(-1, 2).T
+    log_taken, log_left = expected_logs(1.0 + first, concentration + second)
+    log_taken_next, _ = expected_logs(1.0 + second, np.full(len(second), concentration))
+    return np.stack([log_taken, log_left + log_taken_next], axis=1).ravel()
+
+
+def terms_of_children(own: OwnNodes, trial: Trial, terms: ItemTerms) -> FloatArray:
+    """``ItemTerms.by_topic`` of all children, (2, 2 n_components).
+
+    The first child keeps the entropy of its component's share in other nodes.
+    """
+    n_components = len(trial.are_two)
+    first, second = own.shares[:, None].T * trial.found.shares.T
+    entropies = terms.assignment_entropy[:n_components] + own.sums(
+        own.nodes.weights * (xlogy(own.shares, own.shares) - xlogy(first, first))
+    )
+    of_second = -own.sums(own.nodes.weights * xlogy(second, second))
+    entropies = np.stack([entropies, of_second], axis=1).ravel()
+    return np.stack([trial.children.counts, entropies])
 
 
 def halves(whole: Moments, axis: int) -> Moments:
@@ -148,7 +227,7 @@ def halves(whole: Moments, axis: int) -> Moments:
 
     If means are known to be zero, one is narrower and the other wider along that axis.
     """
-    count = whole.counts[0]
+    count = max(whole.counts[0], FEWEST)  # a component that lost its items has no mean
     mean = whole.sums[0] / count
     squares = whole.squares[0] / count
     if len(mean) == 0:

@@ -13,7 +13,7 @@ from typing import ClassVar, Generic, NamedTuple, Protocol
 
 import numpy as np
 
-from sparsetopics.inference.laps import Laps
+from sparsetopics.inference.laps import QUIET_GAIN, Laps
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
@@ -56,6 +56,7 @@ class Mover(Generic[B, C, P, T]):
     last_lap: float = inf
     rival: Rival[B, C, P, T] | None = None
     first_lap: ClassVar[int] = 4  # topics must have formed
+    quiet_gain: ClassVar[float] = QUIET_GAIN
 
     def move(
         self, state: MemoizedState[B, C, T], parameters: Parameters[C, P, T], lap: int

@@ -193,6 +193,9 @@ class NodeScorer(NamedTuple):
     products: FloatArray  # (n_products, n_topics)
     constants: FloatArray  # (n_topics,)
 
+    def take(self, topics: slice) -> NodeScorer:
+        return NodeScorer(*(values[..., topics] for values in self))
+
     def log_densities(self, values: NodeRows) -> FloatArray:
         """(n_nodes, n_topics)."""
         logs: FloatArray = values.means @ self.linear
