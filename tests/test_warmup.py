@@ -14,13 +14,22 @@ from sparsetopics.cli.main import main
 
 AFTERWARDS = """
 import json, sys
+from numba.core.dispatcher import Dispatcher
 from sparsetopics.cli.main import main
 from sparsetopics.cli.warmup import _count_kernels
 
 main(["warmup", "--json"], standalone_mode=False)
 before = _count_kernels()
+found = {
+    (name, kernel)
+    for module_name, module in list(sys.modules.items())
+    if module_name.startswith("sparsetopics")
+    for name, kernel in vars(module).items()
+    if isinstance(kernel, Dispatcher) and kernel.stats.cache_path is not None
+}
 for words in json.loads(sys.argv[1]):
     main(words, standalone_mode=False)
+print(json.dumps(sorted({name for name, kernel in found if len(kernel.signatures) > 1})))
 print(json.dumps([before, _count_kernels()]))
 """
 QUICK = ["--laps", "6", "--quiet"]
@@ -58,6 +67,9 @@ def test_no_command_compiles_anything_afterwards(tmp_path):
     assert before == after
     assert [told["n_kernels"], told["n_compiled"]] == before
     assert told["n_kernels"] >= 40
+    # Numbers of two widths, and documents in memory or mapped from a file: no other kernel is
+    # compiled for several types.
+    assert json.loads(done.stdout.splitlines()[-2]) == ["add_word_logs", "multiply", "share_items"]
     assert all(f" of 5: {what}\n" in done.stderr for what in warmup.STEPS)
 
 

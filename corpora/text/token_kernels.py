@@ -21,7 +21,7 @@ FNV_START = np.uint64(0xCBF29CE484222325)
 FNV_PRIME = np.uint64(0x100000001B3)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _code_point(text: Bytes, position: int) -> np.int64:
     """The character of two to four bytes that starts at ``position``."""
     lead = np.int64(text[position])
@@ -32,7 +32,7 @@ def _code_point(text: Bytes, position: int) -> np.int64:
     return code
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def find_tokens(
     text: Bytes,  # valid UTF-8, documents end to end
     offsets: Offsets,  # (n_docs + 1,) byte positions
@@ -85,7 +85,7 @@ def find_tokens(
     return starts[:n_tokens], lengths[:n_tokens], hashes[:n_tokens], indptr
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _same_bytes(text: Bytes, one: int, other: int, length: int) -> bool:
     for i in range(length):  # noqa: SIM110  all() over a generator does not compile
         if text[one + i] != text[other + i]:
@@ -93,7 +93,7 @@ def _same_bytes(text: Bytes, one: int, other: int, length: int) -> bool:
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _grown_table(table: Ids, hashes: Hashes, firsts: Ids) -> Ids:
     """A table of four times the size that holds the same words."""
     larger = np.full(4 * len(table), -1, np.int32)
@@ -106,7 +106,7 @@ def _grown_table(table: Ids, hashes: Hashes, firsts: Ids) -> Ids:
     return larger
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def number_words(
     text: Bytes,
     starts: Ids,  # (n_tokens,)
@@ -147,7 +147,7 @@ def number_words(
     return word_of, firsts[:n_words].copy()
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def count_words(
     indptr: Counts,  # (n_docs + 1,) documents as rows of tokens
     word_of: Ids,  # (n_tokens,)

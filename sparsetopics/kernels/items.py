@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, WordCounts, WordIds
@@ -189,7 +188,7 @@ def _share_out(weights: Weights, topics: TopicIds, shares: Float32Array) -> floa
     return largest + math.log(total)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def share_items(
     log_weights: Weights,  # (n_items, n_topics)  finite
     topics: TopicIds,  # (n_items, n_slots)  overwritten, rising in a row

@@ -33,6 +33,7 @@ from sparsetopics.kernels.types import (
     TOTAL,
     USED,
     WEIGHT,
+    ZERO,
     Float32Array,
     Matrix,
     Schedule,
@@ -267,7 +268,7 @@ def prune(n_active: int, minimum_mass: F, matrix: Matrix) -> int:
     for j in range(n_active):
         if masses[j] > masses[heaviest]:
             heaviest = j
-    n_left = 0
+    n_left = ZERO
     for j in range(n_active):
         if masses[j] > minimum_mass or j == heaviest:
             if n_left < j:
@@ -318,5 +319,5 @@ def iterate(
             break
         _push(n_active, F(schedule.momentum), matrix.columns)
     if is_fresh:  # a column has left in the last sweep, or there was none
-        sweep(n_active, n_slots, True, collapsed, token, matrix)
+        sweep(n_active, n_slots, is_fresh, collapsed, token, matrix)
     return n_active, n_sweeps

@@ -17,9 +17,11 @@ Rows = NDArray[np.uint32]
 
 Kernel = TypeVar("Kernel", bound=Callable[..., object])
 Options = dict[str, Any]  # Any because numba's type hints lack some of them
-_INNER: Options = {
-    "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True
-}  # fmt: skip
+# Numba compiles a helper such as np.empty again for every set of options.
+_ALIKE: Options = {"error_model": "numpy", "no_cfunc_wrapper": True}
+_INNER: Options = {**_ALIKE, "no_cpython_wrapper": True}
+# Where a count begins that is passed to kernels. Numba would compile them once more for a literal.
+ZERO = cast(int, np.int64(0))
 
 
 def _compiled(function: Kernel, options: Options) -> Kernel:
@@ -28,7 +30,7 @@ def _compiled(function: Kernel, options: Options) -> Kernel:
 
 def kernel(function: Kernel) -> Kernel:
     """Compile a function that Python calls."""
-    return _compiled(function, {"cache": True})
+    return _compiled(function, {"cache": True, **_ALIKE})
 
 
 def inner(function: Kernel) -> Kernel:

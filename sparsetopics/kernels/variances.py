@@ -9,6 +9,7 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray, IntArray, WordIds
 from sparsetopics.kernels.special import fast_log, log_gamma, one_minus_exp, trigamma
 from sparsetopics.kernels.types import (
+    ZERO,
     Float32Array,
     Rows,
     SparseShares,
@@ -151,7 +152,7 @@ def word_corrections(
     n_words, n_topics = counts.shape
     found, uncertain = np.zeros(n_topics), _nothing_uncertain(n_topics)
     for v in range(n_words):
-        n = 0
+        n = ZERO
         for k in range(n_topics):
             n = _collect(n, k, 1.0, counts[v, k], by_word[v, k], uncertain)
         _add_corrections(n, word_concentration, uncertain, found)
@@ -172,7 +173,7 @@ def word_correction_changes(
     n_rows, n_topics = counts_after.shape
     changes, uncertain = np.zeros(n_topics), _nothing_uncertain(n_topics)
     for i in range(n_rows):
-        n, counts, spread = 0, table[words[i]], by_word[words[i]]
+        n, counts, spread = ZERO, table[words[i]], by_word[words[i]]
         for k in range(n_topics):
             c = topics[k]
             before = counts[c], spread[c, 0], spread[c, 1]

@@ -209,10 +209,11 @@ class WordScores(NamedTuple):
     ) -> WordScores:
         """Sum over the rows of ``counts`` (n_rows, n_topics) and of their spread."""
         none = np.zeros(counts.shape[1])
+        by_word = np.ascontiguousarray(counts)  # for other layouts numba would compile again
         return cls(
             counts.sum(axis=0),
-            pair_kernels.word_gamma_sums(counts, word_concentration),
-            none if spread is None else spread.word_corrections(counts, word_concentration),
+            pair_kernels.word_gamma_sums(by_word, word_concentration),
+            none if spread is None else spread.word_corrections(by_word, word_concentration),
         )
 
     def take(self, topics: IntArray) -> WordScores:

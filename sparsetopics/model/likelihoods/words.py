@@ -119,5 +119,5 @@ def evidence_of_sums(
 
 def merge_gains(counts: FloatArray, pairs: IntArray, word_concentration: float) -> FloatArray:
     """log M(S_a + S_b) − log M(S_a) − log M(S_b) for ``pairs`` (n_pairs, 2), (n_pairs,)."""
-    by_topic = np.ascontiguousarray(counts.T)
+    by_topic, pairs = np.ascontiguousarray(counts.T), np.ascontiguousarray(pairs)
     return pair_kernels.word_pair_gains(by_topic, pairs, word_concentration)
