@@ -12,7 +12,7 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.kernels.special import digamma, log_gamma, own_terms, trigamma
-from sparsetopics.kernels.types import kernel
+from sparsetopics.kernels.types import ZERO, inner, kernel
 
 SMALLEST = 1e-8  # distance of a stick mean from 0 and 1
 LEAST_LOG, LARGEST_LOG = -20.0, 60.0  # of ω: a line search may try any number
@@ -89,7 +89,7 @@ def unpack(x: FloatArray, means: FloatArray, concentrations: FloatArray) -> None
         concentrations[k] = math.exp(log_concentration)
 
 
-@kernel
+@inner
 def _loss(
     x: FloatArray,  # (2 n_topics,)
     n_docs: float,
@@ -116,7 +116,8 @@ def _loss(
     return scale * value
 
 
-@kernel
+# Loops over numbers from here on: expressions of whole arrays take seconds to compile.
+@inner
 def _inner(left: FloatArray, right: FloatArray) -> float:
     value = 0.0
     for i in range(left.shape[0]):
@@ -124,29 +125,50 @@ def _inner(left: FloatArray, right: FloatArray) -> float:
     return value
 
 
-@kernel
-def _direction(
+@inner
+def _add(left: FloatArray, factor: float, right: FloatArray, out: FloatArray) -> None:
+    """out = left + factor · right; ``out`` may be ``left``."""
+    for i in range(left.shape[0]):
+        out[i] = left[i] + factor * right[i]
+
+
+@inner
+def _point_downhill(
     slopes: FloatArray,
     steps: FloatArray,  # (N_PAIRS, n)  the oldest is overwritten first
     changes: FloatArray,  # (N_PAIRS, n)
     n_seen: int,
-) -> FloatArray:
-    """Where L-BFGS goes: minus its inverse Hessian times the gradient (Nocedal & Wright, 7.4)."""
-    direction = -slopes
-    if n_seen == 0:
-        return direction / max(1.0, math.sqrt(_inner(slopes, slopes)))
-    n_kept = min(n_seen, N_PAIRS)
-    factors = np.empty(n_kept)
-    for i in range(n_seen - 1, n_seen - n_kept - 1, -1):
-        step, change = steps[i % N_PAIRS], changes[i % N_PAIRS]
-        factors[i % n_kept] = _inner(step, direction) / _inner(step, change)
-        direction -= factors[i % n_kept] * change
-    step, change = steps[(n_seen - 1) % N_PAIRS], changes[(n_seen - 1) % N_PAIRS]
-    direction *= _inner(step, change) / _inner(change, change)
-    for i in range(n_seen - n_kept, n_seen):
-        step, change = steps[i % N_PAIRS], changes[i % N_PAIRS]
-        direction += (factors[i % n_kept] - _inner(change, direction) / _inner(step, change)) * step
-    return direction
+    step: FloatArray,  # (n,)  overwritten
+) -> float:
+    """Point ``step`` where L-BFGS goes, and return the slope in that direction.
+
+    That is minus its inverse Hessian times the gradient (Nocedal & Wright, 7.4).
+    """
+    factors, first = np.empty(N_PAIRS), max(n_seen - N_PAIRS, 0)
+    scale = 1.0 if n_seen > 0 else max(1.0, math.sqrt(_inner(slopes, slopes)))
+    for i in range(step.shape[0]):
+        step[i] = -slopes[i] / scale
+    for i in range(n_seen - 1, first - 1, -1):
+        p = i % N_PAIRS
+        factors[p] = _inner(steps[p], step) / _inner(steps[p], changes[p])
+        _add(step, -factors[p], changes[p], step)
+    p = (n_seen - 1) % N_PAIRS
+    scale = 1.0 if n_seen == 0 else _inner(steps[p], changes[p]) / _inner(changes[p], changes[p])
+    for i in range(step.shape[0]):
+        step[i] *= scale
+    for i in range(first, n_seen):
+        p = i % N_PAIRS
+        factor = factors[p] - _inner(changes[p], step) / _inner(steps[p], changes[p])
+        _add(step, factor, steps[p], step)
+    return _inner(step, slopes)
+
+
+@inner
+def _largest(values: FloatArray) -> float:
+    largest = 0.0
+    for i in range(values.shape[0]):
+        largest = max(largest, abs(values[i]))
+    return largest
 
 
 @kernel
@@ -159,35 +181,37 @@ def best_sticks(
     summed_digamma: FloatArray,  # (n_topics,)
 ) -> FloatArray:
     """logit ρ and log ω, (2 n_topics,), at a maximum of the terms, by L-BFGS."""
-    x, slopes, new_slopes = start.copy(), np.empty_like(start), np.empty_like(start)
+    n, n_seen = start.shape[0], ZERO
+    x, tried, step = start.copy(), np.empty(n), np.empty(n)
+    slopes, new_slopes, change = np.empty(n), np.empty(n), np.empty(n)
+    steps, changes = np.empty((N_PAIRS, n)), np.empty((N_PAIRS, n))
     given = (n_docs, top_concentration, doc_concentration, active_documents, summed_digamma)
-    loss, n_seen = _loss(x, *given, slopes), 0
-    steps, changes = np.empty((N_PAIRS, x.shape[0])), np.empty((N_PAIRS, x.shape[0]))
+    loss = _loss(x, *given, slopes)
     for _ in range(ITERATIONS):
-        if np.abs(slopes).max() <= SMALLEST_SLOPE:
+        if _largest(slopes) <= SMALLEST_SLOPE:
             break
-        step = _direction(slopes, steps, changes, n_seen)
-        descent = _inner(step, slopes)
+        descent = _point_downhill(slopes, steps, changes, n_seen, step)
         if descent >= 0.0:  # rounding; begin anew
-            n_seen = 0
-            step = _direction(slopes, steps, changes, n_seen)
-            descent = _inner(step, slopes)
-        new_loss = _loss(x + step, *given, new_slopes)
-        for _halving in range(HALVINGS):
+            n_seen = ZERO
+            descent = _point_downhill(slopes, steps, changes, n_seen, step)
+        for halving in range(HALVINGS + 1):
+            if halving > 0:
+                _add(step, -0.5, step, step)
+                descent *= 0.5
+            _add(x, 1.0, step, tried)
+            new_loss = _loss(tried, *given, new_slopes)
             if new_loss <= loss + 1e-4 * descent:
                 break
-            step *= 0.5
-            descent *= 0.5
-            new_loss = _loss(x + step, *given, new_slopes)
         if not new_loss < loss:
             break
-        change = new_slopes - slopes
+        _add(new_slopes, -1.0, slopes, change)
         if _inner(step, change) > 1e-16 * _inner(change, change):
-            steps[n_seen % N_PAIRS], changes[n_seen % N_PAIRS] = step, change
+            for i in range(n):
+                steps[n_seen % N_PAIRS, i], changes[n_seen % N_PAIRS, i] = step[i], change[i]
             n_seen += 1
         gain = (loss - new_loss) / max(abs(loss), abs(new_loss), 1.0)
-        x += step
-        slopes[:] = new_slopes
+        x, tried = tried, x
+        slopes, new_slopes = new_slopes, slopes
         loss = new_loss
         if gain <= SMALLEST_GAIN:
             break
