@@ -48,12 +48,12 @@ def test_equal_to_plain_mean_field(batch, topic_word, alpha):
 
 def test_a_model_mapped_from_a_file_compiles_nothing_more(batch, topic_word, alpha):
     expected = topic_proportions(batch, topic_word, alpha)
-    n_compiled = len(document_kernels.infer_block.signatures)
+    n_compiled = len(document_kernels.fit_block.signatures)
     read_only(topic_word, alpha)
 
     np.testing.assert_array_equal(topic_proportions(batch, topic_word, alpha), expected)
 
-    assert len(document_kernels.infer_block.signatures) == n_compiled
+    assert len(document_kernels.fit_block.signatures) == n_compiled
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dense_responsibilities import dense_of
 from reference_lda import mean_field
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.kernels.documents import fit_block, infer_block
+from sparsetopics.kernels.documents import fit_block
 from sparsetopics.kernels.types import Lists, Schedule, SparseShares, Weights
 from sparsetopics.kernels.words import fill_lists
 from sparsetopics.model.document_topics import DocumentTopics
@@ -118,23 +118,23 @@ def no_lists():
     return Lists(np.zeros((0, 1), np.uint32), np.zeros((0, 1), F))
 
 
-def fit(documents, n_slots, plan, former=None):
+NO_COUNTS = np.empty((0, 0))
+
+
+def fit(documents, n_slots, plan, former=None, counts=NO_COUNTS):
     tallies = np.zeros(3, np.int64)
     former = former or DocumentTopics.unknown(documents.n_docs)
     found = fit_block(
         documents.indptr, documents.words, documents.counts, documents.weights,
         lists_of(documents, n_slots), documents.prior, plan, SparseShares(*former), n_slots,
-        tallies,
+        tallies, counts,
     )  # fmt: skip
     return Found(*found, tallies)
 
 
 def infer(documents, plan, n_slots):
-    counts = np.full((documents.n_docs, documents.n_topics), np.nan)
-    infer_block(
-        documents.indptr, documents.words, documents.counts, documents.weights,
-        lists_of(documents, n_slots), documents.prior, plan, counts,
-    )  # fmt: skip
+    counts = np.zeros((documents.n_docs, documents.n_topics))
+    fit(documents, n_slots, plan, counts=counts)
     return counts
 
 
@@ -335,7 +335,8 @@ def test_documents_that_are_all_warm_need_no_lists(collapsed):
     given = documents.indptr, documents.words, documents.counts, documents.weights
     plan, tallies = schedule(collapsed, 4), np.zeros(3, np.int64)
     found = fit_block(
-        *given, no_lists(), documents.prior, plan, SparseShares(*former), 3, tallies
+        *given, no_lists(), documents.prior, plan, SparseShares(*former), 3, tallies,
+        NO_COUNTS,
     )  # fmt: skip
     for mine, theirs in zip(found[0], fit(documents, 3, plan, former).shares, strict=True):
         np.testing.assert_array_equal(mine, theirs)

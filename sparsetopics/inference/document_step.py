@@ -141,7 +141,7 @@ def _fit_chunk(
         indptr = batch.indptr[first : last + 1] - batch.indptr[first]
         found, topics = document_kernels.fit_block(
             indptr, words[pairs], counts[pairs], weights, lists, prior, schedule,
-            SparseShares(*former.rows(first, last)), n_slots, tallies,
+            SparseShares(*former.rows(first, last)), n_slots, tallies, np.empty((0, 0)),
         )  # fmt: skip
         return _Fitted(Responsibilities(*found), DocumentTopics(*topics), tallies)
 
@@ -212,14 +212,16 @@ def topic_proportions(
     prior, indptr = np.array(doc_concentration, np.float64), batch.indptr.copy()
     doc_topic_counts = np.zeros((batch.n_docs, n_topics))
     schedule = make_schedule(DENSE_STEP)._replace(column_share=DENSE_COLUMN_SHARE)
+    former = DocumentTopics.unknown(batch.n_docs)
     with open_executor(workers) as executor:
         lists = _lists(weights, rows.row_of_pair, n_topics, executor)
 
         def infer(block: tuple[int, int]) -> None:
             first, last = block
-            document_kernels.infer_block(
+            document_kernels.fit_block(
                 indptr[first : last + 1], rows.row_of_pair, counts, weights, lists, prior,
-                schedule, doc_topic_counts[first:last],
+                schedule, SparseShares(*former.rows(first, last)), n_topics, np.zeros(3, np.int64),
+                doc_topic_counts[first:last],
             )  # fmt: skip
 
         executor.map(infer, worker_blocks(indptr))

@@ -40,6 +40,7 @@ from sparsetopics.kernels.types import (
     SCALED,
     TOTAL,
     WEIGHT,
+    ZERO,
     Float32Array,
     Lists,
     Matrix,
@@ -67,15 +68,13 @@ def _count_words(counts: FloatArray, collapsed: bool, matrix: Matrix) -> tuple[f
     for u in range(n_words):
         length += counts[u]
     bits = min(MASS_BITS - math.frexp(length)[1], LARGEST_SHIFT)
-    scale = F(2.0**bits)
+    scale = F(math.ldexp(1.0, bits))
     for u in range(n_words):
         matrix.by_word[COUNT, u] = counts[u]
         matrix.by_word[SCALED, u] = F(counts[u]) * scale
         matrix.by_word[OWN, u] = F(min(counts[u], 1.0)) if collapsed else F(0.0)
-    matrix.by_word[COUNT, n_words:] = F(0.0)
-    matrix.by_word[SCALED, n_words:] = F(0.0)
-    matrix.by_word[OWN, n_words:] = F(0.0)
-    return length, F(2.0**-bits)
+    matrix.by_word[: OWN + 1, n_words:] = F(0.0)
+    return length, F(1.0) / scale
 
 
 @inner
@@ -241,13 +240,14 @@ def _try_restarts(
     """
     columns, spare = matrix.columns, matrix.weights.shape[0] - 1
     score = _document_score(counts, n_active, matrix)
-    threshold, refused = F(0.0), False
+    threshold, refused = F(0.0), n_active < 0  # False, but no literal: see ``ZERO``
     for _ in range(schedule.restarts):
         lightest = _lightest_above(threshold, n_active, columns[MASS])
         if n_active < 2 or lightest < 0:
             break
         threshold = columns[MASS, lightest]
-        columns[SAVED] = columns[MASS]
+        for j in range(n_active):  # assignments of slices take a second to compile
+            columns[SAVED, j] = columns[MASS, j]
         n_trial = n_active - 1
         _set_aside(lightest, n_active, spare, matrix)
         for i in range(schedule.restart_iterations):
@@ -258,13 +258,14 @@ def _try_restarts(
         tallies[0] += 1
         if refused:
             _put_back(lightest, n_active, spare, matrix)
-            columns[MASS] = columns[SAVED]
+            for j in range(n_active):
+                columns[MASS, j] = columns[SAVED, j]
         else:
             score, n_active = proposed, prune(n_trial, minimum_mass, matrix)
             tallies[1] += 1
     if refused:
         rest(n_active, columns)
-        sweep(n_active, n_slots, True, schedule.collapsed, token, matrix)
+        sweep(n_active, n_slots, refused, schedule.collapsed, token, matrix)
     return n_active
 
 
@@ -339,17 +340,21 @@ def fit_block(
     former: SparseShares,  # (n_docs)  topics of the last visits
     n_slots: int,
     tallies: IntArray,  # (3,)  added to
+    doc_topic_counts: FloatArray,  # (n_docs, n_topics) zeros, to take N_dk; or no rows
 ) -> tuple[SparseShares, SparseShares]:
     """Local steps of consecutive documents.
 
     Returns the responsibilities, a row for each pair, and the N_k, a row for each document; topics
-    rise within a row. Shares are multiples of 2⁻²⁰ that add up to one.
+    rise within a row. Shares are multiples of 2⁻²⁰ that add up to one. If ``doc_topic_counts`` has
+    rows, only N_k is kept, there. One kernel does both because it takes long to compile.
     """
-    n_docs, n_pairs, n_topics = indptr.shape[0] - 1, indptr[-1] - indptr[0], prior.shape[0]
+    n_docs, n_topics, is_dense = indptr.shape[0] - 1, prior.shape[0], len(doc_topic_counts) > 0
+    n_pairs = indptr[-1] - indptr[0]
+    n_entries = 0 if is_dense else n_pairs * n_slots
     whole = make_matrix(n_topics, n_slots, _longest(indptr))
-    found = make_rows(n_pairs, n_pairs * n_slots)
-    topics = make_rows(n_docs, min(n_pairs * n_slots, n_docs * n_topics))
-    n_shares = n_found = 0
+    found = make_rows(n_pairs, n_entries)
+    topics = make_rows(n_docs, min(n_entries, n_docs * n_topics))
+    n_shares = n_found = ZERO
     for d in range(n_docs):
         lo, hi = indptr[d], indptr[d + 1]
         if hi > lo:
@@ -358,6 +363,10 @@ def fit_block(
                 words[lo:hi], counts[lo:hi], weights, lists, prior, schedule, former, d, n_slots,
                 tallies, matrix,
             )  # fmt: skip
+            if is_dense:
+                for j in range(n_active):
+                    doc_topic_counts[d, matrix.topic_of[j]] = matrix.columns[MASS, j]
+                continue
             _round_shares(hi - lo, n_active, n_slots, matrix)
             n_found = _write_topics(counts[lo:hi], n_active, topics, n_found, matrix)
             n_shares = _write_shares(lo - indptr[0], hi - lo, n_active, found, n_shares, matrix)
@@ -395,31 +404,3 @@ def _write_shares(
                 filled += 1
         rows.starts[first_pair + u + 1] = filled
     return filled
-
-
-@kernel
-def infer_block(
-    indptr: IntArray,  # (n_docs + 1,)
-    words: WordIds,  # (n_pairs,)
-    counts: FloatArray,  # (n_pairs,)
-    weights: Weights,
-    lists: Lists,
-    prior: FloatArray,  # (n_topics,)
-    schedule: Schedule,
-    doc_topic_counts: FloatArray,  # (n_docs, n_topics)  overwritten with N_dk
-) -> None:
-    """Local steps of consecutive documents from a cold start, keeping only their topic counts."""
-    n_docs, n_slots = indptr.shape[0] - 1, lists.topics.shape[1]
-    whole = make_matrix(prior.shape[0], n_slots, _longest(indptr))
-    former, tallies = make_rows(n_docs, 0), np.zeros(3, np.int64)
-    for d in range(n_docs):
-        lo, hi = indptr[d], indptr[d + 1]
-        doc_topic_counts[d] = 0.0
-        if hi > lo:
-            matrix = cut_lanes(whole, padded(hi - lo))
-            n_active = fit_document(
-                words[lo:hi], counts[lo:hi], weights, lists, prior, schedule, former, d, n_slots,
-                tallies, matrix,
-            )  # fmt: skip
-            for j in range(n_active):
-                doc_topic_counts[d, matrix.topic_of[j]] = matrix.columns[MASS, j]
