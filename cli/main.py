@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import traceback
@@ -110,6 +111,8 @@ class LazyCommands(click.Group):
 
         _check_current_folder()
         choose_cache_folder()
+        # Numba makes millions of objects: looking for cycles as often as usual takes a twentieth.
+        gc.set_threshold(20_000, 20, 20)
         try:
             with stoppable(), _errors_in_one_line(), _warnings_in_one_line():
                 super().invoke(ctx)
