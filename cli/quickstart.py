@@ -25,8 +25,7 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
     """Try all steps on bundled texts: ingest, train, evaluate and report.
 
     The texts are 300 short news stories that are installed with gensim; no network is needed. It
-    takes about ten seconds, or a minute or two the first time, while code is compiled for this
-    machine.
+    takes a few seconds, or half a minute the first time, while code is compiled for this machine.
 
     \b
     Example:

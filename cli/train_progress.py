@@ -114,7 +114,7 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         transient=True,
         speed_estimate_period=300,  # seconds; laps are long
     ) as progress:
-        # Compiling takes up to a minute, before the first documents are done.
+        # Compiling takes up to half a minute, most of it before the first documents are done.
         beginning = "reading" if kernels_are_kept() else "compiling, once"
         task = progress.add_task(beginning, total=float(options.n_laps), rate="")
         done = _Rate(progress.update, task, options)

@@ -58,8 +58,8 @@ _USUAL = {"ingest": {"quiet": True}, "train": {"quiet": True, "topics": 6, "work
 def command(as_json: bool) -> None:
     """Compile every kernel that the commands use, and keep them on disk.
 
-    Without this, each command compiles what it needs on its first use, which takes up to two
-    minutes. It is useful when building a container image, for example. Kernels are kept in the
+    Without this, each command compiles what it needs on its first use, which takes up to half a
+    minute. It is useful when building a container image, for example. Kernels are kept in the
     folder NUMBA_CACHE_DIR if it is set, else beside the sources, or in the user's cache folder if
     the sources are read-only.
 
