@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from scipy.sparse import csr_array
+from numpy.typing import NDArray
 
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
@@ -21,6 +21,7 @@ from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total
 from sparsetopics.corpora.store.shards import RowKind, Rows
+from sparsetopics.corpora.text.token_kernels import renumber_words
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 
@@ -218,20 +219,18 @@ def encode(block: CountedBlock, words: pa.StringArray) -> EncodedBlock:
 
     Other words are left out, and so are documents that hold no known word.
     """
-    new_ids = pc.index_in(block.words, value_set=words).fill_null(-1).to_numpy(zero_copy_only=False)
-    pair_ids = new_ids[block.word_ids]
-    known = pair_ids >= 0
-    indptr = np.concatenate(([0], np.cumsum(known)))[block.indptr]
+    new_ids = numbers_of(pc.index_in(block.words, value_set=words).fill_null(-1), np.int32)
+    counted = block.indptr, block.word_ids, block.word_counts
+    indptr, word_ids, word_counts = renumber_words(*counted, new_ids, len(words))
     kept = np.diff(indptr) > 0
-    indptr = np.concatenate(([0], indptr[1:][kept]))
-    shape = (len(indptr) - 1, len(words))
-    counts = csr_array((block.word_counts[known], pair_ids[known], indptr), shape)
-    counts.sort_indices()
-    starts, word_ids = counts.indptr.astype(np.int64), counts.indices.astype(np.int32)
-    batch = DocumentBatch(starts, word_ids, counts.data)
+    batch = DocumentBatch(np.append(0, indptr[1:][kept]), word_ids, word_counts)
     kept_mask = pa.array(kept)
     return EncodedBlock(
         Rows(block.ids.filter(kept_mask), block.labels.filter(kept_mask), batch),
         n_skipped=int(len(kept) - kept.sum()),
-        n_unknown_tokens=int(block.word_counts[~known].sum(dtype=np.int64)),
+        n_unknown_tokens=_total(block.word_counts) - _total(word_counts),
     )
+
+
+def _total(counts: NDArray[np.uint32]) -> int:
+    return int(counts.sum(dtype=np.int64))

@@ -13,12 +13,24 @@ Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 Offsets = NDArray[np.int32]
 Ids = NDArray[np.int32]
-Hashes = NDArray[np.uint64]
+Keys = NDArray[np.uint64]
 Counts = NDArray[np.int64]
 
 FIRST_TABLE_SIZE = 1 << 15
-FNV_START = np.uint64(0xCBF29CE484222325)
-FNV_PRIME = np.uint64(0x100000001B3)
+_LONGEST_PACKED = 7  # bytes of a token that its key holds, after a one that marks the length
+_KEY_START, _BITS_OF_BYTE = np.uint64(1), np.uint64(8)
+_IS_HASH = np.uint64(1 << 63)  # set in the keys of longer tokens
+_FNV_PRIME = np.uint64(0x100000001B3)
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)  # of multiplicative hashing (Knuth, TAOCP 3, 6.4)
+_HALF = np.uint64(32)
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _longer_key(key: np.uint64, length: int, byte: np.uint8) -> np.uint64:
+    """The key of a token of ``length`` bytes with one more: its bytes, or an FNV hash of many."""
+    if length < _LONGEST_PACKED:
+        return (key << _BITS_OF_BYTE) | np.uint64(byte)
+    return ((key ^ np.uint64(byte)) * _FNV_PRIME) | _IS_HASH
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -38,24 +50,25 @@ def find_tokens(
     offsets: Offsets,  # (n_docs + 1,) byte positions
     in_token: Flags,  # (0x110000,) whether a code point belongs to tokens
     min_characters: int,
-) -> tuple[Ids, Ids, Hashes, Counts]:
+) -> tuple[Ids, Ids, Keys, Counts]:
     """Longest runs of ``in_token`` characters that have ``min_characters`` or more.
 
-    Returns ``(starts, lengths, hashes, indptr)``: byte position, byte length and 64-bit FNV-1a
-    hash of each token, and the tokens of each document as rows.
+    Returns ``(starts, lengths, keys, indptr)``: byte position, byte length and key of each token,
+    and the tokens of each document as rows. Tokens of up to seven bytes are equal if their keys
+    are.
     """
     n_docs = len(offsets) - 1
     most = len(text) // (min_characters + 1) + n_docs + 1  # a token ends in a gap or a document end
     starts = np.empty(most, np.int32)
     lengths = np.empty(most, np.int32)
-    hashes = np.empty(most, np.uint64)
+    keys = np.empty(most, np.uint64)
     indptr = np.zeros(n_docs + 1, np.int64)
     n_tokens = 0
     for d in range(n_docs):
         inside = False
         length = 0
         n_characters = 0
-        hashed = FNV_START
+        key = _KEY_START
         for position in range(offsets[d], offsets[d + 1]):
             byte = text[position]
             if byte < 0x80:
@@ -65,24 +78,24 @@ def find_tokens(
                 inside = in_token[_code_point(text, position)]
                 n_characters += 1
             if inside:
-                hashed = (hashed ^ np.uint64(byte)) * FNV_PRIME
+                key = _longer_key(key, length, byte)
                 length += 1
             else:
                 if n_characters > min_characters:  # the character after the run is counted too
                     starts[n_tokens] = position - length
                     lengths[n_tokens] = length
-                    hashes[n_tokens] = hashed
+                    keys[n_tokens] = key
                     n_tokens += 1
                 length = 0
                 n_characters = 0
-                hashed = FNV_START
+                key = _KEY_START
         if length > 0 and n_characters >= min_characters:
             starts[n_tokens] = offsets[d + 1] - length
             lengths[n_tokens] = length
-            hashes[n_tokens] = hashed
+            keys[n_tokens] = key
             n_tokens += 1
         indptr[d + 1] = n_tokens
-    return starts[:n_tokens], lengths[:n_tokens], hashes[:n_tokens], indptr
+    return starts[:n_tokens], lengths[:n_tokens], keys[:n_tokens], indptr
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -93,13 +106,18 @@ def _same_bytes(text: Bytes, one: int, other: int, length: int) -> bool:
     return True
 
 
+@numba.njit(cache=True, nogil=True, inline="always")
+def _slot(key: np.uint64, mask: np.uint64) -> np.uint64:
+    return ((key * _SPREAD) >> _HALF) & mask
+
+
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _grown_table(table: Ids, hashes: Hashes, firsts: Ids) -> Ids:
+def _grown_table(table: Ids, word_keys: Keys) -> Ids:
     """A table of four times the size that holds the same words."""
     larger = np.full(4 * len(table), -1, np.int32)
     mask = np.uint64(len(larger) - 1)
-    for word in range(len(firsts)):
-        slot = hashes[firsts[word]] & mask
+    for word in range(len(word_keys)):
+        slot = _slot(word_keys[word], mask)
         while larger[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
         larger[slot] = word
@@ -111,7 +129,7 @@ def number_words(
     text: Bytes,
     starts: Ids,  # (n_tokens,)
     lengths: Ids,  # (n_tokens,)
-    hashes: Hashes,  # (n_tokens,)
+    keys: Keys,  # (n_tokens,)
 ) -> tuple[Ids, Ids]:
     """Number the distinct tokens in order of appearance, with a hash table of open addressing.
 
@@ -121,27 +139,30 @@ def number_words(
     mask = np.uint64(len(table) - 1)
     word_of = np.empty(len(starts), np.int32)
     firsts = np.empty(len(starts), np.int32)
+    word_keys = np.empty(len(starts), np.uint64)  # side by side: fewer places in memory to look at
     n_words = 0
     for token in range(len(starts)):
-        slot = hashes[token] & mask
+        key = keys[token]
+        slot = _slot(key, mask)
         word = table[slot]
         while word >= 0:
-            first = firsts[word]
-            if (
-                hashes[first] == hashes[token]
-                and lengths[first] == lengths[token]
-                and _same_bytes(text, starts[first], starts[token], lengths[token])
-            ):
-                break
+            if word_keys[word] == key:
+                first = firsts[word]
+                if key < _IS_HASH or (
+                    lengths[first] == lengths[token]
+                    and _same_bytes(text, starts[first], starts[token], lengths[token])
+                ):
+                    break
             slot = (slot + np.uint64(1)) & mask
             word = table[slot]
         if word < 0:
             word = n_words
             table[slot] = word
             firsts[word] = token
+            word_keys[word] = key
             n_words += 1
             if 2 * n_words > len(table):
-                table = _grown_table(table, hashes, firsts[:n_words])
+                table = _grown_table(table, word_keys[:n_words])
                 mask = np.uint64(len(table) - 1)
         word_of[token] = word
     return word_of, firsts[:n_words].copy()
@@ -175,3 +196,42 @@ def count_words(
                 n_pairs += 1
         pairs_indptr[d + 1] = n_pairs
     return pairs_indptr, word_ids[:n_pairs].copy(), word_counts[:n_pairs].copy()
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _transposed(
+    indptr: Counts, columns: Ids, values: NDArray[np.uint32], n_columns: int
+) -> tuple[Counts, Ids, NDArray[np.uint32]]:
+    """A sparse matrix with rows and columns exchanged; negative columns are left out."""
+    starts = np.zeros(n_columns + 1, np.int64)
+    for column in columns:
+        if column >= 0:
+            starts[column + 1] += 1
+    starts = np.cumsum(starts)
+    rows = np.empty(starts[-1], np.int32)
+    new_values = np.empty(starts[-1], np.uint32)
+    ends = starts[:-1].copy()
+    for row in range(len(indptr) - 1):
+        for place in range(indptr[row], indptr[row + 1]):
+            column = columns[place]
+            if column >= 0:
+                rows[ends[column]] = row
+                new_values[ends[column]] = values[place]
+                ends[column] += 1
+    return starts, rows, new_values
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def renumber_words(
+    indptr: Counts,  # (n_docs + 1,) documents as rows of pairs
+    word_ids: Ids,  # (n_pairs,)
+    word_counts: NDArray[np.uint32],  # (n_pairs,)
+    new_ids: Ids,  # (n_words,) -1: leave the word out
+    n_new: int,
+) -> tuple[Counts, Ids, NDArray[np.uint32]]:
+    """Give words other numbers, below ``n_new``, and sort each document by them in linear time.
+
+    Returns ``(indptr, word_ids, word_counts)``.
+    """
+    by_word, documents, counts = _transposed(indptr, new_ids[word_ids], word_counts, n_new)
+    return _transposed(by_word, documents, counts, len(indptr) - 1)

@@ -70,8 +70,8 @@ def scan_tokens(texts: pa.StringArray, run: CharacterRun) -> Tokens:
     _, offset_buffer, data = texts.buffers()
     offsets = np.frombuffer(offset_buffer, np.int32)[texts.offset : texts.offset + len(texts) + 1]
     text = np.frombuffer(data or bytearray(), np.uint8)  # writable, so that kernels compile once
-    starts, lengths, hashes, indptr = find_tokens(text, offsets, run.in_token, run.min_characters)
-    word_of, firsts = number_words(text, starts, lengths, hashes)
+    starts, lengths, keys, indptr = find_tokens(text, offsets, run.in_token, run.min_characters)
+    word_of, firsts = number_words(text, starts, lengths, keys)
     return Tokens(_strings_at(text, starts[firsts], lengths[firsts]), indptr, word_of)
 
 
