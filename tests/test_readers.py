@@ -7,6 +7,8 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.corpora.corpus import Corpus
@@ -389,6 +391,34 @@ def test_csv_blocks_lose_nothing(tmp_path, monkeypatch):
     path = written(tmp_path / "a.csv", "\n".join(["id,text", *rows]))
 
     assert [doc_id for doc_id, _, _ in read([path])] == [str(n) for n in range(20)]
+
+
+CSV_PIECES = ["id", "text", "wörd", ",", ",", '"', '""', "\n", "\r", "\r\n", "\0", " ", "\t"]
+
+
+def outcome(path):
+    """The documents of a file, or the error."""
+    try:
+        return read([path])
+    except SourceError as error:
+        return str(error)
+
+
+@given(
+    header=st.sampled_from(["id,text\n", '"text",x,label\r\n', "text\r", "x,id,label\n", "\n"]),
+    pieces=st.lists(st.sampled_from(CSV_PIECES), max_size=24),
+    block_bytes=st.integers(1, 40),
+)
+def test_csv_read_by_kernels_is_as_csv_read_by_python(
+    header, pieces, block_bytes, tmp_path_factory
+):
+    path = written(tmp_path_factory.mktemp("csv") / "a.csv", header + "".join(pieces))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(byte_stream, "BLOCK_BYTES", block_bytes)
+        by_kernels = outcome(path)
+        patch.setattr(text_files, "_columns", lambda *_: ([[]], 0, 0, True))
+
+        assert outcome(path) == by_kernels
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.csv.gz", "a.txt.gz", "a.parquet.gz"])

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import chain, islice
+from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock, text_block
+from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, text_block
 from sparsetopics.corpora.readers.options import (
     Fields,
     ReadOptions,
     check_delimiter,
     delimiter_of,
     find_fields,
+)
+from sparsetopics.corpora.readers.records import (
+    copy_fields,
+    count_line_breaks,
+    find_fields_of_records,
 )
 from sparsetopics.corpora.sources.byte_stream import (
     BLOCK_BYTES,
@@ -93,58 +101,98 @@ def _decode_lines(block: LineBlock) -> TextBlock:
     return TextBlock(nothing, nothing, texts)
 
 
-Row = tuple[str | None, str | None, str]
-
-
 def read_csv(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
-    """Read records, which may span lines inside quotes and have as many fields as the header."""
+    """Read records, which may span lines inside quotes and have as many fields as the header.
+
+    Kernels read them up to the first odd record, and ``csv`` the rest, with its errors.
+    """
     csv.field_size_limit(LONGEST_TEXT)  # the default is 128 KiB
     for file in files:
-        rows: list[Row] = []
-        n_characters = 0
-        for row in _rows(file.path, options):
-            rows.append(row)
-            n_characters += len(row[2])
-            if n_characters >= BLOCK_BYTES:
-                yield partial(text_block, rows)
-                rows, n_characters = [], 0
-        if rows:
-            yield partial(text_block, rows)
+        blocks = (block.data for block in line_blocks(file.path, options.encoding_errors))
+        first = io.StringIO(next(blocks, b"").decode(), newline="")
+        for header, n_lines in islice(_records(first, file.path, 0), 1):
+            if options.text_field not in header:
+                check_delimiter(header, file.path)
+            fields = find_fields(header, options, str(file.path))
+            table = _Table(file.path, len(header), fields)
+            yield from _read_records(table, first.read().encode(), blocks, n_lines)
 
 
-def _rows(path: Place, options: ReadOptions) -> Iterator[Row]:
-    reader = csv.reader(_lines(path, options), delimiter=delimiter_of(path), strict=True)
-    header = _next_record(reader, path)
-    if header is None:
-        return
-    if options.text_field not in header:
-        check_delimiter(header, path)
-    fields = find_fields(header, options, str(path))
-    while (record := _next_record(reader, path)) is not None:
+class _Table(NamedTuple):
+    """A CSV file whose header has been read."""
+
+    path: Place
+    n_fields: int
+    fields: Fields
+
+
+def _read_records(
+    table: _Table, rest: bytes, blocks: Iterator[bytes], n_lines: int
+) -> Iterator[PendingBlock]:
+    """The records in ``rest`` and ``blocks``, which follow after ``n_lines`` lines."""
+    for block in chain([b""], blocks):
+        rest += block
+        if len(rest) > LONGEST_TEXT:
+            break
+        columns, n_read, n_lines_read, is_odd = _columns(table, rest)
+        if len(columns[-1]):
+            yield partial(TextBlock, *columns)
+        n_lines += n_lines_read
+        rest = rest[n_read:]
+        if is_odd:
+            break
+    lines = (io.StringIO(data.decode(), newline="") for data in chain([rest], blocks))
+    yield from _read_each(table, chain.from_iterable(lines), n_lines)
+
+
+def _columns(table: _Table, data: bytes) -> tuple[list[pa.StringArray], int, int, bool]:
+    """Ids, labels and texts of whole records; how many bytes and lines they take, and whether an
+    odd one follows."""
+    text = np.frombuffer(bytearray(data), np.uint8)  # writable, so that kernels compile once
+    rows = np.full(table.n_fields, -1, np.int64)
+    wanted = sorted({field for field in table.fields if field is not None})
+    rows[wanted] = range(len(wanted))
+    n_lines = count_line_breaks(text)
+    spans = np.empty((len(wanted), n_lines, 2), np.int32)
+    delimiter = ord(delimiter_of(table.path))
+    n_records, n_read, is_odd = find_fields_of_records(text, delimiter, rows, spans)
+    columns = []
+    for field in table.fields:
+        if field is None:
+            columns.append(pa.nulls(n_records, pa.string()))
+        else:
+            copied = copy_fields(text, spans[rows[field], :n_records])
+            columns.append(pa.StringArray.from_buffers(n_records, *map(pa.py_buffer, copied)))
+    return columns, n_read, n_lines - count_line_breaks(text[n_read:]), is_odd
+
+
+def _read_each(table: _Table, lines: Iterable[str], n_lines: int) -> Iterator[PendingBlock]:
+    rows: list[Row] = []
+    n_characters = 0
+    for record, number in _records(lines, table.path, n_lines):
         if not record:  # a blank line
             continue
-        if len(record) != len(header):
-            problem = f"expected {len(header)} fields, as in the header, but found {len(record)}"
-            raise SourceError(f"{path}, line {reader.line_num}", problem)
-        yield _pick(record, fields)
+        if len(record) != table.n_fields:
+            expected = f"{table.n_fields} fields, as in the header"
+            problem = f"expected {expected}, but found {len(record)}"
+            raise SourceError(f"{table.path}, line {number}", problem)
+        doc_id, label, text = (None if f is None else record[f] for f in table.fields)
+        rows.append((doc_id, label, text))
+        n_characters += len(record[table.fields.text])
+        if n_characters >= BLOCK_BYTES:
+            yield partial(text_block, rows)
+            rows, n_characters = [], 0
+    if rows:
+        yield partial(text_block, rows)
 
 
-def _pick(record: list[str], fields: Fields) -> Row:
-    doc_id = None if fields.doc_id is None else record[fields.doc_id]
-    label = None if fields.label is None else record[fields.label]
-    return doc_id, label, record[fields.text]
-
-
-def _next_record(reader: Iterator[list[str]], path: Place) -> list[str] | None:
+def _records(lines: Iterable[str], path: Place, n_lines: int) -> Iterator[tuple[list[str], int]]:
+    """The records after ``n_lines`` lines, each with the number of its last line."""
+    reader = csv.reader(lines, delimiter=delimiter_of(path), strict=True)
     try:
-        return next(reader, None)
+        for record in reader:
+            yield record, n_lines + reader.line_num
     except csv.Error as error:
-        where = f"{path}, line {reader.line_num}"  # type: ignore[attr-defined]
-        raise SourceError(
-            where, f"not a CSV record ({reason_of(error)})", "Check the quotes."
-        ) from error
-
-
-def _lines(path: Place, options: ReadOptions) -> Iterator[str]:
-    for block in line_blocks(path, options.encoding_errors):
-        yield from io.StringIO(block.data.decode(), newline="")
+        where = f"{path}, line {n_lines + reader.line_num}"
+        problem = f"not a CSV record ({reason_of(error)})"
+        raise SourceError(where, problem, "Check the quotes.") from error
