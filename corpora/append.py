@@ -31,7 +31,7 @@ from sparsetopics.corpora.store.document_rows import DocumentManifest, settings_
 from sparsetopics.corpora.store.manifest import FILE_NAME, ShardEntry
 from sparsetopics.corpora.store.shards import shard_name
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
-from sparsetopics.execution.executors import open_map_here, open_ordered_map
+from sparsetopics.execution.executors import open_cluster_map, open_local_map
 
 _UNCHANGED = "which keeps the words of the corpus"
 
@@ -65,9 +65,9 @@ def append(
     collection = options.find(sources, say)
     job = job_for(sources, collection, options)
     with (
-        open_ordered_map(options.workplace) as ordered_map,
-        open_map_here(options.workplace) as map_here,
+        open_cluster_map(options.workplace) as cluster_map,
         _workspace_in(folder) as workspace,
+        open_local_map(options.workplace) as here,
     ):
         if job is not None and workspace.committed_job == job.text:
             say(f"{folder}: an append of the same documents was interrupted; it is complete now.")
@@ -75,7 +75,7 @@ def append(
             return AppendSummary(0, IngestSummary.of(DocumentManifest.load(folder), files))
         workspace.clear()
         workspace.new.mkdir()
-        reading = Reading(collection, options, ordered_map, map_here, on_progress)
+        reading = Reading(collection, options, cluster_map or here, here, on_progress)
         before = DocumentManifest.load(folder)
         longer, n_added = _write(workspace.new, reading, folder, before)
         if DocumentManifest.load(folder) != before:

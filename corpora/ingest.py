@@ -14,7 +14,13 @@ import pyarrow as pa
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.readers.blocks import CountedBlock, Named, PendingBlock, numbered
+from sparsetopics.corpora.readers.blocks import (
+    CountedBlock,
+    Named,
+    PendingBlock,
+    numbered,
+    with_error_last,
+)
 from sparsetopics.corpora.readers.formats import TextCollection, find_collection
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_files import doubts_about_text
@@ -50,7 +56,7 @@ from sparsetopics.corpora.text.tokenizer import (
 from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.execution.executors import OrderedMap, open_map_here, open_ordered_map
+from sparsetopics.execution.executors import LocalMap, OrderedMap, open_cluster_map, open_local_map
 from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.training import Workplace
 
@@ -163,8 +169,13 @@ class Reading(NamedTuple):
     collection: TextCollection
     options: IngestOptions
     ordered_map: OrderedMap  # over the workers that decode and count
-    map_here: OrderedMap  # within this process, for encoding
+    here: LocalMap  # within this process, for reading and encoding
     on_progress: OnProgress
+
+    def pending(self, n_done: int = 0) -> Iterator[PendingBlock]:
+        """The blocks of all files in order, without the first ``n_done``."""
+        streams = self.collection.streams(self.options.read)
+        return with_error_last(islice(self.here.chained(streams), n_done, None))
 
     def report(self, stage: str, n_documents: int) -> None:
         self.on_progress(IngestProgress(stage, n_documents, "document"))
@@ -201,11 +212,11 @@ def ingest(
     starts_over = collection.format.counted or options.vocabulary is not None
     job = None if starts_over else job_for(sources, collection, options)
     with (
-        open_ordered_map(options.workplace) as ordered_map,
-        open_map_here(options.workplace) as map_here,
+        open_cluster_map(options.workplace) as cluster_map,
         work_folder(output, job, say=say) as place,
+        open_local_map(options.workplace) as here,  # its threads end before the folder is cleared
     ):
-        reading = Reading(collection, options, ordered_map, map_here, on_progress)
+        reading = Reading(collection, options, cluster_map or here, here, on_progress)
         given = options.given
         tokenizer = _settled_once(place, reading, given)
         if given is None:
@@ -213,7 +224,7 @@ def ingest(
             counted = _spooled_blocks(spool, reading, tokenizer)
             counted = reported(counted, "reading", "document", on_progress)
             vocabulary = _learn_vocabulary(counted, collection, options.pruning)
-            encoded = _encoded(spool.blocks(), vocabulary, map_here)
+            encoded = _encoded(spool.blocks(), vocabulary, here)
             # Tokens that were pruned are not unknown.
             encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
         else:
@@ -263,15 +274,21 @@ def encoded_blocks(
     from ``first_number``."""
     counted = _counted_blocks(reading, tokenizer, first_number)
     counted = reported(counted, "reading", "document", reading.on_progress)
-    return _encoded(counted, vocabulary, reading.map_here)
+    return _encoded(counted, vocabulary, reading.here)
 
 
 def _encoded(
-    blocks: Iterable[CountedBlock], vocabulary: Vocabulary, map_here: OrderedMap
+    blocks: Iterable[CountedBlock | PendingBlock], vocabulary: Vocabulary, here: LocalMap
 ) -> Iterator[EncodedBlock]:
     """Encode in this process: it takes no longer than to send a block to another."""
     words = pa.array(vocabulary.words, pa.string())
-    return map_here(partial(encode, words=words), blocks)
+    return here(partial(_encode, words=words), blocks)
+
+
+def _encode(block: CountedBlock | PendingBlock, words: pa.StringArray) -> EncodedBlock:
+    found = block if isinstance(block, CountedBlock) else block()
+    assert isinstance(found, CountedBlock)  # of a spool
+    return encode(found, words)
 
 
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:
@@ -309,7 +326,7 @@ def _tokens(reading: Reading, tokenizer: TokenizerOptions) -> Iterator[Tokens]:
     """The tokens of all files in order."""
     cut = where_function_is_same(partial(_cut, tokenizer=tokenizer), tokenizer.function)
     n_documents = 0
-    for tokens in reading.ordered_map(cut, reading.collection.read(reading.options.read)):
+    for tokens in reading.ordered_map(cut, reading.pending()):
         n_documents += len(tokens.indptr) - 1
         reading.report("finding phrases", n_documents)
         yield tokens
@@ -330,9 +347,8 @@ def _spooled_blocks(
     for block in spool.recovered():
         n_documents += len(block.ids)
         yield block
-    for block in _counted_blocks(reading, tokenizer, n_documents, n_blocks_done=spool.n_blocks):
-        spool.append(block)
-        yield block
+    others = _counted_blocks(reading, tokenizer, n_documents, n_blocks_done=spool.n_blocks)
+    yield from spool.keep(others, reading.here)
 
 
 def _learn_vocabulary(
@@ -356,8 +372,7 @@ def _counted_blocks(
     blocks are skipped without decoding them."""
     function = None if tokenizer is None else tokenizer.function
     count = where_function_is_same(partial(_count, tokenizer=tokenizer), function)
-    pending = islice(reading.collection.read(reading.options.read), n_blocks_done, None)
-    return numbered(reading.ordered_map(count, pending), first_number)
+    return numbered(reading.ordered_map(count, reading.pending(n_blocks_done)), first_number)
 
 
 def _count(pending: PendingBlock, tokenizer: TokenizerOptions | None) -> CountedBlock:

@@ -35,7 +35,7 @@ from sparsetopics.corpora.sources.source_files import names_of
 from sparsetopics.corpora.store.shards import Rows, ShardWriter
 from sparsetopics.corpora.store.unfinished import corpus_output, paths_of, work_folder
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest
-from sparsetopics.execution.executors import OrderedMap, open_ordered_map
+from sparsetopics.execution.executors import OrderedMap, open_cluster_map, open_local_map
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +105,9 @@ def ingest_vectors(
     sources = list(sources)
     output = corpus_output(out, sources, options.projection, overwrite=options.overwrite)
     with (
-        open_ordered_map(options.workplace) as ordered_map,
+        open_cluster_map(options.workplace) as cluster_map,
         work_folder(output, None, say=say) as place,
+        open_local_map(options.workplace) as here,
     ):
         given = None if options.projection is None else VectorCorpus.open(options.projection)
         read = options.read if given is None else _like(given, options.read)
@@ -114,7 +115,7 @@ def ingest_vectors(
             sources, options.format, read, follow_links=options.follow_links, say=say
         )
         refuse_inputs(output.path, paths_of(collection.files))
-        reading = _Reading(collection, read, ordered_map, on_progress)
+        reading = _Reading(collection, read, cluster_map or here, on_progress)
         projected = _projection(reading, options.pca, given)
         return _write_corpus(place.corpus, reading, projected)
 

@@ -9,7 +9,8 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.execution.executors import open_executor
+from sparsetopics.execution.executors import open_executor, open_local_map
+from sparsetopics.options.training import Workplace
 
 
 def blas_threads(item=None):
@@ -29,7 +30,8 @@ def test_linear_algebra_keeps_to_the_thread_that_asks(workers):
 
 def test_it_does_so_in_what_is_imported_later():
     code = """
-from sparsetopics.execution.executors import open_executor
+from sparsetopics.execution.executors import open_executor, open_local_map
+from sparsetopics.options.training import Workplace
 with open_executor(1):
     import scipy.linalg, scipy.optimize
     from threadpoolctl import threadpool_info
@@ -55,3 +57,33 @@ def test_no_workers_are_refused():
         open_executor(0),
     ):
         pass
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_streams_are_read_one_after_the_other_and_little_ahead(workers):
+    begun = []
+
+    def stream(number):
+        begun.append(number)
+        yield from ((number, item) for item in range(number % 4))
+
+    found = []
+    with open_local_map(Workplace(workers=workers)) as here:
+        for number, item in here.chained(map(stream, range(40))):
+            assert max(begun) <= number + (workers if workers > 1 else 0)
+            found.append((number, item))
+
+    assert found == [(number, item) for number in range(40) for item in range(number % 4)]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_the_error_of_a_stream_comes_after_what_it_gave(workers):
+    def stream():
+        yield from range(3)
+        raise ValueError("the end")
+
+    found = []
+    with open_local_map(Workplace(workers=workers)) as here, pytest.raises(ValueError, match="end"):
+        found.extend(here.chained([stream(), iter([7])]))
+
+    assert found == [0, 1, 2]

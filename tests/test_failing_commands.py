@@ -14,7 +14,7 @@ from failing_commands import COMMANDS, contents, repeated_faults, write_world
 from sparsetopics.cli import ingest, train_progress
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.sources.arrow_files import open_native
-from sparsetopics.execution.executors import open_ordered_map
+from sparsetopics.execution.executors import open_local_map
 from sparsetopics.options.training import TrainingOptions, Workplace
 
 N_PROCESSES = int(os.environ.get("FAILING_PROCESSES", "14"))
@@ -97,7 +97,7 @@ def test_what_arrow_reads_ahead_is_no_python_object(world, name):
 
 def test_threads_of_an_ingest_end_with_it():
     """Even where results are left, which the traceback of an error keeps."""
-    with open_ordered_map(Workplace(workers=2)) as ordered_map:
+    with open_local_map(Workplace(workers=2)) as ordered_map:
         results = ordered_map(str, range(50))
         assert next(results) == "0"
 

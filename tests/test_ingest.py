@@ -4,6 +4,8 @@ import errno
 import re
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from collections_on_disk import (
@@ -68,6 +70,43 @@ def test_the_result_depends_neither_on_workers_nor_on_blocks(
     ingest([source], tmp_path / "many", IngestOptions(workers=workers))
 
     assert files_of(tmp_path / "many") == files_of(tmp_path / "one")
+
+
+@pytest.mark.parametrize("name", ["{}.jsonl.gz", "{}.jsonl", "{}.csv", "{}.parquet"])
+def test_files_that_are_read_ahead_give_the_same(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(byte_stream, "BLOCK_BYTES", 3_000)
+    paths = [tmp_path / name.format(number) for number in range(7)]
+    for number, path in enumerate(paths):
+        texts = TEXTS[40 * number : 40 * number + 40]
+        if "jsonl" in name:
+            write_jsonl(path, texts)
+        elif path.suffix == ".csv":
+            path.write_text("text\n" + "".join(f'"{text}"\n' for text in texts))
+        else:
+            pq.write_table(pa.table({"text": texts}), path)
+    for workers in (1, 2, 5):
+        ingest(paths, tmp_path / f"with-{workers}", IngestOptions(workers=workers))
+
+    whole = files_of(tmp_path / "with-1")
+    assert files_of(tmp_path / "with-2") == files_of(tmp_path / "with-5") == whole
+    assert Corpus.open(tmp_path / "with-1").n_docs > 200
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("bad", [b'{"text": 5}\n', b'{"text": "\xff"}\n'])
+def test_the_first_error_is_told_whoever_meets_it_first(workers, bad, tmp_path, monkeypatch):
+    monkeypatch.setattr(byte_stream, "BLOCK_BYTES", 100)
+    good = b'{"text": "an owl flew by"}\n' * 10
+    (tmp_path / "a.jsonl").write_bytes(good + bad + good + b'{"text": "\xfe"}\n')
+    (tmp_path / "b.jsonl.gz").write_bytes(b"damaged")
+
+    with pytest.raises(SourceError, match=r"a\.jsonl, line 11: "):
+        ingest(
+            [tmp_path / "a.jsonl", tmp_path / "b.jsonl.gz"],
+            tmp_path / "corpus",
+            IngestOptions(workers=workers),
+        )
+    assert {path.name for path in tmp_path.iterdir()} == {"a.jsonl", "b.jsonl.gz"}
 
 
 def test_row_groups_and_shards_are_filled_in_order(source, tmp_path, monkeypatch):

@@ -18,6 +18,7 @@ from sparsetopics.corpora import ingest as ingest_module
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.sources import byte_stream
+from sparsetopics.corpora.store import unfinished
 from sparsetopics.corpora.store.document_rows import vocabulary_of_corpus
 from sparsetopics.corpora.store.shards import ShardWriter
 from sparsetopics.corpora.text.phrases import PhraseOptions
@@ -61,13 +62,13 @@ def files_of(folder):
 def stop_after(monkeypatch, n_blocks, error=KeyboardInterrupt):
     """Have the spool refuse the next block, as if a signal came."""
 
-    def append(spool, block):
-        if spool.n_blocks == n_blocks:
+    def write(placed):
+        if placed[1].stem == f"block-{n_blocks:06d}":
             raise error
-        plain(spool, block)
+        return plain(placed)
 
-    plain = ingest_module.Spool.append
-    monkeypatch.setattr(ingest_module.Spool, "append", append)
+    plain = unfinished._write
+    monkeypatch.setattr(unfinished, "_write", write)
 
 
 def interrupt(source, out, options=None, *, n_blocks=4):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import IntArray, Vectors
-from sparsetopics.base.errors import SourceError
+from sparsetopics.base.errors import SourceError, SparsetopicsError
 
 # The two kinds of rows, by the names that manifests and options use.
 DOCUMENTS = "documents"
@@ -66,6 +67,21 @@ def numbered(blocks: Iterable[Named], first: int = 0) -> Iterator[Named]:
         numbers = pa.array(np.arange(first, first + len(block.ids))).cast(pa.string())
         first += len(block.ids)
         yield block._replace(ids=pc.coalesce(block.ids, numbers))
+
+
+def with_error_last(pending: Iterable[PendingBlock]) -> Iterator[PendingBlock]:
+    """The blocks; an error of reading becomes a block that raises it when it is decoded.
+
+    So the error of an earlier block comes first, however many blocks are read ahead.
+    """
+    try:
+        yield from pending
+    except SparsetopicsError as error:
+        yield partial(_raise, error)
+
+
+def _raise(error: SparsetopicsError) -> TextBlock:
+    raise error
 
 
 def as_float32(

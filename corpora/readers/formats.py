@@ -43,6 +43,7 @@ class Format(NamedTuple, Generic[Options, Pending]):
     options: frozenset[str] = frozenset()  # fields of its options for reading that it uses
     # Of counts: what the file with the words may be called, best first, given their own name.
     vocabulary_names: Callable[[str], list[str]] | None = None
+    by_file: bool = False  # whether each file is read by itself, so that some can be read ahead
 
     @property
     def counted(self) -> bool:
@@ -63,11 +64,11 @@ _OF_RECORDS = _OF_TEXT | {"text_field", "id_field", "label_field"}
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
     "text": Format(read_text, (".txt", ".text"), _OF_TEXT),
-    "lines": Format(read_lines, (".lines",), _OF_TEXT),
-    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS),
-    "csv": Format(read_csv, (".csv", ".tsv"), _OF_RECORDS),
-    "parquet": Format(read_parquet, (".parquet",), _OF_RECORDS),
-    "arrow": Format(read_ipc, _ARROW_SUFFIXES, _OF_RECORDS),
+    "lines": Format(read_lines, (".lines",), _OF_TEXT, by_file=True),
+    "jsonl": Format(read_jsonl, (".jsonl", ".ndjson"), _OF_RECORDS, by_file=True),
+    "csv": Format(read_csv, (".csv", ".tsv"), _OF_RECORDS, by_file=True),
+    "parquet": Format(read_parquet, (".parquet",), _OF_RECORDS, by_file=True),
+    "arrow": Format(read_ipc, _ARROW_SUFFIXES, _OF_RECORDS, by_file=True),
     "lda-c": Format(ldac.read_ldac, (".dat", ".ldac", ".lda-c"), _OF_COUNTS, ldac.vocabulary_names),
     "matrix-market": Format(
         matrix_market.read_matrix_market,
@@ -105,6 +106,14 @@ class Collection(NamedTuple, Generic[Options, Pending]):
     def read(self, options: Options) -> Iterator[Pending]:
         """The rows of all files in order, in blocks still to be decoded."""
         return self.format.read(self.files, options)
+
+    def streams(self, options: Options) -> Iterator[Iterator[Pending]]:
+        """The same blocks in streams that can be read at the same time: one for each file, if all
+        are on this disk and the format allows it."""
+        # Archives and some file systems of fsspec share one connection among their files.
+        if self.format.by_file and all(isinstance(file.path, Path) for file in self.files):
+            return (self.format.read([file], options) for file in self.files)
+        return iter([self.read(options)])
 
 
 TextCollection = Collection[ReadOptions, PendingBlock]

@@ -18,6 +18,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -32,13 +33,14 @@ from sparsetopics.base.sealed_files import VERSION_KEY, Refusal, decoded, read_s
 from sparsetopics.base.staging import put_in_place, refusing
 from sparsetopics.base.transactions import JOB
 from sparsetopics.base.wording import reason_of
-from sparsetopics.corpora.readers.blocks import CountedBlock
+from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock
 from sparsetopics.corpora.sources.archives import ZipMember
 from sparsetopics.corpora.sources.byte_stream import SourceFile, reading
 from sparsetopics.corpora.sources.remote import RemoteFile, is_url
 from sparsetopics.corpora.sources.source_files import local_paths
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.text.vocabulary import Setting
+from sparsetopics.execution.executors import LocalMap
 
 _FORMAT_VERSION = 1  # of what is kept
 _TOKENIZER_FILE, _SPOOL = "tokenizer.json", "spool"
@@ -225,15 +227,13 @@ class Spool:
         self._folder = folder
         self.n_blocks = 0
 
-    def append(self, block: CountedBlock) -> None:
-        data = _packed(block)
-        path = self._path(self.n_blocks)
-        scratch = path.with_suffix(".part")
-        with scratch.open("wb") as file:
-            file.write(data)
-            file.write(zlib.crc32(data).to_bytes(_SUM_BYTES))
-        os.replace(scratch, path)
+    def keep(self, blocks: Iterable[CountedBlock], here: LocalMap) -> Iterator[CountedBlock]:
+        """The blocks, each written after those before by the threads of ``here``."""
+        return here(_write, ((block, self._next_path()) for block in blocks))
+
+    def _next_path(self) -> Path:
         self.n_blocks += 1
+        return self._path(self.n_blocks - 1)
 
     def recovered(self) -> Iterator[CountedBlock]:
         """The whole blocks that an earlier process left; they become the first of this one."""
@@ -241,11 +241,9 @@ class Spool:
             self.n_blocks += 1
             yield block
 
-    def blocks(self) -> Iterator[CountedBlock]:
-        """All blocks."""
-        for index in range(self.n_blocks):
-            with pa.OSFile(str(self._path(index)), "rb") as source:
-                yield _unpacked(source)
+    def blocks(self) -> Iterator[PendingBlock]:
+        """All blocks, still to be read."""
+        return (partial(_read, self._path(index)) for index in range(self.n_blocks))
 
     def _whole(self, path: Path) -> CountedBlock | None:
         if not path.exists():
@@ -257,6 +255,22 @@ class Spool:
 
     def _path(self, index: int) -> Path:
         return self._folder / f"block-{index:06d}.arrow"
+
+
+def _write(placed: tuple[CountedBlock, Path]) -> CountedBlock:
+    block, path = placed
+    data = _packed(block)
+    scratch = path.with_suffix(".part")
+    with scratch.open("wb") as file:
+        file.write(data)
+        file.write(zlib.crc32(data).to_bytes(_SUM_BYTES))
+    os.replace(scratch, path)
+    return block
+
+
+def _read(path: Path) -> CountedBlock:
+    with pa.OSFile(str(path), "rb") as source:
+        return _unpacked(source)
 
 
 def _packed(block: CountedBlock) -> pa.Buffer:

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sparsetopics.base.errors import OptionError
@@ -120,14 +121,32 @@ class OrderedMap(Protocol):
     ) -> Iterator[Result]: ...
 
 
-def map_one_by_one(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """An ``OrderedMap`` in this thread."""
-    return map(function, items)
+class LocalMap(OrderedMap, Protocol):
+    """An ``OrderedMap`` in this process, which can also read."""
+
+    def chained(self, streams: Iterable[Iterator[Item]]) -> Iterator[Item]:
+        """The items of all streams, one stream after the other; none of them is None.
+
+        With several workers, the next item of this stream and the first items of the next streams
+        are made ahead.
+        """
+
+
+class SerialMap:
+    """A ``LocalMap`` in this thread."""
+
+    def __call__(
+        self, function: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Iterator[Result]:
+        return map(function, items)
+
+    def chained(self, streams: Iterable[Iterator[Item]]) -> Iterator[Item]:
+        return chain.from_iterable(streams)
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadedMap:
-    """An ``OrderedMap`` that takes at most ``n_workers + 1`` items ahead of the results.
+    """A ``LocalMap`` that takes at most ``n_workers + 1`` items ahead of the results.
 
     Threads are enough, since Arrow, numpy, zlib and the kernels release the interpreter lock.
     """
@@ -146,29 +165,43 @@ class ThreadedMap:
         while waiting:
             yield waiting.popleft().result()
 
+    def chained(self, streams: Iterable[Iterator[Item]]) -> Iterator[Item]:
+        opened: deque[tuple[Iterator[Item], Future[Item | None]]] = deque()
+        for stream in streams:
+            opened.append((stream, self.pool.submit(next, stream, None)))
+            if len(opened) > self.n_workers:
+                yield from self._rest(*opened.popleft())
+        while opened:
+            yield from self._rest(*opened.popleft())
+
+    def _rest(self, stream: Iterator[Item], ahead: Future[Item | None]) -> Iterator[Item]:
+        while (item := ahead.result()) is not None:
+            ahead = self.pool.submit(next, stream, None)
+            yield item
+
 
 @contextmanager
-def open_map_here(place: Workplace) -> Iterator[OrderedMap]:
-    """Yield a map over threads of this process, even if ``place`` has a cluster.
+def open_local_map(place: Workplace) -> Iterator[LocalMap]:
+    """Yield a map in this process, even if ``place`` has a cluster.
 
-    It is for work that takes less time than sending it. The threads end with the block.
+    It is for work that takes less time than sending it. Its threads end with the block. One worker
+    is this thread alone.
     """
-    if place.executor == "serial":
-        yield map_one_by_one
+    if place.workers == 1:
+        yield SerialMap()
         return
     with open_threads(place.workers) as pool:
         yield ThreadedMap(pool, place.workers)
 
 
 @contextmanager
-def open_ordered_map(place: Workplace) -> Iterator[OrderedMap]:
-    """Yield a map over the workers of the cluster of ``place``, or over threads if it has none.
+def open_cluster_map(place: Workplace) -> Iterator[OrderedMap | None]:
+    """Yield a map over the workers of the cluster of ``place``; None if it has none.
 
     Raises OptionError if Dask is not installed, ClusterError if no scheduler answers.
     """
     if place.executor != "dask":
-        with open_map_here(place) as threaded_map:
-            yield threaded_map
+        yield None
         return
     from sparsetopics.execution.dask_cluster import open_cluster
 
