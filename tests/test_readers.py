@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsetopics.base.errors import OptionError, SourceError
@@ -32,6 +32,14 @@ def read(sources, options=None, format_name=None):
         pending() for pending in collection.format.read(collection.files, options or ReadOptions())
     ]
     return [row for block in blocks for row in zip(*(c.to_pylist() for c in block), strict=True)]
+
+
+def outcome(path, options=None):
+    """The documents of a file, or the error."""
+    try:
+        return read([path], options)
+    except SourceError as error:
+        return str(error)
 
 
 def written(path, data):
@@ -138,6 +146,42 @@ def test_lines_read_at_once_are_as_lines_read_one_by_one(lines, tmp_path, monkey
     monkeypatch.setattr(read_jsonl, "_decode_regular", lambda *_: None)
 
     assert read([path]) == at_once
+
+
+JSON_KEYS = ['"text"', '"id"', '"label"', '"x"', '"\\u0069d"', '"te\\u0078t"', '"id" ']
+JSON_VALUES = (
+    r'"owl" "" "\ud83d\ude00" "\u0000" "\ud800" "\/" "é" "2024-01-01" 1 -0 1.5 1e3 01 NaN null true'
+    r' 9223372036854775808 12345678901234567890 [1] {"text":1,"text":2} "\x"'
+)
+JSON_ENDS = [*[""] * 12, " ", "\r", "x", "{}", ","]
+
+
+@st.composite
+def json_lines(draw):
+    """Lines that begin alike; some have one more member, or something behind them."""
+    start = draw(st.sampled_from(['"text":"a"', '"id":1,"text":"a"', '"label":"b","text":""']))
+    member = st.tuples(st.sampled_from(JSON_KEYS), st.sampled_from(JSON_VALUES.split(" ")))
+    members = draw(st.lists(st.none() | member, min_size=1, max_size=4))
+    inside = (f"{{{start}{',' + ':'.join(member) if member else ''}}}" for member in members)
+    return "".join(f"{line}{draw(st.sampled_from(JSON_ENDS))}\n" for line in inside)
+
+
+@settings(max_examples=500)
+@given(lines=json_lines(), field=st.sampled_from([None, None, "id", "label"]))
+def test_json_read_by_arrow_is_as_json_read_by_python(lines, field, tmp_path_factory):
+    path = written(tmp_path_factory.mktemp("json") / "a.jsonl", lines)
+    options = ReadOptions(id_field=field)
+    by_arrow = outcome(path, options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(read_jsonl, "_decode_regular", lambda *_: None)
+
+        assert outcome(path, options) == by_arrow
+
+
+def test_an_id_may_be_spelled_with_an_escape(tmp_path):
+    lines = '{"text": "one"}\n{"text": "two", "\\u0069d": 5}\n'
+
+    assert read([written(tmp_path / "a.jsonl", lines)])[1] == ("5", None, "two")
 
 
 def test_an_escaped_half_pair_is_refused_or_replaced(tmp_path):
@@ -394,14 +438,6 @@ def test_csv_blocks_lose_nothing(tmp_path, monkeypatch):
 
 
 CSV_PIECES = ["id", "text", "wörd", ",", ",", '"', '""', "\n", "\r", "\r\n", "\0", " ", "\t"]
-
-
-def outcome(path):
-    """The documents of a file, or the error."""
-    try:
-        return read([path])
-    except SourceError as error:
-        return str(error)
 
 
 @given(

@@ -60,16 +60,11 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
     except pa.ArrowInvalid:  # for example a field given twice
         return None
     needed = [options.id_field, options.label_field]
-    lacking = [f for f in needed if f and (f not in types or table[f].null_count)]
+    lacking = [f for f in needed if f and table[f].null_count]
     if lacking or table.num_rows != block.data.count(b"\n"):
         return None
     return TextBlock(
-        *(
-            table[field].combine_chunks().cast(pa.string())
-            if field in types
-            else pa.nulls(table.num_rows, pa.string())
-            for field in fields_of(options)
-        )
+        *(table[field].combine_chunks().cast(pa.string()) for field in fields_of(options))
     )
 
 
@@ -85,8 +80,8 @@ def _field_types(data: bytes, options: ReadOptions) -> dict[str, pa.DataType] | 
     for field in fields_of(options)[:2]:
         if type(first.get(field)) in (str, int):
             types[field] = pa.string() if isinstance(first[field], str) else pa.int64()
-        elif json.dumps(field).encode() in data:  # odd here, or first seen in a later line
-            return None
+        else:  # Arrow refuses anything but null: odd here, or first seen in a later line
+            types[field] = pa.null()
     return types
 
 
