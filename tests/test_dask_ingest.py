@@ -27,7 +27,7 @@ from sparsetopics.corpora.readers.formats import find_collection
 from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
 from sparsetopics.corpora.sources import byte_stream
 from sparsetopics.corpora.sources.byte_stream import SourceFile
-from sparsetopics.corpora.store.unfinished import Spool
+from sparsetopics.corpora.store import unfinished
 from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.execution import dask_cluster
@@ -204,7 +204,7 @@ def test_workers_may_die_while_they_count(sources, tmp_path, there, module):
     assert files_of(tmp_path / "dask") == files_of(tmp_path / "serial")
 
 
-@pytest.mark.parametrize(("owner", "name"), [(dask_cluster, "_result"), (Spool, "append")])
+@pytest.mark.parametrize(("owner", "name"), [(dask_cluster, "_result"), (unfinished, "_write")])
 def test_workers_may_die_whatever_the_driver_does(
     sources, tmp_path, there, cluster, monkeypatch, owner, name
 ):
@@ -235,14 +235,14 @@ def test_workers_may_die_over_vectors(sources, tmp_path, there, cluster, monkeyp
 def stop(source, out, options, error):
     """When four blocks have been put by."""
 
-    def append(spool, block):
-        if spool.n_blocks == 4:
+    def write(placed):
+        if placed[1].stem == "block-000004":
             raise error
-        plain(spool, block)
+        return plain(placed)
 
-    plain, said = Spool.append, []
+    plain, said = unfinished._write, []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Spool, "append", append)
+        patch.setattr(unfinished, "_write", write)
         with pytest.raises(type(error)):
             ingest([source], out, options, say=said.append)
     return said
