@@ -3,12 +3,13 @@
     python benchmarks/ingest.py --data FOLDER [--workers 2]
     python benchmarks/ingest.py --data FOLDER --repeats 3
 
-FOLDER holds JSON lines with a field ``text`` (.jsonl or .jsonl.gz). Each contender runs in its own
-process, which reads the files itself. MB are megabytes of decoded text, and CPU seconds those of
-all threads. "Whole process" includes the start of the process and, for CountVectorizer, reading
-the files. The ingest call reads, tokenises and writes the corpus; ``fit_transform`` has its texts
-in memory. With ``--repeats``, the script compares one thread with ``--workers`` threads instead,
-in turn, in a process that has already loaded its libraries and kernels.
+FOLDER holds JSON lines with a field ``text`` (.jsonl or .jsonl.gz). With ``--repeats``, a file of
+any format may be named instead. Each contender runs in its own process, which reads the files
+itself. MB are megabytes of decoded text, and CPU seconds those of all threads. "Whole process"
+includes the start of the process and, for CountVectorizer, reading the files. The ingest call
+reads, tokenises and writes the corpus; ``fit_transform`` has its texts in memory. With
+``--repeats``, the script compares one thread with ``--workers`` threads instead, in turn, in a
+process that has already loaded its libraries and kernels.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
+import pyarrow.compute as pc
 
 from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.readers.formats import find_collection
+from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.text.tokenizer import DEFAULT_PATTERN
 
 _SECONDS_BETWEEN_LOOKS = 0.02
@@ -46,6 +50,13 @@ def _texts(files: list[Path]) -> Iterator[str]:
         with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
             for line in lines:
                 yield json.loads(line)["text"]
+
+
+def _megabytes(files: list[Path]) -> float:
+    """The size of all texts, however they are stored."""
+    blocks = find_collection(files, None).read(ReadOptions())
+    lengths = (pc.sum(pc.binary_length(block().texts)).as_py() for block in blocks)
+    return sum(length or 0 for length in lengths) / 1e6
 
 
 def run_ingest(files: list[Path], workers: int) -> float:
@@ -120,9 +131,11 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, help="time ingest alone, so many times")
     options = parser.parse_args()
     files = sorted([*options.data.glob("*.jsonl"), *options.data.glob("*.jsonl.gz")])
+    if options.repeats is not None and options.data.is_file():
+        files = [options.data]
     if not files:
         raise SystemExit(f"{options.data}: found no .jsonl or .jsonl.gz file")
-    megabytes = sum(len(text.encode()) for text in _texts(files)) / 1e6
+    megabytes = _megabytes(files)
     run_ingest(files[:1], 1)  # compile, so that the kernels come from the cache below
 
     print(f"{options.data}: {megabytes:.1f} MB of text, {options.workers} workers")
