@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pcsv
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import SourceError
@@ -228,24 +227,25 @@ def count_documents(
     """
     rows, word_ids, counts = documents.triples.T
     indptr = np.searchsorted(rows, documents.first + np.arange(documents.n_docs + 1))
-    matrix = csr_array((counts, word_ids - 1, indptr), (documents.n_docs, len(words)))
     numbers = np.arange(documents.first, documents.first + documents.n_docs)
     ids = pa.array(numbers + n_docs_before).cast(pa.string())
-    return sum_in_place(
-        matrix, ids, words, lambda row: f"{documents.source}, document {numbers[row]}"
-    )
+    pairs = counts, word_ids - 1, indptr
+    return summed(pairs, ids, words, lambda row: f"{documents.source}, document {numbers[row]}")
 
 
-def sum_in_place(
-    matrix: csr_array,  # (n_docs, n_words) of int64, each entry from 0 to LARGEST_COUNT
+def summed(
+    pairs: tuple[IntArray, IntArray, IntArray],  # counts from 0 to LARGEST_COUNT, words, indptr
     ids: pa.StringArray,  # (n_docs,)
     words: pa.StringArray,  # (n_words,)
     where: Callable[[int], str],  # the place of a row, for the error
 ) -> CountedBlock:
-    """Add up the counts that a document has for the same word, and drop zeros; changes ``matrix``.
+    """Add up the counts that a document has for the same word, and drop zeros.
 
     The documents have no labels. Raises SourceError for a sum of more than ``LARGEST_COUNT``.
     """
+    from scipy.sparse import csr_array  # a tenth of a second to import, which text does not need
+
+    matrix = csr_array(pairs, (len(ids), len(words)))
     matrix.sum_duplicates()  # in 64 bits: fewer than 2**31 counts of 32 bits cannot overflow
     matrix.eliminate_zeros()
     if matrix.data.max(initial=0) > LARGEST_COUNT:

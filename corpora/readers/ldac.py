@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import CountedBlock, PendingBlock
@@ -18,7 +17,7 @@ from sparsetopics.corpora.readers.counts import (
     bad_line,
     read_words,
     refuse_first,
-    sum_in_place,
+    summed,
     words_beside,
 )
 from sparsetopics.corpora.readers.options import ReadOptions
@@ -77,8 +76,8 @@ def _decode(block: LineBlock, words: pa.StringArray) -> CountedBlock:
     refuse_first(word_ids >= len(words), word_ids, where_of_pair, expected)
     expected = f"a count of at most {LARGEST_COUNT}"
     refuse_first(counts > LARGEST_COUNT, counts, where_of_pair, expected)
-    matrix = csr_array((counts, word_ids, indptr), (len(n_pairs), len(words)))
-    return sum_in_place(matrix, pa.nulls(len(n_pairs), pa.string()), words, where)
+    ids = pa.nulls(len(n_pairs), pa.string())
+    return summed((counts, word_ids, indptr), ids, words, where)
 
 
 def _pairs_of_lines(data: bytes) -> NDArray[np.int64]:
