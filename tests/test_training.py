@@ -261,7 +261,7 @@ def test_training_has_settled_after_some_quiet_laps(changes, n_topics, settled):
     bounds = -7.0 + np.cumsum([0.0, *changes])
     sizes = n_topics if isinstance(n_topics, list) else [n_topics] * len(bounds)
 
-    assert has_settled(course_of(bounds, sizes)) == settled
+    assert has_settled(course_of(bounds, sizes), QUIET_GAIN) == settled
 
 
 def test_documents_are_reported_as_they_are_done(tmp_path, source):

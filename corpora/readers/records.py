@@ -15,7 +15,7 @@ Spans = NDArray[np.int32]
 _QUOTE, _LINE_FEED, _RETURN = np.uint8(34), np.uint8(10), np.uint8(13)
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def find_fields_of_records(
     text: Bytes,  # whole lines
     delimiter: int,
@@ -53,7 +53,7 @@ def find_fields_of_records(
     return n_records, n_read, False
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _end_of_field(text: Bytes, position: int, delimiter: int, is_quoted: bool) -> int:
     """Where a field ends: at the closing quote, or at the delimiter or line break after it."""
     if is_quoted:
@@ -69,13 +69,13 @@ def _end_of_field(text: Bytes, position: int, delimiter: int, is_quoted: bool) -
     return position
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def _ends_field(byte: np.uint8, delimiter: int) -> bool:
     is_break: bool = byte in (_LINE_FEED, _RETURN)
     return is_break or byte == delimiter
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def count_line_breaks(text: Bytes) -> int:
     """The number of line breaks of any kind."""
     n_breaks, previous = 0, np.uint8(0)
@@ -85,7 +85,7 @@ def count_line_breaks(text: Bytes) -> int:
     return n_breaks
 
 
-@numba.njit(cache=True, nogil=True)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
 def copy_fields(text: Bytes, spans: Spans) -> tuple[NDArray[np.int32], Bytes]:
     """The fields at ``spans``, (n, 2), one after the other, with single quotes for doubled ones.
 
