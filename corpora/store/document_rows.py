@@ -21,7 +21,6 @@ from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total
 from sparsetopics.corpora.store.shards import RowKind, Rows
-from sparsetopics.corpora.text.token_kernels import renumber_words
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 
@@ -219,6 +218,9 @@ def encode(block: CountedBlock, words: pa.StringArray) -> EncodedBlock:
 
     Other words are left out, and so are documents that hold no known word.
     """
+    # Numba takes half a second to import, and corpora are also opened without any encoding.
+    from sparsetopics.corpora.text.token_kernels import renumber_words
+
     new_ids = numbers_of(pc.index_in(block.words, value_set=words).fill_null(-1), np.int32)
     counted = block.indptr, block.word_ids, block.word_counts
     indptr, word_ids, word_counts = renumber_words(*counted, new_ids, len(words))
