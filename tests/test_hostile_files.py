@@ -151,6 +151,15 @@ def test_a_name_that_is_not_the_utf8_that_is_promised(tmp_path):
     refused(path, tmp_path, "damaged or unreadable zip data")
 
 
+def test_a_name_that_is_not_utf_8_beside_the_data_is_damage(tmp_path):
+    """The directory at the end of the archive has the true name."""
+    path = zipped(tmp_path / "a.zip", {"ä.txt": "owl"})
+    data = path.read_bytes()
+    path.write_bytes(data.replace("ä".encode(), b"\xf2\xa4", 1))
+
+    refused(path, tmp_path, r"a\.zip/ä\.txt: damaged or truncated zip data \(a name is not UTF-8")
+
+
 def test_links_in_an_archive_are_not_followed_nor_read(tmp_path):
     path = zipped(tmp_path / "a.zip", {"a.txt": "owl"})
     link = zipfile.ZipInfo("b.txt")

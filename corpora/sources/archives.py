@@ -88,7 +88,10 @@ class ZipMember:
 
     def open(self, mode: Literal["rb"]) -> IO[bytes]:
         """Its bytes, unpacked as they are read."""
-        return self.archive.file.open(str(self.inside))
+        try:
+            return self.archive.file.open(str(self.inside))
+        except UnicodeDecodeError as error:  # of the name that stands beside the data once more
+            raise zipfile.BadZipFile(f"a name is not UTF-8: {reason_of(error)}") from error
 
     def is_file(self) -> bool:
         return str(self.inside) in self.archive.file.NameToInfo
