@@ -42,7 +42,7 @@ from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
+from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 PEERS = "tomotopy-LDA,sklearn-batch,gensim-LdaModel"
 
@@ -57,14 +57,13 @@ class Setting(NamedTuple):
     batches: int | None
     cold_every: int | None
 
-    def options(self, topics: int, laps: int, regroup: bool) -> TrainingOptions:
+    def options(self, topics: int, laps: int) -> TrainingOptions:
         return TrainingOptions(
             topics,
             laps,
             self.learner,
             LocalOptions(self.update, sparsity=self.sparsity),
             start=self.start,
-            moves=MoveOptions(("regroup",)) if regroup else None,
             cold_every=self.cold_every,
         )
 
@@ -155,7 +154,7 @@ def _compile(options: TrainingOptions) -> None:
         train(source, replace(options, laps=2), Path(scratch), SerialExecutor(), rng)
 
 
-def named_settings(settings: Sequence[Setting], regroup: bool) -> dict[str, Setting]:
+def named_settings(settings: Sequence[Setting]) -> dict[str, Setting]:
     """Settings by names that say the update and whatever else differs between them."""
     differ = [
         field
@@ -168,9 +167,7 @@ def named_settings(settings: Sequence[Setting], regroup: bool) -> dict[str, Sett
         )
         for setting in settings
     ]
-    return dict(
-        zip((f"{name} regroup" if regroup else name for name in names), settings, strict=True)
-    )
+    return dict(zip(names, settings, strict=True))
 
 
 def read_scores(path: Path, data: Prepared) -> list[ScoredModel]:
@@ -208,7 +205,6 @@ def write_scores(path: Path, models: Sequence[ScoredModel]) -> None:
 @click.option("--batches", type=int, multiple=True)
 @click.option("--cold-every", "cycles", type=int, multiple=True, help="Default: as for train.")
 @click.option("--laps", default=30)
-@click.option("--regroup", is_flag=True, help="Train with the move regroup.")
 @click.option("--seeds", default=1, help="Seeds 0 to N-1 of every setting.")
 @click.option("--score-at", default="", help="Laps after which to score all documents, as 9,25.")
 @click.option("--peers", default=PEERS, help="Peers, separated by commas; empty for none.")
@@ -232,7 +228,6 @@ def main(
     batches: tuple[int, ...],
     cycles: tuple[int, ...],
     laps: int,
-    regroup: bool,
     seeds: int,
     score_at: str,
     peers: str,
@@ -252,10 +247,10 @@ def main(
         batches or (None,),
         cycles or (None,),
     )
-    settings = named_settings([Setting(*each) for each in itertools.product(*values)], regroup)
+    settings = named_settings([Setting(*each) for each in itertools.product(*values)])
     ours = []
     for name, setting in settings.items():
-        options = setting.options(topics, laps, regroup)
+        options = setting.options(topics, laps)
         _compile(options)
         ours += [
             our_curve(data, options, setting.batches, seed, name, laps_of(score_at))

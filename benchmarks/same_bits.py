@@ -32,7 +32,6 @@ RUNS: dict[str, tuple[str, ...]] = {
     "LDA, warm laps": ("documents", *LDA),
     "LDA, mean-field": ("documents", *LDA, "--local-update", "mean-field"),
     "LDA, stochastic": ("documents", *LDA, "--learner", "stochastic", "--round", "2"),
-    "LDA, regroup": ("documents", *LDA, "--moves", "regroup", "--laps", "14"),
     "HDP, collapsed": ("documents", *HDP),
     "HDP, bound": ("documents", *HDP, "--criterion", "bound", "--local-update", "mean-field"),
     "DP Gaussian": ("vectors", *DP, "--likelihood", "gaussian"),

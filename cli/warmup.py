@@ -20,7 +20,7 @@ STEPS = {
     ),
     "LDA": (
         "train @documents --out @lda --model lda --laps 3",
-        "train @documents --out @more --model lda --laps 9 --moves regroup --learn-hyperparameters",
+        "train @documents --out @learned --model lda --laps 3 --learn-hyperparameters",
         "train @documents --out @full --model lda --laps 3 --learner full --sparsity 2 "
         "--local-update mean-field",
         "train @documents --out @streamed --model lda --laps 3 --learner stochastic",

@@ -18,7 +18,7 @@ from mutation.trials import ROOT, MutantFinder, Reached, is_noticed, order, reac
 TESTS = (  # of the engine, without whole runs: they would hide what is not specified
     "assignments", "birth", "bounds", "cull", "delete", "document_counts", "hdp", "hyperparameters",
     "item_evidence", "ledger", "merge", "mixture_allocations", "modes", "mover", "mover_records",
-    "nested", "pair_kernels", "phase", "regroup", "reorder", "rival", "spread", "statistics",
+    "nested", "pair_kernels", "phase", "reorder", "rival", "spread", "statistics",
     "sticks", "summary_kernels", "trimming", "verify", "word_evidence",
 )  # fmt: skip
 

@@ -40,7 +40,7 @@ def corpora(tmp_path_factory):
 
 @pytest.fixture
 def settings_of(corpora, tmp_path):
-    """model.json of a run of LDA with a file, or why there is none."""
+    """model.json of a run with a file, or why there is none."""
 
     def call(text, *arguments, status=0):
         (tmp_path / "run.toml").write_text(text, encoding="utf-8")
@@ -56,6 +56,7 @@ def settings_of(corpora, tmp_path):
 
 
 LDA = 'model = "lda"\ntopics = 3\nlaps = 1\nquiet = true\n'
+HDP = LDA.replace("lda", "hdp")
 
 
 def test_options_come_from_the_file(settings_of, tmp_path):
@@ -71,12 +72,12 @@ def test_options_come_from_the_file(settings_of, tmp_path):
 
 
 def test_the_command_line_comes_first(settings_of):
-    text = LDA + 'learn-hyperparameters = true\nmoves = "regroup"\n'
+    text = HDP + 'learn-hyperparameters = true\nmoves = "birth"\n'
 
     settings = settings_of(text, "--topics", 4, "--no-learn-hyperparameters", "--moves", "none")
 
     options = settings["options"]
-    assert (settings["n_topics"], options["laps"], options["moves"]) == (4, 1, None)
+    assert (settings["n_topics"], options["laps"], options["moves"]["names"]) == (4, 1, [])
     assert not options["learn_hyperparameters"]
 
 
@@ -126,8 +127,8 @@ def test_out_may_stand_in_the_file_and_paths_start_from_the_working_directory(
          "column 9)). Strings stand in quotes"),
         ("seed = 1\nseed = 2", "run.toml: is not valid TOML"),
         ("sparsity = 0", "run.toml, sparsity: must be at least 1, but is 0."),
-        ("moves = 'merge,split'", "run.toml, moves: must be one of merge, delete, birth, regroup, "
-         "but is 'split'."),
+        ("moves = 'merge,split'", "run.toml, moves: must be one of merge, delete, birth, but is "
+         "'split'."),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_file_is_said_in_one_line(settings_of, text, message):
@@ -158,7 +159,8 @@ WORLDS = {
     "lda": ("documents", "--model", "lda", "--topics", 4, "--laps", 3, "--sparsity", 2,
             "--alpha", 0.9, "--local-update", "mean-field", "--restarts", 1, "--batches", 4,
             "--seed", 5, "--start", "random"),
-    "regroup": ("documents", "--model", "lda", "--topics", 3, "--laps", 6, "--moves", "regroup"),
+    "bound": ("documents", "--topics", 3, "--laps", 6, "--moves", "merge,birth", "--criterion",
+              "bound"),
     "hdp": ("documents", "--topics", 2, "--laps", 6, "--gamma", 3, "--learn-hyperparameters"),
     "fixed": ("documents", "--topics", 3, "--laps", 3, "--moves", "none"),
     "stochastic": ("documents", "--topics", 3, "--laps", 2, "--learner", "stochastic"),
@@ -216,10 +218,10 @@ def interrupt(*_, **__):
     raise KeyboardInterrupt
 
 
-def test_model_json_knows_the_moves_of_lda(settings_of):
-    options = settings_of(LDA + 'moves = "regroup"\n')["options"]
+def test_model_json_knows_the_moves_of_an_hdp(settings_of):
+    options = settings_of(HDP + 'moves = "birth"\n')["options"]
 
-    assert options["moves"] == {"names": ["regroup"], "criterion": "collapsed", "verify": False}
+    assert options["moves"] == {"names": ["birth"], "criterion": "collapsed", "verify": False}
 
 
 def test_names_of_any_kind_come_back(tmp_path):

@@ -286,10 +286,13 @@ def test_infer_says_what_it_wrote_and_repeats_itself(prepared, trained, tmp_path
         (("--start", "{prepared}/run"), "run. Give one of random, distant"),
         (
             ("--moves", "split"),
-            "--moves: must be one of merge, delete, birth, regroup, but is 'split'.",
+            "--moves: must be one of merge, delete, birth, but is 'split'.",
         ),
         (("--learner", "full", "--moves", "merge"), "--moves: must be none with --learner full."),
-        (("--model", "mixture", "--moves", "merge"), "--moves: must be none with --model mixture."),
+        (
+            ("--model", "mixture", "--moves", "merge"),
+            "--moves: is for hdp and dp-mixture, not for --model mixture.",
+        ),
         (
             ("--model", "mixture", "--topics", 3, "--sparsity", 4),
             "--sparsity: must be at most --topics, 3",

@@ -246,15 +246,18 @@ def damaged(prepared, folder, *, flip):
         ),
         (("--start", "{prepared}/corpus"), "expected a run folder, but found a corpus folder"),
         (("--gamma", 5), "--gamma: is for hdp, dp-mixture and mixture, not for --model lda."),
-        (("--moves", "merge"), "--moves: can only be regroup or none with --model lda."),
-        (("--criterion", "collapsed"), "--criterion: needs --moves: --model lda with --learner"),
+        (("--moves", "merge"), "--moves: is for hdp and dp-mixture, not for --model lda."),
+        (
+            ("--criterion", "collapsed"),
+            "--criterion: is for hdp and dp-mixture, not for --model lda.",
+        ),
         (
             ("--model", "hdp", "--gamma", 0),
             "--gamma: must be from 1e-09 to 1e+09, but is 0.0.",
         ),
         (
             ("--model", "hdp", "--moves", "merge,split"),
-            "--moves: must be one of merge, delete, birth, regroup, but is 'split'.",
+            "--moves: must be one of merge, delete, birth, but is 'split'.",
         ),
         (
             ("--model", "hdp", "--moves", "none,merge"),

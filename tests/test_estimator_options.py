@@ -52,10 +52,6 @@ ARGUMENTS = {
     "eta": [("word_concentration", 0.3, "0.3", {})],
     "learn_hyperparameters": [("learn_hyperparameters", True, None, {})],
 }
-OF_LDA = {
-    "moves": [("moves", ("regroup",), "regroup", {})],
-    "criterion": [("criterion", "bound", "bound", {"moves": "regroup"})],
-}
 ONLY_OF = {  # all others refuse it, or have one value of it
     "likelihood": (GaussianMixture, DPGaussianMixture),
     "variance": (GaussianMixture, DPGaussianMixture),
@@ -67,8 +63,8 @@ ONLY_OF = {  # all others refuse it, or have one value of it
     "cold_every": TOPICS,
     "alpha": TOPICS,
     "learn_hyperparameters": TOPICS,
-    "criterion": TOPICS,  # mixtures have the bound alone
-    "moves": (*TOPICS, *DP),
+    "criterion": (HDP,),  # mixtures have the bound alone
+    "moves": (HDP, *DP),
     "gamma": (HDP, GaussianMixture, MultinomialMixture, *DP),
     "eta": (*TOPICS, MultinomialMixture, DPMultinomialMixture),
 }
@@ -98,8 +94,7 @@ def of_the_command_line(estimator, *said):
 def cases(estimator):
     for option, sayings in ARGUMENTS.items():
         if estimator in ONLY_OF.get(option, ESTIMATORS):
-            own = OF_LDA if estimator is LDA else {}
-            yield from ((option, *saying) for saying in own.get(option, sayings))
+            yield from ((option, *saying) for saying in sayings)
 
 
 ALL_CASES = [(kind, *case) for kind in ESTIMATORS for case in cases(kind)]
@@ -142,8 +137,7 @@ def test_without_arguments_it_is_what_train_does(estimator):
 
 @pytest.mark.parametrize(("estimator", "option", "argument", "value", "said", "also"), ALL_CASES)
 def test_resolve_understands_arguments(estimator, option, argument, value, said, also):
-    given = {name: (own,) if name == "moves" else own for name, own in also.items()}
-    made = estimator(**{argument: value}, **given)
+    made = estimator(**{argument: value}, **also)
     words = {"likelihood": "multinomial"} if "multinomial" in ESTIMATORS[estimator] else {}
 
     found = resolve(ESTIMATORS[estimator][1], from_arguments(made.get_params()) | words)
@@ -163,9 +157,8 @@ def test_learners_of_points_begin_with_more_components(learner):
 @pytest.mark.parametrize(("estimator", "option", "argument", "value", "said", "also"), ALL_CASES)
 def test_an_argument_means_what_the_option_does(estimator, option, argument, value, said, also):
     others = [word for name, own in also.items() for word in typed(OPTIONS[name], own)]
-    given = {name: (own,) if name == "moves" else own for name, own in also.items()}
 
-    found = record(estimator(**{argument: value}, **given).training_options())
+    found = record(estimator(**{argument: value}, **also).training_options())
 
     assert found == of_the_command_line(estimator, *others, *typed(option, said))
-    assert found != record(estimator(**given).training_options())
+    assert found != record(estimator(**also).training_options())

@@ -170,7 +170,7 @@ def test_every_choice_is_refused_with_the_names_that_there_are():
         ({"doc_concentration": 10**400}, "must be from 1e-09 to 1e.09, but is 10,000"),
         ({"doc_concentration": Decimal("0.5")}, r"must be a number, but is Decimal\('0.5'\)"),
         ({"n_components": Unprintable()}, "a whole number, but is an object of type Unprintable"),
-        ({"moves": (name for name in ("regroup",))}, "a list of names, but is <generator"),
+        ({"moves": (name for name in ("merge",))}, "a list of names, but is <generator"),
         ({"minimum_mass": math.inf}, "must be at least 0 tokens and finite, but is inf"),
         ({"n_jobs": np.array([1])}, r"must be a whole number, but is array\(\[1\]\)"),
         ({"n_batches": 10**5000}, "but is a number of thousands of digits"),
@@ -178,7 +178,7 @@ def test_every_choice_is_refused_with_the_names_that_there_are():
 )
 def test_the_message_has_parameter_value_and_what_is_expected(arguments, message):
     with pytest.raises(OptionError, match=message) as caught:
-        LDA(**{"n_components": 2, **arguments}).fit(COUNTS)
+        HDP(**{"n_components": 2, **arguments}).fit(COUNTS)
 
     assert is_one_line(caught.value, next(iter(arguments)))
 

@@ -171,15 +171,6 @@ def test_a_saved_hdp_loads_as_an_hdp(tmp_path, counts, fitted_hdp):
     assert (options["model"], options["laps"], options["moves"]["names"]) == ("hdp", 5, [])
 
 
-def test_lda_regroups_its_topics_on_request(counts):
-    model = LDA(5, max_iter=10, moves=["regroup"]).fit(counts)
-
-    assert model.n_components_ == 5
-    assert sum(entry["regroups_proposed"] for entry in model.trace_) > 0
-    plain = LDA(5, max_iter=10).fit(counts)
-    assert sum(entry["regroups_proposed"] for entry in plain.trace_) == 0
-
-
 def test_moves_are_all_unless_some_are_asked_for():
     assert HDP().training_options().active_moves.names == ("merge", "delete", "birth")
     assert HDP(moves=["merge"]).training_options().active_moves.names == ("merge",)
@@ -256,16 +247,6 @@ def test_another_number_of_words_is_refused(counts, fitted):
             r"doc_concentration: must be from 1e-09 to 1e\+09, but is 0.0.",
         ),
         ({"minimum_mass": -1.0}, "minimum_mass: must be at least 0 tokens, but is -1.0."),
-        ({"moves": ("merge",)}, "moves: can only be regroup or none with model lda."),
-        ({"moves": ("regroup",), "learner": "full"}, "moves: must be none with learner full."),
-        (
-            {"criterion": "bound"},
-            "criterion: needs moves: model lda with learner memoized makes none.",
-        ),
-        (
-            {"moves": (), "criterion": "bound"},
-            "criterion: needs moves that follow it, but moves is none.",
-        ),
     ],
 )
 def test_options_are_checked_by_fit(counts, options, message):
@@ -282,10 +263,18 @@ def test_options_are_checked_by_fit(counts, options, message):
         ),
         (
             {"moves": ("split",)},
-            "moves: must be one of merge, delete, birth, regroup, but is 'split'",
+            "moves: must be one of merge, delete, birth, but is 'split'",
         ),
         ({"criterion": "aic"}, "criterion: must be one of bound, collapsed, but is 'aic'"),
         ({"learner": "full", "moves": ("merge",)}, "moves: must be none with learner full."),
+        (
+            {"learner": "full", "criterion": "bound"},
+            "criterion: needs moves: model hdp with learner full makes none.",
+        ),
+        (
+            {"moves": (), "criterion": "bound"},
+            "criterion: needs moves that follow it, but moves is none.",
+        ),
     ],
 )
 def test_options_of_an_hdp_are_checked_by_fit(counts, options, message):

@@ -136,7 +136,7 @@ def test_a_move_is_a_file_and_a_line(monkeypatch, tmp_path, corpora, registry, w
     accepted = sum(entry[f"{counted}_accepted"] for entry in run.trace)
     assert accepted > 0
     assert run.model.n_topics == 14 - (accepted if counted == "deletes" else 0)
-    with pytest.raises(OptionError, match="moves: can only be regroup or none with --model lda"):
+    with pytest.raises(OptionError, match="moves: is for hdp and dp-mixture, not for --model lda"):
         replace(options, model="lda")
 
 

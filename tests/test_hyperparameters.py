@@ -45,10 +45,10 @@ def converged(learn, value, given):
     return value
 
 
-def test_weights_of_topics_are_the_mean_proportions():
-    weights = LDAAllocation(np.array([3.0, 1.0])).weights
+def test_topics_that_are_kept_share_the_total_equally():
+    left = LDAAllocation(np.array([3.0, 1.0, 2.0])).restricted(np.array([0, 2]))
 
-    np.testing.assert_array_equal(weights, [0.75, 0.25])
+    np.testing.assert_array_equal(left.doc_concentration, [3.0, 3.0])
 
 
 @pytest.mark.parametrize("exponent", range(-12, 7))

@@ -18,6 +18,8 @@ from sparsetopics import (
 )
 from sparsetopics.base.errors import OutputError, ShapeError, UnfittedError
 from sparsetopics.cli.main import main
+from sparsetopics.runs.run import save_run
+from sparsetopics.runs.train import option_record
 
 COUNTS = draw_documents(0, 60, n_tokens=60).counts.astype(float)
 VALUES = np.random.default_rng(0).normal(size=(80, 3)) + np.repeat([[0.0], [9.0]], 40, axis=0)
@@ -26,7 +28,6 @@ ESTIMATORS = [
     LDA(3, max_iter=4, sparsity=2, doc_concentration=0.7, n_batches=2, random_state=5),
     LDA(3, max_iter=4, local_update="mean-field", restarts=2, learner="full", start="random"),
     LDA(3, max_iter=4, learn_hyperparameters=True, minimum_mass=1.5, cold_every=2),
-    LDA(3, max_iter=6, moves=("regroup",), criterion="bound"),
     HDP(3, max_iter=4, moves=(), top_concentration=4.0, learner="stochastic", random_state=None),
     HDP(3, max_iter=6, moves=("merge", "delete"), criterion="bound"),
     GaussianMixture(2, max_iter=4, likelihood="diagonal-gaussian"),
@@ -81,6 +82,24 @@ def test_a_loaded_estimator_has_the_arguments_it_was_trained_with(tmp_path, esti
     again = type(estimator)(**found).fit(rows_for(estimator))
     if estimator.random_state is not None:
         np.testing.assert_array_equal(read_out(again), read_out(fitted))
+
+
+def test_a_run_of_lda_with_the_moves_of_an_earlier_version_is_read(tmp_path):
+    fitted, run, page = LDA(3, max_iter=2).fit(COUNTS), tmp_path / "run", tmp_path / "page.html"
+    moves = {"names": ["regroup"], "criterion": "bound", "verify": False}
+    options = {**option_record(fitted.training_options()), "moves": moves}
+    trace = [{**entry, "regroups_proposed": 1, "regroups_accepted": 1} for entry in fitted.trace_]
+    run.mkdir()
+    provenance = {"corpus": fitted._facts, "options": options, "seed": 0}
+    save_run(run, fitted.model_, fitted.vocabulary_, provenance, trace)
+
+    loaded = sparsetopics.load(run)
+    main(["report", str(run), "--out", str(page)], standalone_mode=False)
+
+    assert loaded.trace_ == trace
+    np.testing.assert_array_equal(loaded.transform(COUNTS), fitted.transform(COUNTS))
+    loaded.save(tmp_path / "again")
+    assert "regroup, accepted if they raise the ELBO" in page.read_text(encoding="utf-8")
 
 
 def test_a_run_folder_has_what_is_known_of_the_data(tmp_path):

@@ -5,10 +5,10 @@ import pytest
 from moved_collections import WORLDS, grown
 from sparsetopics.inference.moves.phase import PLANS, Mover
 from sparsetopics.inference.moves.rival import entered
-from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull, plan_regroup
+from sparsetopics.inference.moves.rival_plans import plan_birth, plan_cull
 from sparsetopics.options.training import MoveOptions
 
-RIVALS = {"birth": plan_birth, "cull": plan_cull, "regroup": plan_regroup}
+RIVALS = {"birth": plan_birth, "cull": plan_cull}
 
 
 def test_every_kind_of_rival_is_known():

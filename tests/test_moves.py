@@ -186,7 +186,7 @@ def test_the_trace_tells_the_criterion_that_moves_follow(fit):
     [
         ({"learner": "stochastic"}, "moves: must be none with --learner stochastic."),
         ({"learner": "full"}, "moves: must be none with --learner full."),
-        ({"model": "lda"}, "moves: can only be regroup or none with --model lda."),
+        ({"model": "lda"}, "moves: is for hdp and dp-mixture, not for --model lda."),
     ],
 )
 @pytest.mark.parametrize("names", [("merge",), ("delete",), ("birth",), ALL], ids="+".join)

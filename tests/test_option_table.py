@@ -55,7 +55,8 @@ def test_a_row_names_a_field_and_its_default(option):
     [
         ("lda", {}),
         ("lda", {"topics": 3, "local-update": "mean-field", "restarts": 1, "alpha": 0.9}),
-        ("lda", {"moves": ("regroup",), "minimum-mass": 0.5, "start": "random"}),
+        ("lda", {"learn-hyperparameters": True, "minimum-mass": 0.5, "start": "random"}),
+        ("hdp", {"moves": ("merge",), "criterion": "bound"}),
         ("hdp", {"gamma": 3.0, "moves": (), "cold-every": 3, "eta": 0.2}),
         ("hdp", {"learner": "stochastic", "round": 4}),
         ("mixture", {"likelihood": "multinomial", "eta": 0.2, "sparsity": 2}),
@@ -92,6 +93,8 @@ def test_nothing_said_is_the_default():
         ("mixture", {"eta": 0.1}, "eta: is for words, but --likelihood gaussian is of vectors."),
         ("lda", {"gamma": 1.0}, "gamma: is for hdp, dp-mixture and mixture, not for --model lda."),
         ("lda", {"topics": 0}, "topics: must be at least 1, but is 0."),
+        ("lda", {"moves": ("merge",)}, "moves: is for hdp and dp-mixture, not for --model lda."),
+        ("mixture", {"criterion": "bound"}, "criterion: is for hdp and dp-mixture, not for --"),
         ("mixture", {"restarts": 0}, "restarts: is for lda and hdp, not for --model mixture."),
     ],
 )
@@ -104,6 +107,14 @@ def test_what_a_model_does_not_take_is_refused(model, given, message):
 
 def test_a_flag_that_is_off_is_taken_by_every_model():
     assert resolve("mixture", {"learn-hyperparameters": False}) == resolve("mixture", {})
+
+
+@pytest.mark.parametrize("model", ["lda", "mixture"])
+def test_models_without_moves_take_none(model):
+    found = resolve(model, {"moves": ()})
+
+    assert found.filled() == resolve(model, {}).filled()
+    assert "moves" not in values_of(found)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from sparsetopics.options.training import (
 )
 
 MEAN_FIELD = LocalOptions("mean-field")
-KEEPS_NUMBER = "This model keeps its number of topics or components."
 ACCELERATED = "learner: accelerated needs --model dp-mixture with --likelihood "
 REFUSED = [
     (lambda: LocalOptions(sparsity=0), "sparsity: must be at least 1, but is 0."),
@@ -105,7 +104,7 @@ REFUSED = [
     ),
     (
         lambda: MoveOptions(("split",)),
-        "moves: must be one of merge, delete, birth, regroup, but is 'split'.",
+        "moves: must be one of merge, delete, birth, but is 'split'.",
     ),
     (lambda: MoveOptions(("merge", "merge")), "moves: names a move twice: merge, merge."),
     (
@@ -118,15 +117,17 @@ REFUSED = [
     ),
     (
         lambda: TrainingOptions(3, moves=MoveOptions()),
-        f"moves: can only be regroup or none with --model lda. {KEEPS_NUMBER}",
+        "moves: is for hdp and dp-mixture, not for --model lda.",
     ),
     (
-        lambda: TrainingOptions(3, moves=MoveOptions(("regroup", "merge"))),
-        f"moves: can only be regroup or none with --model lda. {KEEPS_NUMBER}",
+        lambda: TrainingOptions(3, moves=MoveOptions(("merge",)), learner="full"),
+        "moves: is for hdp and dp-mixture, not for --model lda.",
     ),
     (
-        lambda: TrainingOptions(3, moves=MoveOptions(("regroup",)), learner="full"),
-        "moves: must be none with --learner full. A move is accepted by the whole-data bound",
+        lambda: TrainingOptions(
+            3, model="mixture", moves=MoveOptions(("merge",), "collapsed"), local=MEAN_FIELD
+        ),
+        "moves: is for hdp and dp-mixture, not for --model mixture.",
     ),
     (
         lambda: TrainingOptions(1, model="mixture", learner="accelerated", local=MEAN_FIELD),
@@ -167,16 +168,12 @@ REFUSED = [
         "moves: must be none with --learner accelerated.",
     ),
     (
-        lambda: TrainingOptions(3, model="hdp", moves=MoveOptions(("merge", "regroup"))),
-        "moves: can only be merge, delete, birth or none with --model hdp, not regroup.",
-    ),
-    (
         lambda: TrainingOptions(3, model="hdp", learner="stochastic", moves=MoveOptions()),
         "moves: must be none with --learner stochastic.",
     ),
     (
         lambda: TrainingOptions(3, model="hdp", learner="full", moves=MoveOptions(("merge",))),
-        "moves: must be none with --learner full.",
+        "moves: must be none with --learner full. A move is accepted by the whole-data bound",
     ),
     (
         lambda: TrainingOptions(

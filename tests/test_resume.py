@@ -60,14 +60,12 @@ def points(learner, **others):
     return mixture(learner, likelihood="isotropic-gaussian", prior=TopicPrior(), **others)
 
 
-REGROUP = MoveOptions(("regroup",))
 BOUND = MoveOptions(criterion="bound")
 WORLDS = {
     "lda memoized": topics("memoized"),
     "lda memoized mean-field": topics("memoized", MEAN_FIELD, learn_hyperparameters=True),
     "lda full": topics("full", MEAN_FIELD),
     "lda stochastic": topics("stochastic"),
-    "lda regroup": topics("memoized", laps=11, moves=REGROUP),
     "hdp memoized": topics("memoized", model="hdp", n_topics=2, laps=14),
     "hdp bound": topics("memoized", MEAN_FIELD, "hdp", 9, 9, moves=BOUND),
     "hdp learned": topics("memoized", model="hdp", laps=8, learn_hyperparameters=True),
@@ -87,15 +85,7 @@ WORLDS = {
     "words": mixture("memoized", n_topics=3, laps=10, likelihood="multinomial"),
     "words finite": mixture("stochastic", "mixture", likelihood="multinomial"),
 }
-RIVALS = (
-    "lda regroup",
-    "hdp memoized",
-    "hdp bound",
-    "hdp learned",
-    "gaussian",
-    "diagonal",
-    "words",
-)
+RIVALS = ("hdp memoized", "hdp bound", "hdp learned", "gaussian", "diagonal", "words")
 
 
 class Stopped(Exception):

@@ -29,7 +29,6 @@ ENTRY = {
     "merges_accepted": 0,
     "deletes_accepted": 0,
     "births_accepted": 0,
-    "regroups_accepted": 0,
     "criterion_per_token": None,
     "heldout_log_likelihood_per_token": None,
 }
@@ -44,7 +43,6 @@ ENTRY = {
             "lap 7/100  12.3 s  ELBO -8.1235  K 57 (−3 merged, −1 deleted, +4 born)",
         ),
         ({"births_accepted": 4}, "lap 7/100  12.3 s  ELBO -8.1235  K 57 (+4 born)"),
-        ({"regroups_accepted": 1}, "lap 7/100  12.3 s  ELBO -8.1235  K 57 (regrouped)"),
         ({"active_topics": 50}, "lap 7/100  12.3 s  ELBO -8.1235  K 57  50 active"),
         (
             {"criterion_per_token": -8.0, "heldout_log_likelihood_per_token": -7.9},

@@ -141,7 +141,6 @@ REFUSED = {
     "cold-every: must be 1 unless --moves is none. New topics must be found": {
         "model": "hdp"
     },
-    "cold-every: must be 1 unless --moves is none.": {"moves": MoveOptions(("regroup",))},
     "cold-every: must be 1 with --learner full. Only the memoized learner keeps": {
         "learner": "full"
     },
@@ -163,7 +162,6 @@ def test_what_cannot_begin_where_it_stood_is_refused(message):
         (TrainingOptions(4), 4),
         (TrainingOptions(4, local=MEAN_FIELD), 1),
         (TrainingOptions(4, learner="stochastic"), 1),
-        (TrainingOptions(4, moves=MoveOptions(("regroup",))), 1),
         (TrainingOptions(4, model="hdp"), 1),
         (TrainingOptions(4, model="hdp", moves=MoveOptions(())), 1),
         (TrainingOptions(4, model="hdp", moves=MoveOptions(()), cold_every=5), 5),

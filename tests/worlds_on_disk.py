@@ -8,13 +8,13 @@ from bars import ten_bars
 from clumped_mixtures import draw_clumps
 from collections_on_disk import write_jsonl
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
+from sparsetopics.options.training import LocalOptions, TrainingOptions
 from vectors_on_disk import ingested
 
 MEAN_FIELD = LocalOptions("mean-field")
 WORLDS = {
     "lda": TrainingOptions(4, 5, batches_per_round=2, cold_every=3),
-    "short": TrainingOptions(4, 3, moves=MoveOptions(("regroup",)), batches_per_round=3),
+    "short": TrainingOptions(4, 3, model="hdp", batches_per_round=3),
     "lda mean-field": TrainingOptions(4, 3, local=MEAN_FIELD, batches_per_round=4),
     "lda full": TrainingOptions(4, 2, "full"),
     "lda stochastic": TrainingOptions(4, 2, "stochastic", batches_per_round=3),

@@ -20,7 +20,7 @@ LEARNERS = {
 }
 UPDATES = {"collapsed": "by the collapsed update", "mean-field": "by the mean-field update"}
 CRITERIA = {"bound": "the ELBO", "collapsed": "the collapsed criterion"}
-MOVES = {"merge": "merges", "delete": "deletes", "birth": "births", "regroup": "regroupings"}
+MOVES = {"merge": "merges", "delete": "deletes", "birth": "births"}
 LIKELIHOODS = {
     "zero-mean-gaussian": "Gaussian around zero",
     "gaussian": "Gaussian",

@@ -41,8 +41,6 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     doc_concentration: float = DEFAULT_DOC_CONCENTRATION
     word_concentration: float = DEFAULT_WORD_CONCENTRATION
     learn_hyperparameters: bool = False
-    moves: Sequence[MoveName] | None = None
-    criterion: Criterion | None = None
     restarts: int | None = None
     minimum_mass: float | None = None
     cold_every: int | None = None
@@ -147,16 +145,13 @@ class LDA(TopicEstimator):
         doc_concentration: Σ_k α_k, the total over the topics, 0.5 by default.
         word_concentration: η of each word, 0.1 by default.
         learn_hyperparameters: Whether to learn both concentrations.
-        moves: ("regroup",) lets the memoized learner split all topics and merge them back to the
-            same number, and keeps the result if it raises ``criterion``. None stands for no moves.
-        criterion: What moves must raise: "collapsed" (the default) or "bound", the ELBO.
         start: How the first topics are chosen: from "distant" (the default) or "random" documents.
         restarts: The number of restarts of a mean-field document, 5 by default.
         minimum_mass: A topic leaves a document in which it has fewer tokens than this and less
             than 2 % of them. None stands for 3 if ``local_update`` is "collapsed", else for 1e-8.
         cold_every: In one lap of this many, all topics are considered for every document; in the
             others, those that the document has. None stands for 4 if the memoized learner has
-            collapsed documents and no moves, else for 1.
+            collapsed documents, else for 1.
         n_jobs: The number of threads; -1 for one per core. It does not change the result.
         random_state: The seed. None takes a new one every time.
 
@@ -198,6 +193,8 @@ class HDP(TopicEstimator):
         moves: Some of "merge", "delete" and "birth". None stands for all of them with the memoized
             learner and for none with the others, which keep their number of topics, as
             ``partial_fit`` does.
+        criterion: What moves must raise: "collapsed" (the default) or "bound", the ELBO.
+        cold_every: As for ``LDA``, but 1 by default, and always 1 with moves.
         max_iter: The largest number of laps, 100 by default.
     """
 
@@ -205,5 +202,7 @@ class HDP(TopicEstimator):
     _: KW_ONLY
     max_iter: int = DEFAULT_LAPS["hdp"]
     top_concentration: float = DEFAULT_TOP_CONCENTRATION
+    moves: Sequence[MoveName] | None = None
+    criterion: Criterion | None = None
 
     _model_name: ClassVar[ModelName] = "hdp"

@@ -125,7 +125,6 @@ def check_training_state(
         mover.ledger.check(parameters.allocation.n_topics)
         rival = mover.rival
         if rival is not None:
-            rival.course.check()
             rival.ledger.check(rival.parameters.allocation.n_topics)
             own = cast("S", rival.state)
             checked_elbo(own, rival.parameters, learner, source, options, len(laps))

@@ -53,7 +53,6 @@ class MoveKind(NamedTuple):
     where: str  # module:function
     counted: str  # a key of ``MOVE_COUNTS``
     option: str | None = None  # the name in ``--moves`` that asks for it; None: its own name
-    keeps_number: bool = False  # keeps the number of topics, which LDA does not learn
     most_refusals: int = 1  # of a rival on the same topics, before it is not tried again
 
 
@@ -129,7 +128,6 @@ MOVE_COUNTS: dict[str, str] = {  # what the trace counts, and how progress repor
     "merges": "−{} merged",
     "deletes": "−{} deleted",
     "births": "+{} born",
-    "regroups": "regrouped",
 }
 TRIMS: dict[str, MoveKind] = {  # ``moves.trimming.Move``, made in this order
     "merge": MoveKind("sparsetopics.inference.moves.merge:merge_topics", "merges"),
@@ -143,16 +141,13 @@ RIVALS: dict[str, MoveKind] = {  # ``moves.phase.Plan``, one at a time
         option="delete",
         most_refusals=3,
     ),
-    "regroup": MoveKind(
-        "sparsetopics.inference.moves.rival_plans:plan_regroup", "regroups", keeps_number=True
-    ),
 }
 MOVES: Mapping[str, MoveKind] = ChainMap(RIVALS, TRIMS)
 
 
-def move_options() -> dict[str, bool]:
-    """The names that ``--moves`` takes, each with whether it keeps the number of topics."""
-    return {kind.option or name: kind.keeps_number for name, kind in MOVES.items()}
+def move_options() -> list[str]:
+    """The names that ``--moves`` takes."""
+    return list(dict.fromkeys(kind.option or name for name, kind in MOVES.items()))
 
 
 def imported(where: str) -> Any:  # each caller knows the type of what it names

@@ -14,7 +14,6 @@ from sparsetopics.options.table import (
     MIXTURES,
     OPTION,
     OPTIONS,
-    WITH_MOVES,
 )
 from sparsetopics.options.training import (
     GradientOptions,
@@ -58,8 +57,9 @@ def resolve(model: str, given: Given) -> TrainingOptions:
     }
     options = _made(TrainingOptions, {"n_topics": usual, **fields_of("", said), **parts})
     for name, value in said.items():
-        # TrainingOptions cannot tell a given value from a default. A flag that is off says nothing.
-        if value is False:
+        # TrainingOptions cannot tell a given value from a default. A flag that is off and an empty
+        # list of moves say nothing.
+        if value is False or value == ():
             continue
         OPTION[name].check_model(model)
         if not _is_for(OPTION[name], options):
@@ -69,7 +69,8 @@ def resolve(model: str, given: Given) -> TrainingOptions:
 
 def _check_moves_by_default(model: str, learner: str) -> None:
     """Refuse a criterion where none of the moves that it judges are made."""
-    if model not in WITH_MOVES or not LEARNERS[learner].makes_moves:
+    OPTION["criterion"].check_model(model)
+    if not LEARNERS[learner].makes_moves:
         refuse("criterion", f"needs --moves: --model {model} with --learner {learner} makes none")
 
 

@@ -78,8 +78,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("heldout", Path, None, "run.heldout", None),
     Option("likelihood", OneOf(LIKELIHOODS), DEFAULT_LIKELIHOOD, "likelihood", models=MIXTURES),
     Option("variance", VARIANCE, None, "variance", models=MIXTURES),
-    Option("moves", SomeOf(move_options, noun="move"), None, "moves.names", "moves"),
-    Option("criterion", OneOf(get_args(Criterion)), None, "moves.criterion"),
+    Option("moves", SomeOf(move_options, noun="move"), None, "moves.names", "moves", WITH_MOVES),
+    Option("criterion", OneOf(get_args(Criterion)), None, "moves.criterion", models=WITH_MOVES),
     Option(
         "alpha",
         CONCENTRATION,
@@ -166,13 +166,12 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "variance": "(isotropic-gaussian) Known variance σ² of every component. Default: the mean "
         "variance of the columns; for the alternating and gradient learners tr C² / tr C, where C "
         "is the covariance of the columns.",
-        "moves": "(memoized learner) Moves that change the topics after a lap. For hdp and "
-        "dp-mixture: merge, delete and birth, which change their number. For lda: regroup, which "
-        "splits all topics and merges them again to the same number. Default: "
-        f"{','.join(DEFAULT_MOVES)} (hdp, dp-mixture), none (lda, and other learners).",
-        "criterion": "What a move must raise to be accepted: bound is the ELBO; collapsed is not "
-        "a bound, but finds more topics and predicts better. Default: "
-        f"{DEFAULT_CRITERION} (hdp, lda), bound (dp-mixture).",
+        "moves": "(hdp and dp-mixture, memoized learner) Moves that change the number of topics or "
+        "components after a lap: merge, delete and birth. Default: "
+        f"{','.join(DEFAULT_MOVES)}, or none (other learners).",
+        "criterion": "(hdp, dp-mixture) What a move must raise to be accepted: bound is the ELBO; "
+        "collapsed, for hdp only, is not a bound, but finds more topics and predicts better. "
+        f"Default: {DEFAULT_CRITERION} (hdp), bound (dp-mixture).",
         "alpha": "(lda, hdp) α, the concentration of a document's topics, summed over all topics.",
         "gamma": "(hdp, mixtures) γ, the concentration of the weights of topics or components. A "
         "greater γ expects more of them.",

@@ -9,13 +9,7 @@ from typing import get_args
 from sparsetopics.base.showing import short_repr
 from sparsetopics.options import table
 from sparsetopics.options.option import SHARE, Interval, OneOf, counts_from, refuse
-from sparsetopics.options.registry import (
-    DOCUMENT_LIKELIHOODS,
-    LEARNERS,
-    LIKELIHOODS,
-    LearnerKind,
-    move_options,
-)
+from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, LEARNERS, LIKELIHOODS, LearnerKind
 from sparsetopics.options.table import (
     MIXTURES,
     OPTION,
@@ -33,7 +27,6 @@ from sparsetopics.options.table import (
 )
 
 _ONE_COMPONENT = "Each vector or document of a mixture is in one component."
-_KEEPS_NUMBER = "This model keeps its number of topics or components."
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,19 +259,20 @@ class TrainingOptions:
 
     def filled(self) -> TrainingOptions:
         """The same options, with what the model and the learner decide by default filled in."""
-        makes_moves = self.model in WITH_MOVES or self.active_moves.names
         return replace(
             self,
             laps=self.n_laps,
-            moves=self.active_moves if makes_moves else None,
+            moves=self.active_moves if self.model in WITH_MOVES else None,
             local=self.local_step,
             likelihood=self.likelihood_name if self.is_mixture else None,
         )
 
 
 def _check_model(options: TrainingOptions) -> None:
-    """Refuse what topic models or mixtures do not have."""
+    """Refuse what the model does not have."""
     local, model = options.local, options.model
+    if options.active_moves.names:
+        OPTION["moves"].check_model(model)
     if not options.is_mixture:
         if options.likelihood is not None:
             OPTION["likelihood"].check_model(model)
@@ -290,26 +284,14 @@ def _check_model(options: TrainingOptions) -> None:
     if local.restarts:
         refuse("restarts", f"must be 0 with --model {model}, whose local step is exact")
     if options.active_moves.criterion == "collapsed":
-        refuse("criterion", f"must be bound with --model {model}: collapsed is for topic models")
+        refuse("criterion", f"must be bound with --model {model}: collapsed is for hdp")
     if options.learn_hyperparameters:
         OPTION["learn-hyperparameters"].check_model(model)
 
 
 def _check_moves(options: TrainingOptions) -> None:
-    """Refuse moves that the model or the learner cannot make."""
-    names, model = options.active_moves.names, options.model
-    if not names:
-        return
-    keeping = [name for name, keeps_number in move_options().items() if keeps_number]
-    kept = [name for name in names if name in keeping]
-    if model == "lda" and len(kept) < len(names):
-        refuse("moves", f"can only be {', '.join(keeping)} or none with --model lda", _KEEPS_NUMBER)
-    if model in WITH_MOVES and kept:
-        usual = ", ".join(table.DEFAULT_MOVES)
-        refuse("moves", f"can only be {usual} or none with --model {model}, not {kept[0]}")
-    if model == "mixture":
-        refuse("moves", "must be none with --model mixture", _KEEPS_NUMBER)
-    if not options.learner_kind.makes_moves:
+    """Refuse moves that the learner cannot make."""
+    if options.active_moves.names and not options.learner_kind.makes_moves:
         hint = "A move is accepted by the whole-data bound, which only memoized batches keep."
         refuse("moves", f"must be none with --learner {options.learner}", hint)
 

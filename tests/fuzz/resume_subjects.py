@@ -79,7 +79,6 @@ VECTORS_AND_WORDS = (*NORMALS, "multinomial")
 MEMOIZED: Mapping[str, TrainingOptions] = {  # laps that leave rivals, changes and patches behind
     "lda": _topics("memoized"),
     "lda-mean-field": _topics("memoized", local=MEAN_FIELD, learn_hyperparameters=True),
-    "lda-regroup": _topics("memoized", laps=6, moves=MoveOptions(("regroup",))),
     "hdp": _topics("memoized", "hdp", 4, n_topics=2),
     "hdp-learned": _topics("memoized", "hdp", 7, n_topics=2, learn_hyperparameters=True),
     "hdp-bound": _topics(

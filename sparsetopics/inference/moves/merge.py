@@ -8,8 +8,6 @@ left, with sticks optimised again (HDP15, MEMO13).
 
 The gain has two parts: that of the data comes from the evidence (``likelihoods.words.merge_gains``,
 ``item_evidence``), that of the weights from ``allocations.pair_gains``.
-
-``merge_down`` merges to a given number of topics instead, whatever it costs.
 """
 
 from __future__ import annotations
@@ -21,16 +19,15 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.inference.moves.evidence import Evidence
-from sparsetopics.inference.moves.standing import Made, MoveTally, Standing, refreshed
+from sparsetopics.inference.moves.standing import Made, MoveTally, Standing
 from sparsetopics.model.allocations.allocation import MovableAllocation
 from sparsetopics.model.assignments import Assignments, TopicChange
-from sparsetopics.model.statistics import B, C, P, Statistics, T
+from sparsetopics.model.statistics import B, C, P, T
 
 ROUNDS = 4  # a lap
 WORTH_ANOTHER = 0.25  # of a round's proposals must be accepted for another round
 NEIGHBOURS = 12  # of a topic by words, and as many by documents
 HOPE = 20.0  # nats that the first-order gain may lack, since sticks and θ_d adapt
-LAST_ROUND = 0.1  # surplus, relative to the number wanted, that ``merge_down`` merges at once
 
 
 def merge_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
@@ -50,10 +47,10 @@ def merge_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     return standing, MoveTally(proposed, accepted)
 
 
-def best_pairs(standing: Standing[B, C, P, T], least: float = -HOPE) -> IntArray:
-    """Disjoint pairs (kept < absorbed) that gain more than ``least``, best first, (n_pairs, 2)."""
+def best_pairs(standing: Standing[B, C, P, T]) -> IntArray:
+    """Disjoint pairs (kept < absorbed) that gain more than -HOPE, best first, (n_pairs, 2)."""
     gains = pair_gains(standing)
-    a, b = np.nonzero(np.triu(gains > least, 1))
+    a, b = np.nonzero(np.triu(gains > -HOPE, 1))
     used: set[int] = set()
     pairs = []
     for i in np.argsort(-gains[a, b], kind="stable"):
@@ -176,34 +173,3 @@ def _commit(
     evidence = standing.evidence.merged(pairs, joint)
     change = TopicChange(number, {}, len(kept))
     return standing.committed(change, terms, allocation, reference, evidence)
-
-
-def merge_down(standing: Standing[B, C, P, T], n_topics: int) -> Standing[B, C, P, T]:
-    """Merge the pairs that lose least until ``n_topics`` are left."""
-    while standing.n_topics > n_topics:
-        surplus = standing.n_topics - n_topics
-        is_last = surplus <= LAST_ROUND * n_topics + 1
-        pairs = best_pairs(standing, least=-np.inf)[: surplus if is_last else -(-surplus // 2)]
-        standing = _forced(standing, pairs)
-    return standing
-
-
-def _forced(standing: Standing[B, C, P, T], pairs: IntArray) -> Standing[B, C, P, T]:
-    """Merge each of ``pairs``, whether that raises the score or not."""
-    number = np.arange(standing.n_topics)
-    left = np.setdiff1d(number, pairs[:, 1])
-    number[left] = np.arange(len(left))
-    number[pairs[:, 1]] = number[pairs[:, 0]]
-    allocation = standing.allocation
-    # From the last absorbed topic down, so that the numbers of the others stay valid.
-    for kept, absorbed in pairs[np.argsort(-pairs[:, 1])].tolist():
-        allocation = allocation.merged(kept, absorbed)
-    change = TopicChange(number, {}, len(left))
-    merged = standing._replace(
-        state=standing.state._replace(changes=(*standing.state.changes, change)),
-        allocation=allocation,
-        ledger=standing.ledger.renumbered(number, len(left)),
-    )
-    nothing = Statistics(standing.likelihood.zeros(len(left)), allocation.zero_terms())
-    total = nothing._replace(components=merged.sum_anew(nothing.components))
-    return refreshed(merged._replace(state=merged.state._replace(total=total)))

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from typing import Generic, NamedTuple
 
-from sparsetopics.base.soundness import require
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
 from sparsetopics.inference.moves.ledger import Ledger
-from sparsetopics.inference.moves.merge import merge_down
 from sparsetopics.inference.moves.standing import Standing, refreshed
 from sparsetopics.inference.moves.trimming import trim_topics
 from sparsetopics.model.allocations.allocation import MovableAllocation
@@ -32,11 +30,6 @@ class Course(NamedTuple):
     most: int | None  # None: no limit
     trimmed_from: int  # lap; before it the topics form
     judged_from: int  # lap, no earlier than ``trimmed_from``; compared at its end and every later
-    merged_to: int | None = None  # merge to this number, instead of the usual merges and deletes
-
-    def check(self) -> None:
-        """ValueError if the course would never end."""
-        require(self.merged_to is None or self.merged_to > 0, f"a merge to {self.merged_to} topics")
 
     def allows(self, n_topics: int) -> bool:
         return self.fewest <= n_topics and (self.most is None or n_topics <= self.most)
@@ -130,9 +123,7 @@ def _grown(standing: Standing[B, C, P, T], rival: Rival[B, C, P, T]) -> Standing
         grown = refreshed(grown)
     if not is_trimmed:
         return grown
-    if rival.course.merged_to is None:
-        return trim_topics(grown, DEFAULT_MOVES)[0]  # whichever moves the options name
-    return merge_down(grown, rival.course.merged_to)
+    return trim_topics(grown, DEFAULT_MOVES)[0]  # whichever moves the options name
 
 
 def _abandoned(

@@ -1,4 +1,4 @@
-"""Plans of rivals: births split topics, culls drop the smallest, regrouping splits and merges back.
+"""Plans of rivals: births split topics, culls drop the smallest.
 
 Each plan makes a new set of topics from the present one. A rival grows from it (``rival``) and
 replaces the collection if it ends with the higher score.
@@ -23,10 +23,6 @@ FIRST_BIRTH_TRIM = 4  # lap; before it, the new topics form
 CULL_SHARES = (0.5, 0.35, 0.2)  # of the topics to drop; each refusal moves on to the next
 FIRST_CULL_TRIM = 2  # lap
 
-REGROUP_CHILDREN = 2
-REGROUP_MERGING_LAP = 3
-REGROUP_SETTLING_LAPS = 2  # after merging, until the topics have adapted
-
 
 def plan_birth(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     """Split the largest topics into children; None if no topic has enough documents.
@@ -38,8 +34,11 @@ def plan_birth(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     n_topics = standing.n_topics
     n_children = max(BIRTH_CHILDREN, -(-FEWEST_BIRTHS // n_topics))
     families = split_topics(standing, n_children, MOST_BORN)
+    if len(families.parents) == n_topics:  # nothing was split
+        return None
     course = Course(n_topics + 1, None, FIRST_BIRTH_TRIM, judged_from=FIRST_BIRTH_TRIM)
-    return _plan_of(families, standing, course)
+    branched = standing.allocation.branched(families.parents)
+    return RivalPlan(families.components, branched, course)
 
 
 def plan_cull(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
@@ -59,41 +58,12 @@ def plan_cull(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
     return RivalPlan(components, standing.allocation.restricted(kept), course)
 
 
-def plan_regroup(standing: Standing[B, C, P, T]) -> RivalPlan[B, C, T] | None:
-    """Split every topic in two, to be merged back; None if no topic has enough documents.
-
-    For models that keep their number of topics. Ordinary laps only improve the topics that training
-    happened to start with: two topics that should be one stay two, and one that should be two stays
-    one. After some laps with all halves, the pairs that lose least are merged until the number is
-    what it was.
-    """
-    n_topics = standing.n_topics
-    families = split_topics(standing, REGROUP_CHILDREN, n_topics)
-    course = Course(
-        fewest=n_topics,
-        most=n_topics,
-        trimmed_from=REGROUP_MERGING_LAP,
-        judged_from=REGROUP_MERGING_LAP + REGROUP_SETTLING_LAPS,
-        merged_to=n_topics,
-    )
-    return _plan_of(families, standing, course)
-
-
 def split_topics(standing: Standing[B, C, P, T], n_children: int, most_born: int) -> Families[C]:
     """Split the largest topics, up to ``most_born`` new ones; the others stay whole."""
     most = max(1, most_born // (n_children - 1))
     targets = np.argsort(-standing.sizes, kind="stable")[:most]
     samples = _sample(standing, targets)
     return standing.evidence.families(samples, n_children, standing.tools.laps.rng)
-
-
-def _plan_of(
-    families: Families[C], standing: Standing[B, C, P, T], course: Course
-) -> RivalPlan[B, C, T] | None:
-    if len(families.parents) == standing.n_topics:  # nothing was split
-        return None
-    branched = standing.allocation.branched(families.parents)
-    return RivalPlan(families.components, branched, course)
 
 
 def _sample(standing: Standing[B, C, P, T], targets: IntArray) -> dict[int, Assignments[B]]:

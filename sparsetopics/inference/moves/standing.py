@@ -132,20 +132,20 @@ class Standing(NamedTuple, Generic[B, C, P, T]):
             for batch_id, kept in self.state.per_batch.items()
         }
 
-    def sum_anew(self, zero: C) -> C:
+    def sum_anew(self) -> C:
         """Sum the components from the assignments.
 
         The sums of a batch may be rounded, so taking documents out of a total and putting them in
         again leaves traces. A new sum is free of them.
         """
-        components = zero.zeros_like()
+        components = self.state.total.components.zeros_like()
         for _, assignments in self.assignments():
             components.add(components.sum_batch(*assignments, self.executor))
         return components
 
     def resummed(self) -> Standing[B, C, P, T]:
         """The standing with components that are summed anew."""
-        components = self.sum_anew(self.state.total.components)
+        components = self.sum_anew()
         total = self.state.total._replace(components=components)
         evidence = self.evidence.with_components(components)
         return self._replace(state=self.state._replace(total=total), known_evidence=evidence)

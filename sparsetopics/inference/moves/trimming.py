@@ -74,7 +74,7 @@ def verify_move(name: str, before: Standing[B, C, P, T], after: Standing[B, C, P
 
 def recomputed_score(standing: Standing[B, C, P, T]) -> float:
     """Compute the ELBO or the collapsed criterion, in nats, from the assignments of all batches."""
-    components = standing.sum_anew(standing.state.total.components)
+    components = standing.sum_anew()
     terms, evidence = standing.measure(components, standing.reference)
     total = reduce(added, terms.values())
     return float(evidence.by_topic.sum()) + standing.allocation.elbo(total)

@@ -5,18 +5,14 @@ The concentration that users set is the total Σ_k α_k.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammaln
 
-from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.soundness import require
-from sparsetopics.execution.executors import Executor
 from sparsetopics.model.allocations import documents
-from sparsetopics.model.allocations.pair_gains import PairGains, document_pair_gains
-from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.hyperparameters import learn_doc_concentration
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
 
@@ -79,46 +75,9 @@ class LDAAllocation:
     def n_topics(self) -> int:
         return len(self.doc_concentration)
 
-    @property
-    def weights(self) -> FloatArray:
-        """Share of each topic before any document is seen, (n_topics,)."""
-        weights: FloatArray = self.doc_concentration / self.doc_concentration.sum()
-        return weights
-
-    @property
-    def reference(self) -> FloatArray:
-        """α_k."""
-        return self.doc_concentration
-
-    def sum_terms(
-        self, assignments: Assignments[DocumentBatch], reference: FloatArray, executor: Executor
-    ) -> DocumentTerms:
-        """Terms with θ_dk = N_dk + α_k, where α_k is ``reference``."""
-        terms = documents.sum_terms(*assignments, reference, self.tail, executor)
-        return documents.frozen_everywhere(terms, reference)
-
-    def pair_gains(
-        self,
-        batches: Iterable[Assignments[DocumentBatch]],
-        terms: DocumentTerms,
-        reference: FloatArray,
-    ) -> PairGains:
-        return document_pair_gains(batches, terms.n_docs, reference)
-
-    def merged(self, kept: int, absorbed: int) -> LDAAllocation:
-        """One topic less, with equal parts of the same total until α is learned again."""
-        return self._even(self.n_topics - 1)
-
     def restricted(self, kept: IntArray) -> LDAAllocation:
-        """Topics with equal parts of the same total."""
-        return self._even(len(kept))
-
-    def branched(self, parents: IntArray) -> LDAAllocation:
-        """Topics with equal parts of the same total."""
-        return self._even(len(parents))
-
-    def _even(self, n_topics: int) -> LDAAllocation:
-        return LDAAllocation.symmetric(n_topics, self.total_concentration)
+        """Only the topics ``kept``, with equal parts of the same total."""
+        return LDAAllocation.symmetric(len(kept), self.total_concentration)
 
     def reordered(self, order: IntArray) -> LDAAllocation:
         return LDAAllocation(self.doc_concentration[order])
