@@ -13,11 +13,15 @@ from sparse_worlds import make_world, worlds
 from sparsetopics.kernels.pairs import (
     add_assignment_pair_gains,
     add_document_pair_gains,
+    add_word_gains,
+    merged_columns,
+    sparse_rows,
     word_gamma_changes,
     word_gamma_sums,
     word_pair_gains,
 )
 from sparsetopics.kernels.summaries import doc_topic_counts
+from sparsetopics.kernels.types import SparseShares
 from sparsetopics.model.allocations.pair_gains import document_pair_gains
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.likelihoods.words import evidence_by_topic
@@ -95,6 +99,50 @@ def test_word_gains_equal_those_of_all_pairs(counts, eta):
         gains,
         lambda a, b: evidence_of(merged(counts, a, b), eta).sum() - whole,
     )
+
+
+def as_sparse(counts, least=0.0):
+    return SparseShares(*sparse_rows(counts, np.nextafter(least, 1.0)))
+
+
+@given(counts=counts_of_words, least=st.sampled_from([0.5, 20.0, 1e9]))
+def test_sparse_rows_hold_the_large_entries(counts, least):
+    rows = SparseShares(*sparse_rows(counts, least))
+
+    dense = np.zeros_like(counts)
+    words = np.repeat(np.arange(len(counts)), np.diff(rows.starts))
+    dense[words, rows.topics] = rows.shares
+    np.testing.assert_array_equal(dense, np.where(counts >= least, counts, 0.0).astype(np.float32))
+    assert len(rows.shares) == (counts >= least).sum()
+
+
+@given(counts=counts_of_words, eta=concentrations, is_new=st.lists(st.booleans(), min_size=7))
+def test_word_gains_are_those_of_pairs_with_a_new_topic(counts, eta, is_new):
+    counts = np.round(counts) + 0.25 * (counts > 0)  # so that float32 holds them exactly
+    n_topics = counts.shape[1]
+    new = np.array(is_new[:n_topics])
+    gains = np.zeros((n_topics, n_topics))
+
+    add_word_gains(as_sparse(counts), new, eta, gains)
+
+    def sums(values):
+        return (gammaln(values + eta) - gammaln(eta)).sum()
+
+    for a, b in itertools.combinations(range(n_topics), 2):
+        first, second = counts[:, a], counts[:, b]
+        expected = sums(first + second) - sums(first) - sums(second) if new[a] or new[b] else 0.0
+        assert gains[a, b] + gains[b, a] == pytest.approx(expected, rel=1e-8, abs=1e-7), (a, b)
+        assert gains[a, b] == 0.0 or gains[b, a] == 0.0
+
+
+@given(counts=counts_of_words, seed=st.integers(0, 99))
+def test_merged_columns_add_up_those_of_a_number(counts, seed):
+    n_topics = counts.shape[1]
+    new_topics = np.random.default_rng(seed).integers(0, n_topics, n_topics)
+
+    found = merged_columns(counts, new_topics, n_topics)
+
+    np.testing.assert_allclose(found, counts @ np.eye(n_topics)[new_topics], rtol=1e-12)
 
 
 def entropy_of(world, dense):

@@ -29,12 +29,12 @@ class WatchingSteps:
     """Remembers what the parameters were for each batch of every round."""
 
     def __init__(self, source, local):
-        self.steps = StepsHere(source, local, SerialExecutor())
+        self.steps = StepsHere(source, SerialExecutor())
         self.rounds = []
 
-    def fit_all(self, batch_ids, current, former):
+    def fit_all(self, batch_ids, current, options, former):
         self.rounds.append([])
-        for fitted in self.steps.fit_all(batch_ids, current, former):
+        for fitted in self.steps.fit_all(batch_ids, current, options, former):
             self.rounds[-1].append(current.components.table.copy())
             yield fitted
 

@@ -27,12 +27,12 @@ class WatchingSteps:
     """Remembers what documents began with and where they ended, by visit."""
 
     def __init__(self, source, options):
-        self.steps = StepsHere(source, options.local_step, SerialExecutor())
+        self.steps = StepsHere(source, SerialExecutor())
         self.visits = []
 
-    def fit_all(self, batch_ids, current, former):
+    def fit_all(self, batch_ids, current, options, former):
         former = list(former)
-        fitted = self.steps.fit_all(batch_ids, current, former)
+        fitted = self.steps.fit_all(batch_ids, current, options, former)
         for batch_id, topics, found in zip(batch_ids.tolist(), former, fitted, strict=True):
             self.visits.append((batch_id, topics, found.found.doc_topics))
             yield found
@@ -159,7 +159,7 @@ def test_what_cannot_begin_where_it_stood_is_refused(message):
 @pytest.mark.parametrize(
     ("options", "laps"),
     [
-        (TrainingOptions(4), 4),
+        (TrainingOptions(4), 3),
         (TrainingOptions(4, local=MEAN_FIELD), 1),
         (TrainingOptions(4, learner="stochastic"), 1),
         (TrainingOptions(4, model="hdp"), 1),

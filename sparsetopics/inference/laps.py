@@ -80,8 +80,8 @@ class Laps(Generic[S, D, C, P, T]):
         tally: LapTally,
     ) -> Iterator[Visit[D, P, T]]:
         """Fit the batches of a round, in their order."""
-        steps = self.steps or StepsHere(self.source, self.local, self.executor)
-        fitted = steps.fit_all(batch_ids, current, former)
+        steps = self.steps or StepsHere(self.source, self.executor)
+        fitted = steps.fit_all(batch_ids, current, self.local, former)
         is_resident = self.source.is_resident
         for batch_id, (documents, found) in zip(batch_ids.tolist(), fitted, strict=True):
             summary, responsibilities, info, doc_topics = found
@@ -97,19 +97,19 @@ class StepsHere(Generic[D, C, P, T]):
     """Local steps in this process: one batch after the other, each by all workers."""
 
     source: Source[D]
-    local: LocalOptions
     executor: Executor
 
     def fit_all(
         self,
         batch_ids: IntArray,
         current: Globals[C, P, T],
+        options: LocalOptions,
         former: Iterable[DocumentTopics | None],
     ) -> Iterator[Fitted[D, P, T]]:
         """See ``LocalSteps``; each batch is fitted when it is asked for."""
         for batch_id, topics in zip(batch_ids.tolist(), former, strict=True):
             documents = self.source.read(batch_id)
-            found = fit_batch(documents, current, self.local, self.executor, topics)
+            found = fit_batch(documents, current, options, self.executor, topics)
             yield Fitted(documents, found)
 
 

@@ -19,6 +19,7 @@ from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.likelihoods.likelihood import Likelihood
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import C, DocumentLengths, P, Statistics, Summary, T
+from sparsetopics.options.training import LocalOptions
 
 D = TypeVar("D", bound=Batch)  # a batch, of documents, items or nodes
 D_co = TypeVar("D_co", bound=Batch, covariant=True)
@@ -102,6 +103,7 @@ class LocalSteps(Protocol[D_co, C, P, T]):
         self,
         batch_ids: IntArray,
         current: Globals[C, P, T],
+        options: LocalOptions,
         former: Iterable[DocumentTopics | None],
     ) -> Iterator[Fitted[D_co, P, T]]:
         """Fit the batches and yield them in their order.

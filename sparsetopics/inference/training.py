@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +15,12 @@ import numpy as np
 
 from sparsetopics.base.batches import Source
 from sparsetopics.execution.executors import Executor
+from sparsetopics.inference.gradual_start import (
+    first_number,
+    local_options,
+    narrowed,
+    wanted_number,
+)
 from sparsetopics.inference.growth.grower import begin_growth
 from sparsetopics.inference.laps import QUIET_GAIN, Laps, LapTally, OnDocuments
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
@@ -128,7 +134,7 @@ class _Training(Generic[S, D, C, P, T]):
         source, options, hooks, rng = self.source, self.options, self.hooks, self.rng
         kept = None if keeper is None else keeper.resume(source, self.memo, self._check)
         if kept is None:
-            first, parameters = begin(source, options, rng, start)
+            first, parameters = begin(source, self._first_options(start), rng, start)
             learner = self._learner(parameters)
             state, infos = learner.init(first), []
             del first  # its tables are large
@@ -146,7 +152,9 @@ class _Training(Generic[S, D, C, P, T]):
         while not is_over:
             lap = len(infos) + 1
             laps = laps if mover is None else mover.laps
-            state, parameters, tally = laps.run(state, parameters)
+            state, parameters = self._narrowed(state, parameters, lap)
+            now = replace(laps, local=local_options(options, lap))
+            state, parameters, tally = now.run(state, parameters)
             moved = Moved(state, parameters, {}, None)
             if mover is not None and lap >= mover.first_lap:
                 moved = mover.move(state, parameters, lap)
@@ -173,6 +181,26 @@ class _Training(Generic[S, D, C, P, T]):
         hooks.on_end(Statistics(components, terms), parameters)
         return make_model(parameters.with_components(components), options)
 
+    def _first_options(self, start: Start) -> TrainingOptions:
+        """The options with the number of topics to begin with."""
+        if start is not None or not self.options.starts_gradually:
+            return self.options
+        # Only LDA starts gradually, so the data are documents; no type can tell.
+        number = cast("Callable[..., int]", first_number)
+        return replace(self.options, n_topics=number(self.options, self.source, self.hooks.say))
+
+    def _narrowed(
+        self, state: S, parameters: Parameters[C, P, T], lap: int
+    ) -> tuple[S, Parameters[C, P, T]]:
+        """Merge topics if LDA has more than it wants in this lap."""
+        if self.options.model != "lda":
+            return state, parameters
+        wanted = wanted_number(self.options, lap)
+        if parameters.allocation.n_topics <= wanted:
+            return state, parameters
+        narrow = cast("Callable[..., tuple[S, Parameters[C, P, T]]]", narrowed)
+        return narrow(state, parameters, wanted)
+
     def _learner(self, parameters: Parameters[C, P, T]) -> Learner[S, D, C, P, T]:
         likelihood, memo = parameters.likelihood, self.memo
         inputs = LearnerInputs(self.source, self.options, likelihood, memo, self.executor)
@@ -195,9 +223,11 @@ def _bound(statistics: Statistics[C, T], current: Globals[C, P, T], lap: int) ->
 def _is_over(
     infos: list[LapInfo], mover: TopicMover[S, D, C, P, T] | None, options: TrainingOptions
 ) -> bool:
+    if options.model == "lda":  # which has too many topics if it is resumed with fewer laps
+        return len(infos) >= options.n_laps and infos[-1].n_topics <= options.n_topics
     if len(infos) >= options.n_laps:
         return True
-    if options.model == "lda" or (mover is not None and not mover.is_exhausted):
+    if mover is not None and not mover.is_exhausted:
         return False
     return has_settled(infos, QUIET_GAIN if mover is None else mover.quiet_gain)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.kernels.special import (
@@ -14,7 +15,16 @@ from sparsetopics.kernels.special import (
     log_gamma,
     log_gammas_in_place,
 )
-from sparsetopics.kernels.types import LANES, Rows, SparseShares, TopicIds, kernel, lanes
+from sparsetopics.kernels.types import (
+    LANES,
+    Float32Array,
+    Rows,
+    SparseShares,
+    TopicIds,
+    inner,
+    kernel,
+    lanes,
+)
 
 
 @kernel
@@ -113,6 +123,96 @@ def word_pair_gains(
             gain += both[i]
         gains[p] = gain
     return gains
+
+
+@kernel
+def sparse_rows(
+    table: FloatArray,  # (n_rows, n_topics)
+    least: float,
+) -> tuple[IntArray, TopicIds, Float32Array]:
+    """The entries of at least ``least`` as sparse rows."""
+    n_rows, n_topics = table.shape
+    starts = np.zeros(n_rows + 1, np.int64)
+    for v in range(n_rows):
+        n_large = 0
+        for k in range(n_topics):
+            n_large += 1 if table[v, k] >= least else 0
+        starts[v + 1] = starts[v] + n_large
+    topics = np.empty(starts[n_rows], np.uint32)
+    values = np.empty(starts[n_rows], np.float32)
+    filled = 0
+    for v in range(n_rows):
+        for k in range(n_topics):
+            if table[v, k] >= least:
+                topics[filled] = k
+                values[filled] = table[v, k]
+                filled += 1
+    return starts, topics, values
+
+
+@kernel
+def merged_columns(
+    table: FloatArray,  # (n_rows, n_topics)
+    new_topics: IntArray,  # (n_topics,)  the new number of each topic
+    n_topics: int,  # afterwards
+) -> FloatArray:
+    """The table with topics of the same new number added up, (n_rows, n_topics)."""
+    merged = np.zeros((table.shape[0], n_topics))
+    for v in range(table.shape[0]):
+        for k in range(table.shape[1]):
+            merged[v, new_topics[k]] += table[v, k]
+    return merged
+
+
+@kernel
+def add_word_gains(
+    counts: SparseShares,  # a row for each word
+    is_new: NDArray[np.bool_],  # (n_topics,)
+    word_concentration: float,
+    gains: FloatArray,  # (n_topics, n_topics)  added to; [a, b] or [b, a]
+) -> None:
+    """Σ_v lnΓ(S_va + S_vb + η) − lnΓ(S_va + η) − lnΓ(S_vb + η) + lnΓ(η) of every pair of topics.
+
+    Pairs without a new topic stay as they are. Only words that both topics have contribute.
+    """
+    n_topics = is_new.shape[0]
+    values, alone, both = np.empty(n_topics), np.empty(n_topics), np.empty(n_topics)
+    topics = np.empty(n_topics, np.int64)
+    nothing = log_gamma(word_concentration)
+    for v in range(counts.starts.shape[0] - 1):
+        n_old = _add_part(counts, v, is_new, False, 0, topics, values)
+        n_all = _add_part(counts, v, is_new, True, n_old, topics, values)
+        if n_all == n_old or n_all == 1:
+            continue
+        for i in range(n_all):
+            alone[i] = values[i] + word_concentration
+        log_gammas_in_place(alone[:n_all])
+        for i in range(n_old, n_all):  # each with all before it
+            row = gains[topics[i]]
+            for j in range(i):
+                both[j] = values[i] + values[j] + word_concentration
+            log_gammas_in_place(both[:i])
+            for j in range(i):
+                row[topics[j]] += both[j] - alone[j] - (alone[i] - nothing)
+
+
+@inner
+def _add_part(
+    counts: SparseShares,
+    v: int,
+    is_new: NDArray[np.bool_],
+    wanted: bool,
+    filled: int,
+    topics: IntArray,
+    values: FloatArray,
+) -> int:
+    """Append a word's entries whose topics are new or not, as ``wanted``; how many there are."""
+    for i in range(counts.starts[v], counts.starts[v + 1]):
+        if is_new[counts.topics[i]] == wanted:
+            topics[filled] = counts.topics[i]
+            values[filled] = counts.shares[i]
+            filled += 1
+    return filled
 
 
 @kernel

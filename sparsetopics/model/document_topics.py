@@ -9,7 +9,8 @@ import numpy as np
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.soundness import check_own_fields, check_rows, require
-from sparsetopics.kernels.types import Float32Array, TopicIds
+from sparsetopics.kernels import summaries as summary_kernels
+from sparsetopics.kernels.types import Float32Array, SparseShares, TopicIds
 from sparsetopics.model.responsibilities import joined_rows
 
 
@@ -38,6 +39,10 @@ class DocumentTopics(NamedTuple):
     def joined(cls, parts: Sequence[DocumentTopics]) -> DocumentTopics:
         """The documents of all parts, one part after the other."""
         return cls(*joined_rows(parts))
+
+    def renumbered(self, new_topics: IntArray) -> DocumentTopics:
+        """Topic k becomes ``new_topics[k]``; equal numbers merge."""
+        return DocumentTopics(*summary_kernels.renumber(SparseShares(*self), new_topics))
 
     def writable(self) -> DocumentTopics:
         """Writable arrays; for read-only ones, as Dask sends, numba would compile kernels anew."""

@@ -137,12 +137,9 @@ class WordCounts(NamedTuple):
 
     def rows(self, words: Rows) -> FloatArray:
         """The counts of some words, (n_rows, n_topics)."""
-        rows: FloatArray = self.seen.take(words, axis=0)
-        if self.start is not None:
-            rest = self.start.rows(words)
-            rest *= self.share
-            rows += rest
-        return rows
+        if self.start is None:
+            return self.seen.take(words, axis=0)
+        return word_kernels.joint_rows(self.seen, self.start.table, self.share, words)
 
     def add(self, batch: PairCounts, scale: float = 1.0) -> None:
         """Add a batch in place, ``scale`` times."""

@@ -41,7 +41,7 @@ DEFAULT_MODEL: ModelName = "hdp"
 DEFAULT_LEARNER: LearnerName = "memoized"
 DEFAULT_TOPICS: Mapping[str, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
 DEFAULT_TRUNCATION = 50  # components of alternating and gradient, which leave some empty
-DEFAULT_LAPS: Mapping[str, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
+DEFAULT_LAPS: Mapping[str, int] = {"lda": 12, "hdp": 100, "dp-mixture": 100, "mixture": 100}
 GROWTH_LAPS = 1000  # the accelerated learner adds a component in each lap
 DEFAULT_SPARSITY = 8
 DEFAULT_RESTARTS = 5  # topics tried in each document by a mean-field step
@@ -49,7 +49,8 @@ DEFAULT_RESTARTS = 5  # topics tried in each document by a mean-field step
 # a document keeps only those that it really uses. Under mean-field that would lower the bound, so
 # only topics that have vanished leave.
 DEFAULT_MASSES: Mapping[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
-DEFAULT_COLD_EVERY = 4  # laps of collapsed LDA
+DEFAULT_COLD_EVERY = 3  # laps of collapsed LDA
+FEWEST_GRADUAL_LAPS = 8  # of LDA: in fewer laps, topics would not settle after they are merged
 DEFAULT_START: StartName = "distant"  # better than random documents under both updates
 DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
 DEFAULT_CRITERION: Criterion = "collapsed"  # finds more topics, which predict better
@@ -190,7 +191,10 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "them all. The workers of a cluster share the batches of a round, so give each worker a "
         "few.",
         "start": "Start from documents drawn at random (random) or far from each other (distant), "
-        "or, for lda and hdp, from the topics of a run folder. The accelerated learner needs none.",
+        "or, for lda and hdp, from the topics of a run folder. The accelerated learner needs none. "
+        "lda with the memoized learner and the collapsed update begins with up to three times as "
+        "many topics as wanted and merges them before laps 4, 5 and 6, unless it starts from a run "
+        f"or has fewer than {FEWEST_GRADUAL_LAPS} laps.",
         "local-update": "How the topics of a document are found. mean-field never lowers the "
         "ELBO; collapsed may, but predicts better. Default: collapsed (lda, hdp), always "
         "mean-field (mixtures).",

@@ -248,6 +248,21 @@ class TrainingOptions:
         return self.learner_kind.remembers and not self.active_moves.names and not self.is_mixture
 
     @property
+    def starts_gradually(self) -> bool:
+        """Whether training begins with more topics than wanted, unless it starts from a model.
+
+        The merges do not keep the bound from falling, as mean-field must, and need the assignments
+        that only the memoized learner keeps. The topics settle in the laps after the last merge.
+        """
+        return (
+            self.model == "lda"
+            and self.local.update == "collapsed"
+            and self.can_remember
+            and self.n_laps >= table.FEWEST_GRADUAL_LAPS
+            and self.n_topics > 1
+        )
+
+    @property
     def counts_words(self) -> bool:
         """Whether the data are documents."""
         return not self.is_mixture or self.likelihood_name in DOCUMENT_LIKELIHOODS

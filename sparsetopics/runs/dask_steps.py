@@ -34,6 +34,7 @@ from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.responsibilities import Responsibilities
 from sparsetopics.model.statistics import BatchSums, Terms
+from sparsetopics.options.training import LocalOptions
 from sparsetopics.runs.checkpoint_format import FORMAT_VERSION, Decoder, Encoder
 from sparsetopics.runs.data import AnyComponents, corpus_of, divided
 from sparsetopics.runs.plan import RunPlan
@@ -93,12 +94,16 @@ class DaskSteps:
     n_rounds: int = 0
 
     def fit_all(
-        self, batch_ids: IntArray, current: AnyGlobals, former: Iterable[DocumentTopics | None]
+        self,
+        batch_ids: IntArray,
+        current: AnyGlobals,
+        options: LocalOptions,
+        former: Iterable[DocumentTopics | None],
     ) -> Iterator[Fitted[StoredBatch, BatchSums, Terms]]:
         self.n_rounds += 1
         version = self.folder / f"{self.run.name}-{self.n_rounds:08d}"
         write_globals(version, current)
-        fit = partial(fit_batch, run=self.run, version=version)
+        fit = partial(fit_batch, options=options, run=self.run, version=version)
         ids = batch_ids.tolist()
         tasks = list(zip(ids, former, strict=True))
         for batch_id, found in zip(ids, self.cluster.map(fit, tasks), strict=True):
@@ -106,16 +111,17 @@ class DaskSteps:
         shutil.rmtree(version, ignore_errors=True)
 
 
-def fit_batch(task: Task, run: WorkerRun, version: Path) -> LocalResult[BatchSums, Terms]:
+def fit_batch(
+    task: Task, options: LocalOptions, run: WorkerRun, version: Path
+) -> LocalResult[BatchSums, Terms]:
     """In a worker: the local step of a batch."""
     batch_id, former = task
     if former is not None:
         former = former.writable()
     with _lock:  # threads of a worker share both caches
         source, current = _kept_source(run), read_globals(version)
-    local = run.plan.options.local_step
     batch = source.read(batch_id)
-    found = laps.fit_batch(batch, current, local, SerialExecutor(), former)
+    found = laps.fit_batch(batch, current, options, SerialExecutor(), former)
     if not run.with_responsibilities:
         found = found._replace(responsibilities=Responsibilities.joined([]))
     return found if run.with_doc_topics else found._replace(doc_topics=None)

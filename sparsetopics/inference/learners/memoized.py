@@ -56,8 +56,24 @@ class MemoizedState(NamedTuple, Generic[B, C, T]):
         total = self.renewed.sum.add_in_place(batch)
         return self._replace(renewed=Renewed(total, self.renewed.n_batches + 1))
 
-    def check_topics(self, arrays: Arrays) -> None:
-        _topics_in(arrays).check(self.total.components.n_topics)
+    def pending(self, batch_id: int) -> tuple[TopicChange, ...]:
+        """The changes that the stored arrays of a batch have missed."""
+        return self.changes[self.per_batch[batch_id].n_changes :]
+
+    def n_topics_then(self, batch_id: int) -> int:
+        """The number of topics when the arrays of a batch were stored."""
+        pending = self.pending(batch_id)
+        return len(pending[0].new_topics) if pending else self.total.components.n_topics
+
+    def doc_topics(self, batch_id: int) -> DocumentTopics | None:
+        """The topics of a batch's documents at their last visit, under their present numbers."""
+        stored = self.per_batch[batch_id].doc_topics
+        if stored is None:
+            return None
+        found = _topics_in(stored.load(partial(_check_topics, self, batch_id)))
+        for change in self.pending(batch_id):
+            found = found.renumbered(change.new_topics)
+        return found
 
 
 class Renewed(NamedTuple, Generic[C, T]):
@@ -168,10 +184,9 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         return Summary(components.sum_batch(*assignments, self.executor), kept.terms)
 
     def former(self, state: MemoizedState[B, C, T], batch_id: int) -> DocumentTopics | None:
-        kept = state.per_batch.get(batch_id)
-        if kept is None or kept.doc_topics is None or not self._is_warm(state.n_laps):
+        if batch_id not in state.per_batch or not self._is_warm(state.n_laps):
             return None
-        return _topics_in(kept.doc_topics.load(state.check_topics))
+        return state.doc_topics(batch_id)
 
     def _is_warm(self, n_laps: int) -> bool:
         """Whether documents begin with their former topics in the lap after ``n_laps``."""
@@ -222,7 +237,8 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         check = partial(_check_assignments, state, batch_id) if self.keep_assignments else of_batch
         check(kept.stored.load(check))
         if kept.doc_topics is not None:
-            state.check_topics(kept.doc_topics.load(state.check_topics))
+            check = partial(_check_topics, state, batch_id)
+            check(kept.doc_topics.load(check))
 
     def added_up(
         self, state: MemoizedState[B, C, T], nothing: Statistics[C, T]
@@ -255,16 +271,19 @@ def assignments_of(state: MemoizedState[B, C, T], batch_id: int) -> Assignments[
     kept = state.per_batch[batch_id]
     arrays = kept.stored.load(partial(_check_assignments, state, batch_id))
     found = Assignments.from_arrays(arrays, kept.documents)
-    return found.changed(state.changes[kept.n_changes :], batch_id)
+    return found.changed(state.pending(batch_id), batch_id)
 
 
 def _check_assignments(state: MemoizedState[B, C, T], batch_id: int, arrays: Arrays) -> None:
     kept, components = state.per_batch[batch_id], state.total.components
     if kept.documents is None:
         check_documents(arrays, components.n_columns)
-    pending = state.changes[kept.n_changes :]
-    n_topics = len(pending[0].new_topics) if pending else components.n_topics
-    Assignments.from_arrays(arrays, kept.documents).check(n_topics, pending, batch_id)
+    found = Assignments.from_arrays(arrays, kept.documents)
+    found.check(state.n_topics_then(batch_id), state.pending(batch_id), batch_id)
+
+
+def _check_topics(state: MemoizedState[B, C, T], batch_id: int, arrays: Arrays) -> None:
+    _topics_in(arrays).check(state.n_topics_then(batch_id))
 
 
 def _check_changes(changes: Sequence[TopicChange], n_topics: int, n_batches: int) -> None:

@@ -13,6 +13,7 @@ The gain has two parts: that of the data comes from the evidence (``likelihoods.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import Generic, NamedTuple
 
 import numpy as np
@@ -49,11 +50,21 @@ def merge_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
 
 def best_pairs(standing: Standing[B, C, P, T]) -> IntArray:
     """Disjoint pairs (kept < absorbed) that gain more than -HOPE, best first, (n_pairs, 2)."""
-    gains = pair_gains(standing)
-    a, b = np.nonzero(np.triu(gains > -HOPE, 1))
+    return disjoint_pairs(pair_gains(standing), least=-HOPE)
+
+
+def disjoint_pairs(gains: FloatArray, *, most: float = inf, least: float = -inf) -> IntArray:
+    """Pairs a < b without a common topic that gain more than ``least``, best first, (n_pairs, 2).
+
+    ``gains`` is (n_topics, n_topics), of which only entries above the diagonal count. At most
+    ``most`` pairs are returned.
+    """
+    a, b = np.nonzero(np.triu(gains > least, 1))
     used: set[int] = set()
-    pairs = []
-    for i in np.argsort(-gains[a, b], kind="stable"):
+    pairs: list[tuple[int, int]] = []
+    for i in np.argsort(-gains[a, b], kind="stable").tolist():
+        if len(pairs) >= most:
+            break
         pair = int(a[i]), int(b[i])
         if used.isdisjoint(pair):
             used.update(pair)

@@ -63,7 +63,7 @@ def distant_rows(
     lengths: FloatArray = np.asarray(sample.sum(axis=1), np.float64).ravel()
     negative_entropy = _negative_entropy(sample, lengths)
     log_background = np.log(np.where(background > 0, background, 1.0))  # absent words do not occur
-    cross_background = sample @ log_background
+    cross_background, by_word = sample @ log_background, sample.T.tocsr()
     nearest = np.full(len(lengths), np.inf)
     seeds: list[int] = []
     weights: FloatArray = lengths
@@ -71,22 +71,24 @@ def distant_rows(
         total = weights.sum()
         probabilities = weights / total if total > 0 else np.full(len(weights), 1 / len(weights))
         seeds.append(int(rng.choice(len(weights), p=probabilities)))
-        cross = cross_background + _log_ratio_gain(sample, sample[[seeds[-1]]], background)
+        gain = _log_ratio_gain(by_word, lengths, sample[[seeds[-1]]], background)
+        cross = cross_background + gain
         nearest = np.minimum(nearest, np.maximum(negative_entropy - cross, 0.0))
         weights = nearest
     return seeds
 
 
 def _log_ratio_gain(
-    sample: sparse.csr_array, seed: sparse.csr_array, background: FloatArray
+    by_word: sparse.csr_array,  # (n_words, n_docs)
+    lengths: FloatArray,  # (n_docs,)
+    seed: sparse.csr_array,  # (1, n_words)
+    background: FloatArray,
 ) -> FloatArray:
-    """Σ_v x_v (log μ_v − log p_v) for each document: non-trivial only on the seed's words."""
-    size = seed.sum()
-    shrink = np.log(SMOOTHING_TOKENS / (size + SMOOTHING_TOKENS))
+    """Σ_v x_v (log μ_v − log p_v) for each document, which depends only on the seed's words."""
+    shrink = np.log(SMOOTHING_TOKENS / (seed.sum() + SMOOTHING_TOKENS))
     words = seed.indices
-    ratio = np.zeros(sample.shape[1])
-    ratio[words] = np.log1p(seed.data / (SMOOTHING_TOKENS * background[words]))
-    gain: FloatArray = sample @ ratio + shrink * np.asarray(sample.sum(axis=1)).ravel()
+    ratio = np.log1p(seed.data / (SMOOTHING_TOKENS * background[words]))
+    gain: FloatArray = by_word[words].T @ ratio + shrink * lengths
     return gain
 
 
@@ -101,10 +103,13 @@ def mixed_counts(
     seeds: sparse.csr_array, background: FloatArray, seed_share: float, n_tokens: float
 ) -> FloatArray:
     """Expected counts of a start: each column a seed and the background, equal in tokens."""
-    n_topics = seeds.shape[0]
-    rows = seeds.multiply(1.0 / np.asarray(seeds.sum(axis=1)).reshape(-1, 1)).toarray()
-    mixed = seed_share * rows.T + (1.0 - seed_share) * background[:, None]
-    counts: FloatArray = np.ascontiguousarray(mixed) * (n_tokens / n_topics)
+    n_topics, n_words = seeds.shape
+    tokens = n_tokens / n_topics
+    counts = np.empty((n_words, n_topics))
+    counts[:] = (1.0 - seed_share) * tokens * background[:, None]
+    lengths = np.asarray(seeds.sum(axis=1), np.float64).ravel()
+    topics = np.repeat(np.arange(n_topics), np.diff(seeds.indptr))
+    counts[seeds.indices, topics] += seed_share * tokens * seeds.data / lengths[topics]
     return counts
 
 

@@ -1,0 +1,136 @@
+"""The gradual start of LDA: more topics than wanted, merged while they settle.
+
+Training that begins with as many topics as it should end with keeps the faults of its start: two
+topics that should be one stay two, and one that should be two stays one. Therefore the first laps
+have up to three times as many topics. Before a lap with fewer topics, the best disjoint pairs are
+merged. A merge of topics a and b is judged by what it changes in the evidence of the words,
+
+    log M(S_a + S_b) − log M(S_a) − log M(S_b),
+
+where M is the marginal likelihood of a topic's counts (``likelihoods.words.log_marginal``). The
+evidence of the documents stays out: it rewards every document that uses both topics, and so would
+merge topics that occur together without being alike.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.special import gammaln
+
+from sparsetopics.base.batches import BatchSource, DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.wording import quantity
+from sparsetopics.inference.learners.memoized import MemoizedState
+from sparsetopics.inference.moves.merge import disjoint_pairs
+from sparsetopics.inference.moves.standing import with_terms
+from sparsetopics.inference.room import memory_limit
+from sparsetopics.inference.topics import TopicParameters
+from sparsetopics.kernels import pairs as pair_kernels
+from sparsetopics.kernels import summaries as summary_kernels
+from sparsetopics.kernels.types import SparseShares
+from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.assignments import TopicChange
+from sparsetopics.model.likelihoods.words import Words
+from sparsetopics.model.statistics import DocumentTerms
+from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.options.training import LocalOptions, TrainingOptions
+
+FACTORS = (3.0, 3.0, 3.0, 2.0, 1.4)  # topics in the first laps, relative to the number wanted
+FORMING_MASS = 1.0  # tokens: the default minimum mass in these laps
+DOCUMENTS_PER_TOPIC = 3  # at least, of the topics that training begins with
+MOST_BYTES = 2**28  # of the table of word counts that training begins with
+MEMORY_SHARE = 1 / 16  # of this machine's, for that table where this is less
+FEWEST_TOKENS = 1.0  # of a word in a topic; merges are judged without smaller counts
+ROUND_SHARE = 0.5  # of the surplus topics: merged in one round, under the same gains
+LAST_ROUND = 3  # surplus topics that are merged at once
+
+WordState = MemoizedState[DocumentBatch, WordCounts, DocumentTerms]
+
+
+def first_number(options: TrainingOptions, source: BatchSource, say: Callable[[str], None]) -> int:
+    """The number of topics to begin with.
+
+    It is less than three times the number wanted where documents are few, or where the word counts
+    would take too much memory; in that case ``say`` is called.
+    """
+    n_topics, full = options.n_topics, wanted_number(options, 1)
+    of_topic = source.n_words * np.dtype(np.float64).itemsize
+    by_memory = int(min(MOST_BYTES, MEMORY_SHARE * memory_limit()) / of_topic)
+    first = max(n_topics, min(full, source.n_docs // DOCUMENTS_PER_TOPIC))
+    if by_memory < first:
+        full, first = first, max(n_topics, by_memory)
+        say(f"Training begins with {quantity(first, 'topic')} instead of {full:,} to save memory.")
+    return first
+
+
+def wanted_number(options: TrainingOptions, lap: int) -> int:
+    """The number of topics in a lap, numbered from 1, if there were enough in the lap before."""
+    if not options.starts_gradually or lap > len(FACTORS):
+        return options.n_topics
+    return round(FACTORS[lap - 1] * options.n_topics)
+
+
+def local_options(options: TrainingOptions, lap: int) -> LocalOptions:
+    """How the topics of documents are found in a lap, numbered from 1."""
+    local = options.local_step
+    if wanted_number(options, lap) == options.n_topics or local.minimum_mass is not None:
+        return local
+    return replace(local, minimum_mass=FORMING_MASS)
+
+
+def narrowed(
+    state: WordState, parameters: TopicParameters, n_topics: int
+) -> tuple[WordState, TopicParameters]:
+    """The state with its topics merged to ``n_topics``, before a lap that visits all batches.
+
+    The terms of the ELBO are zero until the batches are visited.
+    """
+    allocation, likelihood = parameters
+    assert isinstance(allocation, LDAAllocation), "no other model starts gradually"
+    assert isinstance(likelihood, Words), "topics have words"
+    table = state.total.components.table
+    new_topics = merged_topics(table, n_topics, likelihood.word_concentration)
+    merged = WordCounts(pair_kernels.merged_columns(table, new_topics, n_topics))
+    allocation = allocation.restricted(np.arange(n_topics))
+    nothing = dict.fromkeys(state.per_batch, allocation.zero_terms())
+    state = with_terms(state, nothing, merged)
+    change = TopicChange(new_topics, {}, n_topics)
+    return (
+        state._replace(changes=(*state.changes, change)),
+        parameters._replace(allocation=allocation),
+    )
+
+
+def merged_topics(counts: FloatArray, n_topics: int, word_concentration: float) -> IntArray:
+    """The new number of each topic of ``counts`` (n_words, n_old) after merges to ``n_topics``."""
+    rows = SparseShares(*pair_kernels.sparse_rows(counts, FEWEST_TOKENS))
+    sizes = np.bincount(rows.topics, rows.shares, minlength=counts.shape[1])
+    prior = len(counts) * word_concentration
+    new_topics, of_words = np.arange(len(sizes)), np.zeros((len(sizes), len(sizes)))
+    is_new = np.ones(len(sizes), bool)  # of a topic: its gains are unknown
+    while (surplus := len(sizes) - n_topics) > 0:
+        of_words[is_new], of_words[:, is_new] = 0.0, 0.0
+        pair_kernels.add_word_gains(rows, is_new, word_concentration, of_words)
+        gains = of_words + of_words.T + _gains_of_sizes(sizes, prior)
+        n_pairs = surplus if surplus <= LAST_ROUND else math.ceil(ROUND_SHARE * surplus)
+        pairs = disjoint_pairs(gains, most=n_pairs)
+        left = np.setdiff1d(np.arange(len(sizes)), pairs[:, 1])
+        number = np.searchsorted(left, np.arange(len(sizes)))
+        number[pairs[:, 1]] = number[pairs[:, 0]]
+        rows = SparseShares(*summary_kernels.renumber(rows, number))
+        sizes = np.bincount(number, sizes)
+        new_topics = number[new_topics]
+        of_words = of_words[np.ix_(left, left)]
+        is_new = np.isin(left, pairs[:, 0])
+    return new_topics
+
+
+def _gains_of_sizes(sizes: FloatArray, prior: float) -> FloatArray:
+    """What the normalizers of a merged topic change, (n_topics, n_topics)."""
+    alone = gammaln(sizes + prior) - gammaln(prior)
+    together = gammaln(sizes[:, None] + sizes + prior) - gammaln(prior)
+    gains: FloatArray = alone[:, None] + alone - together
+    return gains
