@@ -57,7 +57,7 @@ class Setting(NamedTuple):
     batches: int | None
     cold_every: int | None
 
-    def options(self, topics: int, laps: int) -> TrainingOptions:
+    def options(self, topics: int, laps: int | None) -> TrainingOptions:
         return TrainingOptions(
             topics,
             laps,
@@ -144,14 +144,14 @@ def print_table(curves: list[Curve], level: float) -> None:
         )
 
 
-def _compile(options: TrainingOptions) -> None:
-    """Train on nothing much, so that no curve pays for compiling."""
+def compile_kernels(options: TrainingOptions) -> None:
+    """Train on nothing much, merges included, so that no curve pays for compiling."""
     counts = np.eye(64, max(options.n_topics, 64), dtype=int) + 1
     corpus = Corpus.from_csr(sparse.csr_array(counts), [f"w{v}" for v in range(counts.shape[1])])
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as scratch:
         source = plan_batches(corpus, 2, rng)
-        train(source, replace(options, laps=2), Path(scratch), SerialExecutor(), rng)
+        train(source, replace(options, laps=8), Path(scratch), SerialExecutor(), rng)
 
 
 def named_settings(settings: Sequence[Setting]) -> dict[str, Setting]:
@@ -204,7 +204,7 @@ def write_scores(path: Path, models: Sequence[ScoredModel]) -> None:
 @click.option("--start", "starts", type=click.Choice(["random", "distant"]), multiple=True)
 @click.option("--batches", type=int, multiple=True)
 @click.option("--cold-every", "cycles", type=int, multiple=True, help="Default: as for train.")
-@click.option("--laps", default=30)
+@click.option("--laps", type=int, help="Default: as for train.")
 @click.option("--seeds", default=1, help="Seeds 0 to N-1 of every setting.")
 @click.option("--score-at", default="", help="Laps after which to score all documents, as 9,25.")
 @click.option("--peers", default=PEERS, help="Peers, separated by commas; empty for none.")
@@ -227,7 +227,7 @@ def main(
     starts: tuple[str, ...],
     batches: tuple[int, ...],
     cycles: tuple[int, ...],
-    laps: int,
+    laps: int | None,
     seeds: int,
     score_at: str,
     peers: str,
@@ -251,7 +251,7 @@ def main(
     ours = []
     for name, setting in settings.items():
         options = setting.options(topics, laps)
-        _compile(options)
+        compile_kernels(options)
         ours += [
             our_curve(data, options, setting.batches, seed, name, laps_of(score_at))
             for seed in range(seeds)

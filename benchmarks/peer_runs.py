@@ -29,7 +29,13 @@ numpy.save(topics, runpy.run_path(sys.argv[0], run_name="__main__")["c"].phi)
 
 
 def run_peer(
-    peer: str, corpus: Path, n_topics: int, budget: float, shared: Path, heldout: HeldOut
+    peer: str,
+    corpus: Path,
+    n_topics: int,
+    budget: float,
+    shared: Path,
+    heldout: HeldOut,
+    seed: int = 1,
 ) -> tuple[dict[str, Any], ScoredModel]:
     """Train ``peer`` for ``budget`` CPU seconds; its record, and its last topics scored by us.
 
@@ -40,7 +46,7 @@ def run_peer(
         command = [
             sys.executable, "-c", _DRIVER, str(topics), str(shared / "peers" / "run_peer.py"),
             "--peer", peer, "--corpus", str(corpus.resolve()), "--k", str(n_topics),
-            "--budget", str(budget), "--out", str(out),
+            "--budget", str(budget), "--out", str(out), "--seed", str(seed),
         ]  # fmt: skip
         subprocess.run(command, check=True, stdout=sys.stderr)
         record = json.loads(out.read_text())

@@ -20,8 +20,8 @@ from sparsetopics.inference.training_state import nothing_under
 from sparsetopics.options.table import HELP
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
-LAPS = 12
-GRADUAL = [30, 30, 30, 20, 14, 10]  # topics in the first laps towards 10
+LAPS = 10
+GRADUAL = [30, 30, 17, 10]  # topics in the first laps towards 10
 
 
 def bars(seed=0, n_docs=120, n_batches=3):
@@ -111,7 +111,7 @@ MEAN_FIELD = LocalOptions("mean-field", restarts=0)
 @pytest.mark.parametrize(
     "options",
     [
-        {"laps": 7},
+        {"laps": 5},
         {"learner": "stochastic"},
         {"learner": "full"},
         {"local": MEAN_FIELD},
@@ -207,7 +207,7 @@ def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
     options = TrainingOptions(10, LAPS, cold_every=cold_every)
     rng = np.random.default_rng(0)
     train(made.source, options, tmp_path, SerialExecutor(), rng, hooks=Hooks())
-    assert checked == [20, 14, 10]
+    assert checked == [17, 10]
 
 
 def test_documents_keep_smaller_parts_while_topics_form(tmp_path):
@@ -219,7 +219,7 @@ def test_documents_keep_smaller_parts_while_topics_form(tmp_path):
             self.masses.append(options.pruning_mass)
             return self.steps.fit_all(batch_ids, current, options, former)
 
-    for mass, expected in ((None, [1.0] * 5 + [3.0] * 7), (2.0, [2.0] * 12)):
+    for mass, expected in ((None, [1.0] * 3 + [3.0] * 7), (2.0, [2.0] * 10)):
         source = bars(n_batches=1)
         steps, rng = Watching(source), np.random.default_rng(0)
         options = TrainingOptions(10, LAPS, local=LocalOptions(minimum_mass=mass))
@@ -256,7 +256,7 @@ def test_the_estimator_ends_with_its_number_and_goes_on_with_it():
 
     model = LDA(10, random_state=0).fit(counts)
 
-    assert [entry["n_topics"] for entry in model.trace_[:6]] == GRADUAL
+    assert [entry["n_topics"] for entry in model.trace_[:4]] == GRADUAL
     assert model.components_.shape == (10, 900)
     assert model.partial_fit(counts[:20]).components_.shape == (10, 900)
     fresh = LDA(10, random_state=0).partial_fit(counts)

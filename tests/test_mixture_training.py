@@ -230,7 +230,7 @@ def test_items_that_cannot_be_a_mixture_are_refused():
             "learn-hyperparameters: is for lda and hdp, not for --model",
         ),
         ({"learner": "full", "moves": MoveOptions()}, "moves: must be none with --learner full."),
-        ({"model": "mixture", "moves": MoveOptions()}, "moves: must be none with --model mixture."),
+        ({"model": "mixture", "moves": MoveOptions()}, "moves: is for hdp and dp-mixture"),
         (
             {"model": "lda", "likelihood": "gaussian"},
             "likelihood: is for dp-mixture and mixture, not for --model lda",

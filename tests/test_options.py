@@ -243,7 +243,7 @@ def test_only_the_collapsed_update_prunes_by_default():
     assert LocalOptions("collapsed", minimum_mass=0.5).pruning_mass == 0.5
 
 
-@pytest.mark.parametrize(("model", "laps"), [("lda", 20), ("hdp", 100)])
+@pytest.mark.parametrize(("model", "laps"), [("lda", 10), ("hdp", 100)])
 def test_laps_at_most_depend_on_the_model(model, laps):
     assert TrainingOptions(3, model=model).n_laps == laps
     assert TrainingOptions(3, model=model, laps=7).n_laps == 7

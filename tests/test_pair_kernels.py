@@ -14,7 +14,6 @@ from sparsetopics.kernels.pairs import (
     add_assignment_pair_gains,
     add_document_pair_gains,
     add_word_gains,
-    merged_columns,
     sparse_rows,
     word_gamma_changes,
     word_gamma_sums,
@@ -133,16 +132,6 @@ def test_word_gains_are_those_of_pairs_with_a_new_topic(counts, eta, is_new):
         expected = sums(first + second) - sums(first) - sums(second) if new[a] or new[b] else 0.0
         assert gains[a, b] + gains[b, a] == pytest.approx(expected, rel=1e-8, abs=1e-7), (a, b)
         assert gains[a, b] == 0.0 or gains[b, a] == 0.0
-
-
-@given(counts=counts_of_words, seed=st.integers(0, 99))
-def test_merged_columns_add_up_those_of_a_number(counts, seed):
-    n_topics = counts.shape[1]
-    new_topics = np.random.default_rng(seed).integers(0, n_topics, n_topics)
-
-    found = merged_columns(counts, new_topics, n_topics)
-
-    np.testing.assert_allclose(found, counts @ np.eye(n_topics)[new_topics], rtol=1e-12)
 
 
 def entropy_of(world, dense):

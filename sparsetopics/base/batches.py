@@ -178,6 +178,10 @@ class Source(Protocol[B_co]):
     def n_tokens(self) -> float: ...
 
     @property
+    def n_columns(self) -> int:
+        """Words of the vocabulary, or numbers of an item."""
+
+    @property
     def is_resident(self) -> bool:
         """Whether all batches stay in memory anyway."""
 

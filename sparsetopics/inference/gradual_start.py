@@ -21,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import gammaln
 
-from sparsetopics.base.batches import BatchSource, DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.batches import Batch, DocumentBatch, FloatArray, IntArray, Source
 from sparsetopics.base.wording import quantity
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.moves.merge import disjoint_pairs
@@ -38,7 +38,7 @@ from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
-FACTORS = (3.0, 3.0, 3.0, 2.0, 1.4)  # topics in the first laps, relative to the number wanted
+FACTORS = (3.0, 3.0, 1.7)  # topics in the first laps, relative to the number wanted
 FORMING_MASS = 1.0  # tokens: the default minimum mass in these laps
 DOCUMENTS_PER_TOPIC = 3  # at least, of the topics that training begins with
 MOST_BYTES = 2**28  # of the table of word counts that training begins with
@@ -50,14 +50,15 @@ LAST_ROUND = 3  # surplus topics that are merged at once
 WordState = MemoizedState[DocumentBatch, WordCounts, DocumentTerms]
 
 
-def first_number(options: TrainingOptions, source: BatchSource, say: Callable[[str], None]) -> int:
-    """The number of topics to begin with.
+def first_number(
+    options: TrainingOptions, source: Source[Batch], say: Callable[[str], None]
+) -> int:
+    """The number of topics to begin with: fewer than usual if there are few documents.
 
-    It is less than three times the number wanted where documents are few, or where the word counts
-    would take too much memory; in that case ``say`` is called.
+    There are also fewer if the word counts would take too much memory; then ``say`` is called.
     """
     n_topics, full = options.n_topics, wanted_number(options, 1)
-    of_topic = source.n_words * np.dtype(np.float64).itemsize
+    of_topic = source.n_columns * np.dtype(np.float64).itemsize
     by_memory = int(min(MOST_BYTES, MEMORY_SHARE * memory_limit()) / of_topic)
     first = max(n_topics, min(full, source.n_docs // DOCUMENTS_PER_TOPIC))
     if by_memory < first:
@@ -93,7 +94,8 @@ def narrowed(
     assert isinstance(likelihood, Words), "topics have words"
     table = state.total.components.table
     new_topics = merged_topics(table, n_topics, likelihood.word_concentration)
-    merged = WordCounts(pair_kernels.merged_columns(table, new_topics, n_topics))
+    # Exact in any order, as counts are multiples of a small power of two.
+    merged = WordCounts(table @ np.eye(n_topics)[new_topics])
     allocation = allocation.restricted(np.arange(n_topics))
     nothing = dict.fromkeys(state.per_batch, allocation.zero_terms())
     state = with_terms(state, nothing, merged)
@@ -107,7 +109,8 @@ def narrowed(
 def merged_topics(counts: FloatArray, n_topics: int, word_concentration: float) -> IntArray:
     """The new number of each topic of ``counts`` (n_words, n_old) after merges to ``n_topics``."""
     rows = SparseShares(*pair_kernels.sparse_rows(counts, FEWEST_TOKENS))
-    sizes = np.bincount(rows.topics, rows.shares, minlength=counts.shape[1])
+    of_topic = np.bincount(rows.topics, rows.shares, minlength=counts.shape[1])
+    sizes: FloatArray = of_topic.astype(np.float64)
     prior = len(counts) * word_concentration
     new_topics, of_words = np.arange(len(sizes)), np.zeros((len(sizes), len(sizes)))
     is_new = np.ones(len(sizes), bool)  # of a topic: its gains are unknown
@@ -121,7 +124,7 @@ def merged_topics(counts: FloatArray, n_topics: int, word_concentration: float) 
         number = np.searchsorted(left, np.arange(len(sizes)))
         number[pairs[:, 1]] = number[pairs[:, 0]]
         rows = SparseShares(*summary_kernels.renumber(rows, number))
-        sizes = np.bincount(number, sizes)
+        sizes = np.bincount(number, sizes).astype(np.float64)
         new_topics = number[new_topics]
         of_words = of_words[np.ix_(left, left)]
         is_new = np.isin(left, pairs[:, 0])

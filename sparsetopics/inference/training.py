@@ -185,9 +185,8 @@ class _Training(Generic[S, D, C, P, T]):
         """The options with the number of topics to begin with."""
         if start is not None or not self.options.starts_gradually:
             return self.options
-        # Only LDA starts gradually, so the data are documents; no type can tell.
-        number = cast("Callable[..., int]", first_number)
-        return replace(self.options, n_topics=number(self.options, self.source, self.hooks.say))
+        number = first_number(self.options, self.source, self.hooks.say)
+        return replace(self.options, n_topics=number)
 
     def _narrowed(
         self, state: S, parameters: Parameters[C, P, T], lap: int
@@ -198,6 +197,7 @@ class _Training(Generic[S, D, C, P, T]):
         wanted = wanted_number(self.options, lap)
         if parameters.allocation.n_topics <= wanted:
             return state, parameters
+        # Only LDA has more topics than it wants; no type can tell that the data are documents.
         narrow = cast("Callable[..., tuple[S, Parameters[C, P, T]]]", narrowed)
         return narrow(state, parameters, wanted)
 

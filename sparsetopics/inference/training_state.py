@@ -162,13 +162,10 @@ def _check_parameters(
     parameters: Parameters[C, P, T], source: Source[D], options: TrainingOptions, n_laps: int
 ) -> None:
     allocation, likelihood = parameters
-    if options.is_mixture:
-        wanted = imported(LIKELIHOODS[options.likelihood_name].where)
-        n_columns = getattr(source, "n_columns", None)
-    else:
-        wanted, n_columns = Words, getattr(source, "n_words", None)
+    of_items = options.is_mixture
+    wanted = imported(LIKELIHOODS[options.likelihood_name].where) if of_items else Words
     require(type(likelihood) is wanted, "the likelihood of another model")
-    found = likelihood.n_columns
+    found, n_columns = likelihood.n_columns, source.n_columns
     require(found == n_columns, f"data of {found} words or columns, not {n_columns}")
     concentration = likelihood.word_concentration
     require(concentration is None or concentration > 0.0, "a concentration of words below zero")

@@ -151,20 +151,6 @@ def sparse_rows(
 
 
 @kernel
-def merged_columns(
-    table: FloatArray,  # (n_rows, n_topics)
-    new_topics: IntArray,  # (n_topics,)  the new number of each topic
-    n_topics: int,  # afterwards
-) -> FloatArray:
-    """The table with topics of the same new number added up, (n_rows, n_topics)."""
-    merged = np.zeros((table.shape[0], n_topics))
-    for v in range(table.shape[0]):
-        for k in range(table.shape[1]):
-            merged[v, new_topics[k]] += table[v, k]
-    return merged
-
-
-@kernel
 def add_word_gains(
     counts: SparseShares,  # a row for each word
     is_new: NDArray[np.bool_],  # (n_topics,)

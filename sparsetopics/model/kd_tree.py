@@ -65,6 +65,10 @@ class KdTree:
         return len(self._values)
 
     @property
+    def n_columns(self) -> int:
+        return int(self._values.shape[1])
+
+    @property
     def n_nodes(self) -> int:
         """The number of nodes so far."""
         return len(self._children)

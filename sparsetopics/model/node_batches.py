@@ -82,6 +82,7 @@ class NodeSource:
         """
         self.tree, self.most_nodes = tree, most_nodes
         self.n_docs, self.n_tokens = tree.n_items, float(tree.n_items)  # items
+        self.n_columns = tree.n_columns
         self.outer = np.array([0])
         while len(self.outer) < n_nodes:
             before = len(self.outer)
@@ -158,6 +159,7 @@ class LeafSource:
         self.outer = np.arange(len(values))
         self.most_nodes = len(values)
         self.n_docs, self.n_tokens = len(values), float(len(values))
+        self.n_columns = values.shape[1]
 
     def read(self, batch_id: int) -> VectorBatch:
         return self._batch

@@ -41,7 +41,7 @@ DEFAULT_MODEL: ModelName = "hdp"
 DEFAULT_LEARNER: LearnerName = "memoized"
 DEFAULT_TOPICS: Mapping[str, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
 DEFAULT_TRUNCATION = 50  # components of alternating and gradient, which leave some empty
-DEFAULT_LAPS: Mapping[str, int] = {"lda": 12, "hdp": 100, "dp-mixture": 100, "mixture": 100}
+DEFAULT_LAPS: Mapping[str, int] = {"lda": 10, "hdp": 100, "dp-mixture": 100, "mixture": 100}
 GROWTH_LAPS = 1000  # the accelerated learner adds a component in each lap
 DEFAULT_SPARSITY = 8
 DEFAULT_RESTARTS = 5  # topics tried in each document by a mean-field step
@@ -50,7 +50,7 @@ DEFAULT_RESTARTS = 5  # topics tried in each document by a mean-field step
 # only topics that have vanished leave.
 DEFAULT_MASSES: Mapping[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
 DEFAULT_COLD_EVERY = 3  # laps of collapsed LDA
-FEWEST_GRADUAL_LAPS = 8  # of LDA: in fewer laps, topics would not settle after they are merged
+FEWEST_GRADUAL_LAPS = 6  # of LDA: in fewer laps, topics would not settle after they are merged
 DEFAULT_START: StartName = "distant"  # better than random documents under both updates
 DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
 DEFAULT_CRITERION: Criterion = "collapsed"  # finds more topics, which predict better
@@ -193,7 +193,7 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "start": "Start from documents drawn at random (random) or far from each other (distant), "
         "or, for lda and hdp, from the topics of a run folder. The accelerated learner needs none. "
         "lda with the memoized learner and the collapsed update begins with up to three times as "
-        "many topics as wanted and merges them before laps 4, 5 and 6, unless it starts from a run "
+        "many topics as wanted and merges them before laps 3 and 4, unless it starts from a run "
         f"or has fewer than {FEWEST_GRADUAL_LAPS} laps.",
         "local-update": "How the topics of a document are found. mean-field never lowers the "
         "ELBO; collapsed may, but predicts better. Default: collapsed (lda, hdp), always "

@@ -21,7 +21,17 @@ from sparsetopics.inference.local_step import Globals, batch_bound
 from sparsetopics.model.assignments import Assignments, TopicChange, check_documents
 from sparsetopics.model.document_topics import DocumentTopics
 from sparsetopics.model.memo import Memo, StoredArrays
-from sparsetopics.model.statistics import B, C, P, Statistics, Summary, T, added, check_terms
+from sparsetopics.model.statistics import (
+    B,
+    C,
+    P,
+    Statistics,
+    Summary,
+    T,
+    added,
+    check_terms,
+    scaled,
+)
 
 
 class KeptBatch(NamedTuple, Generic[B, T]):
@@ -157,7 +167,7 @@ class MemoizedLearner(Learner[MemoizedState[B, C, T], B, C, P, T], Generic[B, C,
         renewed, components = state.renewed, state.total.components
         if components.is_exact:  # but terms are rounded
             kept = (state.per_batch[batch_id].terms for batch_id in sorted(state.per_batch))
-            total = Statistics(components, reduce(added, kept, state.total.zeros_like().terms))
+            total = Statistics(components, reduce(added, kept, scaled(state.total.terms, 0.0)))
         elif renewed is not None and renewed.n_batches == len(state.per_batch):
             total = renewed.sum
         else:

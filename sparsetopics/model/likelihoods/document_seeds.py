@@ -12,6 +12,7 @@ from scipy import sparse
 
 from sparsetopics.base.batches import BatchSource, DocumentBatch, FloatArray
 from sparsetopics.base.errors import OptionError
+from sparsetopics.kernels import words as word_kernels
 from sparsetopics.model.document_counts import rows_of
 from sparsetopics.options.table import LocalUpdate
 
@@ -88,7 +89,9 @@ def _log_ratio_gain(
     shrink = np.log(SMOOTHING_TOKENS / (seed.sum() + SMOOTHING_TOKENS))
     words = seed.indices
     ratio = np.log1p(seed.data / (SMOOTHING_TOKENS * background[words]))
-    gain: FloatArray = by_word[words].T @ ratio + shrink * lengths
+    gain: FloatArray = shrink * lengths + word_kernels.weighted_sum(
+        by_word.indptr, by_word.indices, by_word.data, words, ratio, len(lengths)
+    )
     return gain
 
 

@@ -1,0 +1,222 @@
+"""LDA with a given number of topics, as it is by default, beside other toolkits.
+
+    python benchmarks/fixed_k.py peers --out peers.jsonl
+    python benchmarks/fixed_k.py ours --out ours.jsonl
+    python benchmarks/fixed_k.py table ours.jsonl --before before.jsonl --peers peers.jsonl
+
+``before.jsonl`` is what ``ours`` writes in another version of the project. Seconds are CPU seconds
+of one thread without scoring. All held-out documents are scored, and the table has half B.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+from heldout import halves
+from lda import compile_kernels
+from peer_runs import run_peer
+from prepared import Prepared, prepare
+from scored_runs import train_scored
+
+from sparsetopics.corpora.batching import plan_batches
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.evaluation.scores.coherence import count_cooccurrence, npmi
+from sparsetopics.evaluation.scores.paired import HeldoutScores, mean_score
+from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.training import TrainingOptions
+
+SETS = "20news:50,20news:100,20news:200,nips:100,kos:50,kos:100,reuters:100,synth:100"
+PEERS = "topica-cvb0:120,topica-sparse:60,tomotopy-LDA:60"  # each with its CPU seconds
+COHERENT_WORDS, DIVERSE_WORDS = 10, 25  # of each topic
+
+Place = tuple[str, int]  # a collection and a number of topics
+Record = dict[str, Any]
+
+
+class Paths(NamedTuple):
+    """Where collections come from, and where they are kept once they are prepared."""
+
+    shared: Path
+    folder: Path
+
+    def opened(self, collection: str) -> Prepared:
+        return prepare(collection, self.shared.resolve(), self.folder)
+
+
+def places_of(text: str) -> list[Place]:
+    """``kos:50,nips:100``"""
+    pairs = (each.split(":") for each in text.split(","))
+    return [(name, int(n_topics)) for name, n_topics in pairs]
+
+
+def scores_of(scores: HeldoutScores) -> dict[str, float]:
+    """The scores of both halves, nats per token."""
+    return {name: mean_score(half).mean for name, half in zip("AB", halves(scores), strict=True)}
+
+
+def train_once(data: Prepared, place: Place, seed: int) -> Record:
+    """Train with the default options, and score all held-out documents after every lap."""
+    points: list[tuple[float, int, float]] = []  # CPU seconds, topics, half B
+
+    def on_lap(info: LapInfo, cpu: float, snapshot: Callable[[], TopicPosterior]) -> None:
+        scores = data.heldout.scores(snapshot().topic_word_mean)
+        points.append((cpu, info.n_topics, scores_of(scores)["B"]))
+
+    rng = np.random.default_rng(seed)
+    corpus = Corpus.from_csr(data.train, data.words)
+    source = plan_batches(corpus, None, rng)
+    options = TrainingOptions(place[1])
+    trained = train_scored(source, options, rng, data.heldout, (), ("", ""), on_lap)
+    return {
+        "place": place,
+        "seed": seed,
+        "cpu": trained.cpu,
+        "elbo": trained.last.elbo_per_token,
+        "points": points,
+        **scores_of(trained.scored[-1].scores),
+        **quality(trained.model.topic_word_mean, corpus),
+    }
+
+
+def quality(topic_word: np.ndarray[Any, Any], corpus: Corpus) -> dict[str, float]:
+    """NPMI of the top words, and the share of different words among more of them."""
+    ranked = np.argsort(-topic_word, axis=1, kind="stable")
+    counts = count_cooccurrence(corpus.batches(), ranked[:, :COHERENT_WORDS])
+    diverse = ranked[:, :DIVERSE_WORDS]
+    diversity = len(np.unique(diverse)) / diverse.size
+    return {"npmi": float(np.nanmean(npmi(counts))), "diversity": diversity}
+
+
+def largest_fall(points: Iterable[tuple[float, int, float]], n_topics: int) -> float:
+    """The most that the score fell once the number of topics was reached."""
+    best, fall = -np.inf, 0.0
+    for _, topics, score in points:
+        if topics == n_topics:
+            best = max(best, score)
+            fall = max(fall, best - score)
+    return fall
+
+
+def write(out: Path, record: Record) -> None:
+    with out.open("a") as file:
+        file.write(json.dumps(record) + "\n")
+
+
+def read(path: Path | None) -> dict[Place, list[Record]]:
+    """The records of each place."""
+    found: dict[Place, list[Record]] = {}
+    for line in [] if path is None else path.read_text().splitlines():
+        record = json.loads(line)
+        name, n_topics = record["place"]
+        found.setdefault((name, n_topics), []).append(record)
+    return found
+
+
+def median(records: Iterable[Record], key: str) -> float:
+    return statistics.median(record[key] for record in records)
+
+
+def spread(records: Iterable[Record]) -> float:
+    values = [record["B"] for record in records]
+    return max(values) - min(values)
+
+
+def seconds_to(record: Record, n_topics: int, level: float) -> float:
+    """CPU seconds until the model with all merges made reaches ``level``; infinite if never."""
+    reached = (cpu for cpu, topics, b in record["points"] if topics == n_topics and b >= level)
+    return next(reached, float("inf"))
+
+
+def best_peer(records: list[Record]) -> list[Record]:
+    """The records of the peer with the best median."""
+    by_peer: dict[str, list[Record]] = {}
+    for record in records:
+        by_peer.setdefault(record["peer"], []).append(record)
+    return max(by_peer.values(), key=lambda runs: median(runs, "B"), default=[])
+
+
+@click.group()
+@click.option("--shared", type=click.Path(path_type=Path), default=Path("../shared"))
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("bench-data"))
+@click.pass_context
+def main(context: click.Context, shared: Path, folder: Path) -> None:
+    """Compare LDA with other toolkits at given numbers of topics."""
+    context.obj = Paths(shared, folder)
+
+
+@main.command("ours")
+@click.option("--sets", default=SETS)
+@click.option("--seeds", default=5, help="Seeds 0 to N-1.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Appended to.")
+@click.pass_obj
+def ours(paths: Paths, sets: str, seeds: int, out: Path) -> None:
+    """Train with the default options."""
+    compile_kernels(TrainingOptions(10))
+    for place in places_of(sets):
+        data = paths.opened(place[0])
+        for seed in range(seeds):
+            record = train_once(data, place, seed)
+            write(out, record)
+            click.echo(f"{place} seed {seed} B {record['B']:.4f} {record['cpu']:.1f} s", err=True)
+
+
+@main.command("peers")
+@click.option("--sets", default=SETS)
+@click.option("--peers", default=PEERS, help="Names with CPU seconds, separated by commas.")
+@click.option("--seeds", default="1,2,3")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Appended to.")
+@click.pass_obj
+def peers(paths: Paths, sets: str, peers: str, seeds: str, out: Path) -> None:
+    """Train other toolkits."""
+    for place in places_of(sets):
+        data = paths.opened(place[0])
+        for peer, budget in (each.split(":") for each in peers.split(",")):
+            for seed in map(int, seeds.split(",")):
+                record, scored = run_peer(
+                    peer, data.path, place[1], float(budget), paths.shared.resolve(),
+                    data.heldout, seed,
+                )  # fmt: skip
+                cpu = record["points"][-1][0]
+                write(out, record | {"place": place, "cpu": cpu} | scores_of(scored.scores))
+
+
+@main.command("table")
+@click.argument("now", type=click.Path(exists=True, path_type=Path))
+@click.option("--before", type=click.Path(exists=True, path_type=Path))
+@click.option("--peers", "others", type=click.Path(exists=True, path_type=Path))
+def table(now: Path, before: Path | None, others: Path | None) -> None:
+    """Print medians, spreads and the best peer's."""
+    earlier, theirs = read(before), read(others)
+    click.echo("set            half B  spread    fall   CPU s    NPMI  divers.  what")
+    for place, runs in read(now).items():
+        name = f"{place[0]} {place[1]}"
+        _print_row(name, runs, place, "now")
+        if place in earlier:
+            _print_row("", earlier[place], place, "before")
+        if best := best_peer(theirs.get(place, [])):
+            level, cpu = median(best, "B"), median(best, "cpu")
+            reached = statistics.median(seconds_to(run, place[1], level) for run in runs)
+            click.echo(
+                f"{'':<14}{level:>7.4f}{spread(best):>8.3f}{'':>8}{cpu:>8.1f}{'':>17}"
+                f"{best[0]['peer']}; reached in {reached:.1f} s"
+            )
+
+
+def _print_row(name: str, runs: list[Record], place: Place, what: str) -> None:
+    fall = max(largest_fall(run["points"], place[1]) for run in runs)
+    click.echo(
+        f"{name:<14}{median(runs, 'B'):>7.4f}{spread(runs):>8.3f}{fall:>8.4f}"
+        f"{median(runs, 'cpu'):>8.2f}{median(runs, 'npmi'):>8.3f}{median(runs, 'diversity'):>8.3f}"
+        f"  {what}, {len(runs)} runs"
+    )
+
+
+if __name__ == "__main__":
+    main()
