@@ -54,8 +54,9 @@ def test_the_package_has_few_entries():
 def test_there_is_not_more_code_than_needed():
     # 22,624 before commands and estimators checked every value that they are given, and 24,742
     # before workers shared the reading of sources, for which CSV got kernels, and before growth
-    # split all components at once and continued on all items.
-    assert sum(map(code_lines, TEXTS)) <= 25_140
+    # split all components at once and continued on all items. 25,126 before LDA began with more
+    # topics than wanted and merged them, for which a move of LDA went.
+    assert sum(map(code_lines, TEXTS)) <= 25_290
 
 
 def test_little_escapes_the_type_checker():

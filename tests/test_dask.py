@@ -215,9 +215,11 @@ def test_workers_may_die_whatever_the_driver_does(
 
 # --- what is refused, what is told ----------------------------------------------------------------
 def test_a_run_goes_on_with_other_workers(plan_of, tmp_path, cluster):
-    train_run(plan_of("lda", executor="serial", out=tmp_path / "whole"))
+    options = replace(WORLDS["lda"], laps=5)  # too few for a gradual start, like one lap
+    train_run(replace(plan_of("lda", executor="serial", out=tmp_path / "whole"), options=options))
     plan = plan_of("lda", executor="threads", keep_state=True, checkpoint_every=1)
-    train_run(replace(plan, options=replace(plan.options, laps=1)))
+    plan = replace(plan, options=options)
+    train_run(replace(plan, options=replace(options, laps=1)))
 
     resume_run(
         plan.out, laps=plan.options.laps, executor="dask", scheduler=cluster.scheduler_address

@@ -13,7 +13,12 @@ from sparsetopics import LDA
 from sparsetopics.base.errors import SparsetopicsWarning
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference import gradual_start
-from sparsetopics.inference.gradual_start import first_number, merged_topics, wanted_number
+from sparsetopics.inference.gradual_start import (
+    first_number,
+    large_counts,
+    merged_topics,
+    wanted_number,
+)
 from sparsetopics.inference.laps import StepsHere
 from sparsetopics.inference.training import Hooks, train
 from sparsetopics.inference.training_state import nothing_under
@@ -77,6 +82,15 @@ def test_merges_are_those_of_the_twin(seed, n_topics, surplus, eta):
 
     np.testing.assert_array_equal(found, twin(counts, n_topics, eta))
     assert set(found) == set(range(n_topics))
+
+
+def test_merges_are_judged_by_large_counts_alone():
+    counts = np.random.default_rng(0).gamma(0.5, 4.0, (30, 7))
+    rows = large_counts(counts)
+    dense = np.zeros_like(counts)
+    dense[np.repeat(np.arange(30), np.diff(rows.starts)), rows.topics] = rows.shares
+    np.testing.assert_allclose(dense, np.where(counts >= 1.0, counts, 0.0), rtol=1e-6)
+    assert len(rows.shares) == (counts >= 1.0).sum()
 
 
 def test_parts_of_a_topic_are_merged():

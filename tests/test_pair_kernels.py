@@ -14,7 +14,6 @@ from sparsetopics.kernels.pairs import (
     add_assignment_pair_gains,
     add_document_pair_gains,
     add_word_gains,
-    sparse_rows,
     word_gamma_changes,
     word_gamma_sums,
     word_pair_gains,
@@ -100,19 +99,10 @@ def test_word_gains_equal_those_of_all_pairs(counts, eta):
     )
 
 
-def as_sparse(counts, least=0.0):
-    return SparseShares(*sparse_rows(counts, np.nextafter(least, 1.0)))
-
-
-@given(counts=counts_of_words, least=st.sampled_from([0.5, 20.0, 1e9]))
-def test_sparse_rows_hold_the_large_entries(counts, least):
-    rows = SparseShares(*sparse_rows(counts, least))
-
-    dense = np.zeros_like(counts)
-    words = np.repeat(np.arange(len(counts)), np.diff(rows.starts))
-    dense[words, rows.topics] = rows.shares
-    np.testing.assert_array_equal(dense, np.where(counts >= least, counts, 0.0).astype(np.float32))
-    assert len(rows.shares) == (counts >= least).sum()
+def as_sparse(counts):
+    starts = np.concatenate(([0], np.cumsum((counts > 0).sum(axis=1))))
+    words, topics = np.nonzero(counts)
+    return SparseShares(starts, topics.astype(np.uint32), counts[words, topics].astype(np.float32))
 
 
 @given(counts=counts_of_words, eta=concentrations, is_new=st.lists(st.booleans(), min_size=7))

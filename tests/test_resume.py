@@ -63,6 +63,7 @@ def points(learner, **others):
 BOUND = MoveOptions(criterion="bound")
 WORLDS = {
     "lda memoized": topics("memoized"),
+    "lda gradual": topics("memoized", laps=8),
     "lda memoized mean-field": topics("memoized", MEAN_FIELD, learn_hyperparameters=True),
     "lda full": topics("full", MEAN_FIELD),
     "lda stochastic": topics("stochastic"),
@@ -402,14 +403,14 @@ def test_relative_paths_mean_what_they_did(monkeypatch, plan_of, corpora, tmp_pa
 
 
 def test_more_laps_are_those_of_a_longer_run(plan_of, tmp_path):
-    longer = replace(WORLDS["lda memoized"], laps=6)
+    longer = replace(WORLDS["lda memoized"], laps=5)
     train_run(plan_of(longer, out=tmp_path / "whole"))
     train_run(plan_of("lda memoized", keep_state=True))
     assert load_run(tmp_path / "run").n_laps == 4
 
     assert resume_run(tmp_path / "run").options is None
     assert resume_run(tmp_path / "run", laps=4).options is None
-    resumed = resume_run(tmp_path / "run", laps=6)
+    resumed = resume_run(tmp_path / "run", laps=5)
 
     assert resumed.options == longer
     shutil.rmtree(tmp_path / "run" / "state")
@@ -472,6 +473,14 @@ def test_fewer_laps_than_are_kept_end_it_as_it_stands(plan_of, interrupted, tmp_
 
     name = "model.safetensors"
     assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_topics_that_are_still_to_be_merged_get_one_more_lap(interrupted):
+    run = interrupted("lda gradual")
+
+    result = resume_run(run, laps=2).result
+
+    assert (result.laps, result.n_topics, load_run(run).model.n_topics) == (3, 4, 4)
 
 
 def test_laps_are_told_while_training_goes_on(plan_of, tmp_path):

@@ -132,9 +132,9 @@ class LDA(TopicEstimator):
     """Latent Dirichlet allocation (Blei, Ng & Jordan 2003) with L-sparse local steps (Hughes &
     Sudderth 2016).
 
-    ``fit`` begins with up to three times as many topics as wanted and merges them before laps 4, 5
-    and 6, which finds better topics. This needs the memoized learner, the collapsed update and at
-    least 8 laps; otherwise training begins with ``n_components`` topics, as ``partial_fit`` does.
+    ``fit`` begins with up to three times as many topics as wanted and merges them before laps 3
+    and 4, which finds better topics. This needs the memoized learner, the collapsed update and at
+    least 6 laps; otherwise training begins with ``n_components`` topics, as ``partial_fit`` does.
 
     ``fit`` raises OptionError if an argument is out of range or conflicts with another.
 
@@ -144,7 +144,7 @@ class LDA(TopicEstimator):
             all topics if there are fewer.
         local_update: "collapsed" (CVB0; Asuncion et al. 2009) or "mean-field".
         learner: "memoized" (Hughes & Sudderth 2013), "stochastic" (Hoffman et al. 2013) or "full".
-        max_iter: The number of laps, 12 by default. A lap is a pass over all documents.
+        max_iter: The number of laps, 10 by default. A lap is a pass over all documents.
         n_batches: The number of batches in a lap. None chooses it by the size of the corpus.
         doc_concentration: Σ_k α_k, the total over the topics, 0.5 by default.
         word_concentration: η of each word, 0.1 by default.
@@ -155,7 +155,7 @@ class LDA(TopicEstimator):
             than 2 % of them. None stands for 3 if ``local_update`` is "collapsed" (1 as long as
             ``fit`` has more topics than wanted), else for 1e-8.
         cold_every: In one lap of this many, all topics are considered for every document; in the
-            others, those that the document has. None stands for 3 if the memoized learner has
+            others, those that the document has. None stands for 4 if the memoized learner has
             collapsed documents, else for 1.
         n_jobs: The number of threads; -1 for one per core. It does not change the result.
         random_state: The seed. None takes a new one every time.

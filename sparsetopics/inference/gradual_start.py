@@ -108,7 +108,7 @@ def narrowed(
 
 def merged_topics(counts: FloatArray, n_topics: int, word_concentration: float) -> IntArray:
     """The new number of each topic of ``counts`` (n_words, n_old) after merges to ``n_topics``."""
-    rows = SparseShares(*pair_kernels.sparse_rows(counts, FEWEST_TOKENS))
+    rows = large_counts(counts)
     of_topic = np.bincount(rows.topics, rows.shares, minlength=counts.shape[1])
     sizes: FloatArray = of_topic.astype(np.float64)
     prior = len(counts) * word_concentration
@@ -129,6 +129,14 @@ def merged_topics(counts: FloatArray, n_topics: int, word_concentration: float) 
         of_words = of_words[np.ix_(left, left)]
         is_new = np.isin(left, pairs[:, 0])
     return new_topics
+
+
+def large_counts(counts: FloatArray) -> SparseShares:
+    """The counts, (n_words, n_topics), that merges are judged by, as sparse rows."""
+    is_large = counts >= FEWEST_TOKENS
+    starts = np.concatenate(([0], np.cumsum(is_large.sum(axis=1))))
+    topics = np.nonzero(is_large)[1].astype(np.uint32)
+    return SparseShares(starts, topics, counts[is_large].astype(np.float32))
 
 
 def _gains_of_sizes(sizes: FloatArray, prior: float) -> FloatArray:

@@ -17,7 +17,6 @@ from sparsetopics.kernels.special import (
 )
 from sparsetopics.kernels.types import (
     LANES,
-    Float32Array,
     Rows,
     SparseShares,
     TopicIds,
@@ -123,31 +122,6 @@ def word_pair_gains(
             gain += both[i]
         gains[p] = gain
     return gains
-
-
-@kernel
-def sparse_rows(
-    table: FloatArray,  # (n_rows, n_topics)
-    least: float,
-) -> tuple[IntArray, TopicIds, Float32Array]:
-    """The entries of at least ``least`` as sparse rows."""
-    n_rows, n_topics = table.shape
-    starts = np.zeros(n_rows + 1, np.int64)
-    for v in range(n_rows):
-        n_large = 0
-        for k in range(n_topics):
-            n_large += 1 if table[v, k] >= least else 0
-        starts[v + 1] = starts[v] + n_large
-    topics = np.empty(starts[n_rows], np.uint32)
-    values = np.empty(starts[n_rows], np.float32)
-    filled = 0
-    for v in range(n_rows):
-        for k in range(n_topics):
-            if table[v, k] >= least:
-                topics[filled] = k
-                values[filled] = table[v, k]
-                filled += 1
-    return starts, topics, values
 
 
 @kernel

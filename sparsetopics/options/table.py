@@ -49,7 +49,7 @@ DEFAULT_RESTARTS = 5  # topics tried in each document by a mean-field step
 # a document keeps only those that it really uses. Under mean-field that would lower the bound, so
 # only topics that have vanished leave.
 DEFAULT_MASSES: Mapping[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
-DEFAULT_COLD_EVERY = 3  # laps of collapsed LDA
+DEFAULT_COLD_EVERY = 4  # laps of collapsed LDA
 FEWEST_GRADUAL_LAPS = 6  # of LDA: in fewer laps, topics would not settle after they are merged
 DEFAULT_START: StartName = "distant"  # better than random documents under both updates
 DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
