@@ -108,10 +108,8 @@ def narrowed(
 
 def merged_topics(counts: FloatArray, n_topics: int, word_concentration: float) -> IntArray:
     """The new number of each topic of ``counts`` (n_words, n_old) after merges to ``n_topics``."""
-    rows = large_counts(counts)
-    of_topic = np.bincount(rows.topics, rows.shares, minlength=counts.shape[1])
-    sizes: FloatArray = of_topic.astype(np.float64)
-    prior = len(counts) * word_concentration
+    rows, prior = large_counts(counts), len(counts) * word_concentration
+    sizes = np.bincount(rows.topics, rows.shares, minlength=counts.shape[1]).astype(np.float64)
     new_topics, of_words = np.arange(len(sizes)), np.zeros((len(sizes), len(sizes)))
     is_new = np.ones(len(sizes), bool)  # of a topic: its gains are unknown
     while (surplus := len(sizes) - n_topics) > 0:
