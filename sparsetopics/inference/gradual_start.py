@@ -60,10 +60,10 @@ def first_number(
     n_topics, full = options.n_topics, wanted_number(options, 1)
     of_topic = source.n_columns * np.dtype(np.float64).itemsize
     by_memory = int(min(MOST_BYTES, MEMORY_SHARE * memory_limit()) / of_topic)
-    first = max(n_topics, min(full, source.n_docs // DOCUMENTS_PER_TOPIC))
-    if by_memory < first:
-        full, first = first, max(n_topics, by_memory)
-        say(f"Training begins with {quantity(first, 'topic')} instead of {full:,} to save memory.")
+    usual = max(n_topics, min(full, source.n_docs // DOCUMENTS_PER_TOPIC))
+    first = max(n_topics, min(usual, by_memory))
+    if first < usual:
+        say(f"Training begins with {quantity(first, 'topic')} instead of {usual:,} to save memory.")
     return first
 
 
@@ -74,10 +74,10 @@ def wanted_number(options: TrainingOptions, lap: int) -> int:
     return round(FACTORS[lap - 1] * options.n_topics)
 
 
-def local_options(options: TrainingOptions, lap: int) -> LocalOptions:
-    """How the topics of documents are found in a lap, numbered from 1."""
-    local = options.local_step
-    if wanted_number(options, lap) == options.n_topics or local.minimum_mass is not None:
+def local_options(options: TrainingOptions, n_topics: int) -> LocalOptions:
+    """How the topics of documents are found in a lap with ``n_topics``."""
+    local, is_given = options.local_step, options.local.minimum_mass is not None
+    if not options.starts_gradually or n_topics <= options.n_topics or is_given:
         return local
     return replace(local, minimum_mass=FORMING_MASS)
 
@@ -94,11 +94,12 @@ def narrowed(
     assert isinstance(likelihood, Words), "topics have words"
     table = state.total.components.table
     new_topics = merged_topics(table, n_topics, likelihood.word_concentration)
-    # Exact in any order, as counts are multiples of a small power of two.
-    merged = WordCounts(table @ np.eye(n_topics)[new_topics])
+    merged = np.zeros((len(table), n_topics))
+    for topic, number in enumerate(new_topics):
+        merged[:, number] += table[:, topic]
     allocation = allocation.restricted(np.arange(n_topics))
     nothing = dict.fromkeys(state.per_batch, allocation.zero_terms())
-    state = with_terms(state, nothing, merged)
+    state = with_terms(state, nothing, WordCounts(merged))
     change = TopicChange(new_topics, {}, n_topics)
     return (
         state._replace(changes=(*state.changes, change)),

@@ -153,7 +153,7 @@ class _Training(Generic[S, D, C, P, T]):
             lap = len(infos) + 1
             laps = laps if mover is None else mover.laps
             state, parameters = self._narrowed(state, parameters, lap)
-            now = replace(laps, local=local_options(options, lap))
+            now = replace(laps, local=local_options(options, parameters.allocation.n_topics))
             state, parameters, tally = now.run(state, parameters)
             moved = Moved(state, parameters, {}, None)
             if mover is not None and lap >= mover.first_lap:
@@ -192,10 +192,8 @@ class _Training(Generic[S, D, C, P, T]):
         self, state: S, parameters: Parameters[C, P, T], lap: int
     ) -> tuple[S, Parameters[C, P, T]]:
         """Merge topics if LDA has more than it wants in this lap."""
-        if self.options.model != "lda":
-            return state, parameters
         wanted = wanted_number(self.options, lap)
-        if parameters.allocation.n_topics <= wanted:
+        if self.options.model != "lda" or parameters.allocation.n_topics <= wanted:
             return state, parameters
         # Only LDA has more topics than it wants; no type can tell that the data are documents.
         narrow = cast("Callable[..., tuple[S, Parameters[C, P, T]]]", narrowed)
