@@ -10,6 +10,7 @@ of one thread without scoring. All held-out documents are scored, and the table 
 
 from __future__ import annotations
 
+import ast
 import json
 import statistics
 from collections.abc import Callable, Iterable
@@ -28,6 +29,7 @@ from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.evaluation.scores.coherence import count_cooccurrence, npmi
 from sparsetopics.evaluation.scores.paired import HeldoutScores, mean_score
+from sparsetopics.inference import gradual_start
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
@@ -61,7 +63,7 @@ def scores_of(scores: HeldoutScores) -> dict[str, float]:
     return {name: mean_score(half).mean for name, half in zip("AB", halves(scores), strict=True)}
 
 
-def train_once(data: Prepared, place: Place, seed: int) -> Record:
+def train_once(data: Prepared, place: Place, seed: int, laps: int | None) -> Record:
     """Train with the default options, and score all held-out documents after every lap."""
     points: list[tuple[float, int, float]] = []  # CPU seconds, topics, half B
 
@@ -72,7 +74,7 @@ def train_once(data: Prepared, place: Place, seed: int) -> Record:
     rng = np.random.default_rng(seed)
     corpus = Corpus.from_csr(data.train, data.words)
     source = plan_batches(corpus, None, rng)
-    options = TrainingOptions(place[1])
+    options = TrainingOptions(place[1], laps)
     trained = train_scored(source, options, rng, data.heldout, (), ("", ""), on_lap)
     return {
         "place": place,
@@ -154,15 +156,19 @@ def main(context: click.Context, shared: Path, folder: Path) -> None:
 @main.command("ours")
 @click.option("--sets", default=SETS)
 @click.option("--seeds", default=5, help="Seeds 0 to N-1.")
+@click.option("--laps", type=int, help="Default: as for train.")
+@click.option("--constants", default="", help="Of gradual_start, as FACTORS=(1,);FORMING_MASS=3.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Appended to.")
 @click.pass_obj
-def ours(paths: Paths, sets: str, seeds: int, out: Path) -> None:
-    """Train with the default options."""
+def ours(paths: Paths, sets: str, seeds: int, laps: int | None, constants: str, out: Path) -> None:
+    """Train with the default options, but for laps and constants."""
     compile_kernels(TrainingOptions(10))
+    for name, value in (each.split("=") for each in constants.split(";") if each):
+        setattr(gradual_start, name, ast.literal_eval(value))
     for place in places_of(sets):
         data = paths.opened(place[0])
         for seed in range(seeds):
-            record = train_once(data, place, seed)
+            record = train_once(data, place, seed, laps)
             write(out, record)
             click.echo(f"{place} seed {seed} B {record['B']:.4f} {record['cpu']:.1f} s", err=True)
 

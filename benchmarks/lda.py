@@ -1,19 +1,18 @@
-"""Compare CPU seconds and held-out score of LDA with those of other toolkits, in the same call.
+"""Compare options of LDA by CPU seconds and held-out score; ``fixed_k.py`` compares with toolkits.
 
     python benchmarks/lda.py --shared ../shared --data 20news --seeds 5
-    python benchmarks/lda.py --data nips --peers '' --sparsity 4 --sparsity 8
-    python benchmarks/lda.py --data kos --peers '' --laps 25 --score-at 9 --out before.jsonl
-    python benchmarks/lda.py --data kos --peers '' --laps 25 --score-at 9 --against before.jsonl
+    python benchmarks/lda.py --data nips --sparsity 4 --sparsity 8
+    python benchmarks/lda.py --data kos --laps 25 --score-at 9 --out before.jsonl
+    python benchmarks/lda.py --data kos --laps 25 --score-at 9 --against before.jsonl
 
 Options of training that are repeated are compared: every combination is trained. After every lap,
-the first 250 held-out documents are scored, as in the curves of the peers: two equally good optima
-differ by 0.015 on them. All held-out documents are scored at the end and after the laps of
-``--score-at``, the last topics of the peers too. Choose settings by half A and report half B
-(``heldout.py``, ``scored_runs.py``). ``--out`` writes these scores, and ``--against`` compares with
-the scores of an earlier call, of another commit for example.
+the first 250 held-out documents are scored: two equally good optima differ by 0.015 on them. All
+held-out documents are scored at the end and after the laps of ``--score-at``. Choose settings by
+half A and report half B (``heldout.py``, ``scored_runs.py``). ``--out`` writes these scores, and
+``--against`` compares with the scores of an earlier call, of another commit for example.
 
-Each toolkit uses one thread; the drivers of the peers set this. Scoring is not counted, and
-kernels are compiled before. Needs pip install ".[bench]".
+One thread is used. Scoring is not counted, and kernels are compiled before. Needs
+pip install ".[bench]".
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 from heldout import N_FIRST
-from peer_runs import run_peer
 from prepared import SOURCES, Prepared, prepare
 from scipy import sparse
 from scored_runs import ScoredModel, laps_of, print_scores, train_scored
@@ -43,8 +41,6 @@ from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, TrainingOptions
-
-PEERS = "tomotopy-LDA,sklearn-batch,gensim-LdaModel"
 
 
 class Setting(NamedTuple):
@@ -83,9 +79,6 @@ class Curve(NamedTuple):
     points: list[Point]
     scored: list[ScoredModel]  # with the scores of all documents
 
-    def seconds_to(self, level: float) -> float | None:
-        return next((point.seconds for point in self.points if point.score >= level), None)
-
     @property
     def largest_fall(self) -> float:
         """The most that the score fell from one point to a later one."""
@@ -120,27 +113,16 @@ def our_curve(
     return Curve(name, points, trained.scored)
 
 
-def peer_curve(peer: str, data: Prepared, topics: int, budget: float, shared: Path) -> Curve:
-    """Run a driver of the shared folder and read its curve."""
-    record, scored = run_peer(peer, data.path, topics, budget, shared, data.heldout)
-    points = [Point(s, seen / record["tokens"], score) for s, seen, score in record["points"]]
-    return Curve(peer, points, [scored])
-
-
-def print_table(curves: list[Curve], level: float) -> None:
+def print_table(curves: list[Curve]) -> None:
     click.echo(
-        f"{'first 250 documents':<28}{'final':>9}{'best':>9}{'CPU s':>8}{'passes':>8}{'fall':>8}",
-        nl=False,
+        f"{'first 250 documents':<28}{'final':>9}{'best':>9}{'CPU s':>8}{'passes':>8}{'fall':>8}"
     )
-    click.echo(f"{'s to ' + format(level, '.2f'):>12}")
     for curve in curves:
         last = curve.points[-1]
         best = max(point.score for point in curve.points)
-        reached = curve.seconds_to(level)
         click.echo(
             f"{curve.name:<28}{last.score:>9.4f}{best:>9.4f}{last.seconds:>8.1f}"
             f"{last.passes:>8.0f}{curve.largest_fall:>8.4f}"
-            f"{'-' if reached is None else format(reached, '.2f'):>12}"
         )
 
 
@@ -207,9 +189,6 @@ def write_scores(path: Path, models: Sequence[ScoredModel]) -> None:
 @click.option("--laps", type=int, help="Default: as for train.")
 @click.option("--seeds", default=1, help="Seeds 0 to N-1 of every setting.")
 @click.option("--score-at", default="", help="Laps after which to score all documents, as 9,25.")
-@click.option("--peers", default=PEERS, help="Peers, separated by commas; empty for none.")
-@click.option("--budget", default=40.0, help="CPU seconds for each peer.")
-@click.option("--level", default=-7.90, help="Print the CPU seconds until this score.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write all documents' scores here.")
 @click.option(
     "--against",
@@ -230,13 +209,10 @@ def main(
     laps: int | None,
     seeds: int,
     score_at: str,
-    peers: str,
-    budget: float,
-    level: float,
     out: Path | None,
     against: Path | None,
 ) -> None:
-    """Print CPU seconds and held-out scores, ours beside the peers'."""
+    """Print CPU seconds and held-out scores of every combination."""
     data = prepare(collection, shared.resolve(), folder)
     earlier = [] if against is None else read_scores(against, data)
     values = (
@@ -256,12 +232,10 @@ def main(
             our_curve(data, options, setting.batches, seed, name, laps_of(score_at))
             for seed in range(seeds)
         ]
-    names = [peer for peer in peers.split(",") if peer]
-    others = [peer_curve(peer, data, topics, budget, shared.resolve()) for peer in names]
-    print_table(ours + others, level)
+    print_table(ours)
     for name in settings:
         _print_spread([curve for curve in ours if curve.name == name])
-    scored = [model for curve in ours + others for model in curve.scored]
+    scored = [model for curve in ours for model in curve.scored]
     if out is not None:
         write_scores(out, scored)
     print_scores(scored + earlier)

@@ -26,6 +26,9 @@ SOURCES = {
     ],
     "reuters": ["jsonl", "reuters21578/reuters21578.jsonl.gz"],
     "kos": ["uci", "kos/docword.kos.txt.gz", "kos/vocab.kos.txt"],
+    "acl": ["jsonl", "acl_abstracts/acl_abstracts.jsonl.gz"],
+    "dblp": ["jsonl", "dblp/dblp.jsonl.gz"],
+    "m10": ["jsonl", "m10/m10.jsonl.gz"],
     "synth": ["synth"],
 }
 
