@@ -26,7 +26,7 @@ from sparsetopics.options.table import HELP
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 LAPS = 10
-GRADUAL = [30, 30, 17, 10]  # topics in the first laps towards 10
+GRADUAL = [30, 30, 30, 17, 10]  # topics in the first laps towards 10
 
 
 def bars(seed=0, n_docs=120, n_batches=3):
@@ -125,7 +125,7 @@ MEAN_FIELD = LocalOptions("mean-field", restarts=0)
 @pytest.mark.parametrize(
     "options",
     [
-        {"laps": 5},
+        {"laps": 6},
         {"learner": "stochastic"},
         {"learner": "full"},
         {"local": MEAN_FIELD},
@@ -233,7 +233,7 @@ def test_documents_keep_smaller_parts_while_topics_form(tmp_path):
             self.masses.append(options.pruning_mass)
             return self.steps.fit_all(batch_ids, current, options, former)
 
-    for mass, expected in ((None, [1.0] * 3 + [3.0] * 7), (2.0, [2.0] * 10)):
+    for mass, expected in ((None, [1.0] * 4 + [3.0] * 6), (2.0, [2.0] * 10)):
         source = bars(n_batches=1)
         steps, rng = Watching(source), np.random.default_rng(0)
         options = TrainingOptions(10, LAPS, local=LocalOptions(minimum_mass=mass))
@@ -270,7 +270,7 @@ def test_the_estimator_ends_with_its_number_and_goes_on_with_it():
 
     model = LDA(10, random_state=0).fit(counts)
 
-    assert [entry["n_topics"] for entry in model.trace_[:4]] == GRADUAL
+    assert [entry["n_topics"] for entry in model.trace_[:5]] == GRADUAL
     assert model.components_.shape == (10, 900)
     assert model.partial_fit(counts[:20]).components_.shape == (10, 900)
     fresh = LDA(10, random_state=0).partial_fit(counts)

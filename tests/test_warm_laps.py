@@ -159,7 +159,7 @@ def test_what_cannot_begin_where_it_stood_is_refused(message):
 @pytest.mark.parametrize(
     ("options", "laps"),
     [
-        (TrainingOptions(4), 4),
+        (TrainingOptions(4), 3),
         (TrainingOptions(4, local=MEAN_FIELD), 1),
         (TrainingOptions(4, learner="stochastic"), 1),
         (TrainingOptions(4, model="hdp"), 1),

@@ -13,7 +13,7 @@ from vectors_on_disk import ingested
 
 MEAN_FIELD = LocalOptions("mean-field")
 WORLDS = {
-    "lda": TrainingOptions(4, 6, batches_per_round=2, cold_every=3),
+    "lda": TrainingOptions(4, 7, batches_per_round=2, cold_every=3),
     "short": TrainingOptions(4, 3, model="hdp", batches_per_round=3),
     "lda mean-field": TrainingOptions(4, 3, local=MEAN_FIELD, batches_per_round=4),
     "lda full": TrainingOptions(4, 2, "full"),

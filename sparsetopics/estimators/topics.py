@@ -132,9 +132,9 @@ class LDA(TopicEstimator):
     """Latent Dirichlet allocation (Blei, Ng & Jordan 2003) with L-sparse local steps (Hughes &
     Sudderth 2016).
 
-    ``fit`` begins with up to three times as many topics as wanted and merges them before laps 3
-    and 4, which finds better topics. This needs the memoized learner, the collapsed update and at
-    least 6 laps; otherwise training begins with ``n_components`` topics, as ``partial_fit`` does.
+    ``fit`` begins with up to three times as many topics as wanted and merges them before laps 4
+    and 5, which finds better topics. This needs the memoized learner, the collapsed update and at
+    least 7 laps; otherwise training begins with ``n_components`` topics, as ``partial_fit`` does.
 
     ``fit`` raises OptionError if an argument is out of range or conflicts with another.
 
@@ -155,7 +155,7 @@ class LDA(TopicEstimator):
             than 2 % of them. None stands for 3 if ``local_update`` is "collapsed" (1 as long as
             ``fit`` has more topics than wanted), else for 1e-8.
         cold_every: In one lap of this many, all topics are considered for every document; in the
-            others, those that the document has. None stands for 4 if the memoized learner has
+            others, those that the document has. None stands for 3 if the memoized learner has
             collapsed documents, else for 1.
         n_jobs: The number of threads; -1 for one per core. It does not change the result.
         random_state: The seed. None takes a new one every time.

@@ -38,7 +38,7 @@ from sparsetopics.model.statistics import DocumentTerms
 from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
-FACTORS = (3.0, 3.0, 1.7)  # topics in the first laps, relative to the number wanted
+FACTORS = (3.0, 3.0, 3.0, 1.7)  # topics in the first laps, relative to the number wanted
 FORMING_MASS = 1.0  # tokens: the default minimum mass in these laps
 DOCUMENTS_PER_TOPIC = 3  # at least, of the topics that training begins with
 MOST_BYTES = 2**28  # of the table of word counts that training begins with

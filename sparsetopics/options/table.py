@@ -49,8 +49,8 @@ DEFAULT_RESTARTS = 5  # topics tried in each document by a mean-field step
 # a document keeps only those that it really uses. Under mean-field that would lower the bound, so
 # only topics that have vanished leave.
 DEFAULT_MASSES: Mapping[LocalUpdate, float] = {"collapsed": 3.0, "mean-field": 1e-8}
-DEFAULT_COLD_EVERY = 4  # laps of collapsed LDA
-FEWEST_GRADUAL_LAPS = 6  # of LDA: in fewer laps, topics would not settle after they are merged
+DEFAULT_COLD_EVERY = 3  # laps of collapsed LDA
+FEWEST_GRADUAL_LAPS = 7  # of LDA: in fewer laps, topics would not settle after they are merged
 DEFAULT_START: StartName = "distant"  # better than random documents under both updates
 DEFAULT_MOVES: tuple[MoveName, ...] = ("merge", "delete", "birth")
 DEFAULT_CRITERION: Criterion = "collapsed"  # finds more topics, which predict better
@@ -193,7 +193,7 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "start": "Start from documents drawn at random (random) or far from each other (distant), "
         "or, for lda and hdp, from the topics of a run folder. The accelerated learner needs none. "
         "lda with the memoized learner and the collapsed update begins with up to three times as "
-        "many topics as wanted and merges them before laps 3 and 4, unless it starts from a run "
+        "many topics as wanted and merges them before laps 4 and 5, unless it starts from a run "
         f"or has fewer than {FEWEST_GRADUAL_LAPS} laps.",
         "local-update": "How the topics of a document are found. mean-field never lowers the "
         "ELBO; collapsed may, but predicts better. Default: collapsed (lda, hdp), always "
