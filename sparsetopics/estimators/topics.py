@@ -144,7 +144,8 @@ class LDA(TopicEstimator):
             all topics if there are fewer.
         local_update: "collapsed" (CVB0; Asuncion et al. 2009) or "mean-field".
         learner: "memoized" (Hughes & Sudderth 2013), "stochastic" (Hoffman et al. 2013) or "full".
-        max_iter: The number of laps, 10 by default. A lap is a pass over all documents.
+        max_iter: The number of laps, which are passes over all documents. None stands for 10 with
+            the memoized learner and the collapsed update, and for 20 otherwise.
         n_batches: The number of batches in a lap. None chooses it by the size of the corpus.
         doc_concentration: Σ_k α_k, the total over the topics, 0.5 by default.
         word_concentration: η of each word, 0.1 by default.
@@ -152,8 +153,8 @@ class LDA(TopicEstimator):
         start: How the first topics are chosen: from "distant" (the default) or "random" documents.
         restarts: The number of restarts of a mean-field document, 5 by default.
         minimum_mass: A topic leaves a document in which it has fewer tokens than this and less
-            than 2 % of them. None stands for 3 if ``local_update`` is "collapsed" (1 as long as
-            ``fit`` has more topics than wanted), else for 1e-8.
+            than 2 % of them. None stands for 1e-8 if ``local_update`` is "mean-field", else for 3,
+            and for 1 while ``fit`` has more than ``n_components`` topics.
         cold_every: In one lap of this many, all topics are considered for every document; in the
             others, those that the document has. None stands for 3 if the memoized learner has
             collapsed documents, else for 1.
@@ -175,7 +176,6 @@ class LDA(TopicEstimator):
 
     n_components: int = DEFAULT_TOPICS["lda"]
     _: KW_ONLY
-    max_iter: int = DEFAULT_LAPS["lda"]
 
     _model_name: ClassVar[ModelName] = "lda"
 

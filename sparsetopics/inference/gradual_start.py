@@ -26,7 +26,6 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.moves.merge import disjoint_pairs
 from sparsetopics.inference.moves.standing import with_terms
-from sparsetopics.inference.room import memory_limit
 from sparsetopics.inference.topics import TopicParameters
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import summaries as summary_kernels
@@ -41,11 +40,11 @@ from sparsetopics.options.training import LocalOptions, TrainingOptions
 FACTORS = (3.0, 3.0, 3.0, 1.7)  # topics in the first laps, relative to the number wanted
 FORMING_MASS = 1.0  # tokens: the default minimum mass in these laps
 DOCUMENTS_PER_TOPIC = 3  # at least, of the topics that training begins with
-MOST_BYTES = 2**28  # of the table of word counts that training begins with
-MEMORY_SHARE = 1 / 16  # of this machine's, for that table where this is less
-FEWEST_TOKENS = 1.0  # of a word in a topic; merges are judged without smaller counts
-ROUND_SHARE = 0.5  # of the surplus topics: merged in one round, under the same gains
-LAST_ROUND = 3  # surplus topics that are merged at once
+MOST_BYTES = 96 * 2**20  # of the first table of word counts; several are held at once
+FEWEST_TOKENS = 1.0  # of a word in a topic: smaller counts are ignored when merges are judged,
+SMALL_SHARE = 1e-3  # or those below this share of an average topic, if that is less
+ROUND_SHARE = 0.5  # of the surplus topics, that one round merges
+LAST_ROUND = 3  # surplus topics that are merged in one round
 
 WordState = MemoizedState[DocumentBatch, WordCounts, DocumentTerms]
 
@@ -59,7 +58,7 @@ def first_number(
     """
     n_topics, full = options.n_topics, wanted_number(options, 1)
     of_topic = source.n_columns * np.dtype(np.float64).itemsize
-    by_memory = int(min(MOST_BYTES, MEMORY_SHARE * memory_limit()) / of_topic)
+    by_memory = MOST_BYTES // of_topic
     usual = max(n_topics, min(full, source.n_docs // DOCUMENTS_PER_TOPIC))
     first = max(n_topics, min(usual, by_memory))
     if first < usual:
@@ -132,7 +131,7 @@ def merged_topics(counts: FloatArray, n_topics: int, word_concentration: float) 
 
 def large_counts(counts: FloatArray) -> SparseShares:
     """The counts, (n_words, n_topics), that merges are judged by, as sparse rows."""
-    is_large = counts >= FEWEST_TOKENS
+    is_large = counts >= min(FEWEST_TOKENS, SMALL_SHARE * counts.sum() / counts.shape[1])
     starts = np.concatenate(([0], np.cumsum(is_large.sum(axis=1))))
     topics = np.nonzero(is_large)[1].astype(np.uint32)
     return SparseShares(starts, topics, counts[is_large].astype(np.float32))

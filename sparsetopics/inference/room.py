@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from collections.abc import Iterator
@@ -45,7 +44,7 @@ def check_room(
     n_each = sum(field.nbytes for field in component if isinstance(field, np.ndarray))
     n_bytes = n_topics * (N_TABLES * n_each + BYTES_PER_TOPIC)
     n_bytes += len(batch.weights) * options.local_step.n_slots(n_topics) * BYTES_PER_SLOT
-    limit = memory_limit()
+    limit = min(_limits(), default=n_bytes)
     if n_bytes > limit:
         needed = f"need {n_bytes / 1e9:,.1f} GB, but this machine has {limit / 1e9:,.1f} GB"
         hint = "Use fewer topics or components, or more --batches."
@@ -57,11 +56,6 @@ def check_room(
             SparsetopicsWarning,
             stacklevel=2,
         )
-
-
-def memory_limit() -> float:
-    """The bytes that this process may use; infinite if the system does not say."""
-    return min(_limits(), default=math.inf)
 
 
 def _limits() -> Iterator[int]:

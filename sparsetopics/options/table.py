@@ -41,7 +41,8 @@ DEFAULT_MODEL: ModelName = "hdp"
 DEFAULT_LEARNER: LearnerName = "memoized"
 DEFAULT_TOPICS: Mapping[str, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
 DEFAULT_TRUNCATION = 50  # components of alternating and gradient, which leave some empty
-DEFAULT_LAPS: Mapping[str, int] = {"lda": 10, "hdp": 100, "dp-mixture": 100, "mixture": 100}
+DEFAULT_LAPS: Mapping[str, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
+GRADUAL_LAPS = 10  # of LDA with the memoized learner and the collapsed update
 GROWTH_LAPS = 1000  # the accelerated learner adds a component in each lap
 DEFAULT_SPARSITY = 8
 DEFAULT_RESTARTS = 5  # topics tried in each document by a mean-field step
@@ -150,11 +151,14 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "model": "Topic models (lda, hdp) give each document several topics. Mixtures (mixture, "
         "dp-mixture) put each vector or document into one component. hdp and dp-mixture learn the "
         "number of topics or components; lda and mixture keep the number that they are given.",
-        "topics": "Number of topics or components. hdp and dp-mixture start from it. Default: "
+        "topics": "Number of topics or components. hdp and dp-mixture start from it. lda begins "
+        "with up to three times as many and merges them before laps 4 and 5 (memoized learner, "
+        f"collapsed update, {FEWEST_GRADUAL_LAPS} laps or more, no --start RUN). Default: "
         f"{_by_model(DEFAULT_TOPICS)}, {DEFAULT_TRUNCATION} (alternating and gradient learners), "
         "or the number in the run given by --start.",
         "laps": "Passes over the corpus at most. All models except lda stop earlier when the bound "
-        f"and the number of topics have settled. Default: {_by_model(DEFAULT_LAPS)}, "
+        f"and the number of topics have settled. Default: {GRADUAL_LAPS} (lda with the memoized "
+        f"learner and the collapsed update), {_by_model(DEFAULT_LAPS)}, "
         f"{GROWTH_LAPS} (accelerated learner, which adds a component in each lap).",
         "seed": "Seed of the random numbers. The same seed gives the same result, byte for byte.",
         "workers": "Number of threads, or of the processes that dask starts. It never changes the "
@@ -191,10 +195,7 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "them all. The workers of a cluster share the batches of a round, so give each worker a "
         "few.",
         "start": "Start from documents drawn at random (random) or far from each other (distant), "
-        "or, for lda and hdp, from the topics of a run folder. The accelerated learner needs none. "
-        "lda with the memoized learner and the collapsed update begins with up to three times as "
-        "many topics as wanted and merges them before laps 4 and 5, unless it starts from a run "
-        f"or has fewer than {FEWEST_GRADUAL_LAPS} laps.",
+        "or, for lda and hdp, from the topics of a run folder. The accelerated learner needs none.",
         "local-update": "How the topics of a document are found. mean-field never lowers the "
         "ELBO; collapsed may, but predicts better. Default: collapsed (lda, hdp), always "
         "mean-field (mixtures).",
@@ -204,8 +205,8 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "restarts": "(mean-field) Restarts to try in each document. Default: "
         f"{DEFAULT_RESTARTS} (lda and hdp with mean-field), 0 (otherwise).",
         "minimum-mass": "(lda, hdp) Remove a topic from a document where it has fewer tokens than "
-        "this and less than 2 % of the document. Default: 3 (collapsed), next to nothing "
-        "(mean-field).",
+        "this and less than 2 % of the document. Default: 3 (collapsed), 1 (collapsed, "
+        "while lda has more topics than wanted), next to nothing (mean-field).",
         "cold-every": "(memoized learner, without moves) Consider all topics for every document in "
         "only one lap of this many. In the others a document uses only the topics of its last "
         f"visit, which takes half the time. Default: {DEFAULT_COLD_EVERY} (lda with collapsed and "

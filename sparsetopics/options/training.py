@@ -176,8 +176,11 @@ class TrainingOptions:
     @property
     def n_laps(self) -> int:
         """Laps at most."""
-        default = table.GROWTH_LAPS if self.grows else table.DEFAULT_LAPS[self.model]
-        return default if self.laps is None else self.laps
+        if self.laps is not None:
+            return self.laps
+        if self._may_start_gradually:
+            return table.GRADUAL_LAPS
+        return table.GROWTH_LAPS if self.grows else table.DEFAULT_LAPS[self.model]
 
     @property
     def active_moves(self) -> MoveOptions:
@@ -249,18 +252,15 @@ class TrainingOptions:
 
     @property
     def starts_gradually(self) -> bool:
-        """Whether training begins with more topics than wanted, unless it starts from a model.
+        """Whether training begins with more topics than wanted, unless it starts from a model."""
+        has_laps = self.n_laps >= table.FEWEST_GRADUAL_LAPS
+        return self._may_start_gradually and has_laps and self.n_topics > 1
 
-        The merges do not keep the bound from falling, as mean-field must, and need the assignments
-        that only the memoized learner keeps. The topics settle in the laps after the last merge.
-        """
-        return (
-            self.model == "lda"
-            and self.local.update == "collapsed"
-            and self.can_remember
-            and self.n_laps >= table.FEWEST_GRADUAL_LAPS
-            and self.n_topics > 1
-        )
+    @property
+    def _may_start_gradually(self) -> bool:
+        """Whether topics could be merged: the bound may fall, and assignments are kept."""
+        collapsed = self.local.update == "collapsed"
+        return self.model == "lda" and collapsed and self.can_remember
 
     @property
     def counts_words(self) -> bool:

@@ -52,7 +52,7 @@ from sparsetopics.options.training import (
     TrainingOptions,
 )
 
-FORMAT_VERSION = 4  # 2 held the names that classes had in the code; 3 counted a move of LDA
+FORMAT_VERSION = 4  # 2 held the names that classes had in the code; 3 still had a move of LDA
 
 Arrays = Mapping[str, NDArray[np.generic]]
 K = TypeVar("K")
