@@ -40,7 +40,7 @@ from sparsetopics.options.training import LocalOptions, TrainingOptions
 FACTORS = (3.0, 3.0, 3.0, 1.7)  # topics in the first laps, relative to the number wanted
 FORMING_MASS = 1.0  # tokens: the default minimum mass in these laps
 DOCUMENTS_PER_TOPIC = 3  # at least, of the topics that training begins with
-MOST_BYTES = 96 * 2**20  # of the first table of word counts; several are held at once
+MOST_BYTES = 64 * 2**20  # of the first table of word counts; several are held at once
 FEWEST_TOKENS = 1.0  # of a word in a topic: smaller counts are ignored when merges are judged,
 SMALL_SHARE = 1e-3  # or those below this share of an average topic, if that is less
 ROUND_SHARE = 0.5  # of the surplus topics, that one round merges
