@@ -14,6 +14,7 @@ import ast
 import json
 import statistics
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,6 @@ from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.evaluation.scores.coherence import count_cooccurrence, npmi
 from sparsetopics.evaluation.scores.paired import HeldoutScores, mean_score
-from sparsetopics.inference import gradual_start
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
@@ -164,7 +164,9 @@ def ours(paths: Paths, sets: str, seeds: int, laps: int | None, constants: str, 
     """Train with the default options, but for laps and constants."""
     compile_kernels(TrainingOptions(10))
     for name, value in (each.split("=") for each in constants.split(";") if each):
-        setattr(gradual_start, name, ast.literal_eval(value))
+        # Imported here, so that this file also runs in an older version of the project.
+        module = import_module("sparsetopics.inference.gradual_start")
+        setattr(module, name, ast.literal_eval(value))
     for place in places_of(sets):
         data = paths.opened(place[0])
         for seed in range(seeds):
