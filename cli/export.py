@@ -8,14 +8,14 @@ import click
 
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import show
-from sparsetopics.exports import RUN_TARGETS
+from sparsetopics.exports import PATH_TARGETS, RUN_TARGETS
+
+TARGETS = list(RUN_TARGETS | PATH_TARGETS)
 
 
 @click.command()
 @click.argument("run", type=NAMED_PATH)
-@click.option(
-    "--to", "target", type=NameType(list(RUN_TARGETS)), required=True, help="Format to write."
-)
+@click.option("--to", "target", type=NameType(TARGETS), required=True, help="Format to write.")
 @click.option("--out", type=NEW_PATH, required=True, help="File to write.")
 @click.option(
     "--corpus",
@@ -39,7 +39,7 @@ def command(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Write the model of RUN in the format of another toolkit.
+    """Write the model of RUN, or the tree of a topic path, in the format of another toolkit.
 
     Word probabilities are posterior means in full precision. Mixtures of documents are exported
     like topics, but not to gensim. Mixtures of vectors can only be exported to csv and parquet.
@@ -58,11 +58,21 @@ def command(
                    covariance), row, column, value
     pyldavis       JSON for `pyLDAvis.prepare(**json.load(file))`; needs --corpus
 
+    Two formats take the folder that `sparsetopics path` writes. All of them take a run in it.
+
+    \b
+    newick         the tree of topics with labels such as '50-3 space nasa', for topic 3
+                   of the run with 50 topics. A run with K topics lies ln K below the
+                   root: cut the tree there to get its topics.
+    csv            columns n_topics, topic, parent_n_topics, parent_topic, weight,
+                   words, telling_words; one row for each topic of each run
+
     \b
     Example:
         sparsetopics export run --to gensim --out run.gensim
         sparsetopics export run --to parquet --out topics.parquet
         sparsetopics export run --to pyldavis --corpus train --out topics.json
+        sparsetopics export path --to newick --out topics.nwk
     """
     from sparsetopics.exports.exporting import export_run
 

@@ -24,6 +24,7 @@ COMMANDS = {  # a module each; described here, so that --help imports none of th
     "ingest": "Make a corpus from files, folders or URLs.",
     "corpus": "Describe, check, split or export a corpus.",
     "train": "Learn topics or clusters from a corpus.",
+    "path": "Train models of many numbers of topics in one run, and recommend a number.",
     "resume": "Continue interrupted training.",
     "evaluate": "Score runs on held-out documents or items.",
     "topics": "Print topics with their most probable words.",

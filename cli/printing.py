@@ -22,6 +22,8 @@ _HEADS = {  # key of the records: head of the column, decimals
     "log_likelihood_per_item": ("log-lik/item", 4),
     "log_likelihood_per_token": ("log-lik/token", 4),
     "standard_error": ("std.err", 4),
+    "difference_from_best": ("difference", 4),
+    "difference_standard_error": ("its std.err", 4),
     "perplexity": ("perplexity", 1),
     "unigram_log_likelihood_per_token": ("unigram", 4),
     "n_topics": ("topics", 0),

@@ -39,12 +39,17 @@ def command(
     share. For a mixture of vectors it shows the components: sizes, distinctive columns or image
     patches, and the nearest items. Several runs are shown side by side.
 
+    RUN may also be the folder that `sparsetopics path` writes, alone. The page then begins with the
+    scores of its runs, the recommended number of topics, and the tree of topics, which the reader
+    can cut at any of these numbers. The topics of the recommended run follow.
+
     `sparsetopics evaluate --report` writes the same page with held-out scores.
 
     \b
     Example:
         sparsetopics report run --corpus train --out run.html
         sparsetopics report run-50 run-100 --out both.html
+        sparsetopics report path --corpus train --out path.html
     """
     from sparsetopics.evaluation.report.report import write_run_report
 

@@ -133,6 +133,31 @@ class ResidentBatches(_Batches, Generic[RowBatch]):
         return self.batches[batch_id]
 
 
+@dataclass(frozen=True, eq=False)
+class JoinedBatches(_Batches):
+    """The batches of one source of documents, and after them those of another."""
+
+    is_resident: bool
+    first: BatchSource
+    last: BatchSource
+
+    @classmethod
+    def of(cls, first: BatchSource, last: BatchSource) -> JoinedBatches:
+        """Both have the same words, and ``last`` stays in memory."""
+        n_docs, n_tokens = first.n_docs + last.n_docs, first.n_tokens + last.n_tokens
+        return cls(n_docs, n_tokens, first.n_columns, first.is_resident, first, last)
+
+    @property
+    def n_batches(self) -> int:
+        return self.first.n_batches + self.last.n_batches
+
+    def read(self, batch_id: int) -> DocumentBatch:
+        n_first = self.first.n_batches
+        if batch_id < n_first:
+            return self.first.read(batch_id)
+        return self.last.read(batch_id - n_first)
+
+
 class Piece(NamedTuple):
     """Rows of one row group, ascending."""
 

@@ -198,7 +198,8 @@ def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
 
     def checking(state, parameters, n_topics):
         tokens = state.total.components.sizes.sum()
-        after, parameters = narrow(state, parameters, n_topics)
+        after, parameters, new_topics = narrow(state, parameters, n_topics)
+        assert set(new_topics) == set(range(n_topics))
         assert after.total.components.sizes.sum() == tokens
         learner = learners[-1]
         again = learner.added_up(after, nothing_under(parameters))
@@ -209,7 +210,7 @@ def test_totals_stay_the_sums_of_batches(tmp_path, cold_every, monkeypatch):
                 now.check(n_topics)
                 assert now.counts.sum() == pytest.approx(before.counts.sum(), rel=1e-5)
         checked.append(n_topics)
-        return after, parameters
+        return after, parameters, new_topics
 
     learners = []
     monkeypatch.setattr("sparsetopics.inference.training.narrowed", checking)

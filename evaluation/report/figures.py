@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ PAGE_COLOURS = {INK: "var(--ink)", FAINT: "var(--line)"} | {
     f"#02000{number}": f"var(--series-{number})" for number in range(N_COLOURS)
 }
 LONGEST_NAME = 28  # characters beside an axis
+LABEL_ROOM = 0.06  # share of an axis that the label of a tick takes
 STYLE: dict[Any, Any] = {  # matplotlib names each key in a Literal type of its own
     "svg.fonttype": "none",  # text stays text, in the font of the page
     "svg.hashsalt": "sparsetopics",  # equal figures get equal ids of clip paths
@@ -55,6 +57,14 @@ class ScoreLine(NamedTuple):
     score: float
     standard_error: float
     unigram: float | None  # baseline of topic models; mixtures have none
+
+
+class CurvePoint(NamedTuple):
+    """The held-out score of one number of topics."""
+
+    n_topics: int
+    score: float
+    error: float  # standard error of the difference from the best score
 
 
 @contextmanager
@@ -105,6 +115,42 @@ def score_figure(
         axes.grid(axis="y", visible=False)
         axes.ticklabel_format(axis="x", useOffset=False)
         return svg_text(figure)
+
+
+def curve_figure(points: Sequence[CurvePoint], recommended: int, as_good: tuple[int, int]) -> str:
+    """Draw scores over numbers of topics, on a logarithmic axis, as SVG text.
+
+    Bars span one standard error on either side, and a dotted line marks the best score. A ring is
+    around the ``recommended`` number, and a band behind those from ``as_good[0]`` to
+    ``as_good[1]``.
+    """
+    sizes, scores, errors = zip(*points, strict=True)
+    margin = (max(sizes) / min(sizes)) ** 0.02  # so that a band of one number has a width
+    with styled_axes(6.4, 3.8) as (figure, axes):
+        axes.axvspan(as_good[0] / margin, as_good[1] * margin, color=colour(0), alpha=0.15, lw=0)
+        axes.axhline(max(scores), color=INK, linestyle=":", linewidth=1.2)
+        axes.errorbar(sizes, scores, errors, color=colour(0), marker="o", markersize=4, capsize=3)
+        for point in points:
+            if point.n_topics == recommended:
+                axes.plot(recommended, point.score, "o", color=colour(1), ms=12, fillstyle="none")
+        axes.set_xscale("log")
+        axes.minorticks_off()
+        shown = _spaced(sizes, recommended)
+        axes.set_xticks(sizes, [f"{size:,}" if size in shown else "" for size in sizes])
+        axes.set_xlabel("number of topics")
+        axes.set_ylabel("log-likelihood per token")
+        axes.ticklabel_format(axis="y", useOffset=False)
+        return svg_text(figure)
+
+
+def _spaced(sizes: Sequence[int], first: int) -> set[int]:
+    """Return ``first`` and those other sizes whose labels have room on a logarithmic axis."""
+    room = LABEL_ROOM * math.log(max(sizes) / min(sizes))
+    kept = {first}
+    for size in sizes:
+        if all(abs(math.log(size / other)) >= room for other in kept):
+            kept.add(size)
+    return kept
 
 
 def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -> str:

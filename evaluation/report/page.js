@@ -151,7 +151,7 @@ function startBrowser(page) {
   control("sort").addEventListener("change", sort);
   control("balance").addEventListener("input", showWords);
   page.defaultView.addEventListener("hashchange", openTarget);
-  page.querySelector(".tools").hidden = false;
+  control("search").closest(".tools").hidden = false;
   openTarget();
 }
 

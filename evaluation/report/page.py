@@ -1,6 +1,7 @@
 """The page about models: one self-contained HTML file, for people who did not train them.
 
 page.html is its template, page.css holds its colours and layout, and page.js is its topic browser.
+For a topic path, topic_path.html is included in it, and tree.js cuts the tree of topics.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from sparsetopics.base.outputs import Output, written
@@ -21,6 +22,7 @@ from sparsetopics.evaluation.report import figures
 from sparsetopics.evaluation.report.subject import DASH, Fact, Subject, Trace, minus, number
 from sparsetopics.evaluation.report.topic_browser import browser_data
 from sparsetopics.evaluation.report.topic_map import Mark, map_figure
+from sparsetopics.evaluation.report.topic_path import TopicPathSection
 from sparsetopics.evaluation.scores.paired import Estimate, differences_from_best
 from sparsetopics.options.registry import MOVE_COUNTS
 
@@ -52,6 +54,7 @@ class Report:
     coherence_corpus: str = ""  # corpus in which NPMI was counted
     examples_corpus: str = ""
     panels: Sequence[Panel] = ()  # in addition to one for each model
+    topic_path: TopicPathSection | None = None  # the model is the run of one of its rungs
 
 
 class Shown(NamedTuple):
@@ -96,11 +99,12 @@ def write_page(output: Output, report: Report) -> None:
 def render_page(report: Report) -> str:
     """Return the page as HTML text."""
     environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
+        loader=FunctionLoader(_packaged), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
     names = _short_names([subject.path for subject in report.subjects])
     shown = [_shown(subject, n, names[n]) for n, subject in enumerate(report.subjects)]
-    return environment.from_string(_packaged("page.html")).render(
+    return environment.get_template("page.html").render(
         report=report,
         shown=shown,
         families=_families(shown),
@@ -108,6 +112,7 @@ def render_page(report: Report) -> str:
         row_words=ROW_WORDS,
         style=Markup(_packaged("page.css")),
         script=Markup(_packaged("page.js")),
+        tree_script=Markup(_packaged("tree.js")),
         data=browser_data(
             [(each.words, [topic.relevant for topic in each.topics]) for each in report.subjects]
         ),

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from sparsetopics.base.errors import RunError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject
+from sparsetopics.evaluation.report.topic_path import TopicPathSection, topic_path_section
 from sparsetopics.evaluation.scores.completion import CompletionScore
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, MixtureCard
@@ -20,6 +22,7 @@ from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import check_extension
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.runs.run import load_run, refuse_run
+from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 
 
 class ScoreBasis(NamedTuple):
@@ -91,9 +94,11 @@ def write_run_report(
 ) -> None:
     """Write a page about trained runs without held-out scores; several stand side by side.
 
-    Example documents or items come from ``corpus``, and coherence is counted in it. Raises
-    OutputError, OptionError for a page that does not end in .html, RunError, and VocabularyError or
-    ShapeError for a corpus of other words or columns.
+    For the folder of a topic path, which must be alone, the page shows the path and then the run
+    that is recommended, or the one in the middle if none was scored. Example documents or items
+    come from ``corpus``, and coherence is counted in it. Raises OutputError, OptionError for a page
+    that does not end in .html, RunError, and VocabularyError or ShapeError for a corpus of other
+    words or columns.
     """
     inputs = [*runs, *([] if corpus is None else [corpus])]
     output = output_file(path, overwrite=overwrite, inputs=inputs)
@@ -102,16 +107,31 @@ def write_run_report(
     if corpus is not None:
         refuse_run(corpus)
         opened = open_corpus(corpus)
-    subjects = [_subject(run, opened, str(corpus), workers) for run in runs]
+    section = _topic_path(runs)
+    shown = runs if section is None else [section.run]
+    subjects = [_subject(run, opened, str(corpus), workers) for run in shown]
     has_words = any(subject.topics for subject in subjects)
     examples = "" if corpus is None else str(corpus)
     report = Report(
-        title="Topic model" if has_words else "Mixture",
+        title="Topic path" if section else "Topic model" if has_words else "Mixture",
         subjects=subjects,
         coherence_corpus=examples if has_words else "",
         examples_corpus=examples,
+        topic_path=section,
     )
     write_page(output, report)
+
+
+def _topic_path(runs: Sequence[Path]) -> TopicPathSection | None:
+    """Return the part of the page about a topic path, if there is one; it must be alone."""
+    found = [run for run in runs if is_topic_path(run)]
+    if not found:
+        return None
+    if len(runs) > 1:
+        problem = "a topic path must be reported alone, but several inputs are given"
+        hint = f"Name runs in it instead, such as {found[0] / 'NUMBER'}."
+        raise RunError(str(found[0]), problem, hint)
+    return topic_path_section(load_topic_path(found[0]))
 
 
 def _subject(path: Path, corpus: AnyCorpus | None, where: str, workers: int) -> Subject:

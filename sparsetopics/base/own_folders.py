@@ -58,6 +58,23 @@ RUN = _folder_of("a run folder", _RUN_FILES, "model.json", STATE_FOLDER)
 _UNFINISHED = _folder_of("an interrupted training", _RUN_FILES, "state/plan.json", STATE_FOLDER)
 
 
+def _stranger_of_topic_path(folder: Path) -> str:
+    def is_own(path: Path) -> bool:
+        if path.name == STATE_FOLDER:
+            return path.is_dir() and not Workspace(path).strangers
+        if path.name.isdecimal():
+            return RUN.matches(path)
+        return path.is_file() and path.name in ("path.json", "tree.json", "config.toml")
+
+    record = "path.json" if (folder / "path.json").exists() else "state/plan.json"
+    if not is_sparsetopics_json(folder / record):
+        return "a folder that is not a topic path"
+    return _other_than(folder, "a topic path", is_own)
+
+
+TOPIC_PATH = FolderKind("a topic path", _stranger_of_topic_path)
+
+
 def _stranger_of_quickstart(folder: Path) -> str:
     def is_own(path: Path) -> bool:
         if path.name == "report.html":

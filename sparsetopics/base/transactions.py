@@ -53,6 +53,7 @@ _OWN_NAMES = {
 _INNER_NAMES = re.compile(  # files that move from state/ to a run, and from .append to a corpus
     r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
     r"|manifest\.json|shard-\d{5,}\.parquet"
+    r"|path\.json|tree\.json|[1-9]\d{0,9}"  # of a topic path; numbers are the runs of its rungs
 )
 _LARGEST_RECORD = 1 << 24  # bytes
 Record = TypeVar("Record", bound=msgspec.Struct)
@@ -244,7 +245,9 @@ class Workspace(NamedTuple):
         target, former = self.folder.parent / name, self._old / name
         if os.path.lexists(target):
             is_folder = target.is_dir() and not target.is_symlink()
-            if not is_replacing or (is_folder and (former.exists() or not self._is_beside)):
+            may_replace = is_replacing and not (is_folder and former.exists())
+            # Inside a run or corpus, only the runs of a topic path are folders.
+            if not may_replace or (is_folder and not (self._is_beside or name.isdecimal())):
                 problem = "a file or folder appeared here when its new version was complete"
                 hint = f"Move it away, then run `sparsetopics repair {target}`."
                 raise OutputError(str(target), problem, hint)

@@ -170,8 +170,7 @@ class Estimator(BaseEstimator):
         """
         from sparsetopics.base.outputs import output_folder, written
         from sparsetopics.base.own_folders import RUN
-        from sparsetopics.runs.run import save_run
-        from sparsetopics.runs.train import option_record
+        from sparsetopics.runs.run import option_record, save_run
 
         self._check_fitted()
         folder = path_of("path", path)

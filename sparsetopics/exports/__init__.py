@@ -1,6 +1,6 @@
-"""Runs and corpora in the formats of other toolkits.
+"""Runs, topic paths and corpora in the formats of other toolkits.
 
-To add a format, write its function in a module of this package and name it in one of the two
+To add a format, write its function in a module of this package and name it in one of the three
 tables below. A writer may put further files beside the output if their names begin with its name.
 Modules are imported only when their format is requested.
 """
@@ -14,9 +14,9 @@ from sparsetopics.options.registry import imported
 
 
 class RunTarget(NamedTuple):
-    """A format for the topics or components of a run."""
+    """A format for the topics or components of a run, or for a topic path."""
 
-    where: str  # module:function in this package; the function takes a path and a run
+    where: str  # module:function in this package; it takes a path, and a run or a TopicPathFolder
     takes_vectors: bool = False  # it also writes mixtures of vectors, not only runs over words
     needs_documents: bool = False  # the function also takes the corpus that --corpus names
     is_for_spreadsheets: bool = False  # the function also takes the value of --spreadsheet-safe
@@ -30,18 +30,32 @@ RUN_TARGETS = {
     "parquet": RunTarget("tables:write_parquet", takes_vectors=True),
     "pyldavis": RunTarget("pyldavis:write_topics", needs_documents=True),
 }
+PATH_TARGETS = {
+    "newick": RunTarget("topic_trees:write_newick"),
+    "csv": RunTarget("topic_trees:write_csv", is_for_spreadsheets=True),
+}
 CORPUS_TARGETS = {  # module:function in this package; the function takes a path and a Corpus
     "gensim": "gensim_format:write_corpus",
     "matrix-market": "text_formats:write_count_matrix",
     "lda-c": "text_formats:write_lda_c",
 }
-EXTENSIONS = {"csv": ".csv", "parquet": ".parquet", "pyldavis": ".json"}  # programs open by these
+EXTENSIONS = {  # programs open by these
+    "csv": ".csv",
+    "parquet": ".parquet",
+    "pyldavis": ".json",
+    "newick": ".nwk",
+}
 OTHER_EXTENSIONS = (".arrow", ".htm", ".html", ".jsonl", ".npy", ".npz", ".pdf", ".xlsx")
 
 
 def run_writer(target: str) -> Callable[..., None]:
     """Return the function that writes a run as ``target``, a key of ``RUN_TARGETS``."""
     return _function(RUN_TARGETS[target].where)
+
+
+def path_writer(target: str) -> Callable[..., None]:
+    """Return the function that writes a topic path as ``target``, a key of ``PATH_TARGETS``."""
+    return _function(PATH_TARGETS[target].where)
 
 
 def corpus_writer(target: str) -> Callable[..., None]:

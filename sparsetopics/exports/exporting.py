@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import compress
 from pathlib import Path
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.outputs import output_file, written
+from sparsetopics.base.sealed_files import absence
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.exports import (
     EXTENSIONS,
     OTHER_EXTENSIONS,
+    PATH_TARGETS,
     RUN_TARGETS,
+    RunTarget,
     corpus_writer,
+    path_writer,
     run_writer,
 )
 from sparsetopics.options.option import check_extension, refuse
-from sparsetopics.runs.run import load_run, refuse_run
+from sparsetopics.runs.run import AnyRun, check_folder, load_run, refuse_run
+from sparsetopics.runs.run_files import SETTINGS_FILE
+from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 
 
 def export_run(
@@ -29,26 +35,25 @@ def export_run(
     spreadsheet_safe: bool = False,
     overwrite: bool = False,
 ) -> None:
-    """Write the model of the run at ``path`` as ``target``, a key of ``RUN_TARGETS``.
+    """Write the run or topic path at ``path`` as ``target``.
 
-    ``documents`` is the training corpus, for formats that also show documents. With
-    ``spreadsheet_safe``, which is for CSV, words that begin like a formula get an apostrophe in
-    front. Raises OutputError, RunError, VocabularyError, or OptionError for a combination that is
-    not supported.
+    The target is a key of ``RUN_TARGETS`` or, for a topic path, of ``PATH_TARGETS``. ``documents``
+    is the training corpus, for formats that also show documents. With ``spreadsheet_safe``, which
+    is for CSV, words that begin like a formula get an apostrophe in front. Raises OutputError,
+    RunError, VocabularyError, or OptionError for a combination that is not supported.
     """
     inputs = [path] if documents is None else [path, documents]
     output = output_file(out, overwrite=overwrite, inputs=inputs)
     _check_extension(target, out)
-    _check_documents(target, documents)
-    if spreadsheet_safe and not RUN_TARGETS[target].is_for_spreadsheets:
-        takers = _names_of(kind.is_for_spreadsheets for kind in RUN_TARGETS.values())
-        raise OptionError("spreadsheet-safe", f"is for {takers}, not for --to {target}")
-    run = load_run(path)
-    if run.vocabulary is None and not RUN_TARGETS[target].takes_vectors:
-        problem = f"{target} is for words, but {path} is a mixture of vectors"
-        hint = "Export it as csv or parquet, which hold means and covariances."
-        raise OptionError("to", problem, hint)
+    targets = _targets_for(path, target)
+    _check_options(target, targets[target], documents, spreadsheet_safe)
     more: list[Corpus | bool] = [spreadsheet_safe] if spreadsheet_safe else []
+    if targets is PATH_TARGETS:
+        topic_path = load_topic_path(path)
+        with written(output) as aside:
+            path_writer(target)(aside, topic_path, *more)
+        return
+    run = _run_for(target, path)
     if documents is not None:
         refuse_run(documents)
         corpus = Corpus.open(documents)
@@ -81,15 +86,43 @@ def _check_extension(target: str, out: Path) -> None:
     check_extension("out", out, (own,))
 
 
-def _check_documents(target: str, documents: Path | None) -> None:
-    needed = RUN_TARGETS[target].needs_documents
-    if needed and documents is None:
+def _targets_for(path: Path, target: str) -> Mapping[str, RunTarget]:
+    """Return the table of formats for what is at ``path``; refuse a format of the other table."""
+    if target in PATH_TARGETS and is_topic_path(path):
+        return PATH_TARGETS
+    if target in RUN_TARGETS:
+        check_folder(path)  # its error names a run of a topic path
+        return RUN_TARGETS
+    if not absence(path / SETTINGS_FILE):
+        problem = f"{target} is for topic paths, but {path} is a single run"
+        raise OptionError("to", problem, "Train a topic path with `sparsetopics path`.")
+    return PATH_TARGETS
+
+
+def _check_options(
+    target: str, kind: RunTarget, documents: Path | None, spreadsheet_safe: bool
+) -> None:
+    """Refuse options that the format does not take, and a corpus that is missing."""
+    if kind.needs_documents and documents is None:
         problem = f"{target} needs the corpus of the documents to show"
         raise OptionError("corpus", problem, "Name it with --corpus.")
-    if documents is not None and not needed:
-        takers = _names_of(kind.needs_documents for kind in RUN_TARGETS.values())
+    if documents is not None and not kind.needs_documents:
+        takers = _names_of(each.needs_documents for each in RUN_TARGETS.values())
         problem = f"{target} takes no corpus, but {documents} is given"
         raise OptionError("corpus", problem, f"Only {takers} shows documents.")
+    if spreadsheet_safe and not kind.is_for_spreadsheets:
+        takers = _names_of(each.is_for_spreadsheets for each in RUN_TARGETS.values())
+        raise OptionError("spreadsheet-safe", f"is for {takers}, not for --to {target}")
+
+
+def _run_for(target: str, path: Path) -> AnyRun:
+    """Read the run at ``path``; refuse a mixture of vectors if the format is for words."""
+    run = load_run(path)
+    if run.vocabulary is None and not RUN_TARGETS[target].takes_vectors:
+        problem = f"{target} is for words, but {path} is a mixture of vectors"
+        hint = "Export it as csv or parquet, which hold means and covariances."
+        raise OptionError("to", problem, hint)
+    return run
 
 
 def _names_of(chosen: Iterable[bool]) -> str:

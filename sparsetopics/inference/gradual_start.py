@@ -1,4 +1,4 @@
-"""The gradual start of LDA: more topics than wanted, merged while they settle.
+"""Topics of LDA that are merged between laps: its gradual start, and the steps of a topic path.
 
 Training that begins with as many topics as it should end with keeps the faults of its start: two
 topics that should be one stay two, and one that should be two stays one. Therefore the first laps
@@ -10,6 +10,8 @@ merged. A merge of topics a and b is judged by what it changes in the evidence o
 where M is the marginal likelihood of a topic's counts (``likelihoods.words.log_marginal``). The
 evidence of the documents stays out: it rewards every document that uses both topics, and so would
 merge topics that occur together without being alike.
+
+On a topic path, training goes on to fewer and fewer topics in the same way.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import DocumentTerms
-from sparsetopics.model.word_counts import WordCounts
+from sparsetopics.model.word_counts import WordCounts, cut_rows
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 
 FACTORS = (3.0, 3.0, 3.0, 1.7)  # topics in the first laps, relative to the number wanted
@@ -68,6 +70,9 @@ def first_number(
 
 def wanted_number(options: TrainingOptions, lap: int) -> int:
     """The number of topics in a lap, numbered from 1, if there were enough in the lap before."""
+    if options.lower_rungs and lap > options.first_laps:
+        later = options.path_laps
+        return later[min(lap - options.first_laps, len(later)) - 1]
     if not options.starts_gradually or lap > len(FACTORS):
         return options.n_topics
     return round(FACTORS[lap - 1] * options.n_topics)
@@ -83,27 +88,38 @@ def local_options(options: TrainingOptions, n_topics: int) -> LocalOptions:
 
 def narrowed(
     state: WordState, parameters: TopicParameters, n_topics: int
-) -> tuple[WordState, TopicParameters]:
+) -> tuple[WordState, TopicParameters, IntArray]:
     """The state with its topics merged to ``n_topics``, before a lap that visits all batches.
 
-    The terms of the ELBO are zero until the batches are visited.
+    The terms of the ELBO are zero until the batches are visited. Also returns the new number of
+    each topic.
     """
     allocation, likelihood = parameters
     assert isinstance(allocation, LDAAllocation), "no other model starts gradually"
     assert isinstance(likelihood, Words), "topics have words"
     table = state.total.components.table
     new_topics = merged_topics(table, n_topics, likelihood.word_concentration)
-    merged = np.zeros((len(table), n_topics))
-    for topic, number in enumerate(new_topics):
-        merged[:, number] += table[:, topic]
+    merged = merged_counts(table, new_topics)
     allocation = allocation.restricted(np.arange(n_topics))
     nothing = dict.fromkeys(state.per_batch, allocation.zero_terms())
     state = with_terms(state, nothing, WordCounts(merged))
     change = TopicChange(new_topics, {}, n_topics)
-    return (
-        state._replace(changes=(*state.changes, change)),
-        parameters._replace(allocation=allocation),
-    )
+    state = state._replace(changes=(*state.changes, change))
+    return state, parameters._replace(allocation=allocation), new_topics
+
+
+def merged_counts(table: FloatArray, new_topics: IntArray) -> FloatArray:
+    """Word counts, (n_words, n_new), with the columns of topics of the same new number added up.
+
+    Each number from 0 to the largest must occur. Counts are exact, so the order does not matter.
+    """
+    order = np.argsort(new_topics, kind="stable")
+    n_topics = int(new_topics.max()) + 1
+    starts = np.searchsorted(new_topics[order], np.arange(n_topics))
+    merged = np.empty((len(table), n_topics))
+    for rows in cut_rows(len(table)):  # a copy of the whole table would take much memory
+        np.add.reduceat(table[rows][:, order], starts, axis=1, out=merged[rows])
+    return merged
 
 
 def merged_topics(counts: FloatArray, n_topics: int, word_concentration: float) -> IntArray:

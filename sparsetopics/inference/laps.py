@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import add
@@ -56,12 +56,20 @@ class Laps(Generic[S, D, C, P, T]):
     steps: LocalSteps[D, C, P, T] | None = None  # None: made in this process
 
     def run(
-        self, state: S, parameters: Parameters[C, P, T]
+        self,
+        state: S,
+        parameters: Parameters[C, P, T],
+        rounds: Sequence[IntArray] | None = None,
     ) -> tuple[S, Parameters[C, P, T], LapTally]:
-        """Visit every batch once; return the learner's state and the parameters after it."""
+        """Visit every batch once; return the learner's state and the parameters after it.
+
+        ``rounds`` has the only batches to visit; without it, the learner chooses the rounds.
+        """
         learner, tally = self.learner, LapTally()
         state = learner.start_lap(state)
-        for batch_ids in learner.rounds(state, self.source.n_batches, self.rng):
+        if rounds is None:
+            rounds = learner.rounds(state, self.source.n_batches, self.rng)
+        for batch_ids in rounds:
             current = parameters.with_components(learner.components(state))
             former = map(partial(learner.former, state), batch_ids.tolist())
             visits = self._visits(batch_ids, current, former, tally)

@@ -13,7 +13,7 @@ from typing import Any, Generic, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import Source
+from sparsetopics.base.batches import IntArray, Source
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.gradual_start import (
     first_number,
@@ -28,6 +28,7 @@ from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.phase import Mover
 from sparsetopics.inference.moves.standing import Moved, MoveTally
+from sparsetopics.inference.topic_path import NO_TOPICS, Rung, is_rung, reach_rung
 from sparsetopics.inference.training_state import (
     AnyState,
     Keeper,
@@ -62,6 +63,7 @@ class Hooks(NamedTuple, Generic[C, P, T]):
     on_documents: OnDocuments = lambda n_done, n_docs: None
     on_last_lap: Callable[[], None] = lambda: None  # after its ``on_lap``, before it is kept
     say: Callable[[str], None] = lambda sentence: None  # about a choice that training made
+    on_rung: Callable[[Rung[Model]], None] = lambda rung: None  # after the ``on_lap`` of its lap
     on_end: Callable[[Statistics[C, T], Parameters[C, P, T]], None] = lambda *end: None
 
 
@@ -102,6 +104,7 @@ def train(
     start: Start = None,
     keeper: Keeper | None = None,
     steps: LocalSteps[D, C, P, T] | None = None,
+    whole: Source[D] | None = None,
 ) -> Model:
     """Learn topics or components; the same bits for the same ``source``, ``options`` and ``rng``.
 
@@ -109,10 +112,15 @@ def train(
     ``steps`` if given, everything else by the ``executor``. Training continues from the state that
     the ``keeper`` has, if any. Otherwise it begins with the model ``start``, or with seed documents
     or items. Raises OptionError if ``start`` has another number of topics or words.
+
+    On a topic path, ``whole`` has the batches of ``source`` and after them those of documents that
+    only rungs take in; ``steps`` must be able to fit all of these.
     """
     memo = Memo(scratch, versioned=keeper is not None)
     learners = importlib.import_module(LEARNERS[options.learner].where)
-    training = _Training(source, options, executor, memo, rng, hooks, steps, learners.make)
+    training = _Training(
+        source, whole or source, options, executor, memo, rng, hooks, steps, learners.make
+    )
     return training.run(imported(MODELS[options.model].begin), start, keeper)
 
 
@@ -121,6 +129,7 @@ class _Training(Generic[S, D, C, P, T]):
     """What stays the same from lap to lap."""
 
     source: Source[D]
+    whole: Source[D]
     options: TrainingOptions
     executor: Executor
     memo: Memo
@@ -136,14 +145,16 @@ class _Training(Generic[S, D, C, P, T]):
         if kept is None:
             first, parameters = begin(source, self._first_options(start), rng, start)
             learner = self._learner(parameters)
-            state, infos = learner.init(first), []
+            state, infos, lineage = learner.init(first), [], NO_TOPICS
             del first  # its tables are large
         else:
             parameters, state, infos = kept.parameters, kept.learner, list(kept.laps)
+            lineage = kept.lineage
             learner = self._learner(parameters)
             rng.bit_generator.state = kept.rng
-        local, on_documents = options.local_step, hooks.on_documents
-        laps = Laps(source, learner, local, self.executor, on_documents, rng, self.steps)
+        laps = Laps(
+            source, learner, options.local_step, self.executor, hooks.on_documents, rng, self.steps
+        )
         mover = _mover(laps, options, parameters, hooks.say)
         if mover is not None and kept is not None:
             mover.restore(kept.mover)
@@ -152,9 +163,9 @@ class _Training(Generic[S, D, C, P, T]):
         while not is_over:
             lap = len(infos) + 1
             laps = laps if mover is None else mover.laps
-            state, parameters = self._narrowed(state, parameters, lap)
-            now = replace(laps, local=local_options(options, parameters.allocation.n_topics))
-            state, parameters, tally = now.run(state, parameters)
+            state, parameters, lineage = self._narrowed(state, parameters, lineage, lap)
+            local = local_options(options, parameters.allocation.n_topics)
+            state, parameters, tally = replace(laps, local=local).run(state, parameters)
             moved = Moved(state, parameters, {}, None)
             if mover is not None and lap >= mover.first_lap:
                 moved = mover.move(state, parameters, lap)
@@ -167,15 +178,17 @@ class _Training(Generic[S, D, C, P, T]):
             infos.append(_report(lap, seconds, bound, current, tally, moved, source))
             hooks.on_lap(infos[-1], partial(make_model, current, options))
             del current, moved  # not to keep their tables in the next lap
+            if is_rung(options, lap):
+                lineage = self._keep_rung(laps, state, parameters, lineage)
             is_over = _is_over(infos, mover, options)
             if is_over:
                 hooks.on_last_lap()
             if keeper is not None:
                 record = None if mover is None else mover.record()
-                rng_state = rng.bit_generator.state
-                keeper.keep(
-                    TrainingState(state, parameters, record, rng_state, tuple(infos)), self.memo
+                now = TrainingState(
+                    state, parameters, record, rng.bit_generator.state, tuple(infos), lineage
                 )
+                keeper.keep(now, self.memo)
         components, terms = learner.components(state), learner.terms(state)
         assert terms is not None, "after a lap"
         hooks.on_end(Statistics(components, terms), parameters)
@@ -189,15 +202,31 @@ class _Training(Generic[S, D, C, P, T]):
         return replace(self.options, n_topics=number)
 
     def _narrowed(
-        self, state: S, parameters: Parameters[C, P, T], lap: int
-    ) -> tuple[S, Parameters[C, P, T]]:
+        self, state: S, parameters: Parameters[C, P, T], lineage: IntArray, lap: int
+    ) -> tuple[S, Parameters[C, P, T], IntArray]:
         """Merge topics if LDA has more than it wants in this lap."""
         wanted = wanted_number(self.options, lap)
         if self.options.model != "lda" or parameters.allocation.n_topics <= wanted:
-            return state, parameters
+            return state, parameters, lineage
         # Only LDA has more topics than it wants; no type can tell that the data are documents.
-        narrow = cast("Callable[..., tuple[S, Parameters[C, P, T]]]", narrowed)
-        return narrow(state, parameters, wanted)
+        narrow = cast("Callable[..., tuple[S, Parameters[C, P, T], IntArray]]", narrowed)
+        state, parameters, new_topics = narrow(state, parameters, wanted)
+        return state, parameters, new_topics[lineage]
+
+    def _keep_rung(
+        self,
+        laps: Laps[S, D, C, P, T],
+        state: S,
+        parameters: Parameters[C, P, T],
+        lineage: IntArray,
+    ) -> IntArray:
+        """Hand out the model of a rung; return the present topics in the order of its own."""
+        # Only LDA has paths; no type can tell that the data are documents.
+        reach = cast("Callable[..., tuple[Rung[Model], IntArray]]", reach_rung)
+        finish = partial(make_model, options=self.options)
+        rung, order = reach(laps, state, parameters, lineage, self.whole, finish)
+        self.hooks.on_rung(rung)
+        return order
 
     def _learner(self, parameters: Parameters[C, P, T]) -> Learner[S, D, C, P, T]:
         likelihood, memo = parameters.likelihood, self.memo
@@ -222,7 +251,9 @@ def _is_over(
     infos: list[LapInfo], mover: TopicMover[S, D, C, P, T] | None, options: TrainingOptions
 ) -> bool:
     if options.model == "lda":  # which has too many topics if it is resumed with fewer laps
-        return len(infos) >= options.n_laps and infos[-1].n_topics <= options.n_topics
+        return len(infos) >= options.n_laps and infos[-1].n_topics <= wanted_number(
+            options, options.n_laps
+        )
     if len(infos) >= options.n_laps:
         return True
     if mover is not None and not mover.is_exhausted:

@@ -18,7 +18,7 @@ NO_NAMES = "none"  # what a user types for an empty list of names
 MOST = 2**31 - 1  # kernels count in 32 bits
 LONGEST_VALUE = 60  # characters of a value in a message
 
-Value = str | int | float | bool | tuple[str, ...] | Path
+Value = str | int | float | bool | tuple[str, ...] | tuple[int, ...] | Path
 Given = Mapping[str, Value | None]  # by name; None stands for the default
 
 
@@ -184,8 +184,22 @@ class SomeOf:
             refuse(option, f"names a {self.noun} twice: {', '.join(names)}")
 
 
+@dataclass(frozen=True, slots=True)
+class WholeNumbers:
+    """Several whole numbers from 1."""
+
+    def check(self, option: str, found: object) -> None:
+        """Raise OptionError for all but None and a list of whole numbers."""
+        if found is None:
+            return
+        if isinstance(found, str) or not isinstance(found, Sequence):
+            refuse(option, f"must be a list of whole numbers, but is {shown(found)}")
+        for number in found:
+            counts_from(1).check(option, number)
+
+
 # A flag, a text and a path are as Python has them.
-Kind = Interval | OneOf | SomeOf | type[bool] | type[str] | type[Path]
+Kind = WholeNumbers | Interval | OneOf | SomeOf | type[bool] | type[str] | type[Path]
 _NOUNS: Mapping[type, str] = {bool: "true or false", str: "a string", Path: "a path"}
 
 
@@ -238,7 +252,7 @@ class Option:
 
     def check(self, value: object) -> None:  # whatever users' Python code passes
         """Raise OptionError for a value that the option does not take, whatever the others are."""
-        if isinstance(self.takes, Interval | OneOf | SomeOf):
+        if isinstance(self.takes, Interval | OneOf | SomeOf | WholeNumbers):
             self.takes.check(self.name, value)
         elif value is not None:
             check_type(self.name, value, self.takes, _NOUNS[self.takes])
@@ -250,5 +264,7 @@ class Option:
             number = self.takes.number(value)
             return value if number is None else number
         if isinstance(self.takes, SomeOf) and isinstance(value, Sequence | Set):
-            return tuple(value)
+            return tuple(str(name) for name in value)
+        if isinstance(self.takes, WholeNumbers) and isinstance(value, Sequence):
+            return tuple(int(number) for number in value)
         return value

@@ -13,10 +13,12 @@ from typing import Literal, get_args
 
 from sparsetopics.options.option import (
     NATURAL,
+    SHARE,
     Interval,
     OneOf,
     Option,
     SomeOf,
+    WholeNumbers,
     counts_from,
 )
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, move_options
@@ -40,9 +42,13 @@ WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # they learn the numb
 DEFAULT_MODEL: ModelName = "hdp"
 DEFAULT_LEARNER: LearnerName = "memoized"
 DEFAULT_TOPICS: Mapping[str, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
+DEFAULT_MOST_TOPICS, DEFAULT_FEWEST_TOPICS = 400, 5  # on a topic path
 DEFAULT_TRUNCATION = 50  # components of alternating and gradient, which leave some empty
 DEFAULT_LAPS: Mapping[str, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
 GRADUAL_LAPS = 10  # of LDA with the memoized learner and the collapsed update
+PATH_LAPS = 7  # of the first rung of a topic path: the laps after it go on fitting its topics
+LAPS_PER_STEP = 2  # of a topic path, after each merge
+FEW_TOPICS = 25  # with fewer, one lap is enough: each topic is in many documents
 GROWTH_LAPS = 1000  # the accelerated learner adds a component in each lap
 DEFAULT_SPARSITY = 8
 DEFAULT_RESTARTS = 5  # topics tried in each document by a mean-field step
@@ -69,6 +75,8 @@ CONCENTRATION = Interval(1e-9, 1e9)
 VARIANCE = Interval(1e-30, 1e30)
 PAGE_EXTENSIONS = (".html", ".htm")
 NOISE = Interval(1e-6, 1e6)  # σ of ``denoise``, where white is 255
+DEFAULT_VALIDATION_SHARE = 0.1  # of the training documents, which a topic path is scored on
+MOST_VALIDATION = 5_000  # documents
 RESIDENT_PAIRS = 32_000_000  # pairs of document and word that are kept in memory
 
 OPTIONS: tuple[Option, ...] = (
@@ -135,6 +143,17 @@ OPTIONS: tuple[Option, ...] = (
     Option("keep-state", bool, False, "run.keep_state", None),
 )
 OPTION: Mapping[str, Option] = {option.name: option for option in OPTIONS}
+# Options of ``path`` beside those of LDA.
+_OF_PATHS = (
+    Option("from", counts_from(2), DEFAULT_MOST_TOPICS, "", "n_components"),
+    Option("to", counts_from(1), DEFAULT_FEWEST_TOPICS, "", "fewest"),
+    Option("rungs", WholeNumbers(), None, "rungs"),
+    Option("validation-share", SHARE, DEFAULT_VALIDATION_SHARE, "run.validation_share"),
+)
+PATH_OPTION: Mapping[str, Option] = {option.name: option for option in _OF_PATHS}
+NOT_ON_PATHS = (  # options of LDA that have one value on a topic path, or none
+    *("model", "topics", "learner", "local-update", "restarts", "keep-state"),
+)
 
 
 def _by_model(defaults: Mapping[str, int]) -> str:
@@ -234,12 +253,25 @@ HELP: Mapping[str, Mapping[str, str]] = {
     },
 }
 
+PATH_HELP: Mapping[str, str] = {
+    "from": "The most topics, with which the path begins.",
+    "to": "The fewest topics, with which it ends.",
+    "rungs": "Numbers of topics to keep a model of, such as 200,100,50. Default: --from, --to and "
+    "the round numbers between them (1, 1.5, 2, 3, 5 and 7 times a power of ten).",
+    "validation-share": "Share of CORPUS that is kept out of training to score each rung on, at "
+    f"most {MOST_VALIDATION:,} documents. Each rung takes them in before its model is written. 0 "
+    "scores nothing and recommends nothing.",
+    "laps": "Passes over the corpus at the first rung. Each further step makes "
+    f"{LAPS_PER_STEP}, or one with fewer than {FEW_TOPICS} topics. Default: {PATH_LAPS}.",
+    "heldout": "Held-out corpus to score each rung on. No document is then kept out of CORPUS.",
+}
+
 
 def check_values(part: str, holder: object) -> None:
     """Raise OptionError if a value of one part is refused whatever the others are.
 
     ``holder`` has the values as attributes: it is the part of ``TrainingOptions``, or ``RunPlan``.
     """
-    for option in OPTIONS:
-        if option.part == part:
+    for option in (*OPTIONS, *_OF_PATHS):
+        if option.part == part and hasattr(holder, option.field):
             option.check(getattr(holder, option.field))

@@ -8,6 +8,7 @@ from typing import get_args
 
 from sparsetopics.base.showing import short_repr
 from sparsetopics.options import table
+from sparsetopics.options.ladder import check_rungs, steps_of
 from sparsetopics.options.option import SHARE, Interval, OneOf, counts_from, refuse
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, LEARNERS, LIKELIHOODS, LearnerKind
 from sparsetopics.options.table import (
@@ -133,7 +134,7 @@ class TrainingOptions:
     """One training run of a topic model or a mixture.
 
     LDA and a finite mixture keep ``n_topics`` topics or components. The other models start from
-    that number.
+    that number. On a topic path, ``n_topics`` is the first rung.
     """
 
     n_topics: int
@@ -152,6 +153,7 @@ class TrainingOptions:
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
     batches_per_round: int = 1  # processed under the same parameters, before one update
     cold_every: int | None = None  # laps; None: the default of the model
+    lower_rungs: tuple[int, ...] = ()  # of a topic path, after ``n_topics``; empty elsewhere
 
     def __repr__(self) -> str:
         given = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
@@ -167,6 +169,7 @@ class TrainingOptions:
         _check_points(self)
         _check_round_and_cold(self)
         _check_learning(self)
+        _check_path(self)
 
     @property
     def start_name(self) -> StartName:
@@ -174,12 +177,31 @@ class TrainingOptions:
         return self.start or table.DEFAULT_START
 
     @property
+    def rungs(self) -> tuple[int, ...]:
+        """The numbers of topics of which a topic path keeps a model; empty without a path."""
+        return (self.n_topics, *self.lower_rungs) if self.lower_rungs else ()
+
+    @property
+    def path_laps(self) -> tuple[int, ...]:
+        """The number of topics in each lap of a topic path after those of the first rung."""
+        return tuple(
+            number
+            for number in steps_of(self.rungs)
+            for _ in range(1 if number < table.FEW_TOPICS else table.LAPS_PER_STEP)
+        )
+
+    @property
     def n_laps(self) -> int:
-        """Laps at most."""
+        """Laps at most, with those of a topic path."""
+        return self.first_laps + len(self.path_laps)
+
+    @property
+    def first_laps(self) -> int:
+        """Laps at most, with ``n_topics`` topics or on the way to them."""
         if self.laps is not None:
             return self.laps
         if self._may_start_gradually:
-            return table.GRADUAL_LAPS
+            return table.PATH_LAPS if self.lower_rungs else table.GRADUAL_LAPS
         return table.GROWTH_LAPS if self.grows else table.DEFAULT_LAPS[self.model]
 
     @property
@@ -253,7 +275,7 @@ class TrainingOptions:
     @property
     def starts_gradually(self) -> bool:
         """Whether training begins with more topics than wanted, unless it starts from a model."""
-        has_laps = self.n_laps >= table.FEWEST_GRADUAL_LAPS
+        has_laps = self.first_laps >= table.FEWEST_GRADUAL_LAPS
         return self._may_start_gradually and has_laps and self.n_topics > 1
 
     @property
@@ -276,7 +298,7 @@ class TrainingOptions:
         """The same options, with what the model and the learner decide by default filled in."""
         return replace(
             self,
-            laps=self.n_laps,
+            laps=self.first_laps,
             moves=self.active_moves if self.model in WITH_MOVES else None,
             local=self.local_step,
             likelihood=self.likelihood_name if self.is_mixture else None,
@@ -377,6 +399,16 @@ def _check_learning(options: TrainingOptions) -> None:
     if options.learn_hyperparameters and not options.learner_kind.knows_all:
         hint = "Learning concentrations needs statistics of the whole collection."
         refuse("learn-hyperparameters", "needs --learner memoized or full", hint)
+
+
+def _check_path(options: TrainingOptions) -> None:
+    """Refuse a topic path where topics cannot be merged between laps."""
+    if not options.lower_rungs:
+        return
+    check_rungs(options.rungs)
+    if not options._may_start_gradually:
+        needs = "needs --model lda with --learner memoized and --local-update collapsed"
+        refuse("rungs", needs, "Only there are topics merged between laps.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.soundness import check_fields, declared_types
 from sparsetopics.inference.growth.grower import GrowerRecord
@@ -52,11 +53,21 @@ from sparsetopics.options.training import (
     TrainingOptions,
 )
 
-FORMAT_VERSION = 4  # 2 held the names that classes had in the code; 3 still had a move of LDA
+FORMAT_VERSION = 5  # 2: names of classes in the code; 3: a move of LDA; 4: no topic paths
 
 Arrays = Mapping[str, NDArray[np.generic]]
 K = TypeVar("K")
 T = TypeVar("T")
+
+
+class RungRecord(NamedTuple):
+    """What a path remembers of a rung whose run is written."""
+
+    n_topics: int
+    laps: int
+    log_likelihoods: FloatArray  # (n_docs,)  of the documents it was scored on; empty without any
+    sizes: FloatArray  # (n_docs,)  their scored tokens
+    parents: IntArray  # (n_before,)  its topic for each topic of the rung before; empty at first
 
 
 class Kept(NamedTuple):
@@ -64,11 +75,12 @@ class Kept(NamedTuple):
 
     progress: AnyState
     scores: tuple[float | None, ...]  # held-out scores of all laps, nats per token or item
+    rungs: tuple[RungRecord, ...]  # of a topic path
 
 
 # To add a class, give it a new name. A name never changes and is never used for another class.
 CLASSES: Mapping[str, type] = {
-    **{"kept": Kept, "progress": TrainingState, "lap": LapInfo},
+    **{"kept": Kept, "rung": RungRecord, "progress": TrainingState, "lap": LapInfo},
     **{"prior": Parameters, "globals": Globals},
     **{"mover": MoverRecord, "tally": MoveTally, "rival": Rival, "course": Course},
     **{"ledger": Ledger, "failure": Failure, "topic-change": TopicChange, "patch": Patch},

@@ -29,7 +29,13 @@ from sparsetopics.inference.training_state import AnyState
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.statistics import B, C, T
 from sparsetopics.runs.callbacks import LapEntry
-from sparsetopics.runs.checkpoint_format import FORMAT_VERSION, Decoder, Encoder, Kept
+from sparsetopics.runs.checkpoint_format import (
+    FORMAT_VERSION,
+    Decoder,
+    Encoder,
+    Kept,
+    RungRecord,
+)
 from sparsetopics.runs.training_folder import TrainingFolder
 
 TREE = "progress.json"
@@ -90,13 +96,15 @@ def _damaged(path: Path, error: Exception) -> RunError:
 class RunKeeper:
     """Writes checkpoints of a run after its laps, and reads the last one when training resumes.
 
-    ``trace`` holds the laps so far; training appends each lap before the keeper sees it. ``every``
+    ``trace`` holds the laps so far, and ``rungs`` the rungs of a topic path; training appends to
+    both before the keeper sees a lap. ``every``
     is the number of laps between checkpoints, 0 for none. With None a lap is kept if writing the
     last checkpoint took less than ``COST`` of the time since.
     """
 
     def __init__(self, folder: TrainingFolder, every: int | None, tie: str) -> None:
         self.trace: list[LapEntry] = []
+        self.rungs: list[RungRecord] = []  # of a topic path
         self.seconds_before = 0.0  # spent by earlier processes
         # Whether to keep the last lap, once that has come: its state may soon be removed, and that
         # of a large mixture can take longer than a lap to write.
@@ -123,6 +131,7 @@ class RunKeeper:
                 check(progress)
             laps = zip(progress.laps, kept.scores, strict=True)
             self.trace[:] = [info.entry() | {HELDOUT_SCORE: score} for info, score in laps]
+            self.rungs[:] = kept.rungs
         except UNSOUND as error:
             raise _damaged(path, error) from error
         memo.drop_strangers()
@@ -137,7 +146,8 @@ class RunKeeper:
             return
         began = time.monotonic()
         scores = tuple(entry[HELDOUT_SCORE] for entry in self.trace)
-        kept = Kept(with_documents(progress, lambda batch_id: None), scores)
+        without = with_documents(progress, lambda batch_id: None)
+        kept = Kept(without, scores, tuple(self.rungs))
         memo.sync()  # before the checkpoint names its files
         self._folder.keep(lap, lambda path: write_checkpoint(path, kept, self._tie))
         memo.sweep()

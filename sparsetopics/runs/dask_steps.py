@@ -148,7 +148,7 @@ def _kept_source(run: WorkerRun) -> Source[StoredBatch]:
         problem = f"expected the training corpus in every worker, but found {found}"
         hint = "Keep corpus and run on a disk that all machines share, under the same path."
         raise RunError(str(manifest.parent), problem, hint) from lagging
-    return divided(run.plan, corpus_of(run.plan), np.random.default_rng(run.plan.seed))
+    return divided(run.plan, corpus_of(run.plan), np.random.default_rng(run.plan.seed)).whole
 
 
 def write_globals(folder: Path, current: AnyGlobals) -> None:

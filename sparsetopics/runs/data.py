@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -12,6 +13,7 @@ from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.batching import plan_batches, plan_vector_batches
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus, check_alike, open_corpus
+from sparsetopics.corpora.holding_out import divide
 from sparsetopics.corpora.readers.blocks import VECTORS
 from sparsetopics.corpora.store.manifest import kind_of
 from sparsetopics.evaluation.scores.completion import document_completion, unigram_probabilities
@@ -38,14 +40,25 @@ def corpus_of(plan: RunPlan) -> Corpus | VectorCorpus:
     return Corpus.open(path) if plan.options.counts_words else VectorCorpus.open(path)
 
 
-def divided(
-    plan: RunPlan, corpus: Corpus | VectorCorpus, rng: np.random.Generator
-) -> Source[StoredBatch]:
-    """The training data in batches, the same in every process.
+class TrainingData(NamedTuple):
+    """The training data in batches, the same in every process."""
 
-    ``rng`` must be new, with the seed of the plan.
-    """
-    return source_of(corpus, plan.options, plan.n_batches, rng, resident_pairs=plan.resident_pairs)
+    source: Source[StoredBatch]  # to train on
+    whole: Source[StoredBatch]  # also has the batches that only the rungs of a topic path take in
+    validation: Corpus | None = None  # the documents in those batches
+
+
+def divided(plan: RunPlan, corpus: Corpus | VectorCorpus, rng: np.random.Generator) -> TrainingData:
+    """Divide the training data. ``rng`` must be new, with the seed of the plan."""
+    if plan.is_topic_path and plan.validation_share:
+        assert isinstance(corpus, Corpus), "a topic path is of LDA"
+        share, n_pairs = plan.validation_share, plan.resident_pairs
+        parts = divide(corpus, plan.n_batches, share, rng, resident_pairs=n_pairs)
+        return TrainingData(*parts)
+    source = source_of(
+        corpus, plan.options, plan.n_batches, rng, resident_pairs=plan.resident_pairs
+    )
+    return TrainingData(source, source)
 
 
 def source_of(
@@ -83,22 +96,34 @@ def added_facts(old: CorpusFacts, new: CorpusFacts) -> CorpusFacts:
     return facts
 
 
-def heldout_score(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Score | None:
-    """How to score a model on the held-out data of ``plan``; None if there are none.
+def heldout_of(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Corpus | VectorCorpus | None:
+    """The held-out data of ``plan``; None if there are none.
 
-    Topics are scored by document completion, mixtures by the mean log density of a vector or log
-    probability of a token. Raises RunError, CorpusFormatError, VocabularyError or ShapeError for
-    data that cannot be read or are not like ``corpus``.
+    Raises RunError, CorpusFormatError, VocabularyError or ShapeError for data that cannot be read
+    or are not like ``corpus``.
     """
     if plan.heldout is None:
         return None
     refuse_run(plan.at(plan.heldout))
     heldout = open_corpus(plan.at(plan.heldout))
     check_alike(corpus, heldout, plan.corpus, str(plan.heldout))
+    return heldout
+
+
+def lap_score(
+    plan: RunPlan, corpus: Corpus | VectorCorpus, heldout: Corpus | VectorCorpus | None
+) -> Score | None:
+    """How to score the model of a lap on held-out data; None if there are none.
+
+    Topics are scored by document completion, mixtures by the mean log density of a vector or log
+    probability of a token.
+    """
+    if heldout is None:
+        return None
     if plan.options.is_mixture:
         return _density_score(heldout)
     assert isinstance(corpus, Corpus), "topics are over words"
-    assert isinstance(heldout, Corpus), "check_alike has seen to that"
+    assert isinstance(heldout, Corpus), "it is like the training corpus"
     return _completion_score(heldout, corpus, plan.workers)
 
 

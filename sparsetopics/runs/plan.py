@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import get_args
@@ -22,12 +22,19 @@ import msgspec
 
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import decoded, file_sha256, read_sealed, write_sealed
+from sparsetopics.base.wording import listed
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
+from sparsetopics.options.ladder import check_rungs, default_rungs
 from sparsetopics.options.option import NO_NAMES, Given, Value, refuse
 from sparsetopics.options.resolve import fields_of, resolve, values_of
 from sparsetopics.options.table import (
     DEFAULT_EXECUTOR,
+    DEFAULT_FEWEST_TOPICS,
     DEFAULT_MODEL,
+    DEFAULT_MOST_TOPICS,
+    DEFAULT_VALIDATION_SHARE,
+    NOT_ON_PATHS,
+    PATH_OPTION,
     RESIDENT_PAIRS,
     ExecutorName,
     StartName,
@@ -36,9 +43,7 @@ from sparsetopics.options.table import (
 from sparsetopics.options.training import TrainingOptions, Workplace
 from sparsetopics.runs.run_files import ARRAYS_FILE, PLAN_VERSION, STATE_DAMAGE
 
-CONFIG_HEAD = (
-    "# Options of a training run: sparsetopics train CORPUS --config config.toml --out RUN\n"
-)
+CONFIG_HEAD = "# Options of a training run: sparsetopics {} CORPUS --config config.toml --out {}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class RunPlan:
     executor: ExecutorName = DEFAULT_EXECUTOR
     scheduler: str | None = None
     heldout: Path | None = None
+    validation_share: float = 0.0  # of the corpus, for a topic path to be scored on
     start_run: Path | None = None
     first_start: Path | None = None  # the ``start_run`` of a training that was resumed since
     start_topics: bool = False  # take the number of topics from ``start_run``
@@ -76,6 +82,11 @@ class RunPlan:
         return Workplace(self.executor, self.workers, self.scheduler)
 
     @property
+    def is_topic_path(self) -> bool:
+        """Whether models of several numbers of topics are kept."""
+        return bool(self.options.lower_rungs)
+
+    @property
     def inputs(self) -> list[Path]:
         """The corpora and the run that are read."""
         given = (self.corpus, self.heldout, self.start_run)
@@ -89,7 +100,10 @@ class RunPlan:
         they may change on resuming.
         """
         options = replace(self.options, laps=None)
-        decisive = [options, self.n_batches, self.resident_pairs, self.seed, self.identity]
+        decisive = (
+            *(options, self.n_batches, self.resident_pairs, self.seed, self.identity),
+            self.validation_share,
+        )
         text = json.dumps(msgspec.to_builtins(decisive))  # ASCII, even if a name is not
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -120,6 +134,46 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
         overwrite=overwrite,
         **fields_of("run", said),
     )
+
+
+def plan_topic_path(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) -> RunPlan:
+    """The plan of a topic path with the options that a user gives, by the names of the table.
+
+    Raises OptionError as ``plan_run`` does, and for rungs that do not go together.
+    """
+    said = {name: value for name, value in given.items() if value is not None}
+    if "rungs" in said and not said.keys().isdisjoint(("from", "to")):
+        refuse("rungs", "cannot be combined with --from or --to", "The largest rung is the first.")
+    if said.get("validation-share") and "heldout" in said:
+        refuse("validation-share", "cannot be combined with --heldout, which is scored instead")
+    start = said.get("start")
+    if start is not None and start not in get_args(StartName):
+        names = listed(get_args(StartName), "or")
+        refuse("start", f"must be {names} on a topic path, but is {start}")
+    rungs = rungs_of(said)
+    usual = 0.0 if "heldout" in said else DEFAULT_VALIDATION_SHARE
+    share = PATH_OPTION["validation-share"].taken(said.get("validation-share", usual))
+    assert isinstance(share, int | float), "the option takes a number"
+    of_lda: dict[str, Value | None] = {"model": "lda", "topics": rungs[0]}
+    of_lda |= {name: value for name, value in said.items() if name not in PATH_OPTION}
+    plan = plan_run(corpus, out, of_lda, overwrite=overwrite)
+    options = replace(plan.options, lower_rungs=rungs[1:])
+    return replace(plan, options=options, validation_share=share)
+
+
+def rungs_of(said: Mapping[str, Value]) -> tuple[int, ...]:
+    """The rungs that options ask for, in falling order; OptionError for wrong values."""
+    if "rungs" not in said:
+        usual = {"from": DEFAULT_MOST_TOPICS, "to": DEFAULT_FEWEST_TOPICS}
+        most, fewest = (PATH_OPTION[name].taken(said.get(name, end)) for name, end in usual.items())
+        assert isinstance(most, int), "the option takes whole numbers"
+        assert isinstance(fewest, int), "the option takes whole numbers"
+        return default_rungs(most, fewest)
+    found = PATH_OPTION["rungs"].taken(said["rungs"])
+    assert isinstance(found, tuple), "the option takes several numbers"
+    rungs = tuple(map(int, found))
+    check_rungs(rungs)
+    return rungs
 
 
 class Fingerprints(msgspec.Struct, omit_defaults=True):
@@ -195,7 +249,8 @@ def write_config(path: Path, plan: RunPlan) -> None:
     """Write what decides about the result of ``plan``, except the corpus, as TOML."""
     lines = [f"{key} = {_toml(value)}\n" for key, value in run_config(plan).items()]
     # The name of a file may hold bytes that are no text, which TOML may not.
-    text = CONFIG_HEAD + "".join(lines)
+    command = ("path", "PATH") if plan.is_topic_path else ("train", "RUN")
+    text = CONFIG_HEAD.format(*command) + "".join(lines)
     path.write_text(text, encoding="utf-8", errors="replace", newline="\n")
 
 
@@ -209,12 +264,16 @@ def run_config(plan: RunPlan) -> dict[str, Value]:
         "seed": plan.seed,
     }
     values = values_of(plan.options) | course
+    if plan.is_topic_path:
+        values = {name: value for name, value in values.items() if name not in NOT_ON_PATHS}
+        share = {"validation-share": plan.validation_share} if plan.heldout is None else {}
+        values |= {"rungs": plan.options.rungs, **share}
     return {name: value for name, value in values.items() if value is not None}
 
 
 def _toml(value: Value) -> str:
     if isinstance(value, tuple):
-        value = ",".join(value) or NO_NAMES
+        value = ",".join(map(str, value)) or NO_NAMES
     if isinstance(value, str):  # strings of JSON are strings of TOML, but for one character
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -13,11 +13,13 @@ from sparsetopics.base.errors import OutputError, RunError
 from sparsetopics.base.staging import refusing
 from sparsetopics.base.transactions import APPEND_FOLDER, JOB, STATE_FOLDER, Workspace
 from sparsetopics.base.wording import quantity
+from sparsetopics.options.option import refuse
 from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.training import TrainingOptions, Workplace
 from sparsetopics.runs.plan import PlanRecord
 from sparsetopics.runs.run import check_folder
 from sparsetopics.runs.run_files import DAMAGE, TRACE_FILE, load_trace, read_settings
+from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 from sparsetopics.runs.train import RunHooks, RunResult, finish_training, result_of, task_of
 from sparsetopics.runs.training_folder import clear_finished, is_training, old_training
 
@@ -70,6 +72,8 @@ def resume_run(
             if folder.is_published:  # the process was killed before it could close the folder
                 folder.close(plan)
             return Resumed(_result(run), None)
+        if laps is not None and plan.is_topic_path:
+            refuse("laps", f"cannot be changed: {run} is a topic path", "Train another path.")
         if laps is not None:
             plan = replace(plan, options=replace(plan.options, laps=laps))
         _warn_of_local_cluster(place, executor)  # before data are read
@@ -106,6 +110,10 @@ def _finished(run: Path, laps: int | None) -> Resumed:
 
 
 def _result(run: Path) -> RunResult:
+    """What the last lap says about a run, or about the last rung of a topic path."""
+    if is_topic_path(run):
+        path = load_topic_path(run)
+        run = path.run(path.scores.rungs[-1].n_topics)
     check_folder(run)
     settings = read_settings(run)
     trace = load_trace(run, settings)

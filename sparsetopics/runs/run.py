@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, overload
 
@@ -21,12 +21,14 @@ from sparsetopics.model.array_formats import StoredReader
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import ModelName
+from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry
 from sparsetopics.runs.run_files import (
     ARRAYS_FILE,
     DAMAGE,
     PLAN_FILE,
     SETTINGS_FILE,
+    Nested,
     Provenance,
     RunSettings,
     check_file,
@@ -34,6 +36,7 @@ from sparsetopics.runs.run_files import (
     read_content,
     write_run,
 )
+from sparsetopics.runs.topic_path_files import PATH_FILE
 
 P_co = TypeVar("P_co", bound=Model, covariant=True)
 P = TypeVar("P", bound=Model)
@@ -173,6 +176,13 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     return Run(path, model, vocabulary, settings, load_trace(path, settings))
 
 
+def option_record(options: TrainingOptions) -> Nested:
+    """Options as model.json keeps them, with the defaults that depend on the model filled in."""
+    record = asdict(options.filled())
+    del record["lower_rungs"]  # each run of a topic path is a model of its own
+    return record
+
+
 def load_words(folder: Path, settings: RunSettings) -> Vocabulary:
     """Read the vocabulary of a run; RunError unless it is that of the training."""
     path = check_file(folder, settings, VOCABULARY_FILE)
@@ -206,6 +216,15 @@ def check_folder(path: Path) -> None:
     if os.path.lexists(path / STATE_FOLDER / PLAN_FILE):
         found = "training that is not finished"
         hint = f"Continue it with `sparsetopics resume {path}`."
+    elif os.path.lexists(path / PATH_FILE):
+        found = "a topic path, which holds several runs"
+        hint = f"Name one of them, such as {_example(path)}."
     elif os.path.lexists(path / "manifest.json"):
         found, hint = "a corpus folder", "Train on it first."
     raise RunError(str(path), f"expected a run folder, but found {found}", hint)
+
+
+def _example(path: Path) -> Path:
+    """The run of one rung of a topic path."""
+    numbers = (name for name in os.listdir(path) if name.isdecimal())
+    return path / min(numbers, key=int, default="50")

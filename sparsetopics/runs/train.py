@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, get_args
 
@@ -27,15 +27,25 @@ from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.statistics import BatchSums, Terms
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.table import StartName
-from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
-from sparsetopics.runs.data import AnyComponents, Score, corpus_of, divided, facts_of, heldout_score
+from sparsetopics.runs.data import (
+    AnyComponents,
+    Score,
+    TrainingData,
+    corpus_of,
+    divided,
+    facts_of,
+    heldout_of,
+    lap_score,
+)
 from sparsetopics.runs.plan import RunPlan, write_config
-from sparsetopics.runs.run import load_run, refuse_run, save_run
+from sparsetopics.runs.run import load_run, option_record, refuse_run, save_run
 from sparsetopics.runs.run_files import CONFIG_FILE, CorpusFacts, Nested, Provenance
+from sparsetopics.runs.topic_path import RungScorer, RungWriter
 from sparsetopics.runs.training_folder import TrainingFolder, check_new_run, new_training
 
+LapScore = Callable[[LapInfo, Callable[[], Model]], float | None]
 Steps = LocalSteps[StoredBatch, AnyComponents, BatchSums, Terms]
 
 
@@ -63,7 +73,7 @@ class Task(NamedTuple):
     """What the data decide about a run."""
 
     corpus: Corpus | VectorCorpus
-    score: Score | None  # of a model on held-out data
+    heldout: Corpus | VectorCorpus | None
     provenance: Provenance
     start: TopicPosterior | None
 
@@ -79,7 +89,7 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     vocabularies or columns that differ, options out of range.
     """
     _ = plan.workplace  # refuses what cannot work, before there is a folder
-    check_new_run(plan.out, overwrite=plan.overwrite, inputs=plan.inputs)
+    check_new_run(plan, plan.inputs)
     plan, task = task_of(plan)
     with new_training(plan) as folder:
         return finish_training(plan, task, folder, hooks)
@@ -92,9 +102,13 @@ def finish_training(
     began = time.perf_counter()
     keeper = RunKeeper(folder, plan.checkpoint_every, plan.tie)
 
+    rng = np.random.default_rng(plan.seed)
+    data = divided(plan, task.corpus, rng)
+    rungs = _rung_writer(plan, task, data, folder, keeper) if plan.is_topic_path else None
+    score = _every_lap(lap_score(plan, task.corpus, task.heldout)) if rungs is None else rungs.score
+
     def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
-        score = None if task.score is None else task.score(snapshot())
-        keeper.trace.append(info.entry() | {HELDOUT_SCORE: score})
+        keeper.trace.append(info.entry() | {HELDOUT_SCORE: score(info, snapshot)})
         folder.tell(keeper.trace)
         hooks.on_lap(keeper.trace[-1])
 
@@ -102,16 +116,17 @@ def finish_training(
         keeper.keeps_last = plan.keep_state
         hooks.on_writing()
 
-    rng = np.random.default_rng(plan.seed)
+    told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
+        on_lap, hooks.on_documents, on_last_lap, hooks.say
+    )
+    if rungs is not None:
+        told = told._replace(on_rung=rungs.keep)
     with open_executor(plan.workers) as executor, _open_steps(plan, folder) as steps_of:
-        source = divided(plan, task.corpus, rng)
-        told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
-            on_lap, hooks.on_documents, on_last_lap, hooks.say
-        )
         try:
             model = train(
-                source, plan.options, folder.memo, executor, rng,
-                hooks=told, start=task.start, keeper=keeper, steps=steps_of(source),
+                data.source, plan.options, folder.memo, executor, rng,
+                hooks=told, start=task.start, keeper=keeper, steps=steps_of(data.whole),
+                whole=data.whole,
             )  # fmt: skip
         except MemoryError as error:
             size = f"{plan.options.n_topics:,} topics or components"
@@ -119,13 +134,40 @@ def finish_training(
             raise OptionError("memory", problem, "Use fewer topics, or more batches.") from error
 
     def write(result: Path) -> None:
-        save_run(result, model, task.vocabulary, task.provenance, keeper.trace)
+        if rungs is None:
+            save_run(result, model, task.vocabulary, task.provenance, keeper.trace)
+        else:
+            rungs.write(result)
         write_config(result / CONFIG_FILE, plan)
 
-    folder.publish(write)
+    folder.publish(write, [str(number) for number in plan.options.rungs])
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
     return result_of(model.name, model.n_topics, keeper.trace)._replace(seconds=seconds)
+
+
+def _every_lap(score: Score | None) -> LapScore:
+    """How to score each lap of a run that is no topic path."""
+    return lambda info, snapshot: None if score is None else score(snapshot())
+
+
+def _rung_writer(
+    plan: RunPlan, task: Task, data: TrainingData, folder: TrainingFolder, keeper: RunKeeper
+) -> RungWriter:
+    """What scores and writes the rungs of a topic path.
+
+    Raises CorpusError if no document can be scored.
+    """
+    assert task.vocabulary is not None, "topics are over words"
+    scorer = None
+    if plan.heldout is not None:
+        assert isinstance(task.heldout, Corpus), "it is like the training corpus"
+        scorer = RungScorer.of_heldout(task.heldout, plan.heldout, plan.workers)
+    elif data.validation is not None:
+        scorer = RungScorer.of_validation(data.validation, plan.workers)
+    if scorer is not None:
+        scorer.check()
+    return RungWriter(plan, task.vocabulary, task.provenance, folder, keeper, scorer)
 
 
 def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult:
@@ -164,7 +206,7 @@ def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
         raise OptionError("start", problem, f"Give one of {', '.join(get_args(StartName))}.")
     corpus = corpus_of(plan)
     plan, start = _started(plan, corpus)
-    return plan, Task(corpus, heldout_score(plan, corpus), _provenance(plan, corpus), start)
+    return plan, Task(corpus, heldout_of(plan, corpus), _provenance(plan, corpus), start)
 
 
 def _started(plan: RunPlan, corpus: Corpus | VectorCorpus) -> tuple[RunPlan, TopicPosterior | None]:
@@ -198,8 +240,3 @@ def _provenance(plan: RunPlan, corpus: Corpus | VectorCorpus) -> Provenance:
         **facts_of(corpus),
     }
     return {"corpus": facts, "options": option_record(plan.options) | batches, "seed": plan.seed}
-
-
-def option_record(options: TrainingOptions) -> Nested:
-    """Options as model.json keeps them, with the defaults that depend on the model filled in."""
-    return asdict(options.filled())

@@ -6,7 +6,8 @@
     run/state/globals/         parameters that workers of a cluster read, a folder for each round
     run/state/trace.jsonl      the laps so far, for people to look at; no program reads it back
     run/state/new/, lock, ...  a workspace (``transactions``), from which the finished run is
-                               moved into place
+                               moved into place; on a topic path it has the runs of the rungs that
+                               were reached so far
 
 Every file is written aside, synced and renamed. Whenever a process is killed, the last checkpoint
 is whole, and so are the files that it names. A new run folder appears with its plan, so that
@@ -23,8 +24,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sparsetopics.base.errors import ClusterError, OutputError, RunError
-from sparsetopics.base.outputs import output_folder, refuse_inputs, written
-from sparsetopics.base.own_folders import RUN, is_sparsetopics_json
+from sparsetopics.base.outputs import FolderKind, output_folder, refuse_inputs, written
+from sparsetopics.base.own_folders import RUN, TOPIC_PATH, is_sparsetopics_json
 from sparsetopics.base.staging import put_in_place, refused, refusing, stranger_in
 from sparsetopics.base.transactions import STATE_FOLDER, Workspace
 from sparsetopics.runs.callbacks import LapEntry
@@ -37,6 +38,7 @@ from sparsetopics.runs.run_files import (
     TRACE_FILE,
     read_settings,
 )
+from sparsetopics.runs.topic_path_files import PATH_FILE
 
 CHECKPOINT_FILE = "checkpoint.npz"
 _MEMO = "memo"
@@ -84,23 +86,40 @@ class TrainingFolder:
         """The workspace from which the finished run is moved into place."""
         return Workspace.inside(self.run, STATE_FOLDER)
 
-    def publish(self, write: Callable[[Path], None]) -> None:
-        """Have ``write`` make the files of the finished run, then move them into place."""
+    def new_rung(self, n_topics: int) -> Path:
+        """An empty folder for the run of a rung, which is published with the others."""
+        folder = self.workspace.new / str(n_topics)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        return folder
+
+    def publish(self, write: Callable[[Path], None], rungs: Sequence[str] = ()) -> None:
+        """Have ``write`` make the files of the finished run, then move them into place.
+
+        On a topic path, the runs of the ``rungs`` are there already and are moved too.
+        """
         result = self.workspace.new
-        shutil.rmtree(result, ignore_errors=True)
-        result.mkdir()
+        result.mkdir(exist_ok=True)
+        for path in result.iterdir():  # left by a process that was killed
+            if path.name not in rungs:
+                path.unlink()
+        for name in rungs:
+            if os.path.lexists(self.run / name) and not RUN.matches(self.run / name):
+                problem = "a file or folder that is not a run appeared here"
+                raise OutputError(str(self.run / name), problem, "Move it away, then resume.")
         write(result)
-        # model.json comes last: it vouches for the others.
-        names = sorted((file.name for file in result.iterdir()), key=lambda n: n == SETTINGS_FILE)
+        # The file that vouches for the others comes last.
+        last = (SETTINGS_FILE, PATH_FILE)
+        names = sorted((path.name for path in result.iterdir()), key=lambda name: name in last)
         self.workspace.commit(names)
         self.is_published = True
 
     def close(self, plan: RunPlan) -> None:
         """Remove the state of a published run, or keep what more training needs if asked to."""
-        entries = read_settings(self.run)["files"]
-        own = {SETTINGS_FILE, CONFIG_FILE, *(entry.file for entry in entries)}
-        for name in set(RUN_FILES) - own:  # left by an earlier run of another kind
-            (self.run / name).unlink(missing_ok=True)
+        if plan.is_topic_path:
+            _remove_other_rungs(self.run, plan.options.rungs)
+        else:
+            _remove_other_files(self.run)
         if plan.keep_state:
             self.write_plan(PlanRecord.of(plan, finished=True))
             self.workspace.clear(keep=(PLAN_FILE, CHECKPOINT_FILE, _MEMO))
@@ -128,7 +147,7 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
     there, or if the disk refuses.
     """
     run, record = plan.out, PlanRecord.of(plan)
-    check_new_run(run, overwrite=plan.overwrite)
+    check_new_run(plan)
     folder = TrainingFolder(run, lap=0)
     is_new = not run.exists()
     with _advising(folder):
@@ -147,9 +166,25 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
                             run.rmdir()
 
 
+def _remove_other_files(run: Path) -> None:
+    """Remove what an earlier run of another kind has left."""
+    entries = read_settings(run)["files"]
+    own = {SETTINGS_FILE, CONFIG_FILE, *(entry.file for entry in entries)}
+    for name in set(RUN_FILES) - own:
+        (run / name).unlink(missing_ok=True)
+
+
+def _remove_other_rungs(folder: Path, rungs: Sequence[int]) -> None:
+    """Remove the runs that an earlier topic path of other rungs has left."""
+    own = {str(number) for number in rungs}
+    for path in folder.iterdir():
+        if path.name.isdecimal() and path.name not in own and RUN.matches(path):
+            shutil.rmtree(path)
+
+
 def _make(run: Path, record: PlanRecord) -> None:
     """Make the folder of a run that has only a plan; OutputError if another process was first."""
-    output = output_folder(run, RUN, overwrite=False)
+    output = output_folder(run, _kind_of(record.plan), overwrite=False)
     with written(output) as scratch, Workspace.inside(scratch, STATE_FOLDER).held(_TRAINS):
         TrainingFolder(scratch, lap=0).write_plan(record)
 
@@ -203,21 +238,28 @@ def check_plain(run: Path) -> None:
         raise RunError(stranger, problem, "If you trust it, replace it with what it points to.")
 
 
-def check_new_run(run: Path, *, overwrite: bool, inputs: Iterable[Path] = ()) -> None:
+def check_new_run(plan: RunPlan, inputs: Iterable[Path] = ()) -> None:
     """Before any work, refuse a folder that is taken, or that is, contains or lies in an input."""
+    run, overwrite = plan.out, plan.overwrite
     refuse_inputs(run, inputs)
     with refusing(run):
         _settle(run)
-        has_run, is_unfinished = (run / SETTINGS_FILE).exists(), is_training(run)
+        files = (run / SETTINGS_FILE, run / PATH_FILE)
+        other, finished = files if plan.is_topic_path else files[::-1]
+        has_run, is_unfinished = finished.exists(), is_training(run)
         if is_unfinished and not has_run and not overwrite:
             hint = f"Continue it with `sparsetopics resume {run}`, or pass --overwrite."
             raise OutputError(str(run), "training was interrupted here", hint)
         if has_run and not overwrite:
             hint = "Use --overwrite to replace it."
             raise OutputError(str(run), "the output already exists", hint)
-        is_own = is_sparsetopics_json(run / SETTINGS_FILE if has_run else _plan_of(run))
-        if not is_own and not _is_free(run):
-            output_folder(run, RUN, overwrite=overwrite)
+        is_own = is_sparsetopics_json(finished if has_run else _plan_of(run))
+        if other.exists() or (not is_own and not _is_free(run)):
+            output_folder(run, _kind_of(plan), overwrite=overwrite)
+
+
+def _kind_of(plan: RunPlan) -> FolderKind:
+    return TOPIC_PATH if plan.is_topic_path else RUN
 
 
 def _settle(run: Path) -> None:

@@ -1,0 +1,118 @@
+"""Keep some documents of a corpus out of training, so that topics can be scored on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsetopics.base.batches import BatchSource, DocumentBatch, IntArray
+from sparsetopics.base.errors import OptionError
+from sparsetopics.corpora.batching import JoinedBatches, plan_batches
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.store.document_rows import sizes_of_batch
+from sparsetopics.corpora.store.manifest import Sizes
+from sparsetopics.corpora.store.shards import MemoryRowGroup, RowGroup
+from sparsetopics.options.table import MOST_VALIDATION, RESIDENT_PAIRS
+
+FEWEST = 2  # documents in either part: the error of a score needs two
+
+
+class HeldOut(NamedTuple):
+    """A corpus in two parts."""
+
+    training: Corpus
+    validation: Corpus  # in memory
+
+
+class DividedCorpus(NamedTuple):
+    """The batches of a corpus of which some documents are kept out of training."""
+
+    source: BatchSource  # to train on
+    whole: BatchSource  # the same batches, then those of the validation documents
+    validation: Corpus
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialRowGroup(RowGroup[DocumentBatch]):
+    """Some rows of another row group."""
+
+    group: RowGroup[DocumentBatch]
+    rows: IntArray  # ascending
+
+    def read(self) -> DocumentBatch:
+        return self.group.read().take(self.rows)
+
+    def read_ids(self) -> list[str]:
+        ids = self.group.read_ids()
+        return [ids[row] for row in self.rows]
+
+    def read_labels(self) -> list[str | None]:
+        labels = self.group.read_labels()
+        return [labels[row] for row in self.rows]
+
+
+def count_validation(n_docs: int, share: float) -> int:
+    """The number of documents in the validation ``share``, at most ``MOST_VALIDATION``.
+
+    Raises OptionError if one part would have fewer than two documents.
+    """
+    number = min(round(share * n_docs), MOST_VALIDATION)
+    if not FEWEST <= number <= n_docs - FEWEST:
+        problem = f"{share:g} would keep {number:,} of {n_docs:,} documents out of training"
+        hint = "Both parts need two documents or more. 0 scores nothing."
+        raise OptionError("validation-share", problem, hint)
+    return number
+
+
+def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> HeldOut:
+    """Draw ``n_validation`` documents at random and divide the corpus; both parts keep its order.
+
+    The validation documents are read into memory. Sizes of the training part are known without
+    another pass over the corpus.
+    """
+    chosen = np.sort(rng.permutation(corpus.n_docs)[:n_validation])
+    training: list[RowGroup[DocumentBatch]] = []
+    validation: list[RowGroup[DocumentBatch]] = []
+    start = 0
+    for group in corpus.row_groups:
+        rows = chosen[(chosen >= start) & (chosen < start + group.n_docs)] - start
+        start += group.n_docs
+        if not len(rows):
+            training.append(group)
+            continue
+        kept_out = _in_memory(group, rows)
+        validation.append(kept_out)
+        if len(rows) < group.n_docs:
+            sizes = Sizes(*np.subtract(group.sizes, kept_out.sizes).tolist())
+            others = np.setdiff1d(np.arange(group.n_docs), rows)
+            training.append(PartialRowGroup(sizes, group, others))
+    parts = (replace(corpus, row_groups=tuple(part)) for part in (training, validation))
+    return HeldOut(*parts)
+
+
+def _in_memory(group: RowGroup[DocumentBatch], rows: IntArray) -> MemoryRowGroup[DocumentBatch]:
+    part = PartialRowGroup(group.sizes, group, rows)
+    batch = part.read()
+    return MemoryRowGroup(sizes_of_batch(batch), batch, part.read_ids(), part.read_labels())
+
+
+def divide(
+    corpus: Corpus,
+    n_batches: int | None,
+    share: float,
+    rng: np.random.Generator,
+    *,
+    resident_pairs: int = RESIDENT_PAIRS,
+) -> DividedCorpus:
+    """Keep a ``share`` of the documents out of training, and divide both parts into batches.
+
+    Batches of validation documents are about as large as the others. Raises OptionError for a share
+    that leaves one part empty, and what ``plan_batches`` raises.
+    """
+    training, validation = hold_out(corpus, count_validation(corpus.n_docs, share), rng)
+    source = plan_batches(training, n_batches, rng, resident_pairs=resident_pairs)
+    n_last = max(1, round(validation.n_docs * source.n_batches / training.n_docs))
+    last = plan_batches(validation, min(n_last, validation.n_docs), rng)
+    return DividedCorpus(source, JoinedBatches.of(source, last), validation)

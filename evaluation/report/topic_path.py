@@ -1,0 +1,124 @@
+"""What the page of a topic path shows before the topics of one run: scores, advice and the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from sparsetopics.base.wording import quantity
+from sparsetopics.evaluation.report.figures import CurvePoint, curve_figure
+from sparsetopics.evaluation.report.subject import DASH, number
+from sparsetopics.evaluation.report.topic_tree import TreeView, tree_view
+from sparsetopics.runs.topic_path_files import RungScore, Scores, TopicPathFolder
+
+
+class RungLine(NamedTuple):
+    """A row of the table of rungs."""
+
+    n_topics: str
+    score: str
+    difference: str  # from the best score
+    laps: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TopicPathSection:
+    """The part of a page that is about a topic path."""
+
+    name: str
+    run: Path  # whose topics the page shows
+    n_topics: int  # of this run
+    most: int  # topics of the largest run
+    fewest: int
+    recommendation: str
+    meaning: str
+    scored_on: str  # "" if nothing was scored
+    lines: Sequence[RungLine]
+    curve: Markup | None
+    tree: TreeView
+
+
+def topic_path_section(found: TopicPathFolder) -> TopicPathSection:
+    """Return what a page shows of a topic path. The runs are not read."""
+    scores = found.scores
+    rungs = scores.rungs
+    n_topics = scores.recommended or rungs[len(rungs) // 2].n_topics
+    return TopicPathSection(
+        name=found.folder.name or str(found.folder),
+        run=found.run(n_topics),
+        n_topics=n_topics,
+        most=rungs[0].n_topics,
+        fewest=rungs[-1].n_topics,
+        recommendation=scores.advice,
+        meaning=_meaning(scores, n_topics),
+        scored_on=scores.scored_on or "",
+        lines=_lines(scores),
+        curve=_curve(scores),
+        tree=tree_view(found.tree, n_topics, scores.recommended),
+    )
+
+
+def _meaning(scores: Scores, n_topics: int) -> str:
+    if scores.recommended is None:
+        return f"Below are the {quantity(n_topics, 'topic')} of the run in the middle of the path."
+    meaning = (
+        f"{n_topics:,} is the smallest number whose score is within one standard error of the best "
+        "on documents that the topics had not seen. Numbers that predict as well are within two."
+    )
+    is_at_end = _best(scores) is scores.rungs[0]
+    end = " The largest run has the best score, so more topics may predict better."
+    return meaning + end if is_at_end else meaning
+
+
+def _lines(scores: Scores) -> list[RungLine]:
+    best = _best(scores)
+    return [
+        RungLine(
+            n_topics=f"{rung.n_topics:,}",
+            score=number(rung.log_likelihood_per_token, 4),
+            difference="best" if rung is best else _difference(rung),
+            laps=f"{rung.laps:,}",
+            note=_note(scores, rung.n_topics),
+        )
+        for rung in scores.rungs
+    ]
+
+
+def _best(scores: Scores) -> RungScore | None:
+    """Return the rung with the highest score, the largest of equals; None without scores."""
+    scored = [rung for rung in scores.rungs if rung.log_likelihood_per_token is not None]
+    return max(scored, key=lambda rung: rung.log_likelihood_per_token or 0.0, default=None)
+
+
+def _difference(rung: RungScore) -> str:
+    if rung.difference_from_best is None:
+        return DASH
+    error = number(rung.difference_standard_error, 4)
+    return f"{number(rung.difference_from_best, 4)} ± {error}"
+
+
+def _note(scores: Scores, n_topics: int) -> str:
+    if n_topics == scores.recommended:
+        return "recommended"
+    low, high = scores.as_good_from, scores.as_good_to
+    is_as_good = low is not None and high is not None and low <= n_topics <= high
+    return "predicts as well" if is_as_good else ""
+
+
+def _curve(scores: Scores) -> Markup | None:
+    """Return the figure of scores over numbers of topics; None without a recommendation."""
+    points = [
+        CurvePoint(rung.n_topics, score, rung.difference_standard_error or 0.0)
+        for rung in scores.rungs
+        if (score := rung.log_likelihood_per_token) is not None
+    ]
+    best = scores.recommended
+    if best is None or not points:
+        return None
+    as_good = scores.as_good_from or best, scores.as_good_to or best
+    return Markup(curve_figure(points, best, as_good))

@@ -1,0 +1,106 @@
+"""The topics of a topic path as a tree in Newick, and as a table in CSV."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from sparsetopics.base.wording import printable
+from sparsetopics.runs.table_files import open_table
+from sparsetopics.runs.topic_path_files import TopicPathFolder, TopicTree, TreeRung
+
+LABEL_WORDS = 5
+APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
+TOPICS = pa.schema(
+    [
+        ("n_topics", pa.int64()),
+        ("topic", pa.int64()),
+        ("parent_n_topics", pa.int64()),  # null for the last rung, as is the parent
+        ("parent_topic", pa.int64()),
+        ("weight", pa.float64()),
+        ("words", pa.string()),
+        ("telling_words", pa.string()),
+    ]
+)
+
+
+class _Node(NamedTuple):
+    """A node of the tree with all that is below it."""
+
+    text: str  # in Newick, without the length of the edge above
+    n_topics: int  # of its rung
+
+
+def write_newick(path: Path, topic_path: TopicPathFolder) -> None:
+    """Write the tree that ``newick`` returns."""
+    path.write_text(f"{newick(topic_path.tree)}\n", encoding="utf-8", newline="")
+
+
+def newick(tree: TopicTree) -> str:
+    """Return the tree of topics in the Newick format, with edges of ln(K_child / K_parent).
+
+    Leaves are the topics of the largest rung, and inner nodes those that others were merged to. The
+    topics of the rung of K topics lie ln K below the root, so a cut at this distance gives the
+    rung. A topic that is not merged on the way to a smaller rung has one node, that of the larger
+    rung, because some programs refuse nodes with a single child. If the last rung has several
+    topics, a root without a label joins them.
+    """
+    first = tree.rungs[0]
+    nodes = [_Node(_label(first, topic), first.n_topics) for topic in range(first.n_topics)]
+    for rung, fewer in pairwise(tree.rungs):
+        parts = rung.children(fewer.n_topics)
+        families = [[nodes[part] for part in family] for family in parts]
+        nodes = [
+            family[0] if len(family) == 1 else _joined(family, fewer.n_topics, _label(fewer, topic))
+            for topic, family in enumerate(families)
+        ]
+    root = nodes[0] if len(nodes) == 1 else _joined(nodes, 1, "")
+    return f"{root.text};"
+
+
+def _joined(nodes: Sequence[_Node], n_topics: int, label: str) -> _Node:
+    """Return the node of a rung that others were merged to."""
+    edges = (f"{node.text}:{math.log(node.n_topics / n_topics)!r}" for node in nodes)
+    return _Node(f"({','.join(edges)}){label}", n_topics)
+
+
+def _label(rung: TreeRung, topic: int) -> str:
+    """Return ``'50-3 space nasa …'``: the rung, the topic and its best words, in quotes.
+
+    Line breaks are escaped, since some programs read line by line.
+    """
+    words = " ".join(rung.topics[topic].words[:LABEL_WORDS])
+    # The standard doubles a quote inside quotes, but ape 5.7 and ete3 3.1 cannot read that.
+    label = printable(f"{rung.n_topics}-{topic} {words}").replace("'", APOSTROPHE)
+    return f"'{label}'"
+
+
+def write_csv(path: Path, topic_path: TopicPathFolder, spreadsheet_safe: bool = False) -> None:
+    """Write one row for each topic of each rung, the largest rung first.
+
+    Words are separated by spaces. With ``spreadsheet_safe``, words that begin like a formula get an
+    apostrophe in front.
+    """
+    sizes = [rung.n_topics for rung in topic_path.tree.rungs]
+    with open_table(path, ".csv", TOPICS, spreadsheet_safe=spreadsheet_safe) as write:
+        for rung, parents in zip(topic_path.tree.rungs, [*sizes[1:], None], strict=True):
+            write(_rows(rung, parents))
+
+
+def _rows(rung: TreeRung, n_parents: int | None) -> pa.Table:
+    """Return the topics of a rung; ``n_parents`` is the size of the next one, None for the last."""
+    columns = [
+        [rung.n_topics] * rung.n_topics,
+        range(rung.n_topics),
+        [n_parents] * rung.n_topics,
+        [topic.parent for topic in rung.topics],
+        [topic.weight for topic in rung.topics],
+        [" ".join(topic.words) for topic in rung.topics],
+        [" ".join(topic.telling_words) for topic in rung.topics],
+    ]
+    return pa.table(columns, schema=TOPICS)

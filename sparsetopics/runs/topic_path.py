@@ -1,0 +1,208 @@
+"""What a topic path writes: a run for each rung while it trains, then the scores and the tree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from sparsetopics.base.batches import IntArray
+from sparsetopics.base.errors import CorpusError
+from sparsetopics.base.staging import sync_tree
+from sparsetopics.base.wording import quantity
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.evaluation.scores.completion import document_completion, unigram_probabilities
+from sparsetopics.evaluation.scores.knee import find_knee
+from sparsetopics.evaluation.scores.paired import Estimate, HeldoutScores, mean_score
+from sparsetopics.evaluation.scores.telling_words import frequent_words, telling_words
+from sparsetopics.inference.topic_path import VISITS, Rung, is_rung
+from sparsetopics.inference.training import Model
+from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.callbacks import LapEntry
+from sparsetopics.runs.checkpoint_format import RungRecord
+from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
+from sparsetopics.runs.plan import RunPlan
+from sparsetopics.runs.run import load_run, option_record, save_run
+from sparsetopics.runs.run_files import Provenance
+from sparsetopics.runs.topic_path_files import (
+    RungScore,
+    Scores,
+    TopicTree,
+    TreeRung,
+    TreeTopic,
+    write_topic_path,
+)
+from sparsetopics.runs.training_folder import TrainingFolder
+
+FEWEST_SCORED = 1_000  # documents, counting each as often as it is cut in two
+NO_SCORES = HeldoutScores(np.zeros(0), np.zeros(0))
+MOST_SPLITS = 2  # cuts of each validation document
+LISTED_WORDS = 10  # of each topic of the tree, of either kind
+CANDIDATES = 200  # most probable words of a topic, among which telling words are looked for
+
+
+@dataclass(frozen=True, slots=True)
+class RungScorer:
+    """Scores rungs on documents that are not among those their topics have seen."""
+
+    documents: Corpus
+    n_splits: int  # ways in which each document is cut in two
+    described: str  # the documents, in words
+    workers: int
+
+    @classmethod
+    def of_validation(cls, documents: Corpus, workers: int) -> RungScorer:
+        """Few documents are cut in several ways, so that their scores depend less on chance."""
+        n_splits = min(MOST_SPLITS, math.ceil(FEWEST_SCORED / documents.n_docs))
+        number = quantity(documents.n_docs, "training document")
+        return cls(documents, n_splits, f"{number} that were kept out of training", workers)
+
+    @classmethod
+    def of_heldout(cls, documents: Corpus, where: Path, workers: int) -> RungScorer:
+        """The scores are those that ``evaluate`` reports."""
+        number = quantity(documents.n_docs, "held-out document")
+        return cls(documents, 1, f"{number} of {where}", workers)
+
+    def check(self) -> None:
+        """Raise CorpusError if no document can be cut in two."""
+        batches = self.documents.batches()
+        if not any((np.diff(batch.indptr) >= 2).any() for batch in batches):
+            problem = "none of them has two different words to score"
+            raise CorpusError(self.described, problem, "Use other documents, or more of them.")
+
+    def scores(self, model: Model) -> HeldoutScores:
+        """The scores of all documents under a model, added up over the splits."""
+        unigram = unigram_probabilities(self.documents.vocabulary.term_frequency)
+        topic_word, alpha = model.topic_word_mean, model.mixing_weights
+        sums = [
+            document_completion(
+                self.documents, topic_word, alpha, unigram, seed=seed, workers=self.workers
+            ).documents
+            for seed in range(self.n_splits)
+        ]
+        return HeldoutScores(*(np.sum(part, axis=0) for part in zip(*sums, strict=True)))
+
+
+@dataclass(slots=True)
+class RungWriter:
+    """Writes the run of each rung while a path trains, and the files of the path at its end."""
+
+    plan: RunPlan
+    vocabulary: Vocabulary
+    provenance: Provenance
+    folder: TrainingFolder
+    keeper: RunKeeper
+    scorer: RungScorer | None
+    _last: HeldoutScores = NO_SCORES  # of the rung that is next to be kept
+
+    def score(self, info: LapInfo, snapshot: Callable[[], Model]) -> float | None:
+        """The score of a lap, nats per token, if it is the last one of a rung."""
+        if self.scorer is None or not is_rung(self.plan.options, info.lap):
+            return None
+        self._last = self.scorer.scores(snapshot())
+        return mean_score(self._last).mean
+
+    def keep(self, rung: Rung[Model]) -> None:
+        """Write the run of a rung, whose lap is the last one in the trace."""
+        n_topics, trace = rung.model.n_topics, list(self.keeper.trace)
+        if self.plan.validation_share:
+            trace.append(_after_visits(trace[-1], rung))
+        options = {
+            **option_record(rung_options(self.plan.options, n_topics)),
+            "batches": self.plan.n_batches,
+            "resident_pairs": self.plan.resident_pairs,
+            "topic_path": ",".join(map(str, self.plan.options.rungs)),
+            "validation_share": self.plan.validation_share,
+        }
+        run = self.folder.new_rung(n_topics)
+        save_run(run, rung.model, self.vocabulary, {**self.provenance, "options": options}, trace)
+        sync_tree(run)
+        self.keeper.rungs.append(
+            RungRecord(n_topics, len(self.keeper.trace), *self._last, rung.parents)
+        )
+
+    def write(self, result: Path) -> Scores:
+        """Write the files of the path beside the runs of its rungs in ``result``."""
+        rungs = self.keeper.rungs
+        scores = scores_of(rungs, self.scorer)
+        write_topic_path(result, scores, tree_of(rungs, lambda n_topics: result / str(n_topics)))
+        return scores
+
+
+def rung_options(options: TrainingOptions, n_topics: int) -> TrainingOptions:
+    """The options of the path with the number of topics of one rung."""
+    local = options.local
+    if local.sparsity is not None:
+        local = replace(local, sparsity=min(local.sparsity, n_topics))
+    return replace(options, n_topics=n_topics, lower_rungs=(), local=local)
+
+
+def _after_visits(lap: LapEntry, rung: Rung[Model]) -> LapEntry:
+    """The entry of a rung's trace for the visits in which it took in the validation documents."""
+    return lap | {
+        "lap": (lap["lap"] or 0) + VISITS,
+        "elbo_per_token": rung.elbo_per_token,
+        HELDOUT_SCORE: None,
+    }
+
+
+def scores_of(rungs: Sequence[RungRecord], scorer: RungScorer | None) -> Scores:
+    """The scores of all rungs, and the recommended number of topics if they were scored."""
+    if scorer is None:
+        return Scores(tuple(RungScore(rung.n_topics, rung.laps) for rung in rungs))
+    found = [HeldoutScores(rung.log_likelihoods, rung.sizes) for rung in rungs]
+    knee = find_knee(found)
+    own = (_rung_score(*each) for each in zip(rungs, found, knee.differences, strict=True))
+    return Scores(
+        rungs=tuple(own),
+        scored_on=scorer.described,
+        n_documents=len(found[0].sizes),
+        n_tokens=float(found[0].sizes.sum()),
+        recommended=rungs[knee.recommended].n_topics,
+        as_good_from=rungs[knee.smallest_as_good].n_topics,
+        as_good_to=rungs[knee.largest_as_good].n_topics,
+    )
+
+
+def _rung_score(rung: RungRecord, scores: HeldoutScores, difference: Estimate) -> RungScore:
+    estimates = [*mean_score(scores), *difference]
+    known = (None if math.isnan(number) else number for number in estimates)
+    return RungScore(rung.n_topics, rung.laps, *known)
+
+
+# --- the tree -------------------------------------------------------------------------------------
+def tree_of(rungs: Sequence[RungRecord], run_of: Callable[[int], Path]) -> TopicTree:
+    """The tree of topics, with words from the runs of the rungs, which are read one by one."""
+    following = [rung.parents for rung in rungs[1:]]
+    parents = [*following, None]
+    made = (
+        _tree_rung(run_of(rung.n_topics), own) for rung, own in zip(rungs, parents, strict=True)
+    )
+    return TopicTree(tuple(made))
+
+
+def _tree_rung(folder: Path, parents: IntArray | None) -> TreeRung:
+    run = load_run(folder, TopicPosterior)
+    model, words = run.model, run.words.words
+    n_topics = model.n_topics
+    # All topics of the last rung are siblings.
+    families = np.zeros(n_topics, np.int64) if parents is None else parents
+    best = frequent_words(model.topic_word_posterior, CANDIDATES)
+    telling = telling_words(model.topic_word_posterior, families, best, LISTED_WORDS)
+    weights = np.clip(model.weights, 0.0, 1.0)
+    topics = (
+        TreeTopic(
+            weight=float(weights[topic]),
+            words=tuple(words[word] for word in best[topic, :LISTED_WORDS]),
+            telling_words=tuple(words[word] for word in telling[topic]),
+            parent=None if parents is None else int(parents[topic]),
+        )
+        for topic in range(n_topics)
+    )
+    return TreeRung(n_topics, tuple(topics))

@@ -1,0 +1,182 @@
+"""The two files of a topic path beside its runs: the scores and the tree of topics.
+
+    path/400/, path/300/, …   a run folder for each rung, named after its number of topics
+    path/tree.json            how the topics of each rung were merged to those of the next
+    path/path.json            the scores of the rungs, and which of them is recommended
+
+``path.json`` is written last and vouches for the others. Everything that is read is decoded to a
+type and checked before it is used.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from sparsetopics.base.errors import RunError
+from sparsetopics.base.safe_reading import is_utf8
+from sparsetopics.base.sealed_files import (
+    VERSION_KEY,
+    PositiveSize,
+    Refusal,
+    Size,
+    absence,
+    decoded,
+    read_sealed,
+    write_sealed,
+)
+from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
+from sparsetopics.base.wording import quantity
+
+PATH_FILE, TREE_FILE = "path.json", "tree.json"
+FORMAT_VERSION = 1
+DAMAGE = Refusal(RunError, "Train the path again")
+MOST_WORDS = 100  # of a topic in the tree; a file with more is not ours
+
+Score = Annotated[float, Meta(ge=-1e9, le=1e9)]  # nats per token
+Error = Annotated[float, Meta(ge=0.0, le=1e9)]  # a standard error of such a score
+Share = Annotated[float, Meta(ge=0.0, le=1.0)]
+Words = Annotated[tuple[str, ...], Meta(max_length=MOST_WORDS)]
+
+
+class RungScore(msgspec.Struct, frozen=True):
+    """A rung and its score on documents that its topics had not seen; None without a score."""
+
+    n_topics: PositiveSize
+    laps: PositiveSize
+    log_likelihood_per_token: Score | None = None
+    standard_error: Error | None = None
+    difference_from_best: Score | None = None  # paired, on the same documents; zero for the best
+    difference_standard_error: Error | None = None
+
+
+class Scores(msgspec.Struct, frozen=True):
+    """What ``path.json`` holds: all rungs, the largest first, and the recommended one."""
+
+    rungs: Annotated[tuple[RungScore, ...], Meta(min_length=1)]
+    scored_on: str | None = None  # a sentence about the documents; None: nothing was scored
+    n_documents: Size = 0  # scored
+    n_tokens: Annotated[float, Meta(ge=0.0)] = 0.0  # scored
+    recommended: PositiveSize | None = None  # topics
+    as_good_from: PositiveSize | None = None  # the fewest topics that predict as well
+    as_good_to: PositiveSize | None = None  # the most
+
+    @property
+    def advice(self) -> str:
+        """Which number of topics is recommended, and which others predict as well."""
+        best, low, high = self.recommended, self.as_good_from, self.as_good_to
+        if best is None or low is None or high is None:
+            return "No number of topics is recommended, because nothing was scored."
+        advice = f"{quantity(best, 'topic')} {'is' if best == 1 else 'are'} recommended"
+        if low == high:
+            return f"{advice}; no other number predicts as well."
+        return f"{advice}; from {low:,} to {high:,} predict as well."
+
+    def check(self, where: Path) -> None:
+        """Raise RunError unless the recommended numbers are those of rungs."""
+        numbers = {rung.n_topics for rung in self.rungs}
+        for named in (self.recommended, self.as_good_from, self.as_good_to):
+            if named is not None and named not in numbers:
+                raise DAMAGE.of(where, f"{named} topics are recommended, but there is no such rung")
+            if (named is None) != (self.recommended is None):
+                raise DAMAGE.of(where, "the recommendation is not complete")
+
+
+class TreeTopic(msgspec.Struct, frozen=True):
+    """A topic of a rung, under the number that it has in the rung's run."""
+
+    weight: Share  # of the training tokens
+    words: Words  # the most probable ones, best first
+    telling_words: Words  # those that set it apart from its siblings; empty without siblings
+    parent: Size | None  # the topic of the next rung that it became part of; None at the last rung
+
+
+class TreeRung(msgspec.Struct, frozen=True):
+    """All topics of a rung, in the order of their numbers."""
+
+    n_topics: PositiveSize
+    topics: tuple[TreeTopic, ...]
+
+    def children(self, n_parents: int) -> list[list[int]]:
+        """The topics that became part of each of the ``n_parents`` topics of the next rung."""
+        children: list[list[int]] = [[] for _ in range(n_parents)]
+        for number, topic in enumerate(self.topics):
+            children[topic.parent or 0].append(number)
+        return children
+
+
+class TopicTree(msgspec.Struct, frozen=True):
+    """What ``tree.json`` holds: all rungs, the largest first."""
+
+    rungs: Annotated[tuple[TreeRung, ...], Meta(min_length=1)]
+
+    def check(self, where: Path) -> None:
+        """Raise RunError unless every parent is a topic of the next rung."""
+        sizes = [rung.n_topics for rung in self.rungs]
+        if sorted(set(sizes), reverse=True) != sizes:
+            raise DAMAGE.of(where, "the rungs are not in falling order")
+        for rung, n_parents in zip(self.rungs, [*sizes[1:], None], strict=True):
+            if len(rung.topics) != rung.n_topics:
+                raise DAMAGE.of(where, f"{rung.n_topics} topics, but {len(rung.topics)} entries")
+            for topic in rung.topics:
+                is_last = n_parents is None
+                if is_last != (topic.parent is None) or (topic.parent or 0) >= (n_parents or 1):
+                    raise DAMAGE.of(where, f"rung {rung.n_topics} has a topic without its parent")
+                if not all(map(is_utf8, (*topic.words, *topic.telling_words))):
+                    raise DAMAGE.of(where, f"rung {rung.n_topics} has a word that is not UTF-8")
+            if n_parents is not None and not all(rung.children(n_parents)):
+                raise DAMAGE.of(where, f"a topic after rung {rung.n_topics} is made of none")
+
+
+class TopicPathFolder(NamedTuple):
+    """A topic path on disk after reading."""
+
+    folder: Path
+    scores: Scores
+    tree: TopicTree
+
+    def run(self, n_topics: int) -> Path:
+        """The run folder of a rung."""
+        return self.folder / str(n_topics)
+
+
+def write_topic_path(folder: Path, scores: Scores, tree: TopicTree) -> None:
+    """Write both files into ``folder``, which the caller has staged."""
+    for name, record in ((TREE_FILE, tree), (PATH_FILE, scores)):
+        content = {VERSION_KEY: FORMAT_VERSION, **msgspec.to_builtins(record)}
+        write_sealed(folder / name, content, indent=2 if name == PATH_FILE else None)
+
+
+def is_topic_path(folder: Path) -> bool:
+    """Whether the folder holds a topic path that is finished."""
+    return os.path.lexists(folder / PATH_FILE)
+
+
+def load_topic_path(folder: Path) -> TopicPathFolder:
+    """Read a topic path; RunError names the first thing that is missing or damaged.
+
+    The runs of its rungs are not read.
+    """
+    refuse_pending(folder, (STATE_FOLDER,))
+    found = absence(folder / PATH_FILE)
+    if found:
+        problem = f"expected a topic path, but found {found}"
+        raise RunError(str(folder), problem, "Train one with `sparsetopics path`.")
+    scores = decoded(
+        read_sealed(folder / PATH_FILE, FORMAT_VERSION, DAMAGE), Scores, folder / PATH_FILE, DAMAGE
+    )
+    tree = decoded(
+        read_sealed(folder / TREE_FILE, FORMAT_VERSION, DAMAGE),
+        TopicTree,
+        folder / TREE_FILE,
+        DAMAGE,
+    )
+    scores.check(folder / PATH_FILE)
+    tree.check(folder / TREE_FILE)
+    if [rung.n_topics for rung in scores.rungs] != [rung.n_topics for rung in tree.rungs]:
+        raise DAMAGE.of(folder / TREE_FILE, f"its rungs are not those of {PATH_FILE}")
+    return TopicPathFolder(folder, scores, tree)

@@ -1,0 +1,446 @@
+"""Pages about topic paths: the advice, the curve, the tree and how it is cut."""
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.sparse import csr_array
+
+from resealing import edit_json
+from sparsetopics.cli.main import main
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.evaluation.report.model_subjects import topic_subject
+from sparsetopics.evaluation.report.page import Report, render_page
+from sparsetopics.evaluation.report.report import write_run_report
+from sparsetopics.evaluation.report.topic_path import recommendation, topic_path_section
+from sparsetopics.evaluation.report.topic_tree import branches_of
+from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.runs.run import load_run, save_run
+from sparsetopics.runs.topic_path_files import (
+    RungScore,
+    Scores,
+    TopicPathFolder,
+    TopicTree,
+    TreeRung,
+    TreeTopic,
+    load_topic_path,
+    write_topic_path,
+)
+
+SIZES = (8, 6, 4, 2)
+PARENTS = ((0, 0, 1, 2, 3, 3, 4, 5), (0, 1, 1, 2, 3, 3), (0, 0, 1, 1))
+WORDS = ("space", "nasa", "orbit", "shuttle", "moon", "launch", "earth")
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    "<img/src=x/onerror=alert(1)>",
+    "\"'><svg/onload=alert(1)>",
+    "'onmouseover='alert(1)",
+    "{{7*7}}{%raw%}",
+    "a\u2028b\u2029c",
+    "\\u003c/script\\u003e&lt;&amp",
+)
+LARGEST_PAGE = 3_000_000  # bytes, of 200 topics
+SCORED_ON = "12 held-out documents of heldout"
+
+
+def tree_of(sizes=SIZES, parents=PARENTS, words=WORDS, n_words=5):
+    """A tree whose topics have words in turned orders, the last two of which are telling."""
+
+    def topic(number, parent):
+        turned = words[number % len(words) :] + words[: number % len(words)]
+        return TreeTopic(1 / (number + 2), turned[:n_words], turned[n_words - 2 : n_words], parent)
+
+    following = [*parents, [None] * sizes[-1]]
+    return TopicTree(
+        tuple(
+            TreeRung(size, tuple(topic(number, parent) for number, parent in enumerate(own)))
+            for size, own in zip(sizes, following, strict=True)
+        )
+    )
+
+
+def scores_of(sizes=SIZES, recommended=4):
+    """Scores that fall from the largest rung on, with the recommended one among the good ones."""
+    rungs = [
+        RungScore(size, 10 + place, -4 - place / 8, 0.25, -place / 8, place / 16)
+        for place, size in enumerate(sizes)
+    ]
+    return Scores(tuple(rungs), SCORED_ON, 12, 120.0, recommended, recommended, sizes[0])
+
+
+def unscored(sizes=SIZES):
+    return Scores(tuple(RungScore(size, 10) for size in sizes))
+
+
+@pytest.fixture
+def save_path(tmp_path, model, vocabulary):
+    """Write a topic path whose run of four topics is there, the only one that is read."""
+
+    def save(name="path", scores=None, tree=None):
+        folder = tmp_path / name
+        (folder / "4").mkdir(parents=True)
+        corpus = {"n_documents": 60, "fingerprint": "abc"}
+        provenance = {"corpus": corpus, "options": {}, "seed": 7}
+        trace = [{"lap": lap, "elbo_per_token": -4 + 0.1 * lap} for lap in (1, 2, 3)]
+        save_run(folder / "4", model, vocabulary, provenance, trace)
+        write_topic_path(folder, scores or scores_of(), tree or tree_of())
+        return folder
+
+    return save
+
+
+@pytest.fixture
+def documents(training_batch, vocabulary):
+    parts = training_batch.word_counts, training_batch.word_ids, training_batch.indptr
+    return Corpus.from_csr(csr_array(parts, shape=(60, len(vocabulary))), vocabulary.words)
+
+
+def report(*arguments, status=0):
+    result = CliRunner().invoke(main, ["report", *(str(argument) for argument in arguments)])
+    assert result.exit_code == status, result.output
+    return result
+
+
+class Branch:
+    """A branch of the tree on a page."""
+
+    def __init__(self, attributes, is_visible):
+        self.is_visible = is_visible  # each branch above it is open
+        self.is_above = "above" in attributes["class"].split()
+        self.is_open = "open" in attributes
+        self.cells = []
+
+
+class Page(HTMLParser):
+    """Elements with the names of their attributes, text outside of scripts, and the branches."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.source = source
+        self.elements, self.pieces, self.branches = [], [], []
+        self._above = []  # elements of branches that are not closed
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.elements.append((tag, tuple(sorted(attributes))))
+        if "branch" in attributes.get("class", "").split():
+            is_visible = all(branch.is_open for branch in self._above if branch)
+            self.branches.append(Branch(attributes, is_visible))
+            self._above.append(self.branches[-1])
+        elif self._above and tag in ("details", "div"):
+            self._above.append(None)
+
+    def handle_endtag(self, tag):
+        self.elements.append((f"/{tag}", ()))
+        if self._above and tag in ("details", "div"):
+            self._above.pop()
+
+    def handle_data(self, data):
+        if self.elements[-1:] and self.elements[-1][0] in ("script", "style"):
+            return
+        self.pieces.append(data)
+        if self._above and data.strip():
+            self.branches[-1].cells.append(data.strip())
+
+    @property
+    def text(self):
+        return re.sub(r"\s+", " ", " ".join(self.pieces))
+
+    @property
+    def tree_data(self):
+        pattern = r'<script type="application/json" id="tree-data">(.*?)</script>'
+        (text,) = re.findall(pattern, self.source, flags=re.DOTALL)
+        assert not set(text) & set("<>&\u2028\u2029")
+        return json.loads(text)
+
+
+def page_of(folder, tmp_path, *options):
+    report(folder, "--out", tmp_path / "r.html", "--overwrite", *options)
+    return Page((tmp_path / "r.html").read_text(encoding="utf-8"))
+
+
+def test_the_page_begins_with_the_advice_and_the_scores(save_path, tmp_path):
+    page = page_of(save_path(), tmp_path)
+
+    for shown in (
+        "4 topics are recommended; from 4 to 8 predict as well.",
+        "4 is the smallest number whose score is within one standard error of the best",
+        "The largest run has the best score, so more topics may predict better.",
+        "path (LDA) began with 8 topics, which were merged step by step into 2. It was trained on "
+        "60 documents.",
+        f"Each run was scored on {SCORED_ON}",
+        "8 predicts as well −4.0000 best 10",
+        "6 predicts as well −4.1250 −0.1250 ± 0.0625 11",
+        "4 recommended −4.2500 −0.2500 ± 0.1250 12",
+        "2 −4.3750 −0.3750 ± 0.1875 13",
+        "The rest of this page is about the run",
+    ):
+        assert shown in page.text
+    assert re.findall(r"<h2>(.*?)</h2>", page.source) == [
+        *("How many topics", "The tree of topics", "4 topics in detail"),
+        *("Topics", "Which topics are similar", "What was run", "How training went"),
+    ]
+    assert "<title>Topic path: path</title>" in page.source
+
+
+def test_the_curve_has_a_tick_for_each_rung_in_colours_of_the_page(save_path, tmp_path):
+    page = page_of(save_path(), tmp_path)
+
+    curve = re.search(r"<svg.*?</svg>", page.source, flags=re.DOTALL).group()
+    labels = re.findall(r"<text[^>]*>(.*?)</text>", curve)
+    assert [label for label in labels if label.isdecimal()] == ["8", "6", "4", "2"]
+    assert "number of topics" in labels
+    assert "var(--series-0)" in curve
+    assert re.findall(r"#[0-9a-f]{6}\b", curve) == []
+
+
+def test_labels_of_close_rungs_are_left_out_but_not_the_recommended_one(save_path, tmp_path):
+    sizes = tuple(range(60, 3, -1))
+    parents = [[max(0, topic - 1) for topic in range(size)] for size in sizes[:-1]]
+    folder = save_path(scores=scores_of(sizes), tree=tree_of(sizes, parents))
+
+    page = page_of(folder, tmp_path)
+
+    curve = re.search(r"<svg.*?</svg>", page.source, flags=re.DOTALL).group()
+    labels = re.findall(r"<text[^>]*>(\d+)</text>", curve)
+    assert "4" in labels
+    assert 8 < len(labels) < 18
+
+
+def test_the_recommended_run_is_shown_as_on_its_own_page(
+    save_path, tmp_path, documents, monkeypatch
+):
+    folder = save_path()
+    monkeypatch.chdir(tmp_path)
+    own = topic_subject(topics_of_run(load_run(folder / "4")), documents)
+    section = topic_path_section(load_topic_path(folder))
+
+    alone = render_page(Report("Topic model", [own], "", "", "c", "c"))
+    page = render_page(Report("Topic path", [own], "", "", "c", "c", topic_path=section))
+
+    start = "<h2>Topics</h2>"
+    assert page.partition(start)[2] == alone.partition(start)[2]
+    assert 'class="examples"' in page.partition(start)[2]
+
+
+@pytest.mark.parametrize(
+    ("recommended", "low", "high", "sentence"),
+    [
+        (4, 4, 6, "4 topics are recommended; from 4 to 6 predict as well."),
+        (6, 6, 6, "6 topics are recommended; no other number predicts as well."),
+        (1, 1, 1_500, "1 topic is recommended; from 1 to 1,500 predict as well."),
+        (4, None, None, "4 topics are recommended."),
+        (None, None, None, "No number of topics is recommended, because nothing was scored."),
+    ],
+)
+def test_the_recommendation_is_a_sentence(recommended, low, high, sentence):
+    scores = Scores((RungScore(6, 1),), SCORED_ON, 12, 120.0, recommended, low, high)
+
+    assert recommendation(scores) == sentence
+
+
+def test_without_scores_the_run_in_the_middle_is_shown(save_path, tmp_path):
+    page = page_of(save_path(scores=unscored()), tmp_path)
+
+    assert "No number of topics is recommended, because nothing was scored." in page.text
+    assert "Below are the 4 topics of the run in the middle of the path." in page.text
+    for absent in ("standard error", "log-likelihood", "number of topics</text>", 'id="nan"'):
+        assert absent not in page.source
+    assert page.tree_data["recommended"] is None
+    assert [branch.is_visible for branch in page.branches].count(True) == 6
+
+
+def test_a_score_without_an_error_is_shown_with_a_dash(save_path, tmp_path):
+    """Its error is not known if a single document was scored."""
+    rungs = tuple(
+        RungScore(size, 10, -4.0 - place, None, -float(place), None)
+        for place, size in enumerate(SIZES)
+    )
+    scores = Scores(rungs, "1 held-out document", 1, 9.0, 8, 8, 8)
+    folder = save_path(scores=scores)
+    shutil.copytree(folder / "4", folder / "8")
+
+    page = page_of(folder, tmp_path)
+
+    assert "−1.0000 ± –" in page.text
+    assert "nan" not in page.text
+
+
+def test_without_a_script_the_tree_is_cut_at_the_recommended_rung(save_path, tmp_path):
+    page = page_of(save_path(), tmp_path)
+
+    visible = [branch for branch in page.branches if branch.is_visible]
+    shown = [branch.cells[0] for branch in visible]
+    assert shown == ["0 of 2", "0", "1", "1 of 2", "2", "3"]
+    assert [branch.is_above for branch in visible] == [True, False, False] * 2
+    assert [branch.is_open for branch in visible] == [True, False, False] * 2
+    assert visible[1].cells == ["0", "50.00%", "shuttle moon", "space nasa orbit"]
+    # Topics 1 and 2 of 6 are branches that began with 8 topics: the cut is nearer to 6.
+    assert [branch.cells[0] for branch in page.branches] == [
+        *("0 of 2", "0", "0 of 8", "1 of 8", "1", "1 of 6", "2 of 6"),
+        *("1 of 2", "2", "4 of 8", "5 of 8", "3", "4 of 6", "5 of 6"),
+    ]
+
+
+def test_hostile_words_add_no_element_and_no_attribute(save_path, tmp_path):
+    found = page_of(save_path("hostile", tree=tree_of(words=HOSTILE)), tmp_path)
+    wanted = page_of(save_path("harmless"), tmp_path)
+
+    assert found.elements == wanted.elements
+    assert not [names for _, names in found.elements if any(n.startswith("on") for n in names)]
+    assert set(found.tree_data["words"]) == set(HOSTILE)
+    for word in HOSTILE:
+        assert word in "".join(found.pieces)
+
+
+def test_a_path_of_many_rungs_is_drawn(tmp_path):
+    """Nested calls and nested elements have limits; rows have none."""
+    sizes = range(600, 3, -1)
+    parents = [[max(0, topic - 1) for topic in range(size)] for size in sizes[:-1]]
+    found = TopicPathFolder(tmp_path, scores_of(sizes), tree_of(sizes, parents))
+
+    rows = topic_path_section(found).tree.rows
+
+    assert len(rows) == 600 + 596
+    assert sum(row.n_ends for row in rows) == 596  # each branch with parts ends once
+
+
+def test_a_page_of_200_topics_is_small(tmp_path):
+    """With long words, all of them different, on a path from 400 topics down."""
+    sizes = (400, 300, 200, 150, 100, 70, 50, 30, 20, 15, 10, 7, 5)
+    rng = np.random.default_rng(0)
+    words = tuple(f"{'extraordinarily' * 2}{number:05}" for number in range(2_000))
+    parents = [
+        np.sort(np.r_[np.arange(fewer), rng.integers(fewer, size=more - fewer)]).tolist()
+        for more, fewer in pairwise(sizes)
+    ]
+    tree = tree_of(sizes, parents, words, n_words=10)
+    posterior = rng.gamma(0.05, 1.0, (200, len(words))) * 500 + 0.1
+    posterior = posterior[np.argsort(-posterior.sum(axis=1), kind="stable")]
+    model = TopicPosterior("lda", posterior, np.full(200, 0.01), 0.1)
+    counts = csr_array(rng.poisson(0.01, (50, len(words))) + np.eye(50, len(words), dtype=int))
+    corpus = Corpus.from_csr(counts, words)
+    (tmp_path / "path" / "200").mkdir(parents=True)
+    settings = {"corpus": {"n_documents": 50, "fingerprint": "f"}, "options": {}, "seed": 0}
+    save_run(tmp_path / "path" / "200", model, corpus.vocabulary, settings, [])
+    write_topic_path(tmp_path / "path", scores_of(sizes, 200), tree)
+
+    write_run_report(tmp_path / "r.html", [tmp_path / "path"])
+
+    assert (tmp_path / "r.html").stat().st_size < LARGEST_PAGE
+
+
+@pytest.mark.parametrize("damage", ["missing", "flipped", "orphan"])
+def test_a_damaged_tree_is_refused_in_one_line(save_path, tmp_path, damage):
+    folder = save_path()
+    file = folder / "tree.json"
+    if damage == "missing":
+        file.unlink()
+    elif damage == "flipped":
+        file.write_bytes(file.read_bytes().replace(b"nasa", b"sana"))
+    else:
+        rungs = json.loads(file.read_text())["rungs"]
+        rungs[0]["topics"][3]["parent"] = 6
+        edit_json(file, rungs=rungs)
+
+    result = report(folder, "--out", tmp_path / "r.html", status=1)
+
+    assert "tree.json" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_wrong_things_are_refused_in_one_line(save_path, run_folder, tmp_path):
+    folder = save_path()
+    lost = save_path("lost")
+    shutil.rmtree(lost / "4")
+    for arguments, message in (
+        ((folder, run_folder), "a topic path must be reported alone"),
+        ((run_folder, folder), f"{folder}: a topic path must be reported alone"),
+        ((folder, folder), "Name runs in it instead"),
+        ((folder, "--corpus", folder), "expected a corpus"),
+        ((lost,), "lost/4: expected a run folder, but found no such folder"),
+    ):
+        result = report(*arguments, "--out", tmp_path / "r.html", status=1)
+        assert message in result.stderr, result.stderr
+        assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "r.html").exists()
+
+
+def test_pages_of_single_runs_hold_no_tree(run_folder, tmp_path):
+    page = page_of(run_folder, tmp_path)
+
+    assert "tree-data" not in page.source
+    assert page.branches == []
+
+
+def test_the_script_shows_each_branch_on_the_rung_nearest_to_the_cut(save_path, tmp_path):
+    engine = pytest.importorskip("py_mini_racer", reason="needs mini-racer").MiniRacer()
+    page = page_of(save_path(), tmp_path)
+    (script,) = re.findall(r"<script>\n(// The tree.*?)</script>", page.source, flags=re.DOTALL)
+    branches = list(all_of(branches_of(tree_of())))
+    plain = json.dumps([{"first": each.first, "topics": each.topics} for each in branches])
+
+    found = engine.eval(f"""{script}
+JSON.stringify({plain}.map((branch) => [0, 1, 2, 3].map((cut) => rungShown(branch, cut))));""")
+
+    assert json.loads(found) == [[each.shown_on(cut) for cut in range(4)] for each in branches]
+
+
+def all_of(branches):
+    for branch in branches:
+        yield branch
+        yield from all_of(branch.parts)
+
+
+PROBE = """
+const told = [];
+const isVisible = (branch) => branch.checkVisibility();
+const cells = (branch) => [...branch.firstElementChild.children].map((each) => each.textContent);
+for (let place = 0; place < 4; place++) {
+  document.querySelector("#cut").value = place;
+  document.querySelector("#cut").dispatchEvent(new Event("input"));
+  told.push({
+    said: document.querySelector("#cut-shown").textContent,
+    above: [...document.querySelectorAll(".branch.above")].filter(isVisible).map(cells),
+    cut: [...document.querySelectorAll(".branch:not(.above)")].filter(isVisible).map(cells),
+  });
+}
+document.title = JSON.stringify(told);
+"""
+
+
+def test_a_browser_cuts_the_tree_at_any_rung(save_path, tmp_path):
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("chromium is not installed, and no Python package brings a browser")
+    page = page_of(save_path(tree=tree_of(words=HOSTILE)), tmp_path).source
+    (tmp_path / "p.html").write_text(page.replace("</body>", f"<script>{PROBE}</script></body>"))
+    options = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000")
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    arguments = [browser, *options, profile, "--dump-dom", (tmp_path / "p.html").as_uri()]
+    shown = subprocess.run(arguments, capture_output=True, timeout=100, check=True).stdout.decode()
+    title = re.search(r"<title>(.*?)</title>", shown, flags=re.DOTALL).group(1)
+    told = json.loads(title.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+
+    assert [each["said"] for each in told] == [
+        *("2 topics", "4 topics, recommended", "6 topics", "8 topics")
+    ]
+    for each, rung in zip(told, reversed(tree_of(words=HOSTILE).rungs), strict=True):
+        expected = [
+            [str(number), f"{topic.weight:.2%}",
+             f"{' '.join(topic.telling_words)} {' '.join(topic.words[:3])}"]
+            for number, topic in enumerate(rung.topics)
+        ]  # fmt: skip
+        assert sorted(each["cut"]) == sorted(expected)
+        assert all(" of " in number for number, _, _ in each["above"])
+    assert [len(each["above"]) for each in told] == [0, 2, 4, 6]
