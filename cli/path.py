@@ -139,7 +139,7 @@ def _row(rung: RungScore) -> dict[str, str | float | None]:
     return {
         "n_topics": rung.n_topics,
         "log_likelihood_per_token": rung.log_likelihood_per_token,
-        "difference_from_best": rung.difference_from_best,
-        "difference_standard_error": rung.difference_standard_error,
+        "paired_difference": rung.difference_from_best,
+        "paired_standard_error": rung.difference_standard_error,
         "laps": rung.laps,
     }

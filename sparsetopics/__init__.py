@@ -1,6 +1,6 @@
 """Topic models that learn from Parquet, repeat exactly and prove their quality held out.
 
-Topic models:           LDA, HDP
+Topic models:           LDA, HDP, TopicPath (LDA of many numbers of topics)
 Mixtures of vectors:    GaussianMixture, DPGaussianMixture
 Mixtures of documents:  MultinomialMixture, DPMultinomialMixture
 Collections:            Corpus (documents), VectorCorpus (vectors)
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         GaussianMixture,
         MultinomialMixture,
     )
+    from sparsetopics.estimators.topic_path import TopicPath
     from sparsetopics.estimators.topics import HDP, LDA
     from sparsetopics.runs.callbacks import MLflowLaps
 
@@ -61,6 +62,7 @@ __all__ = [
     "ShapeError",
     "SourceError",
     "SparsetopicsError",
+    "TopicPath",
     "UnfittedError",
     "VectorCorpus",
     "VocabularyError",
@@ -75,6 +77,7 @@ _HOMES = {
     "LDA": "estimators.topics",
     "MLflowLaps": "runs.callbacks",
     "MultinomialMixture": "estimators.mixtures",
+    "TopicPath": "estimators.topic_path",
     "VectorCorpus": "corpora.corpus",
     "load": "estimators.loading",
 }

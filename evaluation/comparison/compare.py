@@ -16,6 +16,7 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.base.outputs import output_file, output_folder
 from sparsetopics.base.own_folders import COMPARISON
 from sparsetopics.base.staging import refusing
+from sparsetopics.base.wording import listed
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, check_alike, open_corpus
 from sparsetopics.corpora.split import count_held_out, split_corpus
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
@@ -38,11 +39,12 @@ from sparsetopics.options.table import (
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import load_run, refuse_run
-from sparsetopics.runs.train import RunHooks, RunResult, train_run
+from sparsetopics.runs.train import RunHooks, RunResult, result_of, train_run
 
 MODEL_NAMES: tuple[ModelName, ...] = get_args(ModelName)
 REPORT = "report.html"
 TRAIN, HELDOUT = "train", "heldout"  # folders beside the run folders
+LDA_PATH = "lda-path"  # beside them too, with the runs of several LDA models
 
 
 class ModelSpec(NamedTuple):
@@ -122,6 +124,13 @@ class ComparisonHooks(NamedTuple):
     )
 
 
+class Trained(NamedTuple):
+    """A run folder, and what its last lap says."""
+
+    run: Path
+    result: RunResult
+
+
 class _Parts(NamedTuple):
     """Folders of the two parts of the corpus."""
 
@@ -164,8 +173,10 @@ def compare_models(
     """Train each model on the same documents or items and score it on the same held-out ones.
 
     ``plan.out`` gets the two parts of the corpus (unless held-out data are given), a run folder for
-    each model, and a page that sets the models side by side. Each of these is written whole or not
-    at all. Finished parts stay if a later model fails or is interrupted.
+    each model, and a page that sets the models side by side. LDA of several given numbers of topics
+    is trained as one topic path where that is possible (``on_path``); its folder then has their
+    runs. Each of these is written whole or not at all. Finished parts stay if a later model fails
+    or is interrupted.
 
     Raises OptionError, CorpusError, RunError or OutputError, if possible before any training.
     """
@@ -184,11 +195,14 @@ def compare_models(
     with _folder(plan):
         parts = _divide(plan, hooks)
         heldout, training = open_corpus(parts.heldout), open_corpus(parts.train)
+        trained = _train_path(plan, parts, options, hooks)
         models = []
         for spec, own in zip(plan.models, options, strict=True):
-            hooks.say(f"Training {spec.name}.")
-            result = _train(plan, parts, spec, own, hooks)
-            card = _score(plan.out / spec.name, plan, own, heldout, training)
+            if spec not in trained:
+                hooks.say(f"Training {spec.name}.")
+                trained[spec] = _train(plan, parts, spec, own, hooks)
+            run, result = trained[spec]
+            card = _score(run, plan, own, heldout, training)
             models.append(ComparedModel(spec.name, result, card))
         hooks.say("Writing the page.")
         page = _report(models, plan, parts, heldout)
@@ -263,16 +277,61 @@ def _divide(plan: ComparisonPlan, hooks: ComparisonHooks) -> _Parts:
     return parts
 
 
+def on_path(plan: ComparisonPlan) -> list[ModelSpec]:
+    """The models that are rungs of one topic path, the largest first; empty for a single one.
+
+    They are those of LDA with a given number of topics. A path has no number of laps that all
+    models share, and its models are not scored in every lap.
+    """
+    rungs = [spec for spec in plan.models if spec.model == "lda" and spec.n_topics is not None]
+    may_be = plan.laps is None and not plan.every_lap and len(rungs) > 1
+    return sorted(rungs, key=lambda spec: -(spec.n_topics or 0)) if may_be else []
+
+
+def _train_path(
+    plan: ComparisonPlan,
+    parts: _Parts,
+    options: Sequence[TrainingOptions],
+    hooks: ComparisonHooks,
+) -> dict[ModelSpec, Trained]:
+    """Train the models that are on a topic path; return the run of each."""
+    rungs = on_path(plan)
+    if not rungs:
+        return {}
+    hooks.say(f"Training {listed([spec.name for spec in rungs])} as one topic path.")
+    first, *others = rungs
+    lower = tuple(spec.n_topics or 0 for spec in others)
+    own = replace(options[plan.models.index(first)], lower_rungs=lower)
+    folder = plan.out / LDA_PATH
+    _train_run(plan, parts, folder, own, hooks)
+    found = {}
+    for spec in rungs:
+        run = load_run(folder / str(spec.n_topics), TopicPosterior)
+        found[spec] = Trained(run.path, result_of("lda", run.model.n_topics, run.trace))
+    return found
+
+
 def _train(
     plan: ComparisonPlan,
     parts: _Parts,
     spec: ModelSpec,
     options: TrainingOptions,
     hooks: ComparisonHooks,
+) -> Trained:
+    run = plan.out / spec.name
+    return Trained(run, _train_run(plan, parts, run, options, hooks))
+
+
+def _train_run(
+    plan: ComparisonPlan,
+    parts: _Parts,
+    out: Path,
+    options: TrainingOptions,
+    hooks: ComparisonHooks,
 ) -> RunResult:
     run = RunPlan(
         corpus=parts.train,
-        out=plan.out / spec.name,
+        out=out,
         options=options,
         seed=plan.seed,
         workers=plan.workers,

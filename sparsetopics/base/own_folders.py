@@ -90,7 +90,7 @@ def _stranger_of_quickstart(folder: Path) -> str:
 
 def _stranger_of_comparison(folder: Path) -> str:
     def is_part(path: Path) -> bool:
-        return any(kind.matches(path) for kind in (CORPUS, RUN, _UNFINISHED))
+        return any(kind.matches(path) for kind in (CORPUS, RUN, TOPIC_PATH, _UNFINISHED))
 
     def is_own(path: Path) -> bool:
         return is_part(path) or _is_workspace(path) or (path.name == "report.html" and has_part)

@@ -18,13 +18,16 @@ from typing import Generic, NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import Batch, Source, StoredBatch
+from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.holding_out import divide
 from sparsetopics.execution.executors import Executor, open_executor
 from sparsetopics.inference.laps import fit_batch
 from sparsetopics.inference.learners.learner import Learner, S, Visit
 from sparsetopics.inference.learners.memoized import MemoizedLearner, MemoizedState
 from sparsetopics.inference.learners.stochastic import StochasticLearner
 from sparsetopics.inference.local_step import Parameters, elbo
+from sparsetopics.inference.topic_path import Rung
 from sparsetopics.inference.training import Hooks, Model, make_model, train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.allocations.hdp import HDPAllocation
@@ -34,17 +37,23 @@ from sparsetopics.model.statistics import (
     BatchSums,
     C,
     DocumentLengths,
+    DocumentTerms,
     P,
     Statistics,
     T,
     Terms,
     scaled,
 )
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.model.word_counts import PairCounts, WordCounts
 from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
+from sparsetopics.runs.checkpoints import HELDOUT_SCORE
 from sparsetopics.runs.data import AnyComponents, source_of
+from sparsetopics.runs.topic_path import RungRecorder, RungScorer, tree_of
+from sparsetopics.runs.topic_path_files import Scores, TopicTree
 
 VISITS = 5  # of each new document, by the memoized learner
 
@@ -100,6 +109,58 @@ def learn(
     if options.learner_kind.passes_on:
         learned = Learned(*ends[0], n_steps=len(trace) * source.n_batches)
     return Fit(model, trace, learned)
+
+
+class PathFit(NamedTuple):
+    """What training on a topic path ends with."""
+
+    scores: Scores
+    tree: TopicTree
+    models: dict[int, TopicPosterior]  # by their numbers of topics, the largest first
+    trace: list[LapEntry]  # one entry per lap
+
+
+def learn_path(
+    corpus: Corpus,
+    options: TrainingOptions,
+    *,
+    share: float,
+    n_batches: int | None,
+    n_jobs: int,
+    seed: int | None,
+    on_lap: OnLap | None,
+) -> PathFit:
+    """Train a topic path, with a ``share`` of the documents kept out to score its rungs on.
+
+    Raises what ``learn`` raises, and CorpusError if no document can be scored.
+    """
+    trace: list[LapEntry] = []
+    models: dict[int, TopicPosterior] = {}
+    rng = np.random.default_rng(seed)
+    if share:
+        source, whole, validation = divide(corpus, n_batches, share, rng)
+        scorer = RungScorer.of_validation(validation, n_jobs)
+        scorer.check()
+    else:
+        source = whole = plan_batches(corpus, n_batches, rng)
+        scorer = None
+    recorder = RungRecorder(options, scorer, [])
+
+    def keep(info: LapInfo, snapshot: Callable[[], Model]) -> None:
+        trace.append(info.entry() | {HELDOUT_SCORE: recorder.score(info, snapshot)})
+        if on_lap is not None:
+            on_lap(trace[-1])
+
+    def keep_rung(rung: Rung[Model]) -> None:
+        assert isinstance(rung.model, TopicPosterior), "a path has topics"
+        recorder.record(rung, len(trace))
+        models[rung.model.n_topics] = rung.model
+
+    hooks: Hooks[WordCounts, PairCounts, DocumentTerms] = Hooks(keep, on_rung=keep_rung)
+    with _workplace(n_jobs) as (executor, scratch):
+        train(source, options, scratch, executor, rng, hooks=hooks, whole=whole)
+    tree = tree_of(recorder.rungs, models.__getitem__, corpus.vocabulary.words)
+    return PathFit(recorder.scores, tree, models, trace)
 
 
 @contextmanager

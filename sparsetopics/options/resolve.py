@@ -14,6 +14,7 @@ from sparsetopics.options.table import (
     MIXTURES,
     OPTION,
     OPTIONS,
+    PATH_OPTION,
 )
 from sparsetopics.options.training import (
     GradientOptions,
@@ -100,6 +101,8 @@ def from_arguments(arguments: Mapping[str, Value | None]) -> Given:
 
 def argument_for(name: str) -> str:
     """The name of the parameter of estimators for an option, or else ``name`` itself."""
+    if name in PATH_OPTION:
+        return PATH_OPTION[name].argument or PATH_OPTION[name].field
     return next((key for key, option in ARGUMENTS.items() if option.name == name), name)
 
 

@@ -29,7 +29,7 @@ from sparsetopics.runs.checkpoint_format import RungRecord
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import load_run, option_record, save_run
-from sparsetopics.runs.run_files import Provenance
+from sparsetopics.runs.run_files import Nested, Provenance
 from sparsetopics.runs.topic_path_files import (
     RungScore,
     Scores,
@@ -90,6 +90,32 @@ class RungScorer:
 
 
 @dataclass(slots=True)
+class RungRecorder:
+    """Scores the rungs of a path while it trains, and remembers them."""
+
+    options: TrainingOptions
+    scorer: RungScorer | None
+    rungs: list[RungRecord]
+    _last: HeldoutScores = NO_SCORES  # of the rung that is recorded next
+
+    def score(self, info: LapInfo, snapshot: Callable[[], Model]) -> float | None:
+        """The score of a lap, nats per token, if it is the last one of a rung."""
+        if self.scorer is None or not is_rung(self.options, info.lap):
+            return None
+        self._last = self.scorer.scores(snapshot())
+        return mean_score(self._last).mean
+
+    def record(self, rung: Rung[Model], laps: int) -> None:
+        """Remember a rung that was reached after so many ``laps``."""
+        self.rungs.append(RungRecord(rung.model.n_topics, laps, *self._last, rung.parents))
+
+    @property
+    def scores(self) -> Scores:
+        """The scores of all rungs, and the number of topics that they recommend."""
+        return scores_of(self.rungs, self.scorer)
+
+
+@dataclass(frozen=True, slots=True)
 class RungWriter:
     """Writes the run of each rung while a path trains, and the files of the path at its end."""
 
@@ -98,41 +124,31 @@ class RungWriter:
     provenance: Provenance
     folder: TrainingFolder
     keeper: RunKeeper
-    scorer: RungScorer | None
-    _last: HeldoutScores = NO_SCORES  # of the rung that is next to be kept
-
-    def score(self, info: LapInfo, snapshot: Callable[[], Model]) -> float | None:
-        """The score of a lap, nats per token, if it is the last one of a rung."""
-        if self.scorer is None or not is_rung(self.plan.options, info.lap):
-            return None
-        self._last = self.scorer.scores(snapshot())
-        return mean_score(self._last).mean
+    recorder: RungRecorder
 
     def keep(self, rung: Rung[Model]) -> None:
         """Write the run of a rung, whose lap is the last one in the trace."""
         n_topics, trace = rung.model.n_topics, list(self.keeper.trace)
         if self.plan.validation_share:
-            trace.append(_after_visits(trace[-1], rung))
+            trace.append(after_visits(trace[-1], rung))
         options = {
-            **option_record(rung_options(self.plan.options, n_topics)),
+            **rung_record(self.plan.options, n_topics, self.plan.validation_share),
             "batches": self.plan.n_batches,
             "resident_pairs": self.plan.resident_pairs,
-            "topic_path": ",".join(map(str, self.plan.options.rungs)),
-            "validation_share": self.plan.validation_share,
         }
         run = self.folder.new_rung(n_topics)
         save_run(run, rung.model, self.vocabulary, {**self.provenance, "options": options}, trace)
         sync_tree(run)
-        self.keeper.rungs.append(
-            RungRecord(n_topics, len(self.keeper.trace), *self._last, rung.parents)
-        )
+        self.recorder.record(rung, len(self.keeper.trace))
 
-    def write(self, result: Path) -> Scores:
+    def write(self, result: Path) -> None:
         """Write the files of the path beside the runs of its rungs in ``result``."""
-        rungs = self.keeper.rungs
-        scores = scores_of(rungs, self.scorer)
-        write_topic_path(result, scores, tree_of(rungs, lambda n_topics: result / str(n_topics)))
-        return scores
+
+        def model_of(n_topics: int) -> TopicPosterior:
+            return load_run(result / str(n_topics), TopicPosterior).model
+
+        tree = tree_of(self.keeper.rungs, model_of, self.vocabulary.words)
+        write_topic_path(result, self.recorder.scores, tree)
 
 
 def rung_options(options: TrainingOptions, n_topics: int) -> TrainingOptions:
@@ -143,7 +159,14 @@ def rung_options(options: TrainingOptions, n_topics: int) -> TrainingOptions:
     return replace(options, n_topics=n_topics, lower_rungs=(), local=local)
 
 
-def _after_visits(lap: LapEntry, rung: Rung[Model]) -> LapEntry:
+def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested:
+    """The options of a path as model.json of one rung keeps them."""
+    record = option_record(rung_options(options, n_topics))
+    rungs = ",".join(map(str, options.rungs))
+    return {**record, "topic_path": rungs, "validation_share": share}
+
+
+def after_visits(lap: LapEntry, rung: Rung[Model]) -> LapEntry:
     """The entry of a rung's trace for the visits in which it took in the validation documents."""
     return lap | {
         "lap": (lap["lap"] or 0) + VISITS,
@@ -177,24 +200,24 @@ def _rung_score(rung: RungRecord, scores: HeldoutScores, difference: Estimate) -
 
 
 # --- the tree -------------------------------------------------------------------------------------
-def tree_of(rungs: Sequence[RungRecord], run_of: Callable[[int], Path]) -> TopicTree:
-    """The tree of topics, with words from the runs of the rungs, which are read one by one."""
-    following = [rung.parents for rung in rungs[1:]]
-    parents = [*following, None]
+def tree_of(
+    rungs: Sequence[RungRecord], model_of: Callable[[int], TopicPosterior], words: Sequence[str]
+) -> TopicTree:
+    """The tree of topics, with words from the models of the rungs, which are read one by one."""
+    parents = [*(rung.parents for rung in rungs[1:]), None]
     made = (
-        _tree_rung(run_of(rung.n_topics), own) for rung, own in zip(rungs, parents, strict=True)
+        _tree_rung(model_of(rung.n_topics), own, words)
+        for rung, own in zip(rungs, parents, strict=True)
     )
     return TopicTree(tuple(made))
 
 
-def _tree_rung(folder: Path, parents: IntArray | None) -> TreeRung:
-    run = load_run(folder, TopicPosterior)
-    model, words = run.model, run.words.words
-    n_topics = model.n_topics
+def _tree_rung(model: TopicPosterior, parents: IntArray | None, words: Sequence[str]) -> TreeRung:
+    n_topics, posterior = model.n_topics, model.topic_word_posterior
     # All topics of the last rung are siblings.
     families = np.zeros(n_topics, np.int64) if parents is None else parents
-    best = frequent_words(model.topic_word_posterior, CANDIDATES)
-    telling = telling_words(model.topic_word_posterior, families, best, LISTED_WORDS)
+    best = frequent_words(posterior, CANDIDATES)
+    telling = telling_words(posterior, families, best, LISTED_WORDS)
     weights = np.clip(model.weights, 0.0, 1.0)
     topics = (
         TreeTopic(

@@ -42,7 +42,7 @@ from sparsetopics.runs.data import (
 from sparsetopics.runs.plan import RunPlan, write_config
 from sparsetopics.runs.run import load_run, option_record, refuse_run, save_run
 from sparsetopics.runs.run_files import CONFIG_FILE, CorpusFacts, Nested, Provenance
-from sparsetopics.runs.topic_path import RungScorer, RungWriter
+from sparsetopics.runs.topic_path import RungRecorder, RungScorer, RungWriter
 from sparsetopics.runs.training_folder import TrainingFolder, check_new_run, new_training
 
 LapScore = Callable[[LapInfo, Callable[[], Model]], float | None]
@@ -105,7 +105,8 @@ def finish_training(
     rng = np.random.default_rng(plan.seed)
     data = divided(plan, task.corpus, rng)
     rungs = _rung_writer(plan, task, data, folder, keeper) if plan.is_topic_path else None
-    score = _every_lap(lap_score(plan, task.corpus, task.heldout)) if rungs is None else rungs.score
+    of_lap = lap_score(plan, task.corpus, task.heldout)
+    score = _every_lap(of_lap) if rungs is None else rungs.recorder.score
 
     def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
         keeper.trace.append(info.entry() | {HELDOUT_SCORE: score(info, snapshot)})
@@ -167,7 +168,8 @@ def _rung_writer(
         scorer = RungScorer.of_validation(data.validation, plan.workers)
     if scorer is not None:
         scorer.check()
-    return RungWriter(plan, task.vocabulary, task.provenance, folder, keeper, scorer)
+    recorder = RungRecorder(plan.options, scorer, keeper.rungs)
+    return RungWriter(plan, task.vocabulary, task.provenance, folder, keeper, recorder)
 
 
 def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult:

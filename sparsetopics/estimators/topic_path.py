@@ -1,0 +1,183 @@
+"""``TopicPath``: LDA models of many numbers of topics from one training, and which to choose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
+
+from numpy.typing import ArrayLike
+
+from sparsetopics.estimators.base import naming_arguments
+from sparsetopics.estimators.inputs import Data
+from sparsetopics.estimators.topics import LDA, TopicEstimator
+from sparsetopics.options.option import check_type, path_of, refuse, shown
+from sparsetopics.options.table import (
+    DEFAULT_FEWEST_TOPICS,
+    DEFAULT_MOST_TOPICS,
+    DEFAULT_VALIDATION_SHARE,
+    PATH_OPTION,
+    ModelName,
+)
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.callbacks import LapEntry, OnLap
+
+if TYPE_CHECKING:
+    from sparsetopics.model.topic_posterior import TopicPosterior
+    from sparsetopics.runs.run_files import Provenance
+    from sparsetopics.runs.topic_path_files import Scores, TopicTree
+
+
+@dataclass(repr=False, eq=False)
+class TopicPath(TopicEstimator):
+    """LDA models of many numbers of topics from one training, and which of them to choose.
+
+    Training begins with the most topics and merges them step by step; a model is kept at each rung
+    of a ladder. Each is scored on a share of the documents, which it takes in only afterwards. The
+    recommended number of topics is the smallest whose score is within one standard error of the
+    best. ``transform`` and ``score`` use the model of the recommended number.
+
+    All arguments that are not listed are those of ``LDA``. ``fit`` raises OptionError if one is out
+    of range or conflicts with another; only the memoized learner and the collapsed update can merge
+    topics.
+
+    Args:
+        n_components: The most topics, with which the path begins, 400 by default.
+        fewest: The fewest topics, with which it ends, 5 by default.
+        rungs: The numbers of topics to keep a model of, in falling order, in place of
+            ``n_components`` and ``fewest``. None stands for both ends and the round numbers
+            between them: 1, 1.5, 2, 3, 5 and 7 times a power of ten.
+        validation_share: The share of the documents that rungs are scored on, at most 5,000
+            documents. 0 scores nothing; the model is then that of the middle rung.
+        max_iter: The number of laps at the first rung, 7 by default.
+
+    Attributes:
+        rungs_: The numbers of topics, in falling order.
+        scores_: For each rung its score, its difference from the best one, and standard errors, in
+            nats per token; and what they recommend.
+        recommended_: The recommended number of topics; None if nothing was scored.
+        as_good_: The fewest and the most topics that predict as well; None if nothing was scored.
+        tree_: Which topic of each rung became part of which topic of the next one.
+        models_: The posterior of each rung, by its number of topics.
+        n_components_: The number of topics of ``model_``.
+    """
+
+    n_components: int = DEFAULT_MOST_TOPICS
+    _: KW_ONLY
+    fewest: int = DEFAULT_FEWEST_TOPICS
+    rungs: Sequence[int] | None = None
+    validation_share: float = DEFAULT_VALIDATION_SHARE
+
+    _model_name: ClassVar[ModelName] = "lda"
+
+    scores_: Scores = field(init=False)
+    tree_: TopicTree = field(init=False)
+    models_: dict[int, TopicPosterior] = field(init=False)
+
+    @naming_arguments()
+    def fit(self, X: Data, y: ArrayLike | None = None, *, on_lap: OnLap | None = None) -> Self:
+        """Train the path, and forget what was learned before; arguments are those of ``LDA.fit``.
+
+        Raises what ``LDA.fit`` raises, and CorpusError if no validation document has two words.
+        """
+        from sparsetopics.corpora.corpus import Corpus
+        from sparsetopics.estimators.learning import learn_path
+        from sparsetopics.runs.data import facts_of
+
+        options = self.training_options()
+        PATH_OPTION["validation-share"].check(self.validation_share)
+        if on_lap is not None and not callable(on_lap):
+            refuse("on_lap", f"must be a function of a lap's entry, but is {shown(on_lap)}")
+        rows = self._reader.first_rows(X)
+        assert isinstance(rows.corpus, Corpus), "the reader reads documents"
+        found = learn_path(
+            rows.corpus,
+            options,
+            share=self.validation_share,
+            n_batches=self.n_batches,
+            n_jobs=self._n_threads,
+            seed=self.random_state,
+            on_lap=on_lap,
+        )
+        self.scores_, self.tree_, self.models_ = found.scores, found.tree, found.models
+        self.rungs_: tuple[int, ...] = options.rungs
+        self.recommended_: int | None = self.scores_.recommended
+        low, high = self.scores_.as_good_from, self.scores_.as_good_to
+        self.as_good_ = None if low is None or high is None else (low, high)
+        self._remember_columns(rows)
+        chosen = self.recommended_ or self.rungs_[len(self.rungs_) // 2]
+        model, facts = self.models_[chosen], facts_of(rows.corpus)
+        self._set_model(model, found.trace, facts, rows.vocabulary)
+        return self
+
+    def partial_fit(self, X: Data, y: ArrayLike | None = None) -> NoReturn:
+        """Refuse with an OptionError: a path needs all documents at once."""
+        hint = "Call partial_fit of one of its models, which is an LDA."
+        refuse("TopicPath", "has no partial_fit: a path needs all documents at once", hint)
+
+    def model(self, n_components: int | None = None) -> LDA:
+        """The model of a rung as a fitted ``LDA``; by default the recommended one.
+
+        Raises UnfittedError before ``fit``, and OptionError if there is no such rung.
+        """
+        self._check_fitted()
+        number = self.n_components_ if n_components is None else n_components
+        if number not in self.models_:
+            rungs = ", ".join(map(str, self.rungs_))
+            refuse("n_components", f"must be one of {rungs}, but is {shown(number)}")
+        own = {name: value for name, value in self.get_params().items() if name in _OF_LDA}
+        model = LDA(**own | {"n_components": number, "sparsity": self._sparsity_of(number)})
+        model.n_features_in_ = self.n_features_in_
+        model._set_model(
+            self.models_[number], self._trace_of(number), self._facts, self.vocabulary_
+        )
+        return model
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the folder of a topic path, as ``sparsetopics path`` does; either all or nothing.
+
+        Raises UnfittedError before ``fit``. Raises OutputError if ``path`` exists, unless
+        ``overwrite``, or if it cannot be written.
+        """
+        from sparsetopics.base.outputs import output_folder, written
+        from sparsetopics.base.own_folders import TOPIC_PATH
+        from sparsetopics.runs.run import save_run
+        from sparsetopics.runs.topic_path import rung_record
+        from sparsetopics.runs.topic_path_files import write_topic_path
+
+        self._check_fitted()
+        folder = path_of("path", path)
+        check_type("overwrite", overwrite, bool, "true or false")
+        options = self.training_options()
+        seed = None if self.random_state is None else int(self.random_state)
+        batches = None if self.n_batches is None else int(self.n_batches)
+        with written(output_folder(folder, TOPIC_PATH, overwrite=overwrite)) as scratch:
+            for number, model in self.models_.items():
+                run = scratch / str(number)
+                run.mkdir()
+                record = rung_record(options, number, self.validation_share) | {"batches": batches}
+                facts: Provenance = {"corpus": self._facts, "options": record, "seed": seed}
+                save_run(run, model, self.vocabulary_, facts, self._trace_of(number))
+            write_topic_path(scratch, self.scores_, self.tree_)
+
+    @naming_arguments()
+    def training_options(self) -> TrainingOptions:
+        """The options that ``sparsetopics path`` would have; raises OptionError."""
+        from sparsetopics.runs.plan import rungs_of
+
+        ends = {"from": self.n_components, "to": self.fewest}
+        rungs = rungs_of(ends if self.rungs is None else {"rungs": tuple(self.rungs)})
+        options = replace(super().training_options(), n_topics=rungs[0])
+        return replace(options, lower_rungs=rungs[1:])
+
+    def _trace_of(self, number: int) -> list[LapEntry]:
+        """The laps until a rung was reached."""
+        laps = next(rung.laps for rung in self.scores_.rungs if rung.n_topics == number)
+        return self.trace_[:laps]
+
+    def _sparsity_of(self, number: int) -> int | None:
+        return None if self.sparsity is None else min(self.sparsity, number)
+
+
+_OF_LDA = LDA().get_params().keys() - {"max_iter"}
