@@ -5,17 +5,19 @@
     python benchmarks/topic_path.py table paths.jsonl runs.jsonl
     python benchmarks/topic_path.py drawn
 
-``paths`` and ``runs`` train as the commands do, with one thread, and score all held-out documents,
-which no training has seen. Seconds are CPU seconds of training, with the scores that a path makes
-itself and with everything that is written. ``drawn`` draws collections of a known number of topics.
+``paths`` and ``runs`` run the commands with one thread, and score all held-out documents, which no
+training has seen. Seconds are CPU seconds of whole processes, with the scores that a path makes
+itself. ``drawn`` draws collections of a known number of topics.
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import statistics
+import subprocess
+import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,12 +32,9 @@ from scipy.optimize import linear_sum_assignment
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.evaluation.scores.paired import mean_score
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.options.option import Value
 from sparsetopics.options.training import TrainingOptions
-from sparsetopics.runs.plan import RunPlan, plan_run, plan_topic_path
 from sparsetopics.runs.run import load_run
 from sparsetopics.runs.topic_path_files import TopicPathFolder, load_topic_path
-from sparsetopics.runs.train import train_run
 
 SETS = "20news,nips,kos,reuters"
 COMPARED = (400, 200, 100, 50, 25)
@@ -58,19 +57,21 @@ def on_disk(corpus: Corpus) -> Iterator[Path]:
         yield path
 
 
-def timed(plan: RunPlan) -> float:
-    """Train; return the CPU seconds."""
-    began = time.process_time()
-    train_run(plan)
-    return time.process_time() - began
+def timed(*arguments: object) -> float:
+    """Run a command of sparsetopics; return the CPU seconds of its whole process."""
+    command = [sys.executable, "-m", "sparsetopics.cli", *map(str, arguments), "--quiet"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def topic_path(
-    corpus: Path, seed: int, options: dict[str, Value | None]
-) -> tuple[TopicPathFolder, float]:
+def topic_path(corpus: Path, seed: int, *options: str) -> tuple[TopicPathFolder, float]:
+    """Train a path; return it with its CPU seconds."""
     out = corpus.parent / "path"
-    given = {"from": ENDS[0], "to": ENDS[1], "seed": seed} | options
-    seconds = timed(plan_topic_path(corpus, out, given, overwrite=True))
+    ends = () if "--rungs" in options else ("--from", ENDS[0], "--to", ENDS[1])
+    own = (*ends, *options, "--seed", seed, "--out", out, "--overwrite")
+    seconds = timed("path", corpus, *own)
     return load_topic_path(out), seconds
 
 
@@ -114,19 +115,13 @@ def each_set(sets: str, shared: Path, folder: Path) -> Iterator[tuple[str, Path,
 @main.command("paths")
 @click.option("--sets", default=SETS)
 @click.option("--seeds", default=5, help="Seeds 0 to N-1.")
-@click.option("--option", "options", multiple=True, help="Of path, such as laps=10.")
+@click.option("--options", default="", help="Of path, such as '--laps 10 --rungs 200,100'.")
 @data_options
-def paths(
-    sets: str, seeds: int, options: tuple[str, ...], shared: Path, folder: Path, out: Path
-) -> None:
+def paths(sets: str, seeds: int, options: str, shared: Path, folder: Path, out: Path) -> None:
     """Train paths, and score every rung."""
-    given: dict[str, Value | None] = {}
-    for text in options:
-        name, value = text.split("=")
-        given[name] = tuple(map(int, value.split(","))) if name == "rungs" else json.loads(value)
     for name, corpus, score in each_set(sets, shared, folder):
         for seed in range(seeds):
-            found, seconds = topic_path(corpus, seed, given)
+            found, seconds = topic_path(corpus, seed, *options.split())
             scores = {
                 rung.n_topics: score(load_run(found.run(rung.n_topics), TopicPosterior).model)
                 for rung in found.scores.rungs
@@ -157,14 +152,13 @@ def runs(sets: str, seeds: int, shared: Path, folder: Path, out: Path) -> None:
         for seed in range(seeds):
             for n_topics in COMPARED:
                 place = corpus.parent / "run"
-                given: dict[str, Value | None] = {"model": "lda", "topics": n_topics, "seed": seed}
-                seconds = timed(plan_run(corpus, place, given, overwrite=True))
-                own = score(load_run(place, TopicPosterior).model)
-                write(
-                    out,
-                    {"set": name, "seed": seed, "topics": n_topics, "cpu": seconds, "score": own},
-                )
-                click.echo(f"{name} seed {seed} K {n_topics}: {seconds:.1f} s {own:.4f}", err=True)
+                own = ("--model", "lda", "--topics", n_topics, "--seed", seed)
+                seconds = timed("train", corpus, *own, "--out", place, "--overwrite")
+                alone = score(load_run(place, TopicPosterior).model)
+                record = {"set": name, "seed": seed, "topics": n_topics}
+                write(out, record | {"cpu": seconds, "score": alone})
+                text = f"{name} seed {seed} K {n_topics}: {seconds:.1f} s {alone:.4f}"
+                click.echo(text, err=True)
 
 
 @main.command("table")
@@ -239,7 +233,7 @@ def drawn_command(topics: str, seeds: int, most: int) -> None:
         for seed in range(seeds):
             corpus, true = drawn(n_topics, np.random.default_rng(seed))
             with on_disk(corpus) as place:
-                found, _ = topic_path(place, seed, {"from": most})
+                found, _ = topic_path(place, seed, "--from", str(most))
                 chosen.append(found.scores.recommended or 0)
                 model = load_run(found.run(chosen[-1]), TopicPosterior).model
                 shares.append(share_found(true, model.topic_word_mean))

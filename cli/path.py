@@ -132,7 +132,7 @@ def path_lines(found: TopicPathFolder) -> Iterator[str]:
         yield scores.advice
         if scores.recommended == scores.rungs[0].n_topics:
             yield "It is the largest rung, so more topics may predict better: raise --from."
-    yield f"Wrote {found.folder} with {quantity(len(scores.rungs), 'run')}."
+    yield f"{found.folder} has {quantity(len(scores.rungs), 'run')}."
 
 
 def _row(rung: RungScore) -> dict[str, str | float | None]:

@@ -41,7 +41,7 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    """Continue interrupted training from the last checkpoint in RUN.
+    """Continue interrupted training from the last checkpoint in RUN, a run or a topic path.
 
     Except for times, the result is the same, byte for byte, as without the interruption. A run
     that was trained with --keep-state can also be continued after its end, with --laps.
@@ -51,9 +51,11 @@ def command(
         sparsetopics resume run
         sparsetopics resume run --laps 200
     """
+    from sparsetopics.cli.path import path_lines, path_record
     from sparsetopics.cli.train import outcome, settled
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.runs.resume import resume_run
+    from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 
     result, options, has_settled = resume_run(
         run,
@@ -63,6 +65,11 @@ def command(
         scheduler=scheduler,
         watch=lambda options: show_progress(options, quiet=quiet),
     )
+    if is_topic_path(run):
+        found = load_topic_path(run)
+        done = [f"Nothing is left to do: {run} is finished."] if options is None else []
+        show(path_record(found), [*path_lines(found), *done], as_json=as_json)
+        return
     made = quantity(result.laps, "lap")
     if options is None:
         line = f"Nothing is left to do: {run} was finished after {made}."

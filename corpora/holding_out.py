@@ -12,10 +12,11 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.batching import JoinedBatches, plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
-from sparsetopics.corpora.store.manifest import Sizes
+from sparsetopics.corpora.store.manifest import Sizes, total
 from sparsetopics.corpora.store.shards import MemoryRowGroup, RowGroup
 from sparsetopics.options.table import MOST_VALIDATION, RESIDENT_PAIRS
 
+DOCS_AT_ONCE = 256  # validation documents in a row group
 FEWEST = 2  # documents in either part: the error of a score needs two
 
 
@@ -83,19 +84,29 @@ def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> Hel
             training.append(group)
             continue
         kept_out = _in_memory(group, rows)
-        validation.append(kept_out)
+        validation += kept_out
         if len(rows) < group.n_docs:
-            sizes = Sizes(*np.subtract(group.sizes, kept_out.sizes).tolist())
+            sizes = Sizes(
+                *np.subtract(group.sizes, total(each.sizes for each in kept_out)).tolist()
+            )
             others = np.setdiff1d(np.arange(group.n_docs), rows)
             training.append(PartialRowGroup(sizes, group, others))
     parts = (replace(corpus, row_groups=tuple(part)) for part in (training, validation))
     return HeldOut(*parts)
 
 
-def _in_memory(group: RowGroup[DocumentBatch], rows: IntArray) -> MemoryRowGroup[DocumentBatch]:
-    part = PartialRowGroup(group.sizes, group, rows)
-    batch = part.read()
-    return MemoryRowGroup(sizes_of_batch(batch), batch, part.read_ids(), part.read_labels())
+def _in_memory(
+    group: RowGroup[DocumentBatch], rows: IntArray
+) -> list[MemoryRowGroup[DocumentBatch]]:
+    """Some rows in small groups: scoring takes memory for all words of a group."""
+    own = group.read_rows().take(rows)
+    ids, labels = own.ids.to_pylist(), own.labels.to_pylist()
+    parts = (slice(first, first + DOCS_AT_ONCE) for first in range(0, len(rows), DOCS_AT_ONCE))
+    return [
+        MemoryRowGroup(sizes_of_batch(batch), batch, ids[part], labels[part])
+        for part in parts
+        for batch in (own.batch[part],)
+    ]
 
 
 def divide(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from sparsetopics.base.errors import OutputError, RunError
 from sparsetopics.base.staging import refusing
@@ -57,6 +57,8 @@ def resume_run(
     ``laps`` are asked for than there is state for, or if its data have changed. Raises OutputError
     if another process trains it.
     """
+    if laps is not None and is_topic_path(run):
+        _refuse_laps(run)
     if not is_training(run):
         clear_finished(run)
         return _finished(run, laps)
@@ -73,7 +75,7 @@ def resume_run(
                 folder.close(plan)
             return Resumed(_result(run), None)
         if laps is not None and plan.is_topic_path:
-            refuse("laps", f"cannot be changed: {run} is a topic path", "Train another path.")
+            _refuse_laps(run)
         if laps is not None:
             plan = replace(plan, options=replace(plan.options, laps=laps))
         _warn_of_local_cluster(place, executor)  # before data are read
@@ -86,6 +88,11 @@ def resume_run(
         with watch(plan.options) as hooks:
             result = finish_training(plan, task, folder, hooks)
         return Resumed(result, plan.options, has_settled=result.laps == before)
+
+
+def _refuse_laps(run: Path) -> NoReturn:
+    problem = f"cannot be changed: {run} is a topic path, whose laps follow from its rungs"
+    refuse("laps", problem, "Leave out --laps, or train another path.")
 
 
 def _warn_of_local_cluster(place: Workplace, executor: ExecutorName | None) -> None:

@@ -16,8 +16,9 @@ from typing import Annotated, NotRequired, TypedDict
 import msgspec
 import numpy as np
 from msgspec import Meta
-from safetensors.numpy import save
+from safetensors.numpy import save_file
 
+from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import (
     FileEntry,
@@ -104,8 +105,7 @@ def write_run(
     """
     arrays = stored.arrays.items()
     doubles = {name: np.ascontiguousarray(array, np.float64) for name, array in arrays}
-    # Not save_file, which makes files that other users cannot read.
-    (folder / ARRAYS_FILE).write_bytes(save(doubles))
+    _write_arrays(folder / ARRAYS_FILE, doubles)
     lines = [json.dumps(entry) + "\n" for entry in trace]
     (folder / TRACE_FILE).write_text("".join(lines), encoding="utf-8")
     listed = [FileEntry.of(folder / name) for name in LISTED_FILES if (folder / name).exists()]
@@ -119,6 +119,14 @@ def write_run(
     # The facts decide both the order of entries and their values.
     content = facts | msgspec.to_builtins(provenance) | facts
     write_sealed(folder / SETTINGS_FILE, content, indent=2)
+
+
+def _write_arrays(path: Path, arrays: dict[str, FloatArray]) -> None:
+    """Write a file of arrays without a copy of them in memory."""
+    path.touch()
+    mode = path.stat().st_mode
+    save_file(arrays, path)
+    path.chmod(mode)  # other users cannot read what save_file leaves
 
 
 def read_content(folder: Path) -> dict[str, Json]:

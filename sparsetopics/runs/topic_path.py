@@ -15,7 +15,11 @@ from sparsetopics.base.staging import sync_tree
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.scores.completion import document_completion, unigram_probabilities
+from sparsetopics.evaluation.scores.completion import (
+    SCORED_SHARE,
+    document_completion,
+    unigram_probabilities,
+)
 from sparsetopics.evaluation.scores.knee import find_knee
 from sparsetopics.evaluation.scores.paired import Estimate, HeldoutScores, mean_score
 from sparsetopics.evaluation.scores.telling_words import frequent_words, telling_words
@@ -40,9 +44,9 @@ from sparsetopics.runs.topic_path_files import (
 )
 from sparsetopics.runs.training_folder import TrainingFolder
 
-FEWEST_SCORED = 1_000  # documents, counting each as often as it is cut in two
+ENOUGH_TOKENS = 40_000  # to score, in all cuts of the validation documents
 NO_SCORES = HeldoutScores(np.zeros(0), np.zeros(0))
-MOST_SPLITS = 2  # cuts of each validation document
+MOST_SPLITS = 5  # cuts of each validation document
 LISTED_WORDS = 10  # of each topic of the tree, of either kind
 CANDIDATES = 200  # most probable words of a topic, among which telling words are looked for
 
@@ -59,8 +63,9 @@ class RungScorer:
     @classmethod
     def of_validation(cls, documents: Corpus, workers: int) -> RungScorer:
         """Few documents are cut in several ways, so that their scores depend less on chance."""
-        n_splits = min(MOST_SPLITS, math.ceil(FEWEST_SCORED / documents.n_docs))
+        n_splits = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
         number = quantity(documents.n_docs, "training document")
+        n_splits = min(MOST_SPLITS, n_splits)
         return cls(documents, n_splits, f"{number} that were kept out of training", workers)
 
     @classmethod
@@ -76,13 +81,19 @@ class RungScorer:
             problem = "none of them has two different words to score"
             raise CorpusError(self.described, problem, "Use other documents, or more of them.")
 
-    def scores(self, model: Model) -> HeldoutScores:
+    def scores(self, snapshot: Callable[[], Model]) -> HeldoutScores:
         """The scores of all documents under a model, added up over the splits."""
         unigram = unigram_probabilities(self.documents.vocabulary.term_frequency)
-        topic_word, alpha = model.topic_word_mean, model.mixing_weights
+        model = snapshot()
+        assert isinstance(model, TopicPosterior), "a path has topics"
+        alpha = model.mixing_weights
+        # In the order that scoring needs, and without the model: each is as large as all topics.
+        word_topic = np.array(model.topic_word_posterior.T, order="C")
+        word_topic /= model.topic_word_posterior.sum(axis=1)
+        del model
         sums = [
             document_completion(
-                self.documents, topic_word, alpha, unigram, seed=seed, workers=self.workers
+                self.documents, word_topic.T, alpha, unigram, seed=seed, workers=self.workers
             ).documents
             for seed in range(self.n_splits)
         ]
@@ -102,7 +113,7 @@ class RungRecorder:
         """The score of a lap, nats per token, if it is the last one of a rung."""
         if self.scorer is None or not is_rung(self.options, info.lap):
             return None
-        self._last = self.scorer.scores(snapshot())
+        self._last = self.scorer.scores(snapshot)
         return mean_score(self._last).mean
 
     def record(self, rung: Rung[Model], laps: int) -> None:
