@@ -49,7 +49,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> Va
 def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> None:
     """Refuse every other model: config files of runs name theirs."""
     if model not in (None, MODEL):
-        hint = "Its number of topics is not given. `train --model hdp --start DIR/50` learns it."
+        hint = "An HDP learns its number of topics: `train --model hdp --start DIR/50`."
         refuse("model", f"must be {MODEL} on a topic path, but is {model}", hint)
 
 
@@ -62,7 +62,13 @@ def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> 
 @add_options(table_option(name, PATH_HELP[name], keeps_default=True) for name in ("from", "to"))
 @click.option("--rungs", type=TEXT, metavar="K,K,...", callback=_numbers, help=PATH_HELP["rungs"])
 @table_option("validation-share", PATH_HELP["validation-share"], keeps_default=True)
-@click.option("--model", type=TEXT, expose_value=False, callback=_only_lda, hidden=True)
+@click.option(
+    "--model",
+    type=TEXT,
+    expose_value=False,
+    callback=_only_lda,
+    help="Only lda, which is the default.",
+)
 @add_options(table_option(name, PATH_HELP.get(name, "")) for name in SHARED)
 @click.option("--quiet/--no-quiet", help="Show no progress.")
 @click.option("--json/--no-json", "as_json", help="Print JSON.")
@@ -86,7 +92,7 @@ def command(
     error of the best. Those within two standard errors are said to predict as well.
 
     `sparsetopics report` shows the scores and the tree of topics. `sparsetopics resume` continues
-    a path that was interrupted. The model is LDA; `train --model hdp` learns the number of topics.
+    a path that was interrupted. All models are LDA; an HDP learns its number of topics itself.
 
     \b
     Example:
@@ -131,7 +137,7 @@ def path_lines(found: TopicPathFolder) -> Iterator[str]:
         yield f"Scored on {scores.scored_on}."
         yield scores.advice
         if scores.recommended == scores.rungs[0].n_topics:
-            yield "It is the largest rung, so more topics may predict better: raise --from."
+            yield "It is the largest rung, so more topics may predict better."
     yield f"{found.folder} has {quantity(len(scores.rungs), 'run')}."
 
 

@@ -3,6 +3,7 @@
 import gzip
 import shlex
 import shutil
+import warnings
 import zipfile
 
 import numpy as np
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 from clumped_mixtures import draw_clumps
 from collections_on_disk import make_texts, write_jsonl
+from sparsetopics.base.errors import SparsetopicsWarning
 from sparsetopics.cli.main import main
 from vectors_on_disk import make_vectors
 
@@ -18,6 +20,7 @@ QUICK = {"laps": 2, "quiet": True, "overwrite": True}  # unless an example says 
 OVERWRITE = {"overwrite": True}
 USUAL = {
     "train": QUICK,
+    "path": QUICK,
     "resume": {"quiet": True},
     "compare": QUICK,
     "ingest": {"quiet": True, "overwrite": True},
@@ -34,7 +37,9 @@ def run(*arguments):
         usual = USUAL | {"ingest": {"quiet": True}}
     if "--report" in words:
         usual = USUAL | {"evaluate": OVERWRITE}
-    result = CliRunner().invoke(main, words, default_map=usual)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SparsetopicsWarning)  # more topics than documents
+        result = CliRunner().invoke(main, words, default_map=usual)
     assert result.exit_code == 0, f"sparsetopics {shlex.join(words)}\n{result.output}"
 
 
@@ -87,6 +92,7 @@ def make_world(folder):
         run("train", "corpus", "--topics", 3, "--keep-state", "--out", "run")
         for n_topics in (50, 100):
             run("train", "corpus", "--topics", n_topics, "--laps", 1, "--out", f"run-{n_topics}")
+        run("path", "corpus", "--rungs", "6,3", "--out", "path")
         run("export", "run", "--to", "mallet", "--out", "mallet.txt")
         n_words = len((folder / "mallet.txt").read_text(encoding="utf-8").splitlines()) // 3
         topics = np.random.default_rng(0).dirichlet(np.ones(n_words), 3)

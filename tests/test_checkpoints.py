@@ -54,6 +54,7 @@ STORED_NAMES = [
     "progress",
     "responsibilities",
     "rival",
+    "rung",
     "state accelerated 0",
     "state alternating 0",
     "state full 0",

@@ -55,8 +55,9 @@ def test_there_is_not_more_code_than_needed():
     # 22,624 before commands and estimators checked every value that they are given, and 24,742
     # before workers shared the reading of sources, for which CSV got kernels, and before growth
     # split all components at once and continued on all items. 25,126 before LDA began with more
-    # topics than wanted and merged them, for which a move of LDA went.
-    assert sum(map(code_lines, TEXTS)) <= 25_290
+    # topics than wanted and merged them, for which a move of LDA went. 25,290 before topic paths,
+    # with their page, exports and estimator.
+    assert sum(map(code_lines, TEXTS)) <= 26_800
 
 
 def test_little_escapes_the_type_checker():
@@ -64,8 +65,8 @@ def test_little_escapes_the_type_checker():
 
     assert found.n_any <= 60
     assert found.n_unexplained == 0
-    assert found.n_casts <= 16
-    assert found.n_objects <= 20
+    assert found.n_casts <= 17
+    assert found.n_objects <= 21
     assert found.n_ignores <= 6
 
 

@@ -19,7 +19,7 @@ if not (ROOT / "docs").is_dir():
     pytest.skip("needs docs/, which the source archive leaves out", allow_module_level=True)
 BLOCK = re.compile(r"(<!-- not tested: .*? -->\n)?```(\w+)\n(.*?)```", re.DOTALL)
 DOCUMENTS = {"news": "corpus", "train": "corpus", "heldout": "heldout"}
-RUNS = {name: name for name in ("run", "run-50", "run-100", "mallet.txt")}
+RUNS = {name: name for name in ("run", "run-50", "run-100", "path", "mallet.txt")}
 IMAGES = {name: name for name in ("photos", "noisy.png")}
 IMAGES |= {"clean.png": "noisy.png", "noisy": "photos"}
 DIGITS = {"digits": "digits", "new-digits": "digits", "patches": "patches"}
@@ -43,6 +43,7 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
     "docs/how-to/interrupted-runs.md": {"run": "run", "corpus": "corpus"},
     "docs/how-to/python.md": {},
     "docs/how-to/reports.md": DOCUMENTS | RUNS,
+    "docs/how-to/topic-paths.md": DOCUMENTS,
     "docs/how-to/train.md": DOCUMENTS | DIGITS | IMAGES,
 }
 WITHOUT_COMMANDS = {

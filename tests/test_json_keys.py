@@ -88,6 +88,7 @@ def of_topics():
     return {
         "train": told(*train, "--model", "lda", "--keep-state", "--out", "lda"),
         "train of hdp": told(*train, "--model", "hdp", "--out", "hdp"),
+        "path": told("path", "documents-train", "--rungs", "4,2", *QUICK, "--out", "path"),
         "resume": told("resume", "lda", "--laps", 3, "--quiet"),
         "topics": told("topics", "lda"),
         "infer": told("infer", "hdp", "documents-heldout", "--out", "hdp.parquet"),
@@ -154,6 +155,7 @@ def expected():
     corpora = keys["`ingest` of documents, `corpus info`"]
     vectors = keys["`ingest` of vectors, `corpus info`"]
     files = keys["… of `ingest`"]
+    paths = keys["`path`, `resume` of a topic path"]
     path, trained = keys["`corpus export`, `export`, `report`"], keys["`train`, `resume`"]
     topics, mixtures = keys["`evaluate` of topics"], keys["`evaluate` of mixtures"]
     of_vectors = mixtures | keys["… of vectors"]
@@ -170,6 +172,7 @@ def expected():
         "corpus split": keys["`corpus split` of documents"],
         "corpus split of vectors": keys["`corpus split` of vectors"],
         "corpus export": path,
+        "path": paths,
         "train": trained,
         "train of hdp": trained,
         "resume": trained,

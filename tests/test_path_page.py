@@ -18,7 +18,7 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.evaluation.report.model_subjects import topic_subject
 from sparsetopics.evaluation.report.page import Report, render_page
 from sparsetopics.evaluation.report.report import write_run_report
-from sparsetopics.evaluation.report.topic_path import recommendation, topic_path_section
+from sparsetopics.evaluation.report.topic_path import topic_path_section
 from sparsetopics.evaluation.report.topic_tree import branches_of
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.model.topic_posterior import TopicPosterior
@@ -238,14 +238,13 @@ def test_the_recommended_run_is_shown_as_on_its_own_page(
         (4, 4, 6, "4 topics are recommended; from 4 to 6 predict as well."),
         (6, 6, 6, "6 topics are recommended; no other number predicts as well."),
         (1, 1, 1_500, "1 topic is recommended; from 1 to 1,500 predict as well."),
-        (4, None, None, "4 topics are recommended."),
         (None, None, None, "No number of topics is recommended, because nothing was scored."),
     ],
 )
 def test_the_recommendation_is_a_sentence(recommended, low, high, sentence):
     scores = Scores((RungScore(6, 1),), SCORED_ON, 12, 120.0, recommended, low, high)
 
-    assert recommendation(scores) == sentence
+    assert scores.advice == sentence
 
 
 def test_without_scores_the_run_in_the_middle_is_shown(save_path, tmp_path):

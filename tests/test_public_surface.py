@@ -15,7 +15,7 @@ from sparsetopics.cli.main import COMMANDS, main
 from sparsetopics.cli.parameter_types import NumberType
 from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS
 from sparsetopics.corpora.sources.byte_stream import PACKED_SUFFIXES
-from sparsetopics.exports import CORPUS_TARGETS, RUN_TARGETS
+from sparsetopics.exports import CORPUS_TARGETS, PATH_TARGETS, RUN_TARGETS
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, move_options
 
 LIST = Path(__file__).with_name("public_surface.txt")
@@ -30,6 +30,7 @@ def surface() -> Iterator[str]:
         yield f"format of vectors: {name} {' '.join(entry.suffixes)}".rstrip()
     yield f"packed files: {' '.join(PACKED_SUFFIXES)}"
     yield f"exports of a run: {' '.join(RUN_TARGETS)}"
+    yield f"exports of a topic path: {' '.join(PATH_TARGETS)}"
     yield f"exports of a corpus: {' '.join(CORPUS_TARGETS)}"
     yield f"models: {' '.join(MODELS)}"
     yield f"likelihoods: {' '.join(LIKELIHOODS)}"

@@ -707,9 +707,9 @@ def test_an_edited_memo_file_is_refused_whenever_it_is_read(
 
 def test_a_state_of_another_version_is_refused(interrupted):
     path = interrupted() / "state" / "plan.json"
-    path.write_text(path.read_text().replace('"format_version": 2', '"format_version": 7'))
+    path.write_text(path.read_text().replace('"format_version": 3', '"format_version": 7'))
 
-    with pytest.raises(RunError, match=r"expected format version 2, but found 7\. Train again"):
+    with pytest.raises(RunError, match=r"expected format version 3, but found 7\. Train again"):
         resume_run(path.parent.parent)
 
 
