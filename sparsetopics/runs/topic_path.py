@@ -167,7 +167,8 @@ def rung_options(options: TrainingOptions, n_topics: int) -> TrainingOptions:
     local = options.local
     if local.sparsity is not None:
         local = replace(local, sparsity=min(local.sparsity, n_topics))
-    return replace(options, n_topics=n_topics, lower_rungs=(), local=local)
+    laps = options.first_laps
+    return replace(options, n_topics=n_topics, lower_rungs=(), local=local, laps=laps)
 
 
 def rung_record(options: TrainingOptions, n_topics: int, share: float) -> Nested:

@@ -103,10 +103,7 @@ class TrainingFolder:
         for path in result.iterdir():  # left by a process that was killed
             if path.name not in rungs:
                 path.unlink()
-        for name in rungs:
-            if os.path.lexists(self.run / name) and not RUN.matches(self.run / name):
-                problem = "a file or folder that is not a run appeared here"
-                raise OutputError(str(self.run / name), problem, "Move it away, then resume.")
+        _check_rungs(self.run, rungs)
         write(result)
         # The file that vouches for the others comes last.
         last = (SETTINGS_FILE, PATH_FILE)
@@ -164,6 +161,14 @@ def new_training(plan: RunPlan) -> Iterator[TrainingFolder]:
                     if is_new:
                         with suppress(OSError):  # another program has put something there
                             run.rmdir()
+
+
+def _check_rungs(folder: Path, rungs: Iterable[str]) -> None:
+    """OutputError if something else has the name of a rung, which would be replaced."""
+    for path in (folder / name for name in rungs):
+        if os.path.lexists(path) and not RUN.matches(path):
+            problem = "a file or folder that is not a run is here"
+            raise OutputError(str(path), problem, f"Move it away, then repeat or resume {folder}.")
 
 
 def _remove_other_files(run: Path) -> None:
@@ -254,6 +259,7 @@ def check_new_run(plan: RunPlan, inputs: Iterable[Path] = ()) -> None:
             hint = "Use --overwrite to replace it."
             raise OutputError(str(run), "the output already exists", hint)
         is_own = is_sparsetopics_json(finished if has_run else _plan_of(run))
+        _check_rungs(run, map(str, plan.options.rungs))
         if other.exists() or (not is_own and not _is_free(run)):
             output_folder(run, _kind_of(plan), overwrite=overwrite)
 
