@@ -20,13 +20,6 @@ DOCS_AT_ONCE = 256  # validation documents in a row group
 FEWEST = 2  # documents in either part: the error of a score needs two
 
 
-class HeldOut(NamedTuple):
-    """A corpus in two parts."""
-
-    training: Corpus
-    validation: Corpus  # in memory
-
-
 class DividedCorpus(NamedTuple):
     """The batches of a corpus of which some documents are kept out of training."""
 
@@ -67,11 +60,11 @@ def count_validation(n_docs: int, share: float) -> int:
     return number
 
 
-def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> HeldOut:
-    """Draw ``n_validation`` documents at random and divide the corpus; both parts keep its order.
+def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> tuple[Corpus, Corpus]:
+    """Draw ``n_validation`` documents; return the corpus without them, and them alone.
 
-    The validation documents are read into memory. Sizes of the training part are known without
-    another pass over the corpus.
+    Both parts keep the order of the corpus. The validation documents are read into memory. Sizes of
+    the training part are known without another pass over the corpus.
     """
     chosen = np.sort(rng.permutation(corpus.n_docs)[:n_validation])
     training: list[RowGroup[DocumentBatch]] = []
@@ -91,8 +84,8 @@ def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> Hel
             )
             others = np.setdiff1d(np.arange(group.n_docs), rows)
             training.append(PartialRowGroup(sizes, group, others))
-    parts = (replace(corpus, row_groups=tuple(part)) for part in (training, validation))
-    return HeldOut(*parts)
+    with_training = replace(corpus, row_groups=tuple(training))
+    return with_training, replace(corpus, row_groups=tuple(validation))
 
 
 def _in_memory(
