@@ -43,9 +43,12 @@ def command(
 ) -> None:
     """Learn topics from CORPUS and write them to a run folder.
 
-    The default model is an HDP, which learns the number of topics: topics are merged, deleted and
-    born where that raises the criterion, until neither their number nor the bound changes. If
-    training is interrupted, `sparsetopics resume` continues it.
+    The default model is an HDP, which learns the number of topics. It begins with many, merges
+    them step by step, and scores each number on documents that are kept out of training until the
+    smallest number that predicts them about as well as the best is chosen. Its topics are then
+    fitted on all documents. With fewer than 1,000 documents, and with --moves, topics are merged,
+    deleted and born where that raises the criterion. If training is interrupted, `sparsetopics
+    resume` continues it.
 
     One line for each lap shows the seconds since the start, the ELBO (which training raises), the
     criterion (which decides about moves), the held-out score and the number of topics, K. The
@@ -105,6 +108,8 @@ def outcome(result: RunResult, options: TrainingOptions) -> str:
     )
     if options.model == "lda":
         return trained
+    if result.advice:
+        return f"{trained} {result.advice}"
     if result.laps < options.n_laps:
         return f"{trained} T{settled(options)[1:]}."
     return f"{trained} All laps are done."

@@ -36,7 +36,8 @@ def show_progress(options: TrainingOptions, *, quiet: bool) -> Iterator[RunHooks
             yield hooks
     else:
         lines = _Lines(options)
-        yield RunHooks(lines.on_lap, lines.on_documents, partial(say, "Writing the run."), say)
+        writing = partial(say, "Writing the run.")
+        yield RunHooks(lines.on_lap, lines.on_documents, writing, say, lines.set_options)
 
 
 class _Lines:
@@ -45,6 +46,9 @@ class _Lines:
     def __init__(self, options: TrainingOptions) -> None:
         self._options = options
         self._last = time.monotonic()
+
+    def set_options(self, options: TrainingOptions) -> None:
+        self._options = options
 
     def on_lap(self, entry: Entry) -> None:
         self._say(lap_line(entry, self._options))
@@ -66,7 +70,7 @@ def _unit(options: TrainingOptions) -> str:
 
 def _rest_of_lap(n_done: float, n_docs: int, options: TrainingOptions) -> str:
     """What still takes time in a lap once all documents or items are done."""
-    has_moves = options.grows or bool(options.active_moves.names)
+    has_moves = options.grows or options.makes_moves
     return ", trying moves" if has_moves and n_done >= n_docs else ""
 
 
@@ -122,7 +126,7 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         def on_lap(entry: Entry) -> None:
             if done.reach(int(entry["lap"] or 0)):
                 progress.reset(task, completed=done.laps)  # earlier laps say nothing of the rest
-            progress.console.print(lap_line(entry, options), soft_wrap=True, highlight=False)
+            progress.console.print(lap_line(entry, done.options), soft_wrap=True, highlight=False)
             check_stopped()
 
         def on_writing() -> None:
@@ -131,15 +135,18 @@ def _bar(options: TrainingOptions) -> Iterator[RunHooks]:
         def say_above(sentence: str) -> None:
             progress.console.print(sentence, soft_wrap=True, highlight=False, markup=False)
 
-        yield RunHooks(on_lap, done, on_writing, say_above)
+        def on_options(options: TrainingOptions) -> None:
+            done.options = options
+            progress.update(task, total=float(options.n_laps))
+
+        yield RunHooks(on_lap, done, on_writing, say_above, on_options)
 
 
 class _Rate:
     """Moves the bar within a lap and shows documents or items per second."""
 
     def __init__(self, update: Callable[..., None], task: int, options: TrainingOptions) -> None:
-        self._n_laps = options.n_laps
-        self._options = options
+        self.options = options
         self._rate = ""
         self._is_full = False  # whether all documents of the present lap are done
         self.laps = 0
@@ -159,12 +166,13 @@ class _Rate:
         laps = self.laps + n_done / n_docs
         if not self._is_full:  # moves, which follow, do not count
             rate = (laps - self._before) * n_docs / max(time.perf_counter() - self._began, 1e-9)
-            self._rate = f"{rate:,.0f} {_unit(self._options)}/s"
+            self._rate = f"{rate:,.0f} {_unit(self.options)}/s"
         self._is_full = n_done >= n_docs
-        lap = f"lap {min(self.laps + 1, self._n_laps)}/{self._n_laps}"
+        n_laps = self.options.n_laps
+        lap = f"lap {min(self.laps + 1, n_laps)}/{n_laps}"
         self._update(
             self._task,
             completed=laps,
-            description=f"{lap}{_rest_of_lap(n_done, n_docs, self._options)}",
+            description=f"{lap}{_rest_of_lap(n_done, n_docs, self.options)}",
             rate=self._rate,
         )

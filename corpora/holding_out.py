@@ -108,14 +108,17 @@ def divide(
     share: float,
     rng: np.random.Generator,
     *,
+    chosen_by: np.random.Generator | None = None,
     resident_pairs: int = RESIDENT_PAIRS,
 ) -> DividedCorpus:
     """Keep a ``share`` of the documents out of training, and divide both parts into batches.
 
-    Batches of validation documents are about as large as the others. Raises OptionError for a share
+    ``chosen_by`` draws the validation documents if it is given, otherwise ``rng`` does. Batches of
+    validation documents are about as large as the others. Raises OptionError for a share
     that leaves one part empty, and what ``plan_batches`` raises.
     """
-    training, validation = hold_out(corpus, count_validation(corpus.n_docs, share), rng)
+    number = count_validation(corpus.n_docs, share)
+    training, validation = hold_out(corpus, number, chosen_by or rng)
     source = plan_batches(training, n_batches, rng, resident_pairs=resident_pairs)
     n_last = max(1, round(validation.n_docs * source.n_batches / training.n_docs))
     last = plan_batches(validation, min(n_last, validation.n_docs), rng)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from sparsetopics.estimators.learning import AnyLearned
     from sparsetopics.inference.training import Model
     from sparsetopics.runs.run_files import CorpusFacts, Provenance
+    from sparsetopics.runs.topic_path_files import Scores
 
 # What a notebook shows of a fitted estimator.
 SHOWN_TOPICS = 20
@@ -109,6 +110,7 @@ class Estimator(BaseEstimator):
         result = learn(
             rows.corpus,
             options,
+            share=self._validation_share,
             n_batches=self.n_batches,
             n_jobs=self._n_threads,
             seed=self.random_state,
@@ -116,7 +118,8 @@ class Estimator(BaseEstimator):
         )
         self._learned: AnyLearned | None = result.learned
         self._remember_columns(rows)
-        self._set_model(result.model, result.trace, facts_of(rows.corpus), rows.vocabulary)
+        facts = facts_of(rows.corpus)
+        self._set_model(result.model, result.trace, facts, rows.vocabulary, result.scores)
         return self
 
     @naming_arguments()
@@ -181,6 +184,8 @@ class Estimator(BaseEstimator):
             "options": {**option_record(self.training_options()), "batches": batches},
             "seed": None if self.random_state is None else int(self.random_state),
         }
+        if self._scores is not None:
+            provenance["number_of_topics"] = self._scores
         vocabulary = getattr(self, "vocabulary_", None)  # mixtures of vectors have none
         with written(output_folder(folder, RUN, overwrite=overwrite)) as scratch:
             save_run(scratch, self.model_, vocabulary, provenance, self.trace_)
@@ -213,9 +218,18 @@ class Estimator(BaseEstimator):
         return tags
 
     def _set_model(
-        self, model: Model, trace: list[LapEntry], facts: CorpusFacts, vocabulary: Vocabulary | None
+        self,
+        model: Model,
+        trace: list[LapEntry],
+        facts: CorpusFacts,
+        vocabulary: Vocabulary | None,
+        scores: Scores | None = None,
     ) -> None:
-        """Set the fitted attributes; ``vocabulary`` is None if rows are vectors."""
+        """Set the fitted attributes; ``vocabulary`` is None if rows are vectors.
+
+        ``scores`` are those of the numbers of topics that an HDP was validated with.
+        """
+        self._scores = scores
         self.model_: Model = model
         self.trace_: list[LapEntry] = trace
         self.n_components_: int = model.n_topics
@@ -262,6 +276,11 @@ class Estimator(BaseEstimator):
             problem = f"has no statistics to continue from; learners that keep them: {able}"
             refuse(type(self).__name__, problem, "A pickle holds them, a run folder does not.")
         return learned
+
+    @property
+    def _validation_share(self) -> float | None:
+        """The share of the documents that choose the number of topics, as it was given."""
+        return 0.0
 
     @property
     def _n_threads(self) -> int:

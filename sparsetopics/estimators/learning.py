@@ -51,7 +51,8 @@ from sparsetopics.options.registry import LEARNERS, MODELS, imported
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE
-from sparsetopics.runs.data import AnyComponents, source_of
+from sparsetopics.runs.data import AnyComponents, source_of, validation_rng
+from sparsetopics.runs.plan import with_validation
 from sparsetopics.runs.topic_path import RungRecorder, RungScorer, tree_of
 from sparsetopics.runs.topic_path_files import Scores, TopicTree
 
@@ -80,35 +81,57 @@ class Fit(NamedTuple):
     model: Model
     trace: list[LapEntry]  # one entry per lap
     learned: AnyLearned | None  # None if the learner leaves no statistics to continue from
+    scores: Scores | None = None  # how the number of topics was validated, if it was
 
 
 def learn(
     corpus: Corpus | VectorCorpus,
     options: TrainingOptions,
     *,
+    share: float | None,
     n_batches: int | None,
     n_jobs: int,
     seed: int | None,
     on_lap: OnLap | None,
 ) -> Fit:
-    """Train a model on all data at once; raises OptionError for too many batches or no jobs."""
+    """Train a model on all data at once; raises OptionError for too many batches or no jobs.
+
+    ``share`` of the documents validates the number of topics of an HDP (``with_validation``).
+    """
     trace: list[LapEntry] = []
     ends: list[tuple[Statistics[AnyComponents, Terms], AnyParameters]] = []
 
-    def keep(info: LapInfo, _: Callable[[], Model]) -> None:
+    def keep(info: LapInfo, snapshot: Callable[[], Model]) -> None:
         trace.append(info.entry())
+        if recorder is not None:
+            recorder.score(info, snapshot)
         if on_lap is not None:
             on_lap(trace[-1])
 
     hooks: AnyHooks = Hooks(keep, on_end=lambda *end: ends.append(end))
     rng = np.random.default_rng(seed)
-    source = source_of(corpus, options, n_batches, rng)
+    recorder = None
+    if isinstance(corpus, Corpus):
+        options, share = with_validation(options, share, corpus.n_docs)
+    if options.is_validated and isinstance(corpus, Corpus):
+        parts = divide(corpus, n_batches, share or 0.0, rng, chosen_by=validation_rng(options))
+        source: Source[StoredBatch] = parts.source
+        whole: Source[StoredBatch] = parts.whole
+        scorer = RungScorer.of_validation(parts.validation, n_jobs, smoothed=True)
+        scorer.check()
+        recorder = RungRecorder(options, scorer, [])
+        remember = recorder.record
+        hooks = hooks._replace(on_rung=lambda rung: remember(rung, len(trace)))
+    else:
+        source = whole = source_of(corpus, options, n_batches, rng)
     with _workplace(n_jobs) as (executor, scratch):
-        model = train(source, options, scratch, executor, rng, hooks=hooks)
+        model = train(
+            source, options, scratch, executor, rng, hooks=hooks, whole=whole, judge=recorder
+        )
     learned = None
     if options.learner_kind.passes_on:
-        learned = Learned(*ends[0], n_steps=len(trace) * source.n_batches)
-    return Fit(model, trace, learned)
+        learned = Learned(*ends[0], n_steps=len(trace) * whole.n_batches)
+    return Fit(model, trace, learned, None if recorder is None else recorder.scores)
 
 
 class PathFit(NamedTuple):

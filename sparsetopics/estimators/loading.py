@@ -48,7 +48,8 @@ def load(path: str | Path) -> AnyEstimator:
     arguments, known = _arguments(run), estimator.get_params()
     estimator.set_params(**{name: arguments[name] for name in arguments if name in known})
     estimator.n_features_in_ = run.model.n_columns
-    estimator._set_model(run.model, list(run.trace), run.settings["corpus"], run.vocabulary)
+    facts, scores = run.settings["corpus"], run.settings.get("number_of_topics")
+    estimator._set_model(run.model, list(run.trace), facts, run.vocabulary, scores)
     return estimator
 
 

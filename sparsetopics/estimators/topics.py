@@ -16,10 +16,10 @@ from sparsetopics.estimators.inputs import Data, Names
 from sparsetopics.options.option import OneOf
 from sparsetopics.options.table import (
     DEFAULT_DOC_CONCENTRATION,
-    DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
     DEFAULT_TOPICS,
     DEFAULT_WORD_CONCENTRATION,
+    OPTION,
     Criterion,
     LocalUpdate,
     ModelName,
@@ -28,6 +28,7 @@ from sparsetopics.options.table import (
 
 if TYPE_CHECKING:
     from sparsetopics.model.topic_posterior import TopicPosterior
+    from sparsetopics.runs.topic_path_files import Scores
 
 CONTAINERS = ("default", "pandas", "polars")
 
@@ -184,12 +185,17 @@ class LDA(TopicEstimator):
 class HDP(TopicEstimator):
     """Hierarchical Dirichlet process topics (Teh et al. 2006), which learn their number.
 
-    Training starts from ``n_components`` topics. It merges, deletes and adds topics where that
-    raises ``criterion``, until the bound and the number have settled or ``max_iter`` laps are
-    done. The posterior and its bound are those of Hughes, Kim & Sudderth (2015).
+    ``fit`` begins with 400 topics or more, merges them step by step, and scores each number on
+    documents that are kept out until the smallest number is chosen that predicts them about as well
+    as the best. The last laps are over all documents. With fewer than 1,000 documents, or if
+    ``validation_share`` is 0 or ``moves``, ``criterion`` or ``max_iter`` is given, training starts
+    from ``n_components`` topics. It then merges, deletes and adds topics where that raises
+    ``criterion``, until the bound and the number have settled or ``max_iter`` laps are done. The
+    posterior and its bound are those of Hughes, Kim & Sudderth (2015).
 
-    After ``fit`` it has the attributes of ``LDA``. All arguments that are not listed are those of
-    ``LDA``. ``fit`` raises OptionError if one is out of range or conflicts with another.
+    After ``fit`` it has the attributes of ``LDA``, and those below. All arguments that are not
+    listed are those of ``LDA``. ``fit`` raises OptionError if one is out of range or conflicts
+    with another.
 
     Args:
         n_components: The number of topics that training starts from, 100 by default.
@@ -200,14 +206,37 @@ class HDP(TopicEstimator):
             ``partial_fit`` does.
         criterion: What moves must raise: "collapsed" (the default) or "bound", the ELBO.
         cold_every: As for ``LDA``, but 1 by default, and always 1 with moves.
-        max_iter: The largest number of laps, 100 by default.
+        max_iter: The largest number of laps. None stands for 100, or for what the validation needs.
+        validation_share: The share of the documents that are kept out until the number of topics
+            is chosen. None stands for a quarter, but at most 1,000 documents.
+
+    Attributes:
+        scores_: For each number of topics its score on the documents that were kept out, in nats
+            per token; None if none were.
+        as_good_: The fewest and the most topics that predict as well as ``n_components_``; None if
+            no documents were kept out.
     """
 
     n_components: int = DEFAULT_TOPICS["hdp"]
     _: KW_ONLY
-    max_iter: int = DEFAULT_LAPS["hdp"]
     top_concentration: float = DEFAULT_TOP_CONCENTRATION
     moves: Sequence[MoveName] | None = None
     criterion: Criterion | None = None
+    validation_share: float | None = None
 
     _model_name: ClassVar[ModelName] = "hdp"
+
+    @property
+    def scores_(self) -> Scores | None:
+        self._check_fitted()
+        return self._scores
+
+    @property
+    def as_good_(self) -> tuple[int, int] | None:
+        scores = self.scores_
+        return None if scores is None else scores.as_good_around(self.n_components_)
+
+    @property
+    def _validation_share(self) -> float | None:
+        OPTION["validation-share"].check(self.validation_share)
+        return self.validation_share

@@ -32,6 +32,7 @@ from sparsetopics.inference.topics import TopicParameters
 from sparsetopics.kernels import pairs as pair_kernels
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.kernels.types import SparseShares
+from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.assignments import TopicChange
 from sparsetopics.model.likelihoods.words import Words
@@ -70,7 +71,7 @@ def first_number(
 
 def wanted_number(options: TrainingOptions, lap: int) -> int:
     """The number of topics in a lap, numbered from 1, if there were enough in the lap before."""
-    if options.lower_rungs and lap > options.first_laps:
+    if options.lower_rungs and lap > options.first_laps:  # after the last, its number stays
         later = options.path_laps
         return later[min(lap - options.first_laps, len(later)) - 1]
     if not options.starts_gradually or lap > len(FACTORS):
@@ -95,12 +96,12 @@ def narrowed(
     each topic.
     """
     allocation, likelihood = parameters
-    assert isinstance(allocation, LDAAllocation), "no other model starts gradually"
+    assert isinstance(allocation, LDAAllocation | HDPAllocation), "no mixture is merged like this"
     assert isinstance(likelihood, Words), "topics have words"
     table = state.total.components.table
     new_topics = merged_topics(table, n_topics, likelihood.word_concentration)
     merged = merged_counts(table, new_topics)
-    allocation = allocation.restricted(np.arange(n_topics))
+    allocation = allocation.joined(new_topics, n_topics)
     nothing = dict.fromkeys(state.per_batch, allocation.zero_terms())
     state = with_terms(state, nothing, WordCounts(merged))
     change = TopicChange(new_topics, {}, n_topics)

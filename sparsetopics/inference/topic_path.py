@@ -41,10 +41,10 @@ class Rung(NamedTuple, Generic[M_co]):
 
 def is_rung(options: TrainingOptions, lap: int) -> bool:
     """Whether a model is kept after this lap, the last one with its number of topics."""
-    if lap < options.first_laps or lap > options.n_laps:
+    if lap < options.first_laps or lap > options.last_path_lap:
         return False
     number = wanted_number(options, lap)
-    is_last = lap == options.n_laps or wanted_number(options, lap + 1) < number
+    is_last = lap == options.last_path_lap or wanted_number(options, lap + 1) < number
     return is_last and number in options.rungs
 
 

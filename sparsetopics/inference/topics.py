@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsetopics.base.batches import BatchSource, FloatArray, IntArray
+from sparsetopics.base.batches import BatchSource, DocumentBatch, FloatArray, IntArray, Source
 from sparsetopics.base.wording import quantity
 from sparsetopics.inference.document_step import TopicGlobals
 from sparsetopics.inference.local_step import Parameters
@@ -39,7 +39,6 @@ def begin_topics(
     """
     likelihood = Words(source.n_words, options.prior.word_concentration)
     check_room(options, likelihood.zeros(1), source.read(0), source.n_docs)
-    parameters = Parameters(_allocation(source, options), likelihood)
     if start is None:
         draw = random_documents if options.start_name == "random" else distant_documents
         counts = draw(source, options.n_topics, SEED_SHARES[options.local.update], rng)
@@ -47,6 +46,15 @@ def begin_topics(
         _check_start(start, options.n_topics, source.n_words)
         counts = np.maximum(start.topic_word_posterior.T - start.word_concentration, 0.0)
         counts = np.ascontiguousarray(counts)
+    return begin_with(counts, source, options)
+
+
+def begin_with(
+    counts: FloatArray, source: Source[DocumentBatch], options: TrainingOptions
+) -> tuple[Statistics[WordCounts, DocumentTerms], TopicParameters]:
+    """The topics that have these ``counts``, (n_words, n_topics), and the first weights."""
+    likelihood = Words(source.n_columns, options.prior.word_concentration)
+    parameters = Parameters(_allocation(source, options), likelihood)
     return Statistics(WordCounts(counts), parameters.allocation.zero_terms()), parameters
 
 
@@ -56,7 +64,9 @@ def _check_start(start: TopicPosterior, n_topics: int, n_words: int) -> None:
         refuse("start", f"{given}, but must have {n_topics} over {n_words}")
 
 
-def _allocation(source: BatchSource, options: TrainingOptions) -> Allocation[DocumentTerms]:
+def _allocation(
+    source: Source[DocumentBatch], options: TrainingOptions
+) -> Allocation[DocumentTerms]:
     alpha = options.prior.doc_concentration
     if options.model == "lda":
         return LDAAllocation.symmetric(options.n_topics, alpha)

@@ -24,11 +24,12 @@ from sparsetopics.inference.gradual_start import (
 from sparsetopics.inference.growth.grower import begin_growth
 from sparsetopics.inference.laps import QUIET_GAIN, Laps, LapTally, OnDocuments
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
+from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters, elbo
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.phase import Mover
 from sparsetopics.inference.moves.standing import Moved, MoveTally
-from sparsetopics.inference.topic_path import NO_TOPICS, Rung, is_rung, reach_rung
+from sparsetopics.inference.topic_path import Rung, is_rung, reach_rung
 from sparsetopics.inference.training_state import (
     AnyState,
     Keeper,
@@ -36,10 +37,12 @@ from sparsetopics.inference.training_state import (
     TrainingState,
     check_training_state,
 )
+from sparsetopics.inference.validated_number import Judge, PathMemory, settled
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import C, P, Statistics, T, in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS, MODELS, MOVE_COUNTS, MOVES, imported
 from sparsetopics.options.training import TrainingOptions
@@ -105,6 +108,7 @@ def train(
     keeper: Keeper | None = None,
     steps: LocalSteps[D, C, P, T] | None = None,
     whole: Source[D] | None = None,
+    judge: Judge | None = None,
 ) -> Model:
     """Learn topics or components; the same bits for the same ``source``, ``options`` and ``rng``.
 
@@ -114,12 +118,13 @@ def train(
     or items. Raises OptionError if ``start`` has another number of topics or words.
 
     On a topic path, ``whole`` has the batches of ``source`` and after them those of documents that
-    only rungs take in; ``steps`` must be able to fit all of these.
+    only rungs take in; ``steps`` must be able to fit all of these. An HDP with such a path needs a
+    ``judge`` who chooses a rung; its last laps are over ``whole``.
     """
     memo = Memo(scratch, versioned=keeper is not None)
     learners = importlib.import_module(LEARNERS[options.learner].where)
     training = _Training(
-        source, whole or source, options, executor, memo, rng, hooks, steps, learners.make
+        source, whole or source, options, executor, memo, rng, hooks, steps, judge, learners.make
     )
     return training.run(imported(MODELS[options.model].begin), start, keeper)
 
@@ -136,20 +141,21 @@ class _Training(Generic[S, D, C, P, T]):
     rng: np.random.Generator
     hooks: Hooks[C, P, T]
     steps: LocalSteps[D, C, P, T] | None
+    judge: Judge | None  # of an HDP whose number of topics is validated
     make_learner: Callable[[LearnerInputs[D, C, P]], Learner[S, D, C, P, T]]
 
     def run(self, begin: Begin[D, C, T, P], start: Start, keeper: Keeper | None) -> Model:
         """Run laps until training is over."""
         source, options, hooks, rng = self.source, self.options, self.hooks, self.rng
-        kept = None if keeper is None else keeper.resume(source, self.memo, self._check)
+        kept = None if keeper is None else keeper.resume(self.whole, self.memo, self._check)
         if kept is None:
             first, parameters = begin(source, self._first_options(start), rng, start)
             learner = self._learner(parameters)
-            state, infos, lineage = learner.init(first), [], NO_TOPICS
+            state, infos, memory = learner.init(first), [], PathMemory()
             del first  # its tables are large
         else:
             parameters, state, infos = kept.parameters, kept.learner, list(kept.laps)
-            lineage = kept.lineage
+            memory = kept.memory
             learner = self._learner(parameters)
             rng.bit_generator.state = kept.rng
         laps = Laps(
@@ -163,7 +169,11 @@ class _Training(Generic[S, D, C, P, T]):
         while not is_over:
             lap = len(infos) + 1
             laps = laps if mover is None else mover.laps
-            state, parameters, lineage = self._narrowed(state, parameters, lineage, lap)
+            if options.is_validated and lap > options.last_path_lap:
+                if lap == options.last_path_lap + 1:
+                    state, parameters, memory = self._settled(laps, state, memory)
+                laps = replace(laps, source=self.whole)
+            state, parameters, memory = self._narrowed(state, parameters, memory, lap)
             local = local_options(options, parameters.allocation.n_topics)
             state, parameters, tally = replace(laps, local=local).run(state, parameters)
             moved = Moved(state, parameters, {}, None)
@@ -173,20 +183,20 @@ class _Training(Generic[S, D, C, P, T]):
             if options.learn_hyperparameters:
                 parameters = parameters.learned(learner.statistics(state), tally.lengths)
             current = parameters.with_components(learner.components(state))
-            bound = _bound(learner.statistics(state), current, lap) / source.n_tokens
+            bound = _bound(learner.statistics(state), current, lap) / laps.source.n_tokens
             seconds = time.perf_counter() - began
-            infos.append(_report(lap, seconds, bound, current, tally, moved, source))
+            infos.append(_report(lap, seconds, bound, current, tally, moved, laps.source))
             hooks.on_lap(infos[-1], partial(make_model, current, options))
             del current, moved  # not to keep their tables in the next lap
             if is_rung(options, lap):
-                lineage = self._keep_rung(laps, state, parameters, lineage)
+                memory = self._keep_rung(laps, state, parameters, memory)
             is_over = _is_over(infos, mover, options)
             if is_over:
                 hooks.on_last_lap()
             if keeper is not None:
                 record = None if mover is None else mover.record()
                 now = TrainingState(
-                    state, parameters, record, rng.bit_generator.state, tuple(infos), lineage
+                    state, parameters, record, rng.bit_generator.state, tuple(infos), memory
                 )
                 keeper.keep(now, self.memo)
         components, terms = learner.components(state), learner.terms(state)
@@ -202,31 +212,52 @@ class _Training(Generic[S, D, C, P, T]):
         return replace(self.options, n_topics=number)
 
     def _narrowed(
-        self, state: S, parameters: Parameters[C, P, T], lineage: IntArray, lap: int
-    ) -> tuple[S, Parameters[C, P, T], IntArray]:
-        """Merge topics if LDA has more than it wants in this lap."""
-        wanted = wanted_number(self.options, lap)
-        if self.options.model != "lda" or parameters.allocation.n_topics <= wanted:
-            return state, parameters, lineage
-        # Only LDA has more topics than it wants; no type can tell that the data are documents.
+        self, state: S, parameters: Parameters[C, P, T], memory: PathMemory, lap: int
+    ) -> tuple[S, Parameters[C, P, T], PathMemory]:
+        """Merge topics if there are more than wanted in this lap."""
+        options, wanted = self.options, wanted_number(self.options, lap)
+        is_merged = options.model == "lda" or (
+            options.is_validated and lap <= options.last_path_lap
+        )
+        if not is_merged or parameters.allocation.n_topics <= wanted:
+            return state, parameters, memory
+        # No type can tell that the data are documents.
         narrow = cast("Callable[..., tuple[S, Parameters[C, P, T], IntArray]]", narrowed)
         state, parameters, new_topics = narrow(state, parameters, wanted)
-        return state, parameters, new_topics[lineage]
+        return state, parameters, memory._replace(lineage=new_topics[memory.lineage])
+
+    def _settled(
+        self, laps: Laps[S, D, C, P, T], state: S, memory: PathMemory
+    ) -> tuple[S, Parameters[C, P, T], PathMemory]:
+        """The topics of the HDP that the judge chooses, before the laps over all documents."""
+        assert self.judge is not None, "an HDP with a path has a judge"
+        former = cast("MemoizedState[Any, Any, Any]", state)  # what a path needs
+        for kept in former.per_batch.values():
+            kept.discard()
+        settle = cast("Callable[..., tuple[S, Parameters[C, P, T]]]", settled)
+        finish = partial(make_model, options=self.options)
+        state, parameters = settle(laps, memory, self.whole, self.options, self.judge, finish)
+        memory.discard()
+        return state, parameters, PathMemory()
 
     def _keep_rung(
         self,
         laps: Laps[S, D, C, P, T],
         state: S,
         parameters: Parameters[C, P, T],
-        lineage: IntArray,
-    ) -> IntArray:
-        """Hand out the model of a rung; return the present topics in the order of its own."""
-        # Only LDA has paths; no type can tell that the data are documents.
+        memory: PathMemory,
+    ) -> PathMemory:
+        """Hand out the model of a rung, and remember the present topics in the order of its own."""
+        # No type can tell that the data are documents.
         reach = cast("Callable[..., tuple[Rung[Model], IntArray]]", reach_rung)
         finish = partial(make_model, options=self.options)
-        rung, order = reach(laps, state, parameters, lineage, self.whole, finish)
+        whole = self.source if self.options.is_validated else self.whole
+        rung, order = reach(laps, state, parameters, memory.lineage, whole, finish)
         self.hooks.on_rung(rung)
-        return order
+        if self.options.is_validated:
+            counts = cast("WordCounts", laps.learner.components(state)).table
+            memory = memory.kept(counts[:, order], self.memo)
+        return memory._replace(lineage=order)
 
     def _learner(self, parameters: Parameters[C, P, T]) -> Learner[S, D, C, P, T]:
         likelihood, memo = parameters.likelihood, self.memo
@@ -235,7 +266,10 @@ class _Training(Generic[S, D, C, P, T]):
 
     def _check(self, kept: AnyState) -> None:
         learner = self._learner(kept.parameters)
-        check_training_state(kept, learner, self.source, self.options, self.rng)
+        options = self.options
+        is_last = options.is_validated and len(kept.laps) > options.last_path_lap
+        source = self.whole if is_last else self.source
+        check_training_state(kept, learner, source, options, self.rng)
 
 
 def _bound(statistics: Statistics[C, T], current: Globals[C, P, T], lap: int) -> float:
@@ -254,8 +288,8 @@ def _is_over(
         return len(infos) >= options.n_laps and infos[-1].n_topics <= wanted_number(
             options, options.n_laps
         )
-    if len(infos) >= options.n_laps:
-        return True
+    if options.is_validated or len(infos) >= options.n_laps:
+        return len(infos) >= options.n_laps
     if mover is not None and not mover.is_exhausted:
         return False
     return has_settled(infos, QUIET_GAIN if mover is None else mover.quiet_gain)
@@ -293,7 +327,7 @@ def _mover(
     if options.grows:
         grow = cast("Callable[..., TopicMover[S, D, C, P, T]]", begin_growth)
         return grow(laps, parameters.likelihood.zeros(1), options, say)
-    if not options.active_moves.names:
+    if not options.makes_moves:
         return None
     ledger = Ledger.new(parameters.allocation.n_topics)
     move = cast("Callable[..., TopicMover[S, D, C, P, T]]", Mover)

@@ -12,8 +12,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
 
-from sparsetopics.base.batches import Batch, IntArray, Source
-from sparsetopics.base.soundness import check_close, check_ids, require
+from sparsetopics.base.batches import Batch, Source
+from sparsetopics.base.soundness import check_close, require
 from sparsetopics.inference.growth.grower import GrowerRecord
 from sparsetopics.inference.learners.accelerated import GrownState
 from sparsetopics.inference.learners.learner import Learner, S
@@ -21,6 +21,7 @@ from sparsetopics.inference.local_step import D, Parameters, elbo
 from sparsetopics.inference.moves.phase import MoverRecord
 from sparsetopics.inference.moves.rival_plans import MOST_BORN
 from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.inference.validated_number import PathMemory
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.mixture import ItemAllocation
@@ -80,8 +81,7 @@ class TrainingState(NamedTuple, Generic[S, R, M]):
     mover: M  # the record of a ``Mover`` or ``Grower``; None if the number of topics stays
     rng: RngState
     laps: tuple[LapInfo, ...]  # all laps so far
-    # On a topic path, (n_topics of the last rung,): the present topic of each topic of that rung.
-    lineage: IntArray
+    memory: PathMemory  # of the rungs of a topic path; empty without one
 
 
 AnyState = TrainingState[Any, Any, Any]  # only the options say which learner and model it is of
@@ -116,13 +116,13 @@ def check_training_state(
     """
     laps, parameters, mover = state.laps, state.parameters, state.mover
     _check_laps(laps, parameters.allocation.n_topics)
-    check_ids(state.lineage, parameters.allocation.n_topics, "a lineage of topics")
+    state.memory.check(parameters.allocation.n_topics, source.n_columns)
     bound = checked_elbo(state.learner, parameters, learner, source, options, len(laps))
     check_close(bound / source.n_tokens, laps[-1].elbo_per_token, "the ELBO")
     _check_rng(state.rng, rng)
     if options.grows:
         _check_growth(mover, state.learner, source, options)
-    elif options.active_moves.names:
+    elif options.makes_moves:
         if not isinstance(mover, MoverRecord):
             raise ValueError("no record of moves")
         mover.ledger.check(parameters.allocation.n_topics)

@@ -14,6 +14,7 @@ from sparsetopics.options.option import refuse
 
 ROUND = (7.0, 5.0, 3.0, 2.0, 1.5, 1.0)  # times a power of ten: six numbers in a factor of ten
 LEAST_LEFT = 0.55  # share of the topics that a step leaves
+CLOSE = 0.87  # share of the topics that the next rung of an HDP has
 
 
 def default_rungs(most: int, fewest: int) -> tuple[int, ...]:
@@ -27,6 +28,14 @@ def default_rungs(most: int, fewest: int) -> tuple[int, ...]:
     numbers = (factor * 10**power for power in powers for factor in ROUND)
     between = [int(number) for number in numbers if number == int(number)]
     return (most, *(number for number in between if fewest < number < most), fewest)
+
+
+def close_rungs(most: int, fewest: int) -> tuple[int, ...]:
+    """Numbers of topics close to each other, from ``most`` down to at least ``fewest``."""
+    rungs = [most]
+    while (following := int(CLOSE * rungs[-1])) >= fewest:
+        rungs.append(following)
+    return tuple(rungs)
 
 
 def check_rungs(rungs: Sequence[int]) -> None:

@@ -77,6 +77,11 @@ PAGE_EXTENSIONS = (".html", ".htm")
 NOISE = Interval(1e-6, 1e6)  # σ of ``denoise``, where white is 255
 DEFAULT_VALIDATION_SHARE = 0.1  # of the training documents, which a topic path is scored on
 MOST_VALIDATION = 5_000  # documents
+# Of an HDP that is scored on a validation share to choose its number of topics:
+FEWEST_VALIDATED = 1_000  # documents, with fewer the criterion decides unless a share is given
+HDP_VALIDATION_SHARE = 0.25
+HDP_VALIDATION = 1_000  # documents in the default share, at most
+LAST_LAPS = 8  # with the chosen number of topics, on all documents
 RESIDENT_PAIRS = 32_000_000  # pairs of document and word that are kept in memory
 
 OPTIONS: tuple[Option, ...] = (
@@ -90,6 +95,14 @@ OPTIONS: tuple[Option, ...] = (
     Option("variance", VARIANCE, None, "variance", models=MIXTURES),
     Option("moves", SomeOf(move_options, noun="move"), None, "moves.names", "moves", WITH_MOVES),
     Option("criterion", OneOf(get_args(Criterion)), None, "moves.criterion", models=WITH_MOVES),
+    Option(
+        "validation-share",
+        SHARE,
+        None,
+        "run.validation_share",
+        "validation_share",
+        models=("hdp",),
+    ),
     Option(
         "alpha",
         CONCENTRATION,
@@ -170,7 +183,8 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "model": "Topic models (lda, hdp) give each document several topics. Mixtures (mixture, "
         "dp-mixture) put each vector or document into one component. hdp and dp-mixture learn the "
         "number of topics or components; lda and mixture keep the number that they are given.",
-        "topics": "Number of topics or components. hdp and dp-mixture start from it. lda begins "
+        "topics": "Number of topics or components. dp-mixture and hdp start from it, hdp from "
+        f"{DEFAULT_MOST_TOPICS} or more if --validation-share chooses their number. lda begins "
         "with up to three times as many and merges them before laps 4 and 5 (memoized learner, "
         f"collapsed update, {FEWEST_GRADUAL_LAPS} laps or more, no --start RUN). Default: "
         f"{_by_model(DEFAULT_TOPICS)}, {DEFAULT_TRUNCATION} (alternating and gradient learners), "
@@ -196,6 +210,11 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "criterion": "(hdp, dp-mixture) What a move must raise to be accepted: bound is the ELBO; "
         "collapsed, for hdp only, is not a bound, but finds more topics and predicts better. "
         f"Default: {DEFAULT_CRITERION} (hdp), bound (dp-mixture).",
+        "validation-share": "(hdp) Share of CORPUS that is kept out of training until the number "
+        "of topics is chosen: the smallest that predicts them about as well as the best. "
+        f"Default: {HDP_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, of a corpus of "
+        f"{FEWEST_VALIDATED:,} or more. With 0, a smaller corpus, --moves, --criterion, --laps, "
+        "--start RUN, another learner or mean-field, the criterion of the moves decides.",
         "alpha": "(lda, hdp) α, the concentration of a document's topics, summed over all topics.",
         "gamma": "(hdp, mixtures) γ, the concentration of the weights of topics or components. A "
         "greater γ expects more of them.",

@@ -153,7 +153,8 @@ class TrainingOptions:
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
     batches_per_round: int = 1  # processed under the same parameters, before one update
     cold_every: int | None = None  # laps; None: the default of the model
-    lower_rungs: tuple[int, ...] = ()  # of a topic path, after ``n_topics``; empty elsewhere
+    # Of a topic path after ``n_topics``; of an HDP, the numbers that validation chooses from.
+    lower_rungs: tuple[int, ...] = ()
 
     def __repr__(self) -> str:
         given = [each.name for each in fields(self) if getattr(self, each.name) != each.default]
@@ -191,17 +192,41 @@ class TrainingOptions:
         )
 
     @property
-    def n_laps(self) -> int:
-        """Laps at most, with those of a topic path."""
+    def last_path_lap(self) -> int:
+        """The last lap of a topic path; without one, the last lap at most."""
         return self.first_laps + len(self.path_laps)
+
+    @property
+    def n_laps(self) -> int:
+        """Laps at most, with those of a topic path and those after it."""
+        return self.last_path_lap + (table.LAST_LAPS if self.is_validated else 0)
+
+    @property
+    def is_validated(self) -> bool:
+        """Whether documents that are kept out of training choose the number of topics of an HDP."""
+        return self.model == "hdp" and bool(self.lower_rungs)
+
+    @property
+    def may_be_validated(self) -> bool:
+        """Whether nothing that was asked for keeps validation from choosing the number."""
+        is_usual = self.moves is None and self.laps is None
+        collapsed = self.local.update == "collapsed"
+        return self.model == "hdp" and self.learner == "memoized" and collapsed and is_usual
+
+    @property
+    def makes_moves(self) -> bool:
+        """Whether moves follow every lap."""
+        return bool(self.active_moves.names) and not self.is_validated
 
     @property
     def first_laps(self) -> int:
         """Laps at most, with ``n_topics`` topics or on the way to them."""
         if self.laps is not None:
             return self.laps
+        if self.lower_rungs:
+            return table.PATH_LAPS
         if self._may_start_gradually:
-            return table.PATH_LAPS if self.lower_rungs else table.GRADUAL_LAPS
+            return table.GRADUAL_LAPS
         return table.GROWTH_LAPS if self.grows else table.DEFAULT_LAPS[self.model]
 
     @property
@@ -264,13 +289,13 @@ class TrainingOptions:
         """
         if self.cold_every is not None:
             return self.cold_every
-        stays = self.model == "lda" and self.can_remember
+        stays = (self.model == "lda" or self.is_validated) and self.can_remember
         return table.DEFAULT_COLD_EVERY if stays and self.local.update == "collapsed" else 1
 
     @property
     def can_remember(self) -> bool:
         """Whether topics keep their numbers, and the learner keeps the topics of documents."""
-        return self.learner_kind.remembers and not self.active_moves.names and not self.is_mixture
+        return self.learner_kind.remembers and not self.makes_moves and not self.is_mixture
 
     @property
     def starts_gradually(self) -> bool:
@@ -298,7 +323,8 @@ class TrainingOptions:
         """The same options, with what the model and the learner decide by default filled in."""
         return replace(
             self,
-            laps=self.first_laps,
+            laps=self.n_laps if self.is_validated else self.first_laps,
+            lower_rungs=() if self.is_validated else self.lower_rungs,
             moves=self.active_moves if self.model in WITH_MOVES else None,
             local=self.local_step,
             likelihood=self.likelihood_name if self.is_mixture else None,
@@ -406,7 +432,7 @@ def _check_path(options: TrainingOptions) -> None:
     if not options.lower_rungs:
         return
     check_rungs(options.rungs)
-    if not options._may_start_gradually:
+    if not (options._may_start_gradually or options.may_be_validated):
         needs = "needs --model lda with --learner memoized and --local-update collapsed"
         refuse("rungs", needs, "Only there are topics merged between laps.")
 

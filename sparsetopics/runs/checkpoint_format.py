@@ -28,6 +28,7 @@ from sparsetopics.inference.moves.phase import MoverRecord
 from sparsetopics.inference.moves.rival import Course, Rival
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.training_state import AnyState, LapInfo, TrainingState
+from sparsetopics.inference.validated_number import PathMemory
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms
@@ -53,7 +54,7 @@ from sparsetopics.options.training import (
     TrainingOptions,
 )
 
-FORMAT_VERSION = 5  # 2: names of classes in the code; 3: a move of LDA; 4: no topic paths
+FORMAT_VERSION = 6  # 3: a move of LDA; 4: no topic paths; 5: none of an HDP
 
 Arrays = Mapping[str, NDArray[np.generic]]
 K = TypeVar("K")
@@ -82,6 +83,7 @@ class Kept(NamedTuple):
 CLASSES: Mapping[str, type] = {
     **{"kept": Kept, "rung": RungRecord, "progress": TrainingState, "lap": LapInfo},
     **{"prior": Parameters, "globals": Globals},
+    **{"path": PathMemory},
     **{"mover": MoverRecord, "tally": MoveTally, "rival": Rival, "course": Course},
     **{"ledger": Ledger, "failure": Failure, "topic-change": TopicChange, "patch": Patch},
     **{"grower": GrowerRecord, "nodes": NodeRecord},

@@ -27,6 +27,7 @@ from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import refuse_run
 from sparsetopics.runs.run_files import CorpusFacts
 
+VALIDATION_SEED = 0
 Score = Callable[[Model], float]  # nats per token; per vector for vectors
 AnyComponents = Components[StoredBatch, BatchSums]  # only the options say of which model
 
@@ -50,15 +51,27 @@ class TrainingData(NamedTuple):
 
 def divided(plan: RunPlan, corpus: Corpus | VectorCorpus, rng: np.random.Generator) -> TrainingData:
     """Divide the training data. ``rng`` must be new, with the seed of the plan."""
-    if plan.is_topic_path and plan.validation_share:
-        assert isinstance(corpus, Corpus), "a topic path is of LDA"
-        share, n_pairs = plan.validation_share, plan.resident_pairs
-        parts = divide(corpus, plan.n_batches, share, rng, resident_pairs=n_pairs)
-        return TrainingData(*parts)
+    if plan.options.lower_rungs and plan.validation_share:
+        assert isinstance(corpus, Corpus), "topics are over words"
+        return TrainingData(
+            *divide(
+                corpus, plan.n_batches, plan.validation_share, rng,
+                chosen_by=validation_rng(plan.options), resident_pairs=plan.resident_pairs,
+            )
+        )  # fmt: skip
     source = source_of(
         corpus, plan.options, plan.n_batches, rng, resident_pairs=plan.resident_pairs
     )
     return TrainingData(source, source)
+
+
+def validation_rng(options: TrainingOptions) -> np.random.Generator | None:
+    """What draws the validation documents of an HDP; None: the generator of the run.
+
+    They are the same for every seed, so that the number of topics does not hang on the seed more
+    than it must.
+    """
+    return np.random.default_rng(VALIDATION_SEED) if options.is_validated else None
 
 
 def source_of(

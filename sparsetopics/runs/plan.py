@@ -23,8 +23,10 @@ import msgspec
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.sealed_files import decoded, file_sha256, read_sealed, write_sealed
 from sparsetopics.base.wording import listed
+from sparsetopics.corpora.holding_out import count_validation
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
-from sparsetopics.options.ladder import check_rungs, default_rungs
+from sparsetopics.inference.gradual_start import DOCUMENTS_PER_TOPIC
+from sparsetopics.options.ladder import check_rungs, close_rungs, default_rungs
 from sparsetopics.options.option import NO_NAMES, Given, Value, refuse
 from sparsetopics.options.resolve import fields_of, resolve, values_of
 from sparsetopics.options.table import (
@@ -33,6 +35,9 @@ from sparsetopics.options.table import (
     DEFAULT_MODEL,
     DEFAULT_MOST_TOPICS,
     DEFAULT_VALIDATION_SHARE,
+    FEWEST_VALIDATED,
+    HDP_VALIDATION,
+    HDP_VALIDATION_SHARE,
     NOT_ON_PATHS,
     PATH_OPTION,
     RESIDENT_PAIRS,
@@ -60,7 +65,8 @@ class RunPlan:
     executor: ExecutorName = DEFAULT_EXECUTOR
     scheduler: str | None = None
     heldout: Path | None = None
-    validation_share: float = 0.0  # of the corpus, for a topic path to be scored on
+    # Of the corpus, to score the rungs of a topic path or an HDP on; None: what suits the corpus
+    validation_share: float | None = None
     start_run: Path | None = None
     first_start: Path | None = None  # the ``start_run`` of a training that was resumed since
     start_topics: bool = False  # take the number of topics from ``start_run``
@@ -84,7 +90,12 @@ class RunPlan:
     @property
     def is_topic_path(self) -> bool:
         """Whether models of several numbers of topics are kept."""
-        return bool(self.options.lower_rungs)
+        return bool(self.options.lower_rungs) and not self.options.is_validated
+
+    @property
+    def rung_names(self) -> list[str]:
+        """The names of the runs in the folder of a topic path."""
+        return [str(rung) for rung in self.options.rungs] if self.is_topic_path else []
 
     @property
     def inputs(self) -> list[Path]:
@@ -124,11 +135,16 @@ def plan_run(corpus: Path, out: Path, given: Given, *, overwrite: bool = False) 
     start_run = None
     if start is not None and start not in get_args(StartName):
         start_run = Path(str(said.pop("start")))
+    options = resolve(str(said.get("model", DEFAULT_MODEL)), said)
+    if said.get("validation-share") and (start_run is not None or not options.may_be_validated):
+        found = "--start RUN" if start_run is not None else "--moves, --criterion or --laps"
+        needs = f"needs the memoized learner and the collapsed update, without {found}"
+        refuse("validation-share", needs, "Otherwise the criterion of the moves decides.")
     make: Callable[..., RunPlan] = RunPlan
     return make(
         corpus=corpus,
         out=out,
-        options=resolve(str(said.get("model", DEFAULT_MODEL)), said),
+        options=options,
         start_run=start_run,
         start_topics="topics" not in said,
         overwrite=overwrite,
@@ -159,6 +175,35 @@ def plan_topic_path(corpus: Path, out: Path, given: Given, *, overwrite: bool = 
     plan = plan_run(corpus, out, of_lda, overwrite=overwrite)
     options = replace(plan.options, lower_rungs=rungs[1:])
     return replace(plan, options=options, validation_share=share)
+
+
+def with_validation(
+    options: TrainingOptions, share: float | None, n_docs: int
+) -> tuple[TrainingOptions, float]:
+    """The options of training on a corpus of ``n_docs``, and the share that validates an HDP.
+
+    ``share`` is what the user gave. The share is 0 without validation. Raises OptionError for a
+    share that leaves too few documents.
+    """
+    if options.lower_rungs or share == 0.0:
+        return options, share or 0.0
+    is_usual = share is None
+    if not options.may_be_validated or (is_usual and n_docs < FEWEST_VALIDATED):
+        return options, 0.0
+    share = share or min(HDP_VALIDATION_SHARE, HDP_VALIDATION / n_docs)
+    return validated(options, n_docs - count_validation(n_docs, share)), share
+
+
+def validated(options: TrainingOptions, n_docs: int) -> TrainingOptions:
+    """The options of an HDP whose number of topics is validated, trained on ``n_docs``.
+
+    It begins with many topics, whatever number was given: none that it lacks can be chosen.
+    """
+    most = min(max(options.n_topics, DEFAULT_MOST_TOPICS), n_docs // DOCUMENTS_PER_TOPIC)
+    rungs = close_rungs(most, DEFAULT_FEWEST_TOPICS)
+    if len(rungs) < 2:
+        refuse("validation-share", f"leaves {n_docs:,} documents to train on, which are too few")
+    return replace(options, n_topics=rungs[0], lower_rungs=rungs[1:])
 
 
 def rungs_of(said: Mapping[str, Value]) -> tuple[int, ...]:
@@ -264,6 +309,10 @@ def run_config(plan: RunPlan) -> dict[str, Value]:
         "seed": plan.seed,
     }
     values = values_of(plan.options) | course
+    if plan.options.is_validated:
+        decided = ("topics", "laps", "moves", "criterion")
+        values = {name: value for name, value in values.items() if name not in decided}
+        values |= {"topics": plan.options.n_topics, "validation-share": plan.validation_share}
     if plan.is_topic_path:
         values = {name: value for name, value in values.items() if name not in NOT_ON_PATHS}
         share = {"validation-share": plan.validation_share} if plan.heldout is None else {}

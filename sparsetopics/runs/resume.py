@@ -74,7 +74,7 @@ def resume_run(
             if folder.is_published:  # the process was killed before it could close the folder
                 folder.close(plan)
             return Resumed(_result(run), None)
-        if laps is not None and plan.is_topic_path:
+        if laps is not None and plan.options.lower_rungs:
             _refuse_laps(run)
         if laps is not None:
             plan = replace(plan, options=replace(plan.options, laps=laps))
@@ -91,8 +91,8 @@ def resume_run(
 
 
 def _refuse_laps(run: Path) -> NoReturn:
-    problem = f"cannot be changed: {run} is a topic path, whose laps follow from its rungs"
-    refuse("laps", problem, "Leave out --laps, or train another path.")
+    problem = f"cannot be changed: those of {run} follow from its numbers of topics"
+    refuse("laps", problem, "Leave out --laps, or train again.")
 
 
 def _warn_of_local_cluster(place: Workplace, executor: ExecutorName | None) -> None:

@@ -20,8 +20,13 @@ from sparsetopics.evaluation.scores.completion import (
     document_completion,
     unigram_probabilities,
 )
-from sparsetopics.evaluation.scores.knee import find_knee
-from sparsetopics.evaluation.scores.paired import Estimate, HeldoutScores, mean_score
+from sparsetopics.evaluation.scores.knee import Knee, find_knee, find_smooth_knee
+from sparsetopics.evaluation.scores.paired import (
+    Estimate,
+    HeldoutScores,
+    mean_score,
+    paired_difference,
+)
 from sparsetopics.evaluation.scores.telling_words import frequent_words, telling_words
 from sparsetopics.inference.topic_path import VISITS, Rung, is_rung
 from sparsetopics.inference.training import Model
@@ -45,7 +50,9 @@ from sparsetopics.runs.topic_path_files import (
 from sparsetopics.runs.training_folder import TrainingFolder
 
 ENOUGH_TOKENS = 40_000  # to score, in all cuts of the validation documents
+ENOUGH_SMOOTHED = 20_000  # where scores are smoothed over many rungs
 NO_SCORES = HeldoutScores(np.zeros(0), np.zeros(0))
+LEAST_WORSE = 0.001  # nats per token that a round of moves may always lose
 MOST_SPLITS = 5  # cuts of each validation document
 LISTED_WORDS = 10  # of each topic of the tree, of either kind
 CANDIDATES = 200  # most probable words of a topic, among which telling words are looked for
@@ -61,9 +68,12 @@ class RungScorer:
     workers: int
 
     @classmethod
-    def of_validation(cls, documents: Corpus, workers: int) -> RungScorer:
+    def of_validation(
+        cls, documents: Corpus, workers: int, *, smoothed: bool = False
+    ) -> RungScorer:
         """Few documents are cut in several ways, so that their scores depend less on chance."""
-        n_splits = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
+        enough = ENOUGH_SMOOTHED if smoothed else ENOUGH_TOKENS
+        n_splits = math.ceil(enough / (SCORED_SHARE * documents.n_tokens))
         number = quantity(documents.n_docs, "training document")
         n_splits = min(MOST_SPLITS, n_splits)
         return cls(documents, n_splits, f"{number} that were kept out of training", workers)
@@ -108,6 +118,7 @@ class RungRecorder:
     scorer: RungScorer | None
     rungs: list[RungRecord]
     _last: HeldoutScores = NO_SCORES  # of the rung that is recorded next
+    _best: HeldoutScores = NO_SCORES  # of the models since one was chosen
 
     def score(self, info: LapInfo, snapshot: Callable[[], Model]) -> float | None:
         """The score of a lap, nats per token, if it is the last one of a rung."""
@@ -120,10 +131,47 @@ class RungRecorder:
         """Remember a rung that was reached after so many ``laps``."""
         self.rungs.append(RungRecord(rung.model.n_topics, laps, *self._last, rung.parents))
 
+    def choose(self) -> int:
+        """The place of the rung that an HDP continues with (``validated_number.Judge``)."""
+        found = [HeldoutScores(rung.log_likelihoods, rung.sizes) for rung in self.rungs]
+        chosen = self._knee(found).recommended
+        self._best = found[chosen]
+        return chosen
+
+    def accepts(self, model: TopicPosterior) -> bool:
+        """Whether an HDP predicts as well as the best one since ``choose``, which it may become.
+
+        Comparing with the best keeps small losses from adding up.
+        """
+        assert self.scorer is not None, "a judge has documents"
+        found = self.scorer.scores(lambda: model)
+        mean, error = paired_difference(found, self._best)
+        if mean > 0.0:
+            self._best = found
+        return mean >= -max(LEAST_WORSE, error)
+
+    def _knee(self, found: Sequence[HeldoutScores]) -> Knee:
+        if self.options.is_validated:
+            return find_smooth_knee([rung.n_topics for rung in self.rungs], found)
+        return find_knee(found)
+
     @property
     def scores(self) -> Scores:
         """The scores of all rungs, and the number of topics that they recommend."""
-        return scores_of(self.rungs, self.scorer)
+        if self.scorer is None:
+            return Scores(tuple(RungScore(rung.n_topics, rung.laps) for rung in self.rungs))
+        found = [HeldoutScores(rung.log_likelihoods, rung.sizes) for rung in self.rungs]
+        knee, rungs = self._knee(found), self.rungs
+        own = (_rung_score(*each) for each in zip(rungs, found, knee.differences, strict=True))
+        return Scores(
+            rungs=tuple(own),
+            scored_on=self.scorer.described,
+            n_documents=len(found[0].sizes),
+            n_tokens=float(found[0].sizes.sum()),
+            recommended=rungs[knee.recommended].n_topics,
+            as_good_from=rungs[knee.smallest_as_good].n_topics,
+            as_good_to=rungs[knee.largest_as_good].n_topics,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +188,11 @@ class RungWriter:
     def keep(self, rung: Rung[Model]) -> None:
         """Write the run of a rung, whose lap is the last one in the trace."""
         n_topics, trace = rung.model.n_topics, list(self.keeper.trace)
-        if self.plan.validation_share:
+        share = self.plan.validation_share or 0.0
+        if share:
             trace.append(after_visits(trace[-1], rung))
         options = {
-            **rung_record(self.plan.options, n_topics, self.plan.validation_share),
+            **rung_record(self.plan.options, n_topics, share),
             "batches": self.plan.n_batches,
             "resident_pairs": self.plan.resident_pairs,
         }
@@ -185,24 +234,6 @@ def after_visits(lap: LapEntry, rung: Rung[Model]) -> LapEntry:
         "elbo_per_token": rung.elbo_per_token,
         HELDOUT_SCORE: None,
     }
-
-
-def scores_of(rungs: Sequence[RungRecord], scorer: RungScorer | None) -> Scores:
-    """The scores of all rungs, and the recommended number of topics if they were scored."""
-    if scorer is None:
-        return Scores(tuple(RungScore(rung.n_topics, rung.laps) for rung in rungs))
-    found = [HeldoutScores(rung.log_likelihoods, rung.sizes) for rung in rungs]
-    knee = find_knee(found)
-    own = (_rung_score(*each) for each in zip(rungs, found, knee.differences, strict=True))
-    return Scores(
-        rungs=tuple(own),
-        scored_on=scorer.described,
-        n_documents=len(found[0].sizes),
-        n_tokens=float(found[0].sizes.sum()),
-        recommended=rungs[knee.recommended].n_topics,
-        as_good_from=rungs[knee.smallest_as_good].n_topics,
-        as_good_to=rungs[knee.largest_as_good].n_topics,
-    )
 
 
 def _rung_score(rung: RungRecord, scores: HeldoutScores, difference: Estimate) -> RungScore:

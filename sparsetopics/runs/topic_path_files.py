@@ -75,6 +75,11 @@ class Scores(msgspec.Struct, frozen=True):
             return f"{advice}; no other number predicts as well."
         return f"{advice}; from {low:,} to {high:,} predict as well."
 
+    def as_good_around(self, n_topics: int) -> tuple[int, int]:
+        """The fewest and the most topics that predict as well, ``n_topics`` among them."""
+        low, high = self.as_good_from or n_topics, self.as_good_to or n_topics
+        return min(low, n_topics), max(high, n_topics)
+
     def check(self, where: Path) -> None:
         """Raise RunError unless the recommended numbers are those of rungs."""
         numbers = {rung.n_topics for rung in self.rungs}

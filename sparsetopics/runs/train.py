@@ -16,7 +16,7 @@ from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.sealed_files import file_sha256
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
-from sparsetopics.base.wording import reason_of
+from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -26,7 +26,8 @@ from sparsetopics.inference.training import Hooks, Model, train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.statistics import BatchSums, Terms
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.options.table import StartName
+from sparsetopics.options.table import FEWEST_VALIDATED, StartName
+from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry, OnLap
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import (
@@ -39,10 +40,11 @@ from sparsetopics.runs.data import (
     heldout_of,
     lap_score,
 )
-from sparsetopics.runs.plan import RunPlan, write_config
+from sparsetopics.runs.plan import RunPlan, with_validation, write_config
 from sparsetopics.runs.run import load_run, option_record, refuse_run, save_run
 from sparsetopics.runs.run_files import CONFIG_FILE, CorpusFacts, Nested, Provenance
 from sparsetopics.runs.topic_path import RungRecorder, RungScorer, RungWriter
+from sparsetopics.runs.topic_path_files import Scores
 from sparsetopics.runs.training_folder import TrainingFolder, check_new_run, new_training
 
 LapScore = Callable[[LapInfo, Callable[[], Model]], float | None]
@@ -56,6 +58,8 @@ class RunHooks(NamedTuple):
     on_documents: Callable[[float, int], None] = lambda n_done, n_docs: None  # of this lap
     on_writing: Callable[[], None] = lambda: None  # after the last lap
     say: Callable[[str], None] = lambda sentence: None  # about a choice that training made
+    # With what follows from the data filled in, before the first lap.
+    on_options: Callable[[TrainingOptions], None] = lambda options: None
 
 
 class RunResult(NamedTuple):
@@ -67,6 +71,18 @@ class RunResult(NamedTuple):
     elbo_per_token: float
     laps: int
     seconds: float
+    as_good_from: int | None = None  # topics, if their number was validated
+    as_good_to: int | None = None
+
+    @property
+    def advice(self) -> str:
+        """Which numbers of topics predict as well; empty unless that was measured."""
+        low, high = self.as_good_from, self.as_good_to
+        if low is None or high is None:
+            return ""
+        if low == high:
+            return "No other number of topics predicts as well."
+        return f"From {low:,} to {high:,} topics predict as well."
 
 
 class Task(NamedTuple):
@@ -78,8 +94,16 @@ class Task(NamedTuple):
     start: TopicPosterior | None
 
     @property
+    def n_rows(self) -> int:
+        return _n_rows(self.corpus)
+
+    @property
     def vocabulary(self) -> Vocabulary | None:
         return self.corpus.vocabulary if isinstance(self.corpus, Corpus) else None
+
+
+def _n_rows(corpus: Corpus | VectorCorpus) -> int:
+    return corpus.n_docs if isinstance(corpus, Corpus) else corpus.n_items
 
 
 def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa: B008
@@ -90,7 +114,15 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     """
     _ = plan.workplace  # refuses what cannot work, before there is a folder
     check_new_run(plan, plan.inputs)
+    may_be_validated = plan.validation_share is None and plan.options.may_be_validated
     plan, task = task_of(plan)
+    if may_be_validated and not plan.options.lower_rungs and plan.start_run is None:
+        found = quantity(task.n_rows, "document")
+        hooks.say(
+            f"The corpus has {found}, fewer than {FEWEST_VALIDATED:,}: the criterion decides about "
+            "the number of topics. With --validation-share, documents that are kept out decide."
+        )
+    hooks.on_options(plan.options)
     with new_training(plan) as folder:
         return finish_training(plan, task, folder, hooks)
 
@@ -104,11 +136,17 @@ def finish_training(
 
     rng = np.random.default_rng(plan.seed)
     data = divided(plan, task.corpus, rng)
-    rungs = _rung_writer(plan, task, data, folder, keeper) if plan.is_topic_path else None
+    recorder = _recorder(plan, task, data, keeper) if plan.options.lower_rungs else None
+    rungs = None
+    if plan.is_topic_path and recorder is not None:
+        assert task.vocabulary is not None, "topics are over words"
+        rungs = RungWriter(plan, task.vocabulary, task.provenance, folder, keeper, recorder)
     of_lap = lap_score(plan, task.corpus, task.heldout)
     score = _every_lap(of_lap) if rungs is None else rungs.recorder.score
 
     def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
+        if recorder is not None and rungs is None:
+            recorder.score(info, snapshot)
         keeper.trace.append(info.entry() | {HELDOUT_SCORE: score(info, snapshot)})
         folder.tell(keeper.trace)
         hooks.on_lap(keeper.trace[-1])
@@ -122,29 +160,42 @@ def finish_training(
     )
     if rungs is not None:
         told = told._replace(on_rung=rungs.keep)
+    elif recorder is not None:
+        told = told._replace(on_rung=lambda rung: recorder.record(rung, len(keeper.trace)))
     with open_executor(plan.workers) as executor, _open_steps(plan, folder) as steps_of:
         try:
             model = train(
                 data.source, plan.options, folder.memo, executor, rng,
                 hooks=told, start=task.start, keeper=keeper, steps=steps_of(data.whole),
-                whole=data.whole,
+                whole=data.whole, judge=recorder,
             )  # fmt: skip
         except MemoryError as error:
             size = f"{plan.options.n_topics:,} topics or components"
             problem = f"too little for {size} ({reason_of(error)})"
             raise OptionError("memory", problem, "Use fewer topics, or more batches.") from error
 
+    provenance, scores = task.provenance, None
+    if recorder is not None and rungs is None:
+        scores = recorder.scores
+        provenance = {**provenance, "number_of_topics": scores}
+
     def write(result: Path) -> None:
         if rungs is None:
-            save_run(result, model, task.vocabulary, task.provenance, keeper.trace)
+            save_run(result, model, task.vocabulary, provenance, keeper.trace)
         else:
             rungs.write(result)
         write_config(result / CONFIG_FILE, plan)
 
-    folder.publish(write, [str(number) for number in plan.options.rungs])
+    folder.publish(write, plan.rung_names)
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
-    return result_of(model.name, model.n_topics, keeper.trace)._replace(seconds=seconds)
+    result = result_of(model.name, model.n_topics, keeper.trace)._replace(seconds=seconds)
+    return result if scores is None else _with_interval(result, scores)
+
+
+def _with_interval(result: RunResult, scores: Scores) -> RunResult:
+    low, high = scores.as_good_around(result.n_topics)
+    return result._replace(as_good_from=low, as_good_to=high)
 
 
 def _every_lap(score: Score | None) -> LapScore:
@@ -152,24 +203,18 @@ def _every_lap(score: Score | None) -> LapScore:
     return lambda info, snapshot: None if score is None else score(snapshot())
 
 
-def _rung_writer(
-    plan: RunPlan, task: Task, data: TrainingData, folder: TrainingFolder, keeper: RunKeeper
-) -> RungWriter:
-    """What scores and writes the rungs of a topic path.
-
-    Raises CorpusError if no document can be scored.
-    """
-    assert task.vocabulary is not None, "topics are over words"
+def _recorder(plan: RunPlan, task: Task, data: TrainingData, keeper: RunKeeper) -> RungRecorder:
+    """What scores and remembers rungs; CorpusError if no document can be scored."""
     scorer = None
-    if plan.heldout is not None:
+    if plan.heldout is not None and plan.is_topic_path:
         assert isinstance(task.heldout, Corpus), "it is like the training corpus"
         scorer = RungScorer.of_heldout(task.heldout, plan.heldout, plan.workers)
     elif data.validation is not None:
-        scorer = RungScorer.of_validation(data.validation, plan.workers)
+        smoothed = plan.options.is_validated
+        scorer = RungScorer.of_validation(data.validation, plan.workers, smoothed=smoothed)
     if scorer is not None:
         scorer.check()
-    recorder = RungRecorder(plan.options, scorer, keeper.rungs)
-    return RungWriter(plan, task.vocabulary, task.provenance, folder, keeper, recorder)
+    return RungRecorder(plan.options, scorer, keeper.rungs)
 
 
 def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult:
@@ -208,6 +253,10 @@ def task_of(plan: RunPlan) -> tuple[RunPlan, Task]:
         raise OptionError("start", problem, f"Give one of {', '.join(get_args(StartName))}.")
     corpus = corpus_of(plan)
     plan, start = _started(plan, corpus)
+    if plan.start_run is not None:  # it decides where training begins
+        plan = replace(plan, validation_share=plan.validation_share or 0.0)
+    options, share = with_validation(plan.options, plan.validation_share, _n_rows(corpus))
+    plan = replace(plan, options=options, validation_share=share)
     return plan, Task(corpus, heldout_of(plan, corpus), _provenance(plan, corpus), start)
 
 

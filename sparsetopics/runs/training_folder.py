@@ -259,7 +259,7 @@ def check_new_run(plan: RunPlan, inputs: Iterable[Path] = ()) -> None:
             hint = "Use --overwrite to replace it."
             raise OutputError(str(run), "the output already exists", hint)
         is_own = is_sparsetopics_json(finished if has_run else _plan_of(run))
-        _check_rungs(run, map(str, plan.options.rungs))
+        _check_rungs(run, plan.rung_names)
         if other.exists() or (not is_own and not _is_free(run)):
             output_folder(run, _kind_of(plan), overwrite=overwrite)
 

@@ -48,12 +48,14 @@ def delete_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     n_tokens, left, at_once = standing.terms.n_tokens, chosen.topics.tolist(), 1
     refused, n_tried = 0.0, 0
     while left and refused <= REFUSED_SHARE * n_tokens:
-        group = left[:at_once]
+        group = left[: min(at_once, trial.n_topics - standing.tools.fewest)]
+        if not group:
+            break
         users = np.unique(use.documents[np.isin(use.topics, group)])
         better = better_without(trial, group, users)
         if better is not None:
             trial, use = better, TopicUse.of(better.assignments, standing.n_topics)
-            n_tried, left, at_once = n_tried + len(group), left[at_once:], 2 * at_once
+            n_tried, left, at_once = n_tried + len(group), left[len(group) :], 2 * len(group)
             continue
         refused += use.lengths[users].sum()
         if len(group) == 1:

@@ -36,7 +36,7 @@ def merge_topics(standing: Standing[B, C, P, T]) -> Made[B, C, P, T]:
     proposed = accepted = 0
     for _ in range(ROUNDS):
         pairs = best_pairs(standing)
-        if len(pairs) == 0:
+        if len(pairs) == 0 or standing.n_topics <= standing.tools.fewest:
             break
         proposed += len(pairs)
         n_before = standing.n_topics
@@ -132,6 +132,8 @@ def _merge_round(standing: Standing[B, C, P, T], pairs: IntArray) -> Standing[B,
     number = np.arange(standing.n_topics)
     made = []
     for p, (kept, absorbed) in enumerate(pairs.tolist()):
+        if len(merged.by_topic) <= standing.tools.fewest:
+            break
         a, b = int(number[kept]), int(number[absorbed])
         trial = _tried(merged, a, b, by_pair[p], columns[:, p])
         if trial.score > merged.score:

@@ -35,6 +35,7 @@ class Tools(NamedTuple, Generic[B, C, P, T]):
     criterion: Criterion
     verify: bool = False  # recompute the score after each move
     last_lap: float = inf  # of training
+    fewest: int = 1  # topics that merges and deletes leave
 
 
 class MoveTally(NamedTuple):

@@ -128,6 +128,12 @@ class HDPAllocation:
         left = np.delete(np.arange(self.n_topics), absorbed)
         return self._of(weights[left], self.sticks.concentrations[left])
 
+    def joined(self, new_topics: IntArray, n_topics: int) -> HDPAllocation:
+        """Topic k becomes part of ``new_topics[k]``, which takes its weight."""
+        weights = np.bincount(new_topics, self.weights, n_topics).astype(np.float64)
+        first = np.unique(new_topics, return_index=True)[1]
+        return self._of(weights, self.sticks.concentrations[first])
+
     def restricted(self, kept: IntArray) -> HDPAllocation:
         """Only the topics ``kept``, in rising order; they share the weight of the others."""
         weights = self.weights[kept]

@@ -75,9 +75,9 @@ class LDAAllocation:
     def n_topics(self) -> int:
         return len(self.doc_concentration)
 
-    def restricted(self, kept: IntArray) -> LDAAllocation:
-        """Only the topics ``kept``, with equal parts of the same total."""
-        return LDAAllocation.symmetric(len(kept), self.total_concentration)
+    def joined(self, new_topics: IntArray, n_topics: int) -> LDAAllocation:
+        """Topic k becomes part of ``new_topics[k]``; all get equal parts of the same total."""
+        return LDAAllocation.symmetric(n_topics, self.total_concentration)
 
     def reordered(self, order: IntArray) -> LDAAllocation:
         return LDAAllocation(self.doc_concentration[order])

@@ -1,0 +1,160 @@
+"""The number of topics that an HDP chooses, what it predicts, and what that costs.
+
+    python benchmarks/validated_number.py runs --out runs.jsonl
+    python benchmarks/validated_number.py lda --out runs.jsonl
+    python benchmarks/validated_number.py table runs.jsonl
+    python benchmarks/validated_number.py drawn
+
+``runs`` runs ``train`` with its defaults, and with the moves and the criterion that were the
+default before, by turns. ``lda`` runs LDA with 50, 100, 200 and 400 topics, and with the numbers
+that the HDPs in ``--out`` have chosen. All have one thread. Seconds are CPU seconds of whole
+processes; scores are those of half B of the held-out documents (``heldout.py``).
+"""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import click
+import numpy as np
+from heldout import halves
+from lda import compile_kernels
+from prepared import prepare
+from topic_path import Record, data_options, drawn, on_disk, read, share_found, timed, write
+
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.evaluation.scores.paired import mean_score
+from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.runs.run import load_run
+
+SETS = "kos,nips,20news,reuters"
+MOVES = ("--moves", "merge,delete,birth")  # judged by the collapsed criterion alone
+USUAL = (50, 100, 200, 400)
+
+
+def trained(corpus: Path, *options: object) -> tuple[Record, TopicPosterior]:
+    """Train a model; return what is recorded of it, and itself."""
+    out = corpus.parent / "run"
+    seconds = timed("train", corpus, *options, "--out", out, "--overwrite")
+    run = load_run(out, TopicPosterior)
+    record: Record = {"cpu": seconds, "topics": run.model.n_topics, "laps": run.n_laps}
+    scores = run.settings.get("number_of_topics")
+    if scores is not None:
+        record["interval"] = scores.as_good_around(run.model.n_topics)
+    return record, run.model
+
+
+@click.group()
+def main() -> None:
+    """Measure how an HDP chooses its number of topics."""
+
+
+@main.command("runs")
+@click.option("--sets", default=SETS)
+@click.option("--seeds", default="0,1,2")
+@click.option("--kinds", default="validated,moves")
+@data_options
+def runs(sets: str, seeds: str, kinds: str, shared: Path, folder: Path, out: Path) -> None:
+    """Train HDPs, validated and by moves alone."""
+    compile_kernels(TrainingOptions(10))
+    options = {"validated": (), "moves": MOVES}
+    for name in sets.split(","):
+        _runs_of(
+            name, seeds, {kind: options[kind] for kind in kinds.split(",")}, shared, folder, out
+        )
+
+
+def _runs_of(
+    name: str, seeds: str, kinds: dict[str, tuple[str, ...]], shared: Path, folder: Path, out: Path
+) -> None:
+    data = prepare(name, shared.resolve(), folder)
+    with on_disk(Corpus.from_csr(data.train, data.words)) as corpus:
+        for seed in map(int, seeds.split(",")):
+            for kind, options in kinds.items():
+                record, model = trained(corpus, "--model", "hdp", *options, "--seed", seed)
+                half = mean_score(halves(data.heldout.scores(model.topic_word_mean))[1])
+                record |= {"set": name, "kind": kind, "seed": seed, "score": half.mean}
+                write(out, record)
+                click.echo(record)
+
+
+@main.command("lda")
+@click.option("--sets", default=SETS)
+@click.option("--seeds", default="0,1,2")
+@data_options
+def lda(sets: str, seeds: str, shared: Path, folder: Path, out: Path) -> None:
+    """Train LDA with the usual numbers of topics and those that HDPs have chosen."""
+    compile_kernels(TrainingOptions(10))
+    for name in sets.split(","):
+        own = [each for each in read(out) if each["set"] == name and each["kind"] == "validated"]
+        numbers = sorted({*USUAL, *(each["topics"] for each in own)})
+        data = prepare(name, shared.resolve(), folder)
+        with on_disk(Corpus.from_csr(data.train, data.words)) as corpus:
+            for seed in map(int, seeds.split(",")):
+                for number in numbers:
+                    options = ("--model", "lda", "--topics", number, "--seed", seed)
+                    record, model = trained(corpus, *options)
+                    half = mean_score(halves(data.heldout.scores(model.topic_word_mean))[1])
+                    record |= {"set": name, "kind": "lda", "seed": seed, "score": half.mean}
+                    write(out, record)
+                    click.echo(record)
+
+
+@main.command("table")
+@click.argument("path", type=click.Path(path_type=Path))
+def table(path: Path) -> None:
+    """Print medians, and how far the HDP is from LDA."""
+    records = read(path)
+    for name in dict.fromkeys(each["set"] for each in records):
+        own = [each for each in records if each["set"] == name]
+        by_number: dict[int, list[float]] = {}
+        for each in own:
+            if each["kind"] == "lda":
+                by_number.setdefault(each["topics"], []).append(each["score"])
+        medians = {k: statistics.median(scores) for k, scores in by_number.items()}
+        usual = {k: medians[k] for k in USUAL if k in medians}
+        for kind in ("validated", "moves"):
+            found = [each for each in own if each["kind"] == kind]
+            if not found:
+                continue
+            score = statistics.median(each["score"] for each in found)
+            same = [
+                each["score"] - medians[each["topics"]]
+                for each in found
+                if each["topics"] in medians
+            ]
+            click.echo(
+                f"{name} {kind}: K {[each['topics'] for each in found]}, interval "
+                f"{[each.get('interval') for each in found]}, B {score:.4f}, "
+                f"CPU {[round(each['cpu'], 1) for each in found]}"
+            )
+            if usual:
+                best = max(usual, key=lambda k: usual[k])
+                click.echo(
+                    f"  best LDA {best}: {usual[best]:.4f}, difference {score - usual[best]:+.4f}"
+                )
+            if same:
+                click.echo(f"  LDA at the same K: difference {statistics.median(same):+.4f}")
+
+
+@main.command("drawn")
+@click.option("--topics", default="20,50,100")
+@click.option("--seeds", default=5, help="Seeds 0 to N-1.")
+def drawn_command(topics: str, seeds: int) -> None:
+    """Train on drawn collections, and print the numbers of topics that are found."""
+    compile_kernels(TrainingOptions(10))
+    for n_topics in map(int, topics.split(",")):
+        numbers, shares = [], []
+        for seed in range(seeds):
+            corpus, true = drawn(n_topics, np.random.default_rng(seed))
+            with on_disk(corpus) as place:
+                record, model = trained(place, "--seed", seed)
+            numbers.append(record["topics"])
+            shares.append(round(share_found(true, model.topic_word_mean), 2))
+        click.echo(f"{n_topics} true topics: {numbers}, found {shares}")
+
+
+if __name__ == "__main__":
+    main()
