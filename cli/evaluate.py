@@ -16,7 +16,7 @@ from sparsetopics.cli.shared_options import (
     workplace_options,
 )
 from sparsetopics.options.table import OPTION
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 
 
 def _at_least_one(

@@ -15,7 +15,7 @@ from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType
 from sparsetopics.cli.printing import say, show
 from sparsetopics.cli.shared_options import workplace_options
 from sparsetopics.options.option import counts_from, refuse
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
     from sparsetopics.base.sealed_files import Json

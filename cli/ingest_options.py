@@ -28,7 +28,7 @@ from sparsetopics.cli.shared_options import (
 )
 from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.table import ExecutorName
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
     from sparsetopics.corpora.ingest import IngestOptions

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from sparsetopics.cli.parameter_types import NumberType, type_of, typed_name
 from sparsetopics.options.option import NO_NAMES, Interval, SomeOf, Value, refuse
 from sparsetopics.options.table import HELP, OPTION, PATH_OPTION
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 
 Command = Callable[..., None]
 Decorator = Callable[[Command], Command]
@@ -22,10 +22,10 @@ Decorator = Callable[[Command], Command]
 def table_option(name: str, text: str = "", *, keeps_default: bool = False) -> Decorator:
     """An option of the table as an option of a command.
 
-    ``text`` replaces its help, and has to name the default, which is then None unless the command
-    ``keeps_default``.
+    ``text`` replaces its help, and has to name the default, which is then None. With
+    ``keeps_default`` the option is one of topic paths, and has their default.
     """
-    option = OPTION[name] if name in OPTION else PATH_OPTION[name]
+    option = PATH_OPTION[name] if keeps_default else OPTION[name]
     default = None if text and not keeps_default else option.default
     switch = f"--{name}/--no-{name}" if option.takes is bool else f"--{name}"
     takes_names = isinstance(option.takes, SomeOf)

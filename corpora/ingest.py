@@ -58,7 +58,7 @@ from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import LocalMap, OrderedMap, open_cluster_map, open_local_map
 from sparsetopics.options.table import ExecutorName
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,6 +50,7 @@ STORED_NAMES = [
     "nested",
     "nodes",
     "patch",
+    "path",
     "prior",
     "progress",
     "responsibilities",

@@ -18,7 +18,10 @@ from sparsetopics.runs import train as trained_runs
 from sparsetopics.runs.run import load_run
 from vectors_on_disk import item_ids_of, labels_of, values_of
 
-TRAIN_KEYS = {"run", "model", "n_topics", "active_topics", "elbo_per_token", "laps", "seconds"}
+TRAIN_KEYS = {
+    *("run", "model", "n_topics", "active_topics", "elbo_per_token", "laps", "seconds"),
+    *("as_good_from", "as_good_to"),
+}
 SCORE_KEYS = [
     "run",
     "log_likelihood_per_item",

@@ -14,7 +14,10 @@ from sparsetopics.cli.main import main
 from sparsetopics.runs import train as trained_runs
 from sparsetopics.runs.run import load_run
 
-KEYS = {"run", "model", "n_topics", "active_topics", "elbo_per_token", "laps", "seconds"}
+KEYS = {
+    *("run", "model", "n_topics", "active_topics", "elbo_per_token", "laps", "seconds"),
+    *("as_good_from", "as_good_to"),
+}
 
 
 def run(*arguments, status=0):

@@ -56,8 +56,9 @@ def test_there_is_not_more_code_than_needed():
     # before workers shared the reading of sources, for which CSV got kernels, and before growth
     # split all components at once and continued on all items. 25,126 before LDA began with more
     # topics than wanted and merged them, for which a move of LDA went. 25,290 before topic paths,
-    # with their page, exports and estimator.
-    assert sum(map(code_lines, TEXTS)) <= 26_800
+    # with their page, exports and estimator; 26,800 before documents chose the number of topics
+    # of an HDP.
+    assert sum(map(code_lines, TEXTS)) <= 27_300
 
 
 def test_little_escapes_the_type_checker():
@@ -65,7 +66,7 @@ def test_little_escapes_the_type_checker():
 
     assert found.n_any <= 60
     assert found.n_unexplained == 0
-    assert found.n_casts <= 17
+    assert found.n_casts <= 18
     assert found.n_objects <= 21
     assert found.n_ignores <= 6
 

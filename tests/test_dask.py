@@ -31,7 +31,7 @@ from sparsetopics.inference import training
 from sparsetopics.inference.learners.memoized import MemoizedLearner
 from sparsetopics.model.memo import Memo, OnDisk
 from sparsetopics.model.statistics import Statistics
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs import checkpoints, dask_steps
 from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.resume import resume_run

@@ -32,7 +32,7 @@ from sparsetopics.corpora.text.phrases import PhraseOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.execution import dask_cluster
 from sparsetopics.execution.dask_cluster import AHEAD_WITH_DATA, open_cluster
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 from vectors_on_disk import make_grey, make_vectors
 from worker_kills import Killer
 

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.execution.executors import open_executor, open_local_map
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 
 
 def blas_threads(item=None):
@@ -31,7 +31,7 @@ def test_linear_algebra_keeps_to_the_thread_that_asks(workers):
 def test_it_does_so_in_what_is_imported_later():
     code = """
 from sparsetopics.execution.executors import open_executor, open_local_map
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 with open_executor(1):
     import scipy.linalg, scipy.optimize
     from threadpoolctl import threadpool_info

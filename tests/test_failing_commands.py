@@ -15,7 +15,8 @@ from sparsetopics.cli import ingest, train_progress
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.sources.arrow_files import open_native
 from sparsetopics.execution.executors import open_local_map
-from sparsetopics.options.training import TrainingOptions, Workplace
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.options.workplace import Workplace
 
 N_PROCESSES = int(os.environ.get("FAILING_PROCESSES", "14"))
 SECONDS_TO_END = 10  # for a thread that is told to

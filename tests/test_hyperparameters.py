@@ -46,7 +46,7 @@ def converged(learn, value, given):
 
 
 def test_topics_that_are_kept_share_the_total_equally():
-    left = LDAAllocation(np.array([3.0, 1.0, 2.0])).restricted(np.array([0, 2]))
+    left = LDAAllocation(np.array([3.0, 1.0, 2.0])).joined(np.array([0, 1, 0]), 2)
 
     np.testing.assert_array_equal(left.doc_concentration, [3.0, 3.0])
 

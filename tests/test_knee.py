@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.evaluation.scores.knee import find_knee
+from sparsetopics.evaluation.scores.knee import (
+    LEAST_LOSS,
+    NEAR,
+    find_knee,
+    find_smooth_knee,
+)
 from sparsetopics.evaluation.scores.paired import HeldoutScores
 
 
@@ -73,3 +78,58 @@ def test_a_clear_winner_stands_alone():
 def test_one_document_recommends_the_best():
     scores = [HeldoutScores(np.array([value]), np.array([2.0])) for value in (-5.0, -4.0, -4.5)]
     assert find_knee(scores)[:4] == (1, 1, 1, 1)
+
+
+def smooth_twin(numbers, logs, sizes):
+    """Recommended, largest and smallest as good, from their definitions in plain numpy."""
+    means = logs.sum(axis=1) / sizes.sum()
+    best = int(means.argmax())
+    near = [best]
+    while near[0] > 0 and means[near[0] - 1] >= means[best] - NEAR:
+        near.insert(0, near[0] - 1)
+    while near[-1] + 1 < len(means) and means[near[-1] + 1] >= means[best] - NEAR:
+        near.append(near[-1] + 1)
+    fitted = dict(zip(near, means[near], strict=True))
+    if len(near) > 3:
+        columns = np.vander(np.log(np.array(numbers)[near]), 3)
+        weights, *_ = np.linalg.lstsq(columns, means[near], rcond=None)
+        fitted = dict(zip(near, columns @ weights, strict=True))
+    top, good, wide = max(fitted.values()), [], []
+    for place in near:
+        gaps = logs[place] - logs[best]
+        squares = ((gaps - gaps.sum() / sizes.sum() * sizes) ** 2).sum()
+        error = math.sqrt(len(sizes) / (len(sizes) - 1) * squares) / sizes.sum()
+        allowed = max(error, LEAST_LOSS)
+        lost, own = top - fitted[place], means[best] - means[place]
+        if lost <= allowed and own <= 2 * allowed:
+            good.append(place)
+        if lost <= 2 * allowed:
+            wide.append(place)
+    recommended = max(good, default=best)
+    return recommended, min([*wide, recommended]), max([*wide, recommended])
+
+
+@given(seed=st.integers(0, 10_000), n_models=st.integers(1, 12), scale=st.floats(0.001, 0.05))
+def test_the_smooth_knee_is_that_of_the_twin(seed, n_models, scale):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 20, 9).astype(float)
+    level = -rng.random(n_models)[:, None] * scale - 7.0
+    logs = sizes * (level + rng.normal(0.0, scale, (n_models, 9)))
+    numbers = [int(400 * 0.87**place) for place in range(n_models)]
+    found = find_smooth_knee(numbers, [HeldoutScores(each, sizes) for each in logs])
+    expected = smooth_twin(numbers, logs, sizes)
+    assert (found.recommended, found.largest_as_good, found.smallest_as_good) == expected
+
+
+def test_a_flat_noisy_curve_gives_the_number_of_its_parabola():
+    """The best of nearly equal scores is an accident; the parabola's top is not."""
+    rng, chosen = np.random.default_rng(0), []
+    numbers = [int(400 * 0.87**place) for place in range(20)]
+    curve = -7.4 - 0.012 * (np.log(numbers) - np.log(170)) ** 2
+    sizes = np.full(50, 100.0)
+    for _ in range(40):
+        noisy = curve + rng.normal(0.0, 0.002, len(numbers))
+        scores = [HeldoutScores(sizes * each, sizes) for each in noisy]
+        chosen.append(numbers[find_smooth_knee(numbers, scores).recommended])
+    middle = np.median(chosen)
+    assert np.mean(np.abs(np.array(chosen) / middle - 1.0) <= 0.25) >= 0.9

@@ -59,7 +59,7 @@ def test_laps_follow_from_the_rungs():
 @pytest.mark.parametrize(
     "other",
     [
-        {"model": "hdp"},
+        {"model": "hdp", "laps": 9},
         {"learner": "stochastic"},
         {"learner": "full"},
         {"local": LocalOptions("mean-field", restarts=0)},

@@ -19,7 +19,8 @@ from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.likelihoods.words import Words
 from sparsetopics.model.statistics import Statistics
 from sparsetopics.model.word_counts import WordCounts
-from sparsetopics.options.training import LocalOptions, StepSizes, TrainingOptions, Workplace
+from sparsetopics.options.training import LocalOptions, StepSizes, TrainingOptions
+from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs.plan import RunPlan
 
 MEAN_FIELD = LocalOptions("mean-field", restarts=0)

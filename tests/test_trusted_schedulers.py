@@ -21,7 +21,7 @@ from sparsetopics.base.errors import ClusterError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.execution.dask_cluster import SCHEDULER_VARIABLE, open_cluster
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs import training_folder
 from sparsetopics.runs.plan import RunPlan, run_config
 from sparsetopics.runs.resume import resume_run

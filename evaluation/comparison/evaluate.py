@@ -21,7 +21,7 @@ from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import check_extension
 from sparsetopics.options.table import PAGE_EXTENSIONS
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs.run import SWAPPED, MixtureRun, Run, load_run, refuse_run
 
 

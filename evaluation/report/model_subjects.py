@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import FloatArray
@@ -12,9 +13,17 @@ from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.components import LEAST_SIZE, component_table
 from sparsetopics.evaluation.report.examples import Examples, example_documents, example_items
-from sparsetopics.evaluation.report.figures import ScoreLine
+from sparsetopics.evaluation.report.figures import CurvePoint, ScoreLine, curve_figure
 from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
-from sparsetopics.evaluation.report.subject import ReportTopic, Subject, Tile, Trace, minus, number
+from sparsetopics.evaluation.report.subject import (
+    NumberChoice,
+    ReportTopic,
+    Subject,
+    Tile,
+    Trace,
+    minus,
+    number,
+)
 from sparsetopics.evaluation.report.topic_browser import relevant_words
 from sparsetopics.evaluation.report.topic_map import TopicMap, map_topics
 from sparsetopics.evaluation.scores.completion import unigram_probabilities
@@ -27,10 +36,11 @@ from sparsetopics.evaluation.scoring.topic_scores import (
     coherence_in,
     last_known,
 )
-from sparsetopics.runs.run import AnyRun, MixtureRun
+from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
 
 DETAIL_WORDS = 30  # listed for each topic
 FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
+SHOWN_LOSS = 0.1  # nats: numbers of topics that score lower are left out of the figure
 # Models of one family have comparable numbers.
 TOPIC_MODELS = "Topic models"
 OF_DOCUMENTS, OF_VECTORS = "Mixtures of documents", "Mixtures"
@@ -85,7 +95,28 @@ def topic_subject(
         topic_map=_topic_map(topic_word[~is_empty]),
         n_empty=int(is_empty.sum()),
         examples_note=examples_note(found, "documents"),
+        number_choice=None if run is None else _number_choice(run),
     )
+
+
+def _number_choice(run: TopicRun) -> NumberChoice | None:
+    """Return how the number of topics was validated; None if it was not."""
+    scores = run.settings.get("number_of_topics")
+    if scores is None or scores.scored_on is None:
+        return None
+    number = run.model.n_topics
+    low, high = scores.as_good_around(number)
+    advice = f"{number:,} topics were chosen; from {low:,} to {high:,} predict as well."
+    known = [(rung, rung.log_likelihood_per_token) for rung in scores.rungs]
+    best = max(score for _, score in known if score is not None)
+    points = [
+        CurvePoint(rung.n_topics, score, rung.difference_standard_error or 0.0)
+        for rung, score in known
+        if score is not None and score >= best - SHOWN_LOSS
+    ]
+    nearest = min(points, key=lambda point: abs(point.n_topics - number))
+    curve = Markup(curve_figure(points, nearest.n_topics, (low, high)))
+    return NumberChoice(scores.scored_on, advice, curve)
 
 
 def _are_empty(run: AnyRun | None, n_topics: int) -> NDArray[np.bool_]:

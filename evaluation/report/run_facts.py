@@ -20,6 +20,10 @@ LEARNERS = {
 }
 UPDATES = {"collapsed": "by the collapsed update", "mean-field": "by the mean-field update"}
 CRITERIA = {"bound": "the ELBO", "collapsed": "the collapsed criterion"}
+VALIDATED = (
+    "merges, down to a number of topics chosen by documents that were kept out of training; then "
+    "merges and deletes, as long as these documents are predicted as well"
+)
 MOVES = {"merge": "merges", "delete": "deletes", "birth": "births"}
 LIKELIHOODS = {
     "zero-mean-gaussian": "Gaussian around zero",
@@ -47,7 +51,7 @@ def topic_facts(run: TopicRun) -> dict[str, Fact]:
         **_data_facts(run),
         "learner": _in_words(_entry(options, "learner"), LEARNERS),
         "topics of a document": _in_words(_entry(options, "local.update"), UPDATES),
-        "moves": _moves(options),
+        "moves": VALIDATED if "number_of_topics" in run.settings else _moves(options),
         "α, for the topics of a document": _concentration(model.doc_concentration.sum(), learned),
         "η, for the words of a topic": _concentration(model.word_concentration, learned),
         "γ, for the weights of topics": (

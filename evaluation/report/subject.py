@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from sparsetopics.evaluation.report.components import ComponentRow
 from sparsetopics.evaluation.report.examples import Example
 from sparsetopics.evaluation.report.figures import ScoreLine
@@ -51,6 +53,14 @@ class ReportTopic(NamedTuple):
     examples: Sequence[Example]
 
 
+class NumberChoice(NamedTuple):
+    """How documents that were kept out of training chose the number of topics."""
+
+    scored_on: str  # which documents
+    advice: str  # which other numbers predict as well
+    curve: Markup  # scores over numbers of topics
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
     """A model that a page is about."""
@@ -75,3 +85,4 @@ class Subject:
     components: Sequence[ComponentRow] = ()  # of mixtures of vectors
     n_empty: int = 0  # topics or components without data
     examples_note: str = ""  # which documents or items the examples were chosen from
+    number_choice: NumberChoice | None = None  # how the number of topics was validated

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -195,7 +195,7 @@ class Estimator(BaseEstimator):
         """The options that ``sparsetopics train`` would have; raises OptionError."""
         own = {
             name: value.item() if isinstance(value, np.generic) else value
-            for name, value in self.get_params().items()
+            for name, value in self._training_arguments().items()
         }
         arguments = {"likelihood": self._likelihood_name} | own | {"n_jobs": self._n_threads}
         return resolve(self._model_name, from_arguments(arguments))
@@ -276,6 +276,10 @@ class Estimator(BaseEstimator):
             problem = f"has no statistics to continue from; learners that keep them: {able}"
             refuse(type(self).__name__, problem, "A pickle holds them, a run folder does not.")
         return learned
+
+    def _training_arguments(self) -> dict[str, Any]:  # whatever users give
+        """The arguments that are options of ``train``, and some that are not."""
+        return dict(self.get_params())
 
     @property
     def _validation_share(self) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from numpy.typing import ArrayLike
 
@@ -170,6 +170,11 @@ class TopicPath(TopicEstimator):
         rungs = rungs_of(ends if self.rungs is None else {"rungs": tuple(self.rungs)})
         options = replace(super().training_options(), n_topics=rungs[0])
         return replace(options, lower_rungs=rungs[1:])
+
+    def _training_arguments(self) -> dict[str, Any]:  # whatever users give
+        own = super()._training_arguments()
+        del own["validation_share"]  # that of ``train`` is for an HDP
+        return own
 
     def _trace_of(self, number: int) -> list[LapEntry]:
         """The laps until a rung was reached."""

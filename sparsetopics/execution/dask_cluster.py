@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from sparsetopics.base.errors import ClusterError, OptionError, SparsetopicsError
 from sparsetopics.base.wording import quantity, reason_of
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:  # Dask may be missing
     from distributed import Client, Future

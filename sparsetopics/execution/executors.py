@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.options.training import Workplace
+from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController

@@ -24,12 +24,11 @@ from sparsetopics.inference.gradual_start import (
 from sparsetopics.inference.growth.grower import begin_growth
 from sparsetopics.inference.laps import QUIET_GAIN, Laps, LapTally, OnDocuments
 from sparsetopics.inference.learners.learner import Learner, LearnerInputs, S
-from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import D, Globals, LocalSteps, Parameters, elbo
 from sparsetopics.inference.moves.ledger import Ledger
 from sparsetopics.inference.moves.phase import Mover
 from sparsetopics.inference.moves.standing import Moved, MoveTally
-from sparsetopics.inference.topic_path import Rung, is_rung, reach_rung
+from sparsetopics.inference.topic_path import PathMemory, Rung, is_rung, reach_rung
 from sparsetopics.inference.training_state import (
     AnyState,
     Keeper,
@@ -37,12 +36,11 @@ from sparsetopics.inference.training_state import (
     TrainingState,
     check_training_state,
 )
-from sparsetopics.inference.validated_number import Judge, PathMemory, settled
+from sparsetopics.inference.validated_number import Judge, settled
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import C, P, Statistics, T, in_use
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.model.word_counts import WordCounts
 from sparsetopics.options.option import refuse
 from sparsetopics.options.registry import LEARNERS, MODELS, MOVE_COUNTS, MOVES, imported
 from sparsetopics.options.training import TrainingOptions
@@ -171,7 +169,7 @@ class _Training(Generic[S, D, C, P, T]):
             laps = laps if mover is None else mover.laps
             if options.is_validated and lap > options.last_path_lap:
                 if lap == options.last_path_lap + 1:
-                    state, parameters, memory = self._settled(laps, state, memory)
+                    state, parameters, memory = self._settled(laps, state, parameters, memory)
                 laps = replace(laps, source=self.whole)
             state, parameters, memory = self._narrowed(state, parameters, memory, lap)
             local = local_options(options, parameters.allocation.n_topics)
@@ -227,17 +225,18 @@ class _Training(Generic[S, D, C, P, T]):
         return state, parameters, memory._replace(lineage=new_topics[memory.lineage])
 
     def _settled(
-        self, laps: Laps[S, D, C, P, T], state: S, memory: PathMemory
+        self,
+        laps: Laps[S, D, C, P, T],
+        state: S,
+        parameters: Parameters[C, P, T],
+        memory: PathMemory,
     ) -> tuple[S, Parameters[C, P, T], PathMemory]:
         """The topics of the HDP that the judge chooses, before the laps over all documents."""
-        assert self.judge is not None, "an HDP with a path has a judge"
-        former = cast("MemoizedState[Any, Any, Any]", state)  # what a path needs
-        for kept in former.per_batch.values():
-            kept.discard()
+        # No type can tell that the data are documents.
         settle = cast("Callable[..., tuple[S, Parameters[C, P, T]]]", settled)
-        finish = partial(make_model, options=self.options)
-        state, parameters = settle(laps, memory, self.whole, self.options, self.judge, finish)
-        memory.discard()
+        options, finish = self.options, partial(make_model, options=self.options)
+        cold = replace(laps, learner=self._learner(parameters, replace(options, cold_every=1)))
+        state, parameters = settle(cold, state, memory, self.whole, options, self.judge, finish)
         return state, parameters, PathMemory()
 
     def _keep_rung(
@@ -249,19 +248,20 @@ class _Training(Generic[S, D, C, P, T]):
     ) -> PathMemory:
         """Hand out the model of a rung, and remember the present topics in the order of its own."""
         # No type can tell that the data are documents.
-        reach = cast("Callable[..., tuple[Rung[Model], IntArray]]", reach_rung)
+        reach = cast("Callable[..., tuple[Rung[Model], PathMemory]]", reach_rung)
         finish = partial(make_model, options=self.options)
-        whole = self.source if self.options.is_validated else self.whole
-        rung, order = reach(laps, state, parameters, memory.lineage, whole, finish)
+        is_validated = self.options.is_validated
+        whole, memo = (self.source, self.memo) if is_validated else (self.whole, None)
+        rung, memory = reach(laps, state, parameters, memory, whole, finish, memo)
         self.hooks.on_rung(rung)
-        if self.options.is_validated:
-            counts = cast("WordCounts", laps.learner.components(state)).table
-            memory = memory.kept(counts[:, order], self.memo)
-        return memory._replace(lineage=order)
+        return memory
 
-    def _learner(self, parameters: Parameters[C, P, T]) -> Learner[S, D, C, P, T]:
+    def _learner(
+        self, parameters: Parameters[C, P, T], options: TrainingOptions | None = None
+    ) -> Learner[S, D, C, P, T]:
         likelihood, memo = parameters.likelihood, self.memo
-        inputs = LearnerInputs(self.source, self.options, likelihood, memo, self.executor)
+        own = options or self.options
+        inputs = LearnerInputs(self.source, own, likelihood, memo, self.executor)
         return self.make_learner(inputs)
 
     def _check(self, kept: AnyState) -> None:

@@ -21,7 +21,7 @@ from sparsetopics.inference.local_step import D, Parameters, elbo
 from sparsetopics.inference.moves.phase import MoverRecord
 from sparsetopics.inference.moves.rival_plans import MOST_BORN
 from sparsetopics.inference.moves.standing import MoveTally
-from sparsetopics.inference.validated_number import PathMemory
+from sparsetopics.inference.topic_path import PathMemory
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.mixture import ItemAllocation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import get_args
 
 from sparsetopics.base.showing import short_repr
@@ -16,7 +15,6 @@ from sparsetopics.options.table import (
     OPTION,
     WITH_MOVES,
     Criterion,
-    ExecutorName,
     GradientName,
     LearnerName,
     LikelihoodName,
@@ -435,29 +433,3 @@ def _check_path(options: TrainingOptions) -> None:
     if not (options._may_start_gradually or options.may_be_validated):
         needs = "needs --model lda with --learner memoized and --local-update collapsed"
         refuse("rungs", needs, "Only there are topics merged between laps.")
-
-
-@dataclass(frozen=True, slots=True)
-class Workplace:
-    """Where work is done. It never changes the result."""
-
-    executor: ExecutorName = table.DEFAULT_EXECUTOR
-    workers: int = 1  # threads; with dask and no scheduler the number of processes too
-    scheduler: str | None = None  # address of a Dask cluster; None: one is started here
-
-    @property
-    def threads(self) -> int:
-        """The number of threads that work on one batch."""
-        return 1 if self.executor == "dask" else self.workers
-
-    def seen_from_there(self, path: Path) -> Path:
-        """``path`` as processes with a working directory of their own can use it."""
-        return path.absolute() if self.executor == "dask" else path
-
-    def __post_init__(self) -> None:
-        OPTION["executor"].check(self.executor)
-        OPTION["workers"].check(self.workers)
-        if self.executor == "serial" and self.workers > 1:
-            refuse("workers", f"must be 1 with --executor serial, but is {self.workers}")
-        if self.scheduler is not None and self.executor != "dask":
-            refuse("scheduler", f"needs --executor dask, but found --executor {self.executor}")

@@ -27,8 +27,8 @@ from sparsetopics.inference.moves.ledger import Failure, Ledger
 from sparsetopics.inference.moves.phase import MoverRecord
 from sparsetopics.inference.moves.rival import Course, Rival
 from sparsetopics.inference.moves.standing import MoveTally
+from sparsetopics.inference.topic_path import PathMemory
 from sparsetopics.inference.training_state import AnyState, LapInfo, TrainingState
-from sparsetopics.inference.validated_number import PathMemory
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms

@@ -45,7 +45,8 @@ from sparsetopics.options.table import (
     StartName,
     check_values,
 )
-from sparsetopics.options.training import TrainingOptions, Workplace
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs.run_files import ARRAYS_FILE, PLAN_VERSION, STATE_DAMAGE
 
 CONFIG_HEAD = "# Options of a training run: sparsetopics {} CORPUS --config config.toml --out {}\n"

@@ -15,7 +15,8 @@ from sparsetopics.base.transactions import APPEND_FOLDER, JOB, STATE_FOLDER, Wor
 from sparsetopics.base.wording import quantity
 from sparsetopics.options.option import refuse
 from sparsetopics.options.table import ExecutorName
-from sparsetopics.options.training import TrainingOptions, Workplace
+from sparsetopics.options.training import TrainingOptions
+from sparsetopics.options.workplace import Workplace
 from sparsetopics.runs.plan import PlanRecord
 from sparsetopics.runs.run import check_folder
 from sparsetopics.runs.run_files import DAMAGE, TRACE_FILE, load_trace, read_settings
@@ -58,7 +59,7 @@ def resume_run(
     if another process trains it.
     """
     if laps is not None and is_topic_path(run):
-        _refuse_laps(run)
+        _refuse_laps(f"{run} is a topic path, whose laps follow from its rungs")
     if not is_training(run):
         clear_finished(run)
         return _finished(run, laps)
@@ -74,8 +75,10 @@ def resume_run(
             if folder.is_published:  # the process was killed before it could close the folder
                 folder.close(plan)
             return Resumed(_result(run), None)
-        if laps is not None and plan.options.lower_rungs:
-            _refuse_laps(run)
+        if laps is not None and plan.is_topic_path:
+            _refuse_laps(f"{run} is a topic path, whose laps follow from its rungs")
+        if laps is not None and plan.options.is_validated:
+            _refuse_laps(f"the laps of {run} follow from the numbers of topics that it tries")
         if laps is not None:
             plan = replace(plan, options=replace(plan.options, laps=laps))
         _warn_of_local_cluster(place, executor)  # before data are read
@@ -90,9 +93,8 @@ def resume_run(
         return Resumed(result, plan.options, has_settled=result.laps == before)
 
 
-def _refuse_laps(run: Path) -> NoReturn:
-    problem = f"cannot be changed: those of {run} follow from its numbers of topics"
-    refuse("laps", problem, "Leave out --laps, or train again.")
+def _refuse_laps(why: str) -> NoReturn:
+    refuse("laps", f"cannot be changed: {why}", "Leave out --laps, or train again.")
 
 
 def _warn_of_local_cluster(place: Workplace, executor: ExecutorName | None) -> None:

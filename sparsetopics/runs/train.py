@@ -114,17 +114,18 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     """
     _ = plan.workplace  # refuses what cannot work, before there is a folder
     check_new_run(plan, plan.inputs)
-    may_be_validated = plan.validation_share is None and plan.options.may_be_validated
+    asks_documents = plan.validation_share is None and plan.options.may_be_validated
     plan, task = task_of(plan)
-    if may_be_validated and not plan.options.lower_rungs and plan.start_run is None:
-        found = quantity(task.n_rows, "document")
-        hooks.say(
-            f"The corpus has {found}, fewer than {FEWEST_VALIDATED:,}: the criterion decides about "
-            "the number of topics. With --validation-share, documents that are kept out decide."
-        )
     hooks.on_options(plan.options)
     with new_training(plan) as folder:
-        return finish_training(plan, task, folder, hooks)
+        result = finish_training(plan, task, folder, hooks)
+    if asks_documents and plan.start_run is None and not plan.options.is_validated:
+        found = quantity(task.n_rows, "document")
+        hooks.say(
+            f"The corpus has {found}, fewer than {FEWEST_VALIDATED:,}, so the criterion decided about "
+            "the number of topics. With --validation-share, documents kept out of training decide."
+        )
+    return result
 
 
 def finish_training(
