@@ -71,6 +71,7 @@ ONLY_OF = {  # all others refuse it, or have one value of it
     "eta": (*TOPICS, MultinomialMixture, DPMultinomialMixture),
 }
 BESIDE = {"batches", "workers", "seed"}  # they are for every estimator
+OF_THE_RUN = "validation_share"  # the options of training follow from it and the corpus
 
 
 def record(options):
@@ -95,7 +96,7 @@ def of_the_command_line(estimator, *said):
 
 def cases(estimator):
     for option, sayings in ARGUMENTS.items():
-        if estimator in ONLY_OF.get(option, ESTIMATORS):
+        if option != OF_THE_RUN and estimator in ONLY_OF.get(option, ESTIMATORS):
             yield from ((option, *saying) for saying in sayings)
 
 

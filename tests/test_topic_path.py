@@ -112,9 +112,9 @@ def test_the_tree_follows_the_merges(made, monkeypatch):
         return found
 
     def reaching(*arguments):
-        rung, order = reach(*arguments)
-        orders.append((order, len(merges)))
-        return rung, order
+        rung, memory = reach(*arguments)
+        orders.append((memory.lineage, len(merges)))
+        return rung, memory
 
     monkeypatch.setattr(training, "narrowed", narrowing)
     monkeypatch.setattr(training, "reach_rung", reaching)

@@ -122,8 +122,8 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     if asks_documents and plan.start_run is None and not plan.options.is_validated:
         found = quantity(task.n_rows, "document")
         hooks.say(
-            f"The corpus has {found}, fewer than {FEWEST_VALIDATED:,}, so the criterion decided about "
-            "the number of topics. With --validation-share, documents kept out of training decide."
+            f"The corpus has {found}, fewer than {FEWEST_VALIDATED:,}: the criterion decided the "
+            "number of topics. With --validation-share, documents kept out of training decide."
         )
     return result
 
