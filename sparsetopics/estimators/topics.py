@@ -208,7 +208,7 @@ class HDP(TopicEstimator):
         cold_every: As for ``LDA``, but 1 by default, and always 1 with moves.
         max_iter: The largest number of laps. None stands for 100, or for what the validation needs.
         validation_share: The share of the documents that are kept out until the number of topics
-            is chosen. None stands for a quarter, but at most 1,000 documents.
+            is chosen. None stands for a tenth, but at most 1,000 documents.
 
     Attributes:
         scores_: For each number of topics its score on the documents that were kept out, in nats

@@ -75,11 +75,10 @@ CONCENTRATION = Interval(1e-9, 1e9)
 VARIANCE = Interval(1e-30, 1e30)
 PAGE_EXTENSIONS = (".html", ".htm")
 NOISE = Interval(1e-6, 1e6)  # σ of ``denoise``, where white is 255
-DEFAULT_VALIDATION_SHARE = 0.1  # of the training documents, which a topic path is scored on
+DEFAULT_VALIDATION_SHARE = 0.1  # of the training documents, to score numbers of topics on
 MOST_VALIDATION = 5_000  # documents
 # Of an HDP that is scored on a validation share to choose its number of topics:
 FEWEST_VALIDATED = 1_000  # documents, with fewer the criterion decides unless a share is given
-HDP_VALIDATION_SHARE = 0.25
 HDP_VALIDATION = 1_000  # documents in the default share, at most
 LAST_LAPS = 8  # with the chosen number of topics, on all documents
 RESIDENT_PAIRS = 32_000_000  # pairs of document and word that are kept in memory
@@ -212,7 +211,7 @@ HELP: Mapping[str, Mapping[str, str]] = {
         f"Default: {DEFAULT_CRITERION} (hdp), bound (dp-mixture).",
         "validation-share": "(hdp) Share of CORPUS that is kept out of training until the number "
         "of topics is chosen: the smallest that predicts them about as well as the best. "
-        f"Default: {HDP_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, of a corpus of "
+        f"Default: {DEFAULT_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, of a corpus of "
         f"{FEWEST_VALIDATED:,} or more. With 0, a smaller corpus, --moves, --criterion, --laps, "
         "--start RUN, another learner or mean-field, the criterion of the moves decides.",
         "alpha": "(lda, hdp) α, the concentration of a document's topics, summed over all topics.",

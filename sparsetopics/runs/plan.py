@@ -37,7 +37,6 @@ from sparsetopics.options.table import (
     DEFAULT_VALIDATION_SHARE,
     FEWEST_VALIDATED,
     HDP_VALIDATION,
-    HDP_VALIDATION_SHARE,
     NOT_ON_PATHS,
     PATH_OPTION,
     RESIDENT_PAIRS,
@@ -191,7 +190,7 @@ def with_validation(
     is_usual = share is None
     if not options.may_be_validated or (is_usual and n_docs < FEWEST_VALIDATED):
         return options, 0.0
-    share = share or min(HDP_VALIDATION_SHARE, HDP_VALIDATION / n_docs)
+    share = share or min(DEFAULT_VALIDATION_SHARE, HDP_VALIDATION / n_docs)
     return validated(options, n_docs - count_validation(n_docs, share)), share
 
 
