@@ -211,8 +211,8 @@ HELP: Mapping[str, Mapping[str, str]] = {
         f"Default: {DEFAULT_CRITERION} (hdp), bound (dp-mixture).",
         "validation-share": "(hdp) Share of CORPUS that is kept out of training until the number "
         "of topics is chosen: the smallest that predicts them about as well as the best. "
-        f"Default: {DEFAULT_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, of a corpus of "
-        f"{FEWEST_VALIDATED:,} or more. With 0, a smaller corpus, --moves, --criterion, --laps, "
+        f"Default: {DEFAULT_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, of a corpus "
+        f"of {FEWEST_VALIDATED:,} or more. With 0, a smaller corpus, --moves, --criterion, --laps, "
         "--start RUN, another learner or mean-field, the criterion of the moves decides.",
         "alpha": "(lda, hdp) α, the concentration of a document's topics, summed over all topics.",
         "gamma": "(hdp, mixtures) γ, the concentration of the weights of topics or components. A "
