@@ -113,6 +113,12 @@ def test_the_documents_kept_out_are_the_same_for_every_seed(monkeypatch):
     assert kept[0] == kept[1]
 
 
+def test_the_number_that_is_given_does_not_matter(made):
+    """Training begins with as many topics as the documents allow."""
+    one, hundred = files_of(made("one", topics=1)), files_of(made("hundred", topics=100))
+    assert one == hundred
+
+
 # --- polishing ------------------------------------------------------------------------------------
 class Recorder:
     """A judge who accepts the first models only."""
