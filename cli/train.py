@@ -46,7 +46,7 @@ def command(
     The default model is an HDP, which learns the number of topics. It begins with many, merges
     them step by step, and scores each number on documents that are kept out of training until the
     smallest number that predicts them about as well as the best is chosen. Its topics are then
-    fitted on all documents. With fewer than 1,000 documents, and with --moves, topics are merged,
+    fitted on all documents. With fewer than 300 documents, and with --moves, topics are merged,
     deleted and born where that raises the criterion. If training is interrupted, `sparsetopics
     resume` continues it.
 

@@ -90,7 +90,7 @@ def test_training_goes_down_the_ladder_and_ends_with_all_documents(made, documen
 @pytest.mark.parametrize("seed", range(2))
 def test_ten_bars_give_ten_topics(seed):
     """Of a thousand documents, a hundred are kept out by default."""
-    found = HDP(random_state=seed).fit(bars_corpus(FEWEST_VALIDATED, 200, seed))
+    found = HDP(random_state=seed).fit(bars_corpus(1000, 200, seed))
     assert found.scores_ is not None
     assert found.n_components_ == 10, f"seed {seed}: {found.scores_}"
     assert match(found.model_.topic_word_mean, bar_topics(10, 30)).max() < 0.1, f"seed {seed}"

@@ -187,7 +187,7 @@ class HDP(TopicEstimator):
 
     ``fit`` begins with 400 topics or more, merges them step by step, and scores each number on
     documents that are kept out until the smallest number is chosen that predicts them about as well
-    as the best. The last laps are over all documents. With fewer than 1,000 documents, or if
+    as the best. The last laps are over all documents. With fewer than 300 documents, or if
     ``validation_share`` is 0 or ``moves``, ``criterion`` or ``max_iter`` is given, training starts
     from ``n_components`` topics. It then merges, deletes and adds topics where that raises
     ``criterion``, until the bound and the number have settled or ``max_iter`` laps are done. The

@@ -78,7 +78,7 @@ NOISE = Interval(1e-6, 1e6)  # σ of ``denoise``, where white is 255
 DEFAULT_VALIDATION_SHARE = 0.1  # of the training documents, to score numbers of topics on
 MOST_VALIDATION = 5_000  # documents
 # Of an HDP that is scored on a validation share to choose its number of topics:
-FEWEST_VALIDATED = 1_000  # documents, with fewer the criterion decides unless a share is given
+FEWEST_VALIDATED = 300  # documents, with fewer the criterion decides unless a share is given
 HDP_VALIDATION = 1_000  # documents in the default share, at most
 LAST_LAPS = 8  # with the chosen number of topics, on all documents
 RESIDENT_PAIRS = 32_000_000  # pairs of document and word that are kept in memory
