@@ -107,12 +107,18 @@ def _number_choice(run: TopicRun) -> NumberChoice | None:
     number = run.model.n_topics
     low, high = scores.as_good_around(number)
     advice = f"{number:,} topics were chosen; from {low:,} to {high:,} predict as well."
-    known = [(rung, rung.log_likelihood_per_token) for rung in scores.rungs]
-    best = max(score for _, score in known if score is not None)
+    known = [
+        (rung, score)
+        for rung in scores.rungs
+        if (score := rung.log_likelihood_per_token) is not None
+    ]
+    if not known:
+        return None
+    best = max(score for _, score in known)
     points = [
         CurvePoint(rung.n_topics, score, rung.difference_standard_error or 0.0)
         for rung, score in known
-        if score is not None and score >= best - SHOWN_LOSS
+        if score >= best - SHOWN_LOSS
     ]
     nearest = min(points, key=lambda point: abs(point.n_topics - number))
     curve = Markup(curve_figure(points, nearest.n_topics, (low, high)))

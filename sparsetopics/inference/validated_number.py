@@ -94,11 +94,13 @@ def polished(
             break
         counts = present.components.table.copy()
         n_topics = counts.shape[1]
+        if lap == ROUNDS:
+            break
         fewest = n_topics - max(1, int(LARGEST_SHARE * n_topics))
         tools = Tools(fitting, DEFAULT_CRITERION, fewest=fewest)
         standing = refreshed(Standing.of(state, parameters, ledger._replace(lap=lap), tools))
         standing, _ = trim_topics(standing, POLISHING)
-        if standing.n_topics == n_topics or lap == ROUNDS:
+        if standing.n_topics == n_topics:
             break
         ledger = standing.ledger
         state, parameters, _ = fitting.run(standing.state, standing.parameters)
