@@ -80,6 +80,8 @@ MOST_VALIDATION = 5_000  # documents
 # Of an HDP that is scored on a validation share to choose its number of topics:
 FEWEST_VALIDATED = 300  # documents, with fewer the criterion decides unless a share is given
 HDP_VALIDATION = 1_000  # documents in the default share, at most
+HDP_MOST_TOPICS = 800  # at the beginning, of a corpus with
+HDP_DOCUMENTS = 8  # documents for each; DEFAULT_MOST_TOPICS of a smaller one
 LAST_LAPS = 8  # with the chosen number of topics, on all documents
 RESIDENT_PAIRS = 32_000_000  # pairs of document and word that are kept in memory
 
