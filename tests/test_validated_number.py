@@ -33,10 +33,7 @@ FIRST = 50  # topics: a third of the documents that are left
 
 
 def bars_corpus(n_docs, n_tokens=60, seed=0):
-    batch = ten_bars(np.random.default_rng(seed), n_docs, n_tokens).batch
-    counts = np.zeros((n_docs, 900), int)
-    counts[np.repeat(np.arange(n_docs), np.diff(batch.indptr)), batch.word_ids] = batch.word_counts
-    return Corpus.from_csr(counts, [f"w{n}" for n in range(900)])
+    return ten_bars(np.random.default_rng(seed), n_docs, n_tokens).corpus()
 
 
 @pytest.fixture(scope="module")

@@ -152,10 +152,10 @@ def finish_training(
         hooks.on_lap(keeper.trace[-1])
 
     def on_rung(rung: Rung[Model]) -> None:
-        assert recorder is not None, "who records rungs"
         if writer is not None:
             writer.keep(rung)
-        recorder.record(rung, len(keeper.trace))
+        if recorder is not None:
+            recorder.record(rung, len(keeper.trace))
 
     def on_last_lap() -> None:
         keeper.keeps_last = plan.keep_state
@@ -177,15 +177,15 @@ def finish_training(
             raise OptionError("memory", problem, "Use fewer topics, or more batches.") from error
 
     scores = None if recorder is None else recorder.scores
-    provenance = task.provenance
+    facts = task.provenance
     if scores is not None:
-        provenance = {**provenance, "number_of_topics": scores}
+        facts = {**facts, "number_of_topics": scores}
 
     def write(result: Path) -> None:
         if writer is not None and scores is not None:
             writer.write(result, scores)
         else:
-            save_run(result, model, task.vocabulary, provenance, keeper.trace)
+            save_run(result, model, task.vocabulary, facts, keeper.trace)
         write_config(result / CONFIG_FILE, plan)
 
     folder.publish(write, plan.rung_names)
