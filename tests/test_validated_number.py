@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from bars import bar_topics, match, ten_bars
 from run_contents import files_of
 from sparsetopics import HDP, load
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import OptionError, RunError
+from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.evaluation.scores.paired import HeldoutScores
@@ -310,6 +311,22 @@ def test_the_command_names_the_numbers_that_predict_as_well(documents, tmp_path)
     assert status == 0, stderr
     page = (tmp_path / "page.html").read_text()
     assert "predict as well" in page
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"recommended": 7}, "7 topics are recommended, but there is no such rung"),
+        ({"as_good_to": None}, "the recommendation is not complete"),
+    ],
+)
+def test_a_run_whose_number_of_topics_contradicts_itself_is_refused(made, change, problem):
+    out = made()
+    settings = json.loads((out / "model.json").read_text())
+    settings["number_of_topics"] |= change
+    write_sealed(out / "model.json", settings)
+    with pytest.raises(RunError, match=problem):
+        load_run(out)
 
 
 # --- what is remembered of rungs ------------------------------------------------------------------
