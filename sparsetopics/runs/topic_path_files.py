@@ -76,9 +76,14 @@ class Scores(msgspec.Struct, frozen=True):
         return f"{advice}; from {low:,} to {high:,} predict as well."
 
     def as_good_around(self, n_topics: int) -> tuple[int, int]:
-        """The fewest and the most topics that predict as well, ``n_topics`` among them."""
+        """The fewest and the most topics that predict as well, ``n_topics`` among them.
+
+        If polishing has left ``n_topics`` of those recommended, it would have left the same share
+        of the fewest, which therefore predict as well.
+        """
+        best = self.recommended or n_topics
         low, high = self.as_good_from or n_topics, self.as_good_to or n_topics
-        return min(low, n_topics), max(high, n_topics)
+        return min(low, n_topics, low * n_topics // best), max(high, n_topics)
 
     def check(self, where: Path, damage: Refusal) -> None:
         """Raise RunError, as ``damage`` words it, unless the recommended numbers are of rungs."""
