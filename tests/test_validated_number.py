@@ -26,6 +26,7 @@ from sparsetopics.runs.plan import plan_run
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import load_run
 from sparsetopics.runs.topic_path import RungRecorder, RungScorer
+from sparsetopics.runs.topic_path_files import RungScore, Scores
 from sparsetopics.runs.train import RunHooks, train_run
 
 N_DOCS = 200
@@ -154,6 +155,15 @@ def test_polishing_goes_back_to_the_last_topics_that_were_accepted(
         assert more - max(1, int(0.2 * more)) <= fewer < more
     if n_accepted < 100:
         assert len(judge.numbers) <= n_accepted + 1
+
+
+@pytest.mark.parametrize(
+    ("n_topics", "expected"), [(100, (80, 150)), (90, (72, 150)), (1, (1, 150)), (160, (80, 160))]
+)
+def test_polishing_widens_the_range_that_predicts_as_well(n_topics, expected):
+    rungs = tuple(RungScore(number, 1) for number in (150, 100, 80))
+    scores = Scores(rungs, recommended=100, as_good_from=80, as_good_to=150)
+    assert scores.as_good_around(n_topics) == expected
 
 
 def test_models_are_compared_with_the_best_so_far():

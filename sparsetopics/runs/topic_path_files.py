@@ -83,7 +83,7 @@ class Scores(msgspec.Struct, frozen=True):
         """
         best = self.recommended or n_topics
         low, high = self.as_good_from or n_topics, self.as_good_to or n_topics
-        return min(low, n_topics, low * n_topics // best), max(high, n_topics)
+        return max(1, min(low, n_topics, low * n_topics // best)), max(high, n_topics)
 
     def check(self, where: Path, damage: Refusal) -> None:
         """Raise RunError, as ``damage`` words it, unless the recommended numbers are of rungs."""
