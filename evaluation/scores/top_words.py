@@ -17,6 +17,7 @@ class TopicRow(NamedTuple):
     """One topic: its number in the model, its share of the training tokens and its best words."""
 
     topic: int
+    name: str
     weight: float | None  # None for a plain matrix, which has no weights
     words: list[tuple[str, float]]  # word, probability in the topic
 
@@ -33,15 +34,15 @@ def topic_table(
     topic_word: FloatArray,  # (n_topics, n_words)   rows sum to one
     weights: FloatArray | None,  # (n_topics,)
     words: Sequence[str],
-    n_words: int,
+    names: Sequence[str],  # (n_topics,)
+    best_words: IntArray,  # (n_topics, n_best)   word ids, best first
 ) -> list[TopicRow]:
-    """Return one row per topic, in the given order, with its ``n_words`` best words."""
+    """Return one row per topic, in the given order, with its best words."""
     shares = [None] * len(topic_word) if weights is None else weights.tolist()
-    best_words = top_words(topic_word, n_words)
-    rows = enumerate(zip(shares, topic_word, best_words, strict=True))
+    rows = enumerate(zip(names, shares, topic_word, best_words, strict=True))
     return [
-        TopicRow(topic, share, [(words[word], float(probabilities[word])) for word in best])
-        for topic, (share, probabilities, best) in rows
+        TopicRow(topic, name, share, [(words[word], float(probabilities[word])) for word in best])
+        for topic, (name, share, probabilities, best) in rows
     ]
 
 
