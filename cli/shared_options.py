@@ -113,9 +113,7 @@ threads_option = click.option(  # for commands that work in this process alone
 )
 
 
-def _read_names(
-    ctx: click.Context, param: click.Parameter, path: Path | None
-) -> dict[int, str]:
+def _read_names(ctx: click.Context, param: click.Parameter, path: Path | None) -> dict[int, str]:
     from sparsetopics.runs.topic_names import read_names
 
     return {} if path is None else read_names(path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from itertools import compress
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from sparsetopics.exports import (
 from sparsetopics.options.option import check_extension, refuse
 from sparsetopics.runs.run import AnyRun, check_folder, load_run, refuse_run
 from sparsetopics.runs.run_files import SETTINGS_FILE
+from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames
 from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 
 
@@ -33,34 +34,40 @@ def export_run(
     *,
     documents: Path | None = None,
     spreadsheet_safe: bool = False,
+    names: GivenNames = NONE_GIVEN,
     overwrite: bool = False,
 ) -> None:
     """Write the run or topic path at ``path`` as ``target``.
 
     The target is a key of ``RUN_TARGETS`` or, for a topic path, of ``PATH_TARGETS``. ``documents``
     is the training corpus, for formats that also show documents. With ``spreadsheet_safe``, which
-    is for CSV, words that begin like a formula get an apostrophe in front. Raises OutputError,
-    RunError, VocabularyError, or OptionError for a combination that is not supported.
+    is for CSV, words that begin like a formula get an apostrophe in front. ``names`` of topics are
+    for formats with names. Raises OutputError, RunError, VocabularyError, or OptionError for a
+    combination that is not supported.
     """
     inputs = [path] if documents is None else [path, documents]
     output = output_file(out, overwrite=overwrite, inputs=inputs)
     _check_extension(target, out)
     targets = _targets_for(path, target)
-    _check_options(target, targets[target], documents, spreadsheet_safe)
-    more: list[Corpus | bool] = [spreadsheet_safe] if spreadsheet_safe else []
+    more: dict[str, Corpus | bool | GivenNames] = {}
+    if spreadsheet_safe:
+        more["spreadsheet_safe"] = True
+    if names:
+        more["names"] = names
+    _check_options(target, targets[target], documents, more)
     if targets is PATH_TARGETS:
         topic_path = load_topic_path(path)
         with written(output) as aside:
-            path_writer(target)(aside, topic_path, *more)
+            path_writer(target)(aside, topic_path, **more)
         return
     run = _run_for(target, path)
     if documents is not None:
         refuse_run(documents)
         corpus = Corpus.open(documents)
         run.check_vocabulary(corpus.vocabulary, str(documents))
-        more = [corpus]
+        more["documents"] = corpus
     with written(output) as aside:
-        run_writer(target)(aside, run, *more)
+        run_writer(target)(aside, run, **more)
 
 
 def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False) -> None:
@@ -100,7 +107,7 @@ def _targets_for(path: Path, target: str) -> Mapping[str, RunTarget]:
 
 
 def _check_options(
-    target: str, kind: RunTarget, documents: Path | None, spreadsheet_safe: bool
+    target: str, kind: RunTarget, documents: Path | None, given: Container[str]
 ) -> None:
     """Refuse options that the format does not take, and a corpus that is missing."""
     if kind.needs_documents and documents is None:
@@ -110,7 +117,10 @@ def _check_options(
         takers = _names_of(each.needs_documents for each in RUN_TARGETS.values())
         problem = f"{target} takes no corpus, but {documents} is given"
         raise OptionError("corpus", problem, f"Only {takers} shows documents.")
-    if spreadsheet_safe and not kind.is_for_spreadsheets:
+    if "names" in given and not kind.takes_names:
+        takers = _names_of(each.takes_names for each in RUN_TARGETS.values())
+        raise OptionError("names", f"is for a run and the formats {takers}, not for --to {target}")
+    if "spreadsheet_safe" in given and not kind.is_for_spreadsheets:
         takers = _names_of(each.is_for_spreadsheets for each in RUN_TARGETS.values())
         raise OptionError("spreadsheet-safe", f"is for {takers}, not for --to {target}")
 

@@ -6,27 +6,20 @@ default names.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 
 from sparsetopics.base.safe_reading import Toml, read_toml, shown_toml
-from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, quantity
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.scores.completion import unigram_probabilities
-from sparsetopics.evaluation.scores.relevance import (
-    LONGEST_NAME_WORD,
-    relevant_words,
-    topic_names,
-)
+from sparsetopics.evaluation.scores.relevance import relevant_words, topic_names
 from sparsetopics.evaluation.scores.top_words import TopicRow, top_words, topic_table
 from sparsetopics.options.option import check_type, refuse, shown
 from sparsetopics.runs.run import AnyRun
 
 LONGEST_NAME = 200  # characters
-COMMENT_WORDS = 10  # of each topic in a file to edit
 
 GivenNames = Mapping[int, str]  # by number of the topic; the others keep their default names
 NONE_GIVEN: GivenNames = {}
@@ -103,14 +96,3 @@ def read_names(path: Path) -> dict[int, str]:
         _check_name(where, name)
         names[int(key)] = str(name)
     return names
-
-
-def write_names(path: Path, run: AnyRun, given: GivenNames = NONE_GIVEN) -> None:
-    """Write a file for ``read_names`` with the name of each topic, and its words in a comment."""
-    lines = ["# Names of topics, for --names. A topic without a line keeps its default name.\n"]
-    for topic, name, weight, words in topic_rows(run, COMMENT_WORDS, given=given):
-        best = " ".join(shortened(word, LONGEST_NAME_WORD) for word, _ in words)
-        # Printable strings of JSON are strings of TOML. Escapes may make a name too long.
-        quoted = json.dumps(shortened(printable(name), LONGEST_NAME), ensure_ascii=False)
-        lines.append(f"\n# {weight:.2%}: {printable(best)}\n{topic} = {quoted}\n")
-    path.write_text("".join(lines), encoding="utf-8", newline="\n")
