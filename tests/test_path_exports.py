@@ -37,7 +37,7 @@ def tree_of(sizes, parents, words=WORDS):
 
     def topic(number, parent):
         turned = words[number % len(words) :] + words[: number % len(words)]
-        return TreeTopic(0.125 / (number + 1), turned, turned[:2], parent)
+        return TreeTopic(0.125 / (number + 1), ", ".join(turned[:3]), turned, turned[:2], parent)
 
     following = [*parents, [None] * sizes[-1]]
     return TopicTree(

@@ -55,7 +55,8 @@ def tree_of(sizes=SIZES, parents=PARENTS, words=WORDS, n_words=5):
 
     def topic(number, parent):
         turned = words[number % len(words) :] + words[: number % len(words)]
-        return TreeTopic(1 / (number + 2), turned[:n_words], turned[n_words - 2 : n_words], parent)
+        name, telling = ", ".join(turned[:3]), turned[n_words - 2 : n_words]
+        return TreeTopic(1 / (number + 2), name, turned[:n_words], telling, parent)
 
     following = [*parents, [None] * sizes[-1]]
     return TopicTree(

@@ -112,7 +112,7 @@ def write_run_report(
         opened = open_corpus(corpus)
     if names and len(runs) > 1:
         refuse("names", f"is for the topics of one run, but {len(runs)} runs are given")
-    section = _topic_path(runs)
+    section = _topic_path(runs, names)
     shown = map(load_run, runs if section is None else [section.run])
     source = None if opened is None else Examples(str(corpus), opened)
     write_page(output, run_report(shown, source, names, section, workers=workers))
@@ -150,7 +150,7 @@ def run_report(
     )
 
 
-def _topic_path(runs: Sequence[Path]) -> TopicPathSection | None:
+def _topic_path(runs: Sequence[Path], names: GivenNames) -> TopicPathSection | None:
     """Return the part of the page about a topic path, if there is one; it must be alone."""
     found = [run for run in runs if is_topic_path(run)]
     if not found:
@@ -159,7 +159,7 @@ def _topic_path(runs: Sequence[Path]) -> TopicPathSection | None:
         problem = "a topic path must be reported alone, but several inputs are given"
         hint = f"Name runs in it instead, such as {found[0] / 'NUMBER'}."
         raise RunError(str(found[0]), problem, hint)
-    return topic_path_section(load_topic_path(found[0]))
+    return topic_path_section(load_topic_path(found[0]), names)
 
 
 def _subject(run: AnyRun, source: Examples | None, names: GivenNames, workers: int) -> Subject:

@@ -18,6 +18,7 @@ from sparsetopics.evaluation.scores.telling_words import frequent_words
 NAME_WORDS = 3
 NAME_BALANCE = 0.6  # λ: the optimum of Sievert & Shirley's user study
 LONGEST_NAME_WORD = 30  # characters
+LONGEST_NAME = 200  # characters, of names that people give too
 
 
 def relevance(log_probabilities: FloatArray, log_lifts: FloatArray, balance: float) -> FloatArray:

@@ -18,10 +18,10 @@ from sparsetopics.base.errors import OutputError
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scores.relevance import LONGEST_NAME_WORD
+from sparsetopics.evaluation.scores.relevance import LONGEST_NAME, LONGEST_NAME_WORD
 from sparsetopics.evaluation.scores.top_words import top_words
 from sparsetopics.runs.run import AnyRun
-from sparsetopics.runs.topic_names import LONGEST_NAME, NONE_GIVEN, GivenNames, topic_rows
+from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, topic_rows
 
 VOCABULARY_SUFFIX = ".vocab"  # as gensim names it
 KEYS_SUFFIX = ".keys"

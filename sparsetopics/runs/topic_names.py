@@ -14,12 +14,10 @@ from sparsetopics.base.safe_reading import Toml, read_toml, shown_toml
 from sparsetopics.base.wording import printable, quantity
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.scores.completion import unigram_probabilities
-from sparsetopics.evaluation.scores.relevance import relevant_words, topic_names
+from sparsetopics.evaluation.scores.relevance import LONGEST_NAME, relevant_words, topic_names
 from sparsetopics.evaluation.scores.top_words import TopicRow, top_words, topic_table
 from sparsetopics.options.option import check_type, refuse, shown
 from sparsetopics.runs.run import AnyRun
-
-LONGEST_NAME = 200  # characters
 
 GivenNames = Mapping[int, str]  # by number of the topic; the others keep their default names
 NONE_GIVEN: GivenNames = {}
