@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from sparsetopics.base.wording import printable, quantity, shortened
+from sparsetopics.base.showing import shortened
+from sparsetopics.base.wording import printable, quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType
 from sparsetopics.cli.printing import show
 from sparsetopics.cli.shared_options import names_option
