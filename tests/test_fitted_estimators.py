@@ -239,7 +239,7 @@ def test_nothing_is_asked_before_fit(tmp_path):
         (lambda m, f: m.evaluate([[1, 2]]), ShapeError, "X has 2 features, but LDA is"),
         (lambda m, f: m.report(f / "x.txt"), OptionError, "path: must end in .html"),
         (lambda m, f: m.report(3), OptionError, "path: must be a path"),
-        (lambda m, f: m.report(f), OutputError, "is a folder"),
+        (lambda m, f: m.report(f), OutputError, "but found a folder"),
         (lambda m, f: m.report(f / "x.html", names={9: "a"}), OptionError, "names: there is no"),
         (lambda m, f: m.report(f / "x.html", names=["a"]), OptionError, "names: must be a mapping"),
         (lambda m, f: m.report(f / "x.html", overwrite=1), OptionError, "overwrite: must be true"),
@@ -257,7 +257,7 @@ def test_nothing_is_asked_before_fit(tmp_path):
             OptionError,
             "spreadsheet_safe: must be true or false",
         ),
-        (lambda m, f: m.export(f / "x.csv", "parquet"), OptionError, "out: must end in .parquet"),
+        (lambda m, f: m.export(f / "x.csv", "parquet"), OptionError, "path: must end in .parquet"),
     ],
 )
 def test_wrong_questions_are_refused(models, tmp_path, ask, kind, problem):

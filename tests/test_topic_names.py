@@ -91,9 +91,7 @@ def test_a_file_that_is_none_is_refused_in_one_line(run_folder, tmp_path):
 
 @pytest.mark.parametrize("topic", [4, -1, "1", 1.0, None])
 def test_only_topics_of_the_model_have_names(topic):
-    with pytest.raises(
-        OptionError, match=r"names: there is no topic .* to name 'a': the model has"
-    ):
+    with pytest.raises(OptionError, match=r"names: there is no topic .* to name 'a': the"):
         with_given(["w"] * 4, {topic: "a"})
 
 

@@ -54,7 +54,7 @@ def _naming_parameters() -> Iterator[None]:
 
 
 def _parameter(option: str) -> str:
-    return option.replace("-", "_")
+    return "path" if option == "out" else option.replace("-", "_")
 
 
 @dataclass(repr=False, eq=False)

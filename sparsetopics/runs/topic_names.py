@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral
 from pathlib import Path
 
+from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.safe_reading import Toml, read_toml, shown_toml
 from sparsetopics.base.wording import printable, quantity
-from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.scores.completion import unigram_probabilities
 from sparsetopics.evaluation.scores.relevance import LONGEST_NAME, relevant_words, topic_names
 from sparsetopics.evaluation.scores.top_words import TopicRow, top_words, topic_table
@@ -31,22 +31,24 @@ def topic_rows(
     Words are ordered by relevance at λ = ``balance``, or by probability without it. Raises RunError
     for a mixture of vectors, and OptionError for names that ``with_given`` refuses.
     """
-    vocabulary = run.words  # before the topics, which a mixture of vectors has not
+    words, unigram = run.words.words, _unigram(run)  # first: a mixture of vectors has no topics
     topic_word = run.model.topic_word_mean
     if balance is None:
         best = top_words(topic_word, n_words)
     else:
-        unigram = unigram_probabilities(vocabulary.term_frequency)
         best = relevant_words(topic_word, unigram, n_words, balance)
-    names = names_of(run, given)
-    return topic_table(topic_word, run.model.weights, vocabulary.words, names, best)
+    names = with_given(topic_names(topic_word, unigram, words), given)
+    return topic_table(topic_word, run.model.weights, words, names, best)
 
 
 def names_of(run: AnyRun, given: GivenNames = NONE_GIVEN) -> list[str]:
     """Return the name of each topic of a run, (n_topics,); raises what ``topic_rows`` raises."""
-    vocabulary: Vocabulary = run.words
-    unigram = unigram_probabilities(vocabulary.term_frequency)
-    return with_given(topic_names(run.model.topic_word_mean, unigram, vocabulary.words), given)
+    words, unigram = run.words.words, _unigram(run)
+    return with_given(topic_names(run.model.topic_word_mean, unigram, words), given)
+
+
+def _unigram(run: AnyRun) -> FloatArray:
+    return unigram_probabilities(run.words.term_frequency)
 
 
 def with_given(names: Sequence[str], given: GivenNames) -> list[str]:
