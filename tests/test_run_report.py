@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -450,7 +451,7 @@ def test_a_browser_finds_names_and_takes_them_for_text(run_folder, tmp_path):
 
     assert (told["found"], told["visible"]) == ("1 of 4", ["run-0-topic-2"])
     assert told["images"] == 0
-    assert [title.startswith(f"2 {name}: ") for title in told["titles"]].count(True) == 1
+    assert unescape(told["titles"][2]).startswith(f"2 {name}: ")
 
 
 LISTEN = """<script>
