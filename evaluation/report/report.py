@@ -114,11 +114,11 @@ def write_run_report(
         refuse("names", f"is for the topics of one run, but {len(runs)} runs are given")
     section = _topic_path(runs, names)
     shown = map(load_run, runs if section is None else [section.run])
-    source = None if opened is None else Examples(str(corpus), opened)
+    source = None if opened is None else ExampleSource(str(corpus), opened)
     write_page(output, run_report(shown, source, names, section, workers=workers))
 
 
-class Examples(NamedTuple):
+class ExampleSource(NamedTuple):
     """Where the examples on a page come from."""
 
     name: str
@@ -127,7 +127,7 @@ class Examples(NamedTuple):
 
 def run_report(
     runs: Iterable[AnyRun],
-    source: Examples | None = None,
+    source: ExampleSource | None = None,
     names: GivenNames = NONE_GIVEN,
     section: TopicPathSection | None = None,
     *,
@@ -162,7 +162,7 @@ def _topic_path(runs: Sequence[Path], names: GivenNames) -> TopicPathSection | N
     return topic_path_section(load_topic_path(found[0]), names)
 
 
-def _subject(run: AnyRun, source: Examples | None, names: GivenNames, workers: int) -> Subject:
+def _subject(run: AnyRun, source: ExampleSource | None, names: GivenNames, workers: int) -> Subject:
     corpus = None if source is None else source.corpus
     if source is not None:
         run.check_corpus(source.corpus, source.name)

@@ -13,7 +13,7 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.showing import shortened
-from sparsetopics.evaluation.scores.telling_words import frequent_words
+from sparsetopics.evaluation.scores.top_words import top_words
 
 NAME_WORDS = 3
 NAME_BALANCE = 0.6  # λ: the optimum of Sievert & Shirley's user study
@@ -41,7 +41,7 @@ def relevant_words(
     log_unigram = np.log(unigram)
     for probabilities, best in zip(topic_word, found, strict=True):  # logs of one topic at a time
         logs = np.log(probabilities)
-        best[:] = frequent_words(relevance(logs, logs - log_unigram, balance)[None], n_words)
+        best[:] = top_words(relevance(logs, logs - log_unigram, balance)[None], n_words)
     return found
 
 

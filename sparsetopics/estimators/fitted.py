@@ -162,13 +162,13 @@ class FittedEstimator(Estimator):
         """
         from sparsetopics.base.outputs import output_file
         from sparsetopics.evaluation.report.page import write_page
-        from sparsetopics.evaluation.report.report import Examples, run_report
+        from sparsetopics.evaluation.report.report import ExampleSource, run_report
         from sparsetopics.evaluation.report.topic_path import topic_path_section
 
         run = self._run()
         output = output_file(path_of("path", path), overwrite=_checked(overwrite))
         check_extension("path", output.path, PAGE_EXTENSIONS)
-        source = None if corpus is None else Examples(GIVEN, self._more_rows(corpus).corpus)
+        source = None if corpus is None else ExampleSource(GIVEN, self._more_rows(corpus).corpus)
         found, given = self._topic_path(), {} if names is None else names
         section = None if found is None else topic_path_section(found, given)
         write_page(output, run_report([run], source, given, section, workers=self._n_threads))

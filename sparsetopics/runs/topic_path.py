@@ -28,7 +28,8 @@ from sparsetopics.evaluation.scores.paired import (
     paired_difference,
 )
 from sparsetopics.evaluation.scores.relevance import topic_names
-from sparsetopics.evaluation.scores.telling_words import frequent_words, telling_words
+from sparsetopics.evaluation.scores.telling_words import telling_words
+from sparsetopics.evaluation.scores.top_words import top_words
 from sparsetopics.inference.topic_path import VISITS, Rung, is_rung
 from sparsetopics.inference.training import Model
 from sparsetopics.inference.training_state import LapInfo
@@ -260,7 +261,7 @@ def _tree_rung(model: TopicPosterior, parents: IntArray | None, vocabulary: Voca
     n_topics, posterior, words = model.n_topics, model.topic_word_posterior, vocabulary.words
     # All topics of the last rung are siblings.
     families = np.zeros(n_topics, np.int64) if parents is None else parents
-    best = frequent_words(posterior, CANDIDATES)
+    best = top_words(posterior, CANDIDATES)
     telling = telling_words(posterior, families, best, LISTED_WORDS)
     weights = np.clip(model.weights, 0.0, 1.0)
     unigram = unigram_probabilities(vocabulary.term_frequency)
