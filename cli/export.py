@@ -72,7 +72,7 @@ def command(
                    of the run with 50 topics. A run with K topics lies ln K below the
                    root: cut the tree there to get its topics.
     csv            columns n_topics, topic, parent_n_topics, parent_topic, weight,
-                   words, telling_words; one row for each topic of each run
+                   name, words, telling_words; one row for each topic of each run
 
     \b
     Example:
