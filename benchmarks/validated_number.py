@@ -4,17 +4,20 @@
     python benchmarks/validated_number.py lda --out runs.jsonl
     python benchmarks/validated_number.py table runs.jsonl
     python benchmarks/validated_number.py drawn
+    python benchmarks/validated_number.py polishing
 
 ``runs`` runs ``train`` with its defaults, and with the moves and the criterion that were the
 default before, by turns. ``lda`` runs LDA with 50, 100, 200 and 400 topics, and with the numbers
-that the HDPs in ``--out`` have chosen. All have one thread. Seconds are CPU seconds of whole
-processes; scores are those of half B of the held-out documents (``heldout.py``).
+that the HDPs in ``--out`` have chosen. ``polishing`` trains HDPs with and without the moves that
+follow the choice of a rung. All have one thread. Seconds are CPU seconds of whole processes; scores
+are those of half B of the held-out documents (``heldout.py``).
 """
 
 from __future__ import annotations
 
 import statistics
 from pathlib import Path
+from unittest import mock
 
 import click
 import numpy as np
@@ -23,8 +26,10 @@ from lda import compile_kernels
 from prepared import prepare
 from topic_path import Record, data_options, drawn, on_disk, read, share_found, timed, write
 
+from sparsetopics import HDP
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scores.paired import mean_score
+from sparsetopics.evaluation.scores.paired import mean_score, paired_difference
+from sparsetopics.inference import validated_number
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.run import load_run
@@ -154,6 +159,31 @@ def drawn_command(topics: str, seeds: int) -> None:
             numbers.append(record["topics"])
             shares.append(round(share_found(true, model.topic_word_mean), 2))
         click.echo(f"{n_topics} true topics: {numbers}, found {shares}")
+
+
+@main.command("polishing")
+@click.option("--sets", default=SETS)
+@click.option("--seeds", default="0,1,2")
+@click.option("--shared", type=click.Path(path_type=Path), default=Path("../shared"))
+@click.option("--folder", type=click.Path(path_type=Path), default=Path("bench-data"))
+def polishing(sets: str, seeds: str, shared: Path, folder: Path) -> None:
+    """Print what the moves after the choice of a rung gain on documents that were never used."""
+    usual = {"ROUNDS": validated_number.ROUNDS, "SMALLEST": validated_number.SMALLEST}
+    for name in sets.split(","):
+        data = prepare(name, shared.resolve(), folder)
+        corpus = Corpus.from_csr(data.train, data.words)
+        for seed in map(int, seeds.split(",")):
+            numbers, scores = [], []
+            for settings in ({"ROUNDS": 0, "SMALLEST": 0.0}, usual):
+                with mock.patch.multiple(validated_number, **settings):
+                    model = HDP(random_state=seed).fit(corpus).model_
+                numbers.append(model.n_topics)
+                scores.append(halves(data.heldout.scores(model.topic_word_mean))[1])
+            gain = paired_difference(scores[1], scores[0])
+            click.echo(
+                f"{name} {seed}: from {numbers[0]} to {numbers[1]} topics, "
+                f"{gain.mean:+.4f} ± {gain.standard_error:.4f}"
+            )
 
 
 if __name__ == "__main__":

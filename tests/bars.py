@@ -13,6 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from simulated_documents import as_source, batch_of_counts
 from sparsetopics.base.batches import BatchSource, DocumentBatch
+from sparsetopics.corpora.corpus import Corpus
 
 TOTAL_CONCENTRATION = 1.0
 
@@ -29,6 +30,12 @@ class Bars(NamedTuple):
 
     def source(self, n_batches=1) -> BatchSource:
         return as_source(self.batch, self.n_words, n_batches)
+
+    def corpus(self) -> Corpus:
+        counts = np.zeros((self.batch.n_docs, self.n_words), np.int64)
+        documents = np.repeat(np.arange(self.batch.n_docs), np.diff(self.batch.indptr))
+        counts[documents, self.batch.word_ids] = self.batch.word_counts
+        return Corpus.from_csr(counts, [f"cell{cell:04d}" for cell in range(self.n_words)])
 
 
 def ten_bars(rng, n_docs=1000, n_tokens=200):

@@ -3,85 +3,20 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsetopics.evaluation.scores.knee import (
-    LEAST_LOSS,
+    AS_GOOD_LOSS,
     NEAR,
+    RECOMMENDED_LOSS,
     find_knee,
-    find_smooth_knee,
 )
 from sparsetopics.evaluation.scores.paired import HeldoutScores
 
 
-def twin(logs, sizes):
-    """Best, recommended, and the ends of the range, from their definitions."""
-    means = logs.sum(axis=1) / sizes.sum()
-    best = int(means.argmax())
-    below, n_docs = [], len(sizes)
-    for own in logs:
-        gaps = own - logs[best]
-        mean = gaps.sum() / sizes.sum()
-        error = math.nan
-        if n_docs > 1:
-            squares = ((gaps - mean * sizes) ** 2).sum()
-            error = math.sqrt(n_docs / (n_docs - 1) * squares) / sizes.sum()
-        below.append((mean, error))
-    within = [[mean >= -n * error for mean, error in below] for n in (1.0, 2.0)]
-    recommended = max([best, *(place for place, is_in in enumerate(within[0]) if is_in)])
-    first = last = best
-    while first > 0 and within[1][first - 1]:
-        first -= 1
-    while last < len(logs) - 1 and within[1][last + 1]:
-        last += 1
-    return best, recommended, first, max(last, recommended)
-
-
-@given(seed=st.integers(0, 10_000), n_models=st.integers(1, 6), n_docs=st.integers(1, 9))
-def test_the_knee_is_that_of_the_twin(seed, n_models, n_docs):
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 20, n_docs).astype(float)
-    logs = -sizes * (5 + rng.random(n_docs)) + rng.normal(0, 2, (n_models, n_docs))
-
-    knee = find_knee([HeldoutScores(own, sizes) for own in logs])
-
-    assert knee[:4] == twin(logs, sizes)
-    assert knee.differences[knee.best] == (
-        0.0,
-        0.0 if n_docs > 1 else pytest.approx(math.nan, nan_ok=True),
-    )
-
-
-def test_models_that_do_not_differ_make_the_smallest_best_to_use():
-    sizes = np.array([3.0, 4.0])
-    scores = [HeldoutScores(np.array([-9.0, -12.0]), sizes)] * 3
-
-    knee = find_knee(scores)
-
-    assert (knee.best, knee.recommended) == (0, 2)
-    assert (knee.largest_as_good, knee.smallest_as_good) == (0, 2)
-
-
-def test_a_clear_winner_stands_alone():
-    rng = np.random.default_rng(0)
-    sizes = np.full(50, 10.0)
-    best = rng.normal(-60, 5, 50)
-    worse = [best - 8 + rng.normal(0, 1, 50) for _ in range(2)]
-
-    knee = find_knee([HeldoutScores(own, sizes) for own in (worse[0], best, worse[1])])
-
-    assert knee[:4] == (1, 1, 1, 1)
-
-
-def test_one_document_recommends_the_best():
-    scores = [HeldoutScores(np.array([value]), np.array([2.0])) for value in (-5.0, -4.0, -4.5)]
-    assert find_knee(scores)[:4] == (1, 1, 1, 1)
-
-
-def smooth_twin(numbers, logs, sizes):
-    """Recommended, largest and smallest as good, from their definitions in plain numpy."""
+def twin(numbers, logs, sizes):
+    """All places of a knee, from their definitions in plain numpy."""
     means = logs.sum(axis=1) / sizes.sum()
     best = int(means.argmax())
     near = [best]
@@ -99,26 +34,53 @@ def smooth_twin(numbers, logs, sizes):
         gaps = logs[place] - logs[best]
         squares = ((gaps - gaps.sum() / sizes.sum() * sizes) ** 2).sum()
         error = math.sqrt(len(sizes) / (len(sizes) - 1) * squares) / sizes.sum()
-        allowed = max(error, LEAST_LOSS)
+        allowed = max(error, RECOMMENDED_LOSS)
         lost, own = top - fitted[place], means[best] - means[place]
         if lost <= allowed and own <= 2 * allowed:
             good.append(place)
-        if lost <= 2 * allowed:
+        if lost <= max(2 * error, AS_GOOD_LOSS):
             wide.append(place)
     recommended = max(good, default=best)
-    return recommended, min([*wide, recommended]), max([*wide, recommended])
+    return best, recommended, min([*wide, recommended]), max([*wide, recommended])
 
 
 @given(seed=st.integers(0, 10_000), n_models=st.integers(1, 12), scale=st.floats(0.001, 0.05))
-def test_the_smooth_knee_is_that_of_the_twin(seed, n_models, scale):
+def test_the_knee_is_that_of_the_twin(seed, n_models, scale):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 20, 9).astype(float)
     level = -rng.random(n_models)[:, None] * scale - 7.0
     logs = sizes * (level + rng.normal(0.0, scale, (n_models, 9)))
     numbers = [int(400 * 0.87**place) for place in range(n_models)]
-    found = find_smooth_knee(numbers, [HeldoutScores(each, sizes) for each in logs])
-    expected = smooth_twin(numbers, logs, sizes)
-    assert (found.recommended, found.largest_as_good, found.smallest_as_good) == expected
+    knee = find_knee(numbers, [HeldoutScores(each, sizes) for each in logs])
+    assert knee[:4] == twin(numbers, logs, sizes)
+    assert knee.differences[knee.best] == (0.0, 0.0)
+
+
+def test_models_that_do_not_differ_make_the_smallest_best_to_use():
+    sizes = np.array([3.0, 4.0])
+    scores = [HeldoutScores(np.array([-9.0, -12.0]), sizes)] * 3
+
+    knee = find_knee([300, 200, 100], scores)
+
+    assert (knee.best, knee.recommended) == (0, 2)
+    assert (knee.largest_as_good, knee.smallest_as_good) == (0, 2)
+
+
+def test_a_clear_winner_stands_alone():
+    rng = np.random.default_rng(0)
+    sizes = np.full(50, 10.0)
+    best = rng.normal(-60, 5, 50)
+    worse = [best - 8 + rng.normal(0, 1, 50) for _ in range(2)]
+
+    scores = [HeldoutScores(own, sizes) for own in (worse[0], best, worse[1])]
+    knee = find_knee([300, 200, 100], scores)
+
+    assert knee[:4] == (1, 1, 1, 1)
+
+
+def test_one_document_recommends_the_best():
+    scores = [HeldoutScores(np.array([value]), np.array([2.0])) for value in (-5.0, -4.0, -4.5)]
+    assert find_knee([300, 200, 100], scores)[:4] == (1, 1, 1, 1)
 
 
 def test_a_flat_noisy_curve_gives_the_number_of_its_parabola():
@@ -130,6 +92,6 @@ def test_a_flat_noisy_curve_gives_the_number_of_its_parabola():
     for _ in range(40):
         noisy = curve + rng.normal(0.0, 0.002, len(numbers))
         scores = [HeldoutScores(sizes * each, sizes) for each in noisy]
-        chosen.append(numbers[find_smooth_knee(numbers, scores).recommended])
+        chosen.append(numbers[find_knee(numbers, scores).recommended])
     middle = np.median(chosen)
     assert np.mean(np.abs(np.array(chosen) / middle - 1.0) <= 0.25) >= 0.9

@@ -29,10 +29,7 @@ SCHEDULE = [36, 36, 36, 20, 12, 12, 12, 8, 5]  # topics in the laps
 
 
 def bars_corpus(n_docs, seed=0):
-    batch = ten_bars(np.random.default_rng(seed), n_docs, 60).batch
-    counts = np.zeros((n_docs, 900), int)
-    counts[np.repeat(np.arange(n_docs), np.diff(batch.indptr)), batch.word_ids] = batch.word_counts
-    return Corpus.from_csr(counts, [f"w{n}" for n in range(900)])
+    return ten_bars(np.random.default_rng(seed), n_docs, 60).corpus()
 
 
 @pytest.fixture(scope="module")

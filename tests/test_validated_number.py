@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from bars import bar_topics, match, ten_bars
 from run_contents import files_of
 from sparsetopics import HDP, load
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import OptionError, RunError
+from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.evaluation.scores.paired import HeldoutScores
@@ -33,10 +34,7 @@ FIRST = 50  # topics: a third of the documents that are left
 
 
 def bars_corpus(n_docs, n_tokens=60, seed=0):
-    batch = ten_bars(np.random.default_rng(seed), n_docs, n_tokens).batch
-    counts = np.zeros((n_docs, 900), int)
-    counts[np.repeat(np.arange(n_docs), np.diff(batch.indptr)), batch.word_ids] = batch.word_counts
-    return Corpus.from_csr(counts, [f"w{n}" for n in range(900)])
+    return ten_bars(np.random.default_rng(seed), n_docs, n_tokens).corpus()
 
 
 @pytest.fixture(scope="module")
@@ -102,10 +100,9 @@ def test_the_documents_kept_out_are_the_same_for_every_seed(monkeypatch):
     kept = []
     of_validation = RungScorer.of_validation
 
-    def noting(documents, workers, *, smoothed):
+    def noting(documents, workers):
         kept.append([group.read_ids() for group in documents.row_groups])
-        assert smoothed
-        return of_validation(documents, workers, smoothed=smoothed)
+        return of_validation(documents, workers)
 
     monkeypatch.setattr(RungScorer, "of_validation", noting)
     for seed in range(2):
@@ -161,7 +158,7 @@ def test_polishing_goes_back_to_the_last_topics_that_were_accepted(
 
 def test_models_are_compared_with_the_best_so_far():
     rung = HeldoutScores(np.array([-10.0, -20.0, -30.0]), np.array([5.0, 10.0, 15.0]))
-    offsets = {"better": 0.01, "slightly worse": -0.0005, "worse": -0.0015}
+    offsets = {"better": 0.01, "slightly worse": -0.002, "worse": -0.003}
     scorer = SimpleNamespace(
         scores=lambda model: rung._replace(
             log_likelihoods=rung.log_likelihoods + offsets[model()] * rung.sizes
@@ -314,6 +311,22 @@ def test_the_command_names_the_numbers_that_predict_as_well(documents, tmp_path)
     assert status == 0, stderr
     page = (tmp_path / "page.html").read_text()
     assert "predict as well" in page
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"recommended": 7}, "7 topics are recommended, but there is no such rung"),
+        ({"as_good_to": None}, "the recommendation is not complete"),
+    ],
+)
+def test_a_run_whose_number_of_topics_contradicts_itself_is_refused(made, change, problem):
+    out = made()
+    settings = json.loads((out / "model.json").read_text())
+    settings["number_of_topics"] |= change
+    write_sealed(out / "model.json", settings)
+    with pytest.raises(RunError, match=problem):
+        load_run(out)
 
 
 # --- what is remembered of rungs ------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from markupsafe import Markup
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import FloatArray
@@ -13,7 +12,7 @@ from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.components import LEAST_SIZE, component_table
 from sparsetopics.evaluation.report.examples import Examples, example_documents, example_items
-from sparsetopics.evaluation.report.figures import CurvePoint, ScoreLine, curve_figure
+from sparsetopics.evaluation.report.figures import ScoreLine
 from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
 from sparsetopics.evaluation.report.subject import (
     NumberChoice,
@@ -26,6 +25,7 @@ from sparsetopics.evaluation.report.subject import (
 )
 from sparsetopics.evaluation.report.topic_browser import browser_words
 from sparsetopics.evaluation.report.topic_map import TopicMap, map_topics
+from sparsetopics.evaluation.report.topic_path import score_curve
 from sparsetopics.evaluation.scores.completion import unigram_probabilities
 from sparsetopics.evaluation.scores.relevance import topic_names
 from sparsetopics.evaluation.scores.top_words import top_words, topic_diversity, topic_table
@@ -42,7 +42,6 @@ from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, with_given
 
 DETAIL_WORDS = 30  # listed for each topic
 FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
-SHOWN_LOSS = 0.1  # nats: numbers of topics that score lower are left out of the figure
 # Models of one family have comparable numbers.
 TOPIC_MODELS = "Topic models"
 OF_DOCUMENTS, OF_VECTORS = "Mixtures of documents", "Mixtures"
@@ -112,22 +111,8 @@ def _number_choice(run: TopicRun) -> NumberChoice | None:
     number = run.model.n_topics
     low, high = scores.as_good_around(number)
     advice = f"{number:,} topics were chosen; from {low:,} to {high:,} predict as well."
-    known = [
-        (rung, score)
-        for rung in scores.rungs
-        if (score := rung.log_likelihood_per_token) is not None
-    ]
-    if not known:
-        return None
-    best = max(score for _, score in known)
-    points = [
-        CurvePoint(rung.n_topics, score, rung.difference_standard_error or 0.0)
-        for rung, score in known
-        if score >= best - SHOWN_LOSS
-    ]
-    nearest = min(points, key=lambda point: abs(point.n_topics - number))
-    curve = Markup(curve_figure(points, nearest.n_topics, (low, high)))
-    return NumberChoice(scores.scored_on, advice, curve)
+    curve = score_curve(scores, number)
+    return None if curve is None else NumberChoice(scores.scored_on, advice, curve)
 
 
 def _are_empty(run: AnyRun | None, n_topics: int) -> NDArray[np.bool_]:

@@ -13,8 +13,11 @@ from sparsetopics.base.wording import quantity
 from sparsetopics.evaluation.report.figures import CurvePoint, curve_figure
 from sparsetopics.evaluation.report.subject import DASH, number
 from sparsetopics.evaluation.report.topic_tree import TreeView, tree_view
+from sparsetopics.evaluation.scores.knee import AS_GOOD_LOSS, RECOMMENDED_LOSS
 from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames
 from sparsetopics.runs.topic_path_files import RungScore, Scores, TopicPathFolder
+
+SHOWN_LOSS = 0.1  # nats below the best
 
 
 class RungLine(NamedTuple):
@@ -62,7 +65,7 @@ def topic_path_section(found: TopicPathFolder, names: GivenNames = NONE_GIVEN) -
         meaning=_meaning(scores, n_topics),
         scored_on=scores.scored_on or "",
         lines=_lines(scores),
-        curve=_curve(scores),
+        curve=score_curve(scores, n_topics) if scores.recommended else None,
         tree=tree_view(found.tree, n_topics, scores.recommended, names),
     )
 
@@ -71,8 +74,9 @@ def _meaning(scores: Scores, n_topics: int) -> str:
     if scores.recommended is None:
         return f"Below are the {quantity(n_topics, 'topic')} of the run in the middle of the path."
     meaning = (
-        f"{n_topics:,} is the smallest number whose score is within one standard error of the best "
-        "on documents that the topics had not seen. Numbers that predict as well are within two."
+        f"{n_topics:,} is the smallest number that predicts nearly as well as the best: on a curve "
+        f"through the scores, it loses at most one standard error or {RECOMMENDED_LOSS:g} nats. "
+        f"Numbers that predict as well lose at most two standard errors or {AS_GOOD_LOSS:g} nats."
     )
     is_at_end = _best(scores) is scores.rungs[0]
     end = " The largest run has the best score, so more topics may predict better."
@@ -114,15 +118,21 @@ def _note(scores: Scores, n_topics: int) -> str:
     return "predicts as well" if is_as_good else ""
 
 
-def _curve(scores: Scores) -> Markup | None:
-    """Return the figure of scores over numbers of topics; None without a recommendation."""
-    points = [
+def score_curve(scores: Scores, n_topics: int) -> Markup | None:
+    """Return the figure of scores over numbers of topics; None without scores.
+
+    The ring is around the number nearest to ``n_topics``. Numbers below ``SHOWN_LOSS`` are left
+    out, because they would flatten the rest.
+    """
+    known = [
         CurvePoint(rung.n_topics, score, rung.difference_standard_error or 0.0)
         for rung in scores.rungs
         if (score := rung.log_likelihood_per_token) is not None
     ]
-    best = scores.recommended
-    if best is None or not points:
+    if not known:
         return None
-    as_good = scores.as_good_from or best, scores.as_good_to or best
-    return Markup(curve_figure(points, best, as_good))
+    least = max(point.score for point in known) - SHOWN_LOSS
+    low, high = scores.as_good_around(n_topics)
+    points = [each for each in known if each.score >= least or low <= each.n_topics <= high]
+    nearest = min(points, key=lambda point: abs(point.n_topics - n_topics))
+    return Markup(curve_figure(points, nearest.n_topics, (low, high)))

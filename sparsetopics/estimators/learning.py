@@ -18,7 +18,6 @@ from typing import Generic, NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import Batch, Source, StoredBatch
-from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.holding_out import divide
 from sparsetopics.execution.executors import Executor, open_executor
@@ -110,20 +109,12 @@ def learn(
 
     hooks: AnyHooks = Hooks(keep, on_end=lambda *end: ends.append(end))
     rng = np.random.default_rng(seed)
-    recorder = None
     if isinstance(corpus, Corpus):
         options, share = with_validation(options, share, corpus.n_docs)
-    if options.is_validated and isinstance(corpus, Corpus):
-        parts = divide(corpus, n_batches, share or 0.0, rng, chosen_by=validation_rng(options))
-        source: Source[StoredBatch] = parts.source
-        whole: Source[StoredBatch] = parts.whole
-        scorer = RungScorer.of_validation(parts.validation, n_jobs, smoothed=True)
-        scorer.check()
-        recorder = RungRecorder(options, scorer, [])
+    source, whole, recorder = _divided(corpus, options, share or 0.0, n_batches, n_jobs, rng)
+    if recorder is not None:
         remember = recorder.record
         hooks = hooks._replace(on_rung=lambda rung: remember(rung, len(trace)))
-    else:
-        source = whole = source_of(corpus, options, n_batches, rng)
     with _workplace(n_jobs) as (executor, scratch):
         model = train(
             source, options, scratch, executor, rng, hooks=hooks, whole=whole, judge=recorder
@@ -132,6 +123,24 @@ def learn(
     if options.learner_kind.passes_on:
         learned = Learned(*ends[0], n_steps=len(trace) * whole.n_batches)
     return Fit(model, trace, learned, None if recorder is None else recorder.scores)
+
+
+def _divided(
+    corpus: Corpus | VectorCorpus,
+    options: TrainingOptions,
+    share: float,
+    n_batches: int | None,
+    n_jobs: int,
+    rng: np.random.Generator,
+) -> tuple[Source[StoredBatch], Source[StoredBatch], RungRecorder | None]:
+    """The data to train on, the same with the validation documents, and who scores the rungs."""
+    if not (options.lower_rungs and share and isinstance(corpus, Corpus)):
+        source = source_of(corpus, options, n_batches, rng)
+        return source, source, RungRecorder(options, None, []) if options.lower_rungs else None
+    parts = divide(corpus, n_batches, share, rng, chosen_by=validation_rng(options))
+    scorer = RungScorer.of_validation(parts.validation, n_jobs)
+    scorer.check()
+    return parts.source, parts.whole, RungRecorder(options, scorer, [])
 
 
 class PathFit(NamedTuple):
@@ -160,14 +169,8 @@ def learn_path(
     trace: list[LapEntry] = []
     models: dict[int, TopicPosterior] = {}
     rng = np.random.default_rng(seed)
-    if share:
-        source, whole, validation = divide(corpus, n_batches, share, rng)
-        scorer = RungScorer.of_validation(validation, n_jobs)
-        scorer.check()
-    else:
-        source = whole = plan_batches(corpus, n_batches, rng)
-        scorer = None
-    recorder = RungRecorder(options, scorer, [])
+    source, whole, recorder = _divided(corpus, options, share, n_batches, n_jobs, rng)
+    assert recorder is not None, "a path has rungs"
 
     def keep(info: LapInfo, snapshot: Callable[[], Model]) -> None:
         trace.append(info.entry() | {HELDOUT_SCORE: recorder.score(info, snapshot)})

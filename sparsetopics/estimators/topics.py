@@ -185,7 +185,7 @@ class LDA(TopicEstimator):
 class HDP(TopicEstimator):
     """Hierarchical Dirichlet process topics (Teh et al. 2006), which learn their number.
 
-    ``fit`` begins with 400 topics or more, merges them step by step, and scores each number on
+    ``fit`` begins with 400 to 800 topics, merges them step by step, and scores each number on
     documents that are kept out until the smallest number is chosen that predicts them about as well
     as the best. The last laps are over all documents. With fewer than 300 documents, or if
     ``validation_share`` is 0 or ``moves``, ``criterion`` or ``max_iter`` is given, training starts

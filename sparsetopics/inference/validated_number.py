@@ -30,6 +30,7 @@ from sparsetopics.options.training import TrainingOptions
 FIRST_LAPS = 2  # of the chosen topics, before they are polished
 ROUNDS = 6  # of merges and deletes at most, with a lap after each
 LARGEST_SHARE = 0.2  # of the topics may go in one round
+SMALLEST = 0.02  # of the mean size; a smaller topic describes a few documents and predicts no other
 POLISHING = ("merge", "delete")
 
 Finish = Callable[[TopicGlobals], TopicPosterior]
@@ -81,7 +82,8 @@ def polished(
 ) -> FloatArray:
     """``counts`` after rounds of merges and deletes, up to the first that the judge refuses.
 
-    A round that was refused is not tried again: on the same evidence it would pass by luck.
+    A round that was refused is not tried again: on the same evidence it would pass by luck. In the
+    end, topics that are smaller than ``SMALLEST`` go.
     """
     fitting = replace(laps, on_documents=lambda n_done, n_docs: None)
     state, parameters = begun(fitting, counts, laps.source, options)
@@ -106,4 +108,5 @@ def polished(
         state, parameters, _ = fitting.run(standing.state, standing.parameters)
     for kept in state.per_batch.values():
         kept.discard()
-    return counts
+    sizes = counts.sum(axis=0)
+    return counts[:, sizes >= SMALLEST * sizes.mean()]

@@ -80,6 +80,8 @@ MOST_VALIDATION = 5_000  # documents
 # Of an HDP that is scored on a validation share to choose its number of topics:
 FEWEST_VALIDATED = 300  # documents, with fewer the criterion decides unless a share is given
 HDP_VALIDATION = 1_000  # documents in the default share, at most
+HDP_MOST_TOPICS = 800  # at the beginning, of a corpus with
+HDP_DOCUMENTS = 8  # documents for each; DEFAULT_MOST_TOPICS of a smaller one
 LAST_LAPS = 8  # with the chosen number of topics, on all documents
 RESIDENT_PAIRS = 32_000_000  # pairs of document and word that are kept in memory
 
@@ -182,8 +184,8 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "model": "Topic models (lda, hdp) give each document several topics. Mixtures (mixture, "
         "dp-mixture) put each vector or document into one component. hdp and dp-mixture learn the "
         "number of topics or components; lda and mixture keep the number that they are given.",
-        "topics": "Number of topics or components. dp-mixture and hdp start from it, hdp from "
-        f"{DEFAULT_MOST_TOPICS} or more if --validation-share chooses their number. lda begins "
+        "topics": "Number of topics or components. dp-mixture and hdp start from it, hdp from at "
+        f"least {DEFAULT_MOST_TOPICS} where --validation-share chooses their number. lda begins "
         "with up to three times as many and merges them before laps 4 and 5 (memoized learner, "
         f"collapsed update, {FEWEST_GRADUAL_LAPS} laps or more, no --start RUN). Default: "
         f"{_by_model(DEFAULT_TOPICS)}, {DEFAULT_TRUNCATION} (alternating and gradient learners), "

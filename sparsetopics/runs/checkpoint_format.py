@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.soundness import check_fields, declared_types
+from sparsetopics.evaluation.scores.paired import HeldoutScores
 from sparsetopics.inference.growth.grower import GrowerRecord
 from sparsetopics.inference.local_step import Globals, Parameters
 from sparsetopics.inference.moves.ledger import Failure, Ledger
@@ -69,6 +70,11 @@ class RungRecord(NamedTuple):
     log_likelihoods: FloatArray  # (n_docs,)  of the documents it was scored on; empty without any
     sizes: FloatArray  # (n_docs,)  their scored tokens
     parents: IntArray  # (n_before,)  its topic for each topic of the rung before; empty at first
+
+    @property
+    def scores(self) -> HeldoutScores:
+        """How well it predicts each document."""
+        return HeldoutScores(self.log_likelihoods, self.sizes)
 
 
 class Kept(NamedTuple):

@@ -36,6 +36,8 @@ from sparsetopics.options.table import (
     DEFAULT_MOST_TOPICS,
     DEFAULT_VALIDATION_SHARE,
     FEWEST_VALIDATED,
+    HDP_DOCUMENTS,
+    HDP_MOST_TOPICS,
     HDP_VALIDATION,
     NOT_ON_PATHS,
     PATH_OPTION,
@@ -199,7 +201,8 @@ def validated(options: TrainingOptions, n_docs: int) -> TrainingOptions:
 
     It begins with many topics, whatever number was given: none that it lacks can be chosen.
     """
-    most = min(max(options.n_topics, DEFAULT_MOST_TOPICS), n_docs // DOCUMENTS_PER_TOPIC)
+    usual = min(max(n_docs // HDP_DOCUMENTS, DEFAULT_MOST_TOPICS), HDP_MOST_TOPICS)
+    most = min(max(options.n_topics, usual), n_docs // DOCUMENTS_PER_TOPIC)
     rungs = close_rungs(most, DEFAULT_FEWEST_TOPICS)
     if len(rungs) < 2:
         refuse("validation-share", f"leaves {n_docs:,} documents to train on, which are too few")

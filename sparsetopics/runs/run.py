@@ -177,6 +177,8 @@ def load_run(path: Path, kind: type[P] | None = None) -> AnyRun:
     check_folder(path)
     file, content = path / SETTINGS_FILE, read_content(path)
     settings = decoded(content, RunSettings, str(file), DAMAGE)
+    if "number_of_topics" in settings:
+        settings["number_of_topics"].check(file, DAMAGE)
     known = [name for name, own in POSTERIORS.items() if kind in (None, own)]
     name = next((each for each in known if each == settings["model"]), None)
     if name is None:

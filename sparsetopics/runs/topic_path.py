@@ -20,7 +20,7 @@ from sparsetopics.evaluation.scores.completion import (
     document_completion,
     unigram_probabilities,
 )
-from sparsetopics.evaluation.scores.knee import Knee, find_knee, find_smooth_knee
+from sparsetopics.evaluation.scores.knee import Knee, find_knee
 from sparsetopics.evaluation.scores.paired import (
     Estimate,
     HeldoutScores,
@@ -51,10 +51,9 @@ from sparsetopics.runs.topic_path_files import (
 )
 from sparsetopics.runs.training_folder import TrainingFolder
 
-ENOUGH_TOKENS = 40_000  # to score, in all cuts of the validation documents
-ENOUGH_SMOOTHED = 20_000  # where scores are smoothed over many rungs
+ENOUGH_TOKENS = 20_000  # to score, in all cuts of the validation documents
 NO_SCORES = HeldoutScores(np.zeros(0), np.zeros(0))
-LEAST_WORSE = 0.001  # nats per token that a round of moves may always lose
+LEAST_WORSE = 0.0025  # nats per token that rounds of moves may always lose together
 MOST_SPLITS = 5  # cuts of each validation document
 LISTED_WORDS = 10  # of each topic of the tree, of either kind
 CANDIDATES = 200  # most probable words of a topic, among which telling words are looked for
@@ -70,12 +69,9 @@ class RungScorer:
     workers: int
 
     @classmethod
-    def of_validation(
-        cls, documents: Corpus, workers: int, *, smoothed: bool = False
-    ) -> RungScorer:
+    def of_validation(cls, documents: Corpus, workers: int) -> RungScorer:
         """Few documents are cut in several ways, so that their scores depend less on chance."""
-        enough = ENOUGH_SMOOTHED if smoothed else ENOUGH_TOKENS
-        n_splits = math.ceil(enough / (SCORED_SHARE * documents.n_tokens))
+        n_splits = math.ceil(ENOUGH_TOKENS / (SCORED_SHARE * documents.n_tokens))
         number = quantity(documents.n_docs, "training document")
         n_splits = min(MOST_SPLITS, n_splits)
         return cls(documents, n_splits, f"{number} that were kept out of training", workers)
@@ -135,9 +131,8 @@ class RungRecorder:
 
     def choose(self) -> int:
         """The place of the rung that an HDP continues with (``validated_number.Judge``)."""
-        found = [HeldoutScores(rung.log_likelihoods, rung.sizes) for rung in self.rungs]
-        chosen = self._knee(found).recommended
-        self._best = found[chosen]
+        chosen = self._knee().recommended
+        self._best = self.rungs[chosen].scores
         return chosen
 
     def accepts(self, model: TopicPosterior) -> bool:
@@ -152,24 +147,22 @@ class RungRecorder:
             self._best = found
         return mean >= -max(LEAST_WORSE, error)
 
-    def _knee(self, found: Sequence[HeldoutScores]) -> Knee:
-        if self.options.is_validated:
-            return find_smooth_knee([rung.n_topics for rung in self.rungs], found)
-        return find_knee(found)
+    def _knee(self) -> Knee:
+        numbers = [rung.n_topics for rung in self.rungs]
+        return find_knee(numbers, [rung.scores for rung in self.rungs])
 
     @property
     def scores(self) -> Scores:
         """The scores of all rungs, and the number of topics that they recommend."""
         if self.scorer is None:
             return Scores(tuple(RungScore(rung.n_topics, rung.laps) for rung in self.rungs))
-        found = [HeldoutScores(rung.log_likelihoods, rung.sizes) for rung in self.rungs]
-        knee, rungs = self._knee(found), self.rungs
-        own = (_rung_score(*each) for each in zip(rungs, found, knee.differences, strict=True))
+        knee, rungs = self._knee(), self.rungs
+        own = (_rung_score(*each) for each in zip(rungs, knee.differences, strict=True))
         return Scores(
             rungs=tuple(own),
             scored_on=self.scorer.described,
-            n_documents=len(found[0].sizes),
-            n_tokens=float(found[0].sizes.sum()),
+            n_documents=len(rungs[0].sizes),
+            n_tokens=float(rungs[0].sizes.sum()),
             recommended=rungs[knee.recommended].n_topics,
             as_good_from=rungs[knee.smallest_as_good].n_topics,
             as_good_to=rungs[knee.largest_as_good].n_topics,
@@ -185,7 +178,6 @@ class RungWriter:
     provenance: Provenance
     folder: TrainingFolder
     keeper: RunKeeper
-    recorder: RungRecorder
 
     def keep(self, rung: Rung[Model]) -> None:
         """Write the run of a rung, whose lap is the last one in the trace."""
@@ -201,16 +193,15 @@ class RungWriter:
         run = self.folder.new_rung(n_topics)
         save_run(run, rung.model, self.vocabulary, {**self.provenance, "options": options}, trace)
         sync_tree(run)
-        self.recorder.record(rung, len(self.keeper.trace))
 
-    def write(self, result: Path) -> None:
+    def write(self, result: Path, scores: Scores) -> None:
         """Write the files of the path beside the runs of its rungs in ``result``."""
 
         def model_of(n_topics: int) -> TopicPosterior:
             return load_run(result / str(n_topics), TopicPosterior).model
 
         tree = tree_of(self.keeper.rungs, model_of, self.vocabulary)
-        write_topic_path(result, self.recorder.scores, tree)
+        write_topic_path(result, scores, tree)
 
 
 def rung_options(options: TrainingOptions, n_topics: int) -> TrainingOptions:
@@ -238,8 +229,8 @@ def after_visits(lap: LapEntry, rung: Rung[Model]) -> LapEntry:
     }
 
 
-def _rung_score(rung: RungRecord, scores: HeldoutScores, difference: Estimate) -> RungScore:
-    estimates = [*mean_score(scores), *difference]
+def _rung_score(rung: RungRecord, difference: Estimate) -> RungScore:
+    estimates = [*mean_score(rung.scores), *difference]
     known = (None if math.isnan(number) else number for number in estimates)
     return RungScore(rung.n_topics, rung.laps, *known)
 

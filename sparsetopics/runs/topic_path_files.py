@@ -81,14 +81,14 @@ class Scores(msgspec.Struct, frozen=True):
         low, high = self.as_good_from or n_topics, self.as_good_to or n_topics
         return min(low, n_topics), max(high, n_topics)
 
-    def check(self, where: Path) -> None:
-        """Raise RunError unless the recommended numbers are those of rungs."""
+    def check(self, where: Path, damage: Refusal) -> None:
+        """Raise RunError, as ``damage`` words it, unless the recommended numbers are of rungs."""
         numbers = {rung.n_topics for rung in self.rungs}
         for named in (self.recommended, self.as_good_from, self.as_good_to):
             if named is not None and named not in numbers:
-                raise DAMAGE.of(where, f"{named} topics are recommended, but there is no such rung")
+                raise damage.of(where, f"{named} topics are recommended, but there is no such rung")
             if (named is None) != (self.recommended is None):
-                raise DAMAGE.of(where, "the recommendation is not complete")
+                raise damage.of(where, "the recommendation is not complete")
 
 
 class TreeTopic(msgspec.Struct, frozen=True):
@@ -186,7 +186,7 @@ def load_topic_path(folder: Path) -> TopicPathFolder:
         folder / TREE_FILE,
         DAMAGE,
     )
-    scores.check(folder / PATH_FILE)
+    scores.check(folder / PATH_FILE, DAMAGE)
     tree.check(folder / TREE_FILE)
     if [rung.n_topics for rung in scores.rungs] != [rung.n_topics for rung in tree.rungs]:
         raise DAMAGE.of(folder / TREE_FILE, f"its rungs are not those of {PATH_FILE}")

@@ -22,6 +22,7 @@ from sparsetopics.corpora.store.manifest import FILE_NAME as MANIFEST
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.local_step import LocalSteps
+from sparsetopics.inference.topic_path import Rung
 from sparsetopics.inference.training import Hooks, Model, train
 from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.statistics import BatchSums, Terms
@@ -32,7 +33,6 @@ from sparsetopics.runs.callbacks import LapEntry, OnLap
 from sparsetopics.runs.checkpoints import HELDOUT_SCORE, RunKeeper
 from sparsetopics.runs.data import (
     AnyComponents,
-    Score,
     TrainingData,
     corpus_of,
     divided,
@@ -47,7 +47,6 @@ from sparsetopics.runs.topic_path import RungRecorder, RungScorer, RungWriter
 from sparsetopics.runs.topic_path_files import Scores
 from sparsetopics.runs.training_folder import TrainingFolder, check_new_run, new_training
 
-LapScore = Callable[[LapInfo, Callable[[], Model]], float | None]
 Steps = LocalSteps[StoredBatch, AnyComponents, BatchSums, Terms]
 
 
@@ -138,31 +137,33 @@ def finish_training(
     rng = np.random.default_rng(plan.seed)
     data = divided(plan, task.corpus, rng)
     recorder = _recorder(plan, task, data, keeper) if plan.options.lower_rungs else None
-    rungs = None
-    if plan.is_topic_path and recorder is not None:
+    writer = None
+    if plan.is_topic_path:
         assert task.vocabulary is not None, "topics are over words"
-        rungs = RungWriter(plan, task.vocabulary, task.provenance, folder, keeper, recorder)
+        writer = RungWriter(plan, task.vocabulary, task.provenance, folder, keeper)
     of_lap = lap_score(plan, task.corpus, task.heldout)
-    score = _every_lap(of_lap) if rungs is None else rungs.recorder.score
 
     def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
-        if recorder is not None and rungs is None:
-            recorder.score(info, snapshot)
-        keeper.trace.append(info.entry() | {HELDOUT_SCORE: score(info, snapshot)})
+        score = None if recorder is None else recorder.score(info, snapshot)
+        if writer is None:
+            score = None if of_lap is None else of_lap(snapshot())
+        keeper.trace.append(info.entry() | {HELDOUT_SCORE: score})
         folder.tell(keeper.trace)
         hooks.on_lap(keeper.trace[-1])
+
+    def on_rung(rung: Rung[Model]) -> None:
+        if writer is not None:
+            writer.keep(rung)
+        if recorder is not None:
+            recorder.record(rung, len(keeper.trace))
 
     def on_last_lap() -> None:
         keeper.keeps_last = plan.keep_state
         hooks.on_writing()
 
     told: Hooks[AnyComponents, BatchSums, Terms] = Hooks(
-        on_lap, hooks.on_documents, on_last_lap, hooks.say
+        on_lap, hooks.on_documents, on_last_lap, hooks.say, on_rung
     )
-    if rungs is not None:
-        told = told._replace(on_rung=rungs.keep)
-    elif recorder is not None:
-        told = told._replace(on_rung=lambda rung: recorder.record(rung, len(keeper.trace)))
     with open_executor(plan.workers) as executor, _open_steps(plan, folder) as steps_of:
         try:
             model = train(
@@ -175,33 +176,28 @@ def finish_training(
             problem = f"too little for {size} ({reason_of(error)})"
             raise OptionError("memory", problem, "Use fewer topics, or more batches.") from error
 
-    provenance, scores = task.provenance, None
-    if recorder is not None and rungs is None:
-        scores = recorder.scores
-        provenance = {**provenance, "number_of_topics": scores}
+    scores = None if recorder is None else recorder.scores
+    facts = task.provenance
+    if scores is not None:
+        facts = {**facts, "number_of_topics": scores}
 
     def write(result: Path) -> None:
-        if rungs is None:
-            save_run(result, model, task.vocabulary, provenance, keeper.trace)
+        if writer is not None and scores is not None:
+            writer.write(result, scores)
         else:
-            rungs.write(result)
+            save_run(result, model, task.vocabulary, facts, keeper.trace)
         write_config(result / CONFIG_FILE, plan)
 
     folder.publish(write, plan.rung_names)
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
     result = result_of(model.name, model.n_topics, keeper.trace)._replace(seconds=seconds)
-    return result if scores is None else _with_interval(result, scores)
+    return _with_interval(result, scores) if plan.options.is_validated and scores else result
 
 
 def _with_interval(result: RunResult, scores: Scores) -> RunResult:
     low, high = scores.as_good_around(result.n_topics)
     return result._replace(as_good_from=low, as_good_to=high)
-
-
-def _every_lap(score: Score | None) -> LapScore:
-    """How to score each lap of a run that is no topic path."""
-    return lambda info, snapshot: None if score is None else score(snapshot())
 
 
 def _recorder(plan: RunPlan, task: Task, data: TrainingData, keeper: RunKeeper) -> RungRecorder:
@@ -211,8 +207,7 @@ def _recorder(plan: RunPlan, task: Task, data: TrainingData, keeper: RunKeeper) 
         assert isinstance(task.heldout, Corpus), "it is like the training corpus"
         scorer = RungScorer.of_heldout(task.heldout, plan.heldout, plan.workers)
     elif data.validation is not None:
-        smoothed = plan.options.is_validated
-        scorer = RungScorer.of_validation(data.validation, plan.workers, smoothed=smoothed)
+        scorer = RungScorer.of_validation(data.validation, plan.workers)
     if scorer is not None:
         scorer.check()
     return RungRecorder(plan.options, scorer, keeper.rungs)

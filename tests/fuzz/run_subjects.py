@@ -45,6 +45,7 @@ from sparsetopics.runs.checkpoints import read_checkpoint
 from sparsetopics.runs.plan import RunPlan, read_plan
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import save_run
+from sparsetopics.runs.topic_path_files import RungScore, Scores
 from sparsetopics.runs.train import RunHooks, train_run
 
 RUN_CHANGES: Mapping[str, Change] = {
@@ -81,6 +82,9 @@ def _topics(name: str, scratch: Path) -> Subject:
     shares = sticks.doc_concentration * sticks.global_topic_weights
     model = of_lda if name == "lda" else TopicPosterior("hdp", TOPICS, shares, 0.1, sticks)
     settings = {"corpus": {"n_documents": 4, "n_tokens": 30}, "options": {"laps": 2}, "seed": 7}
+    if name == "hdp":
+        rungs = RungScore(3, 1, -4.1, 0.2, -0.1, 0.1), RungScore(2, 2, -4.0, 0.2, 0.0, 0.0)
+        settings["number_of_topics"] = Scores(rungs, "4 documents", 4, 9.0, 2, 2, 3)
     (scratch / "run").mkdir()
     save_run(scratch / "run", model, VOCABULARY, settings, TRACE)
     return _run(scratch / "run")
