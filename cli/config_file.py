@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import tomllib
+import os
 from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
 import click
 
-from sparsetopics.base.errors import OptionError
-from sparsetopics.base.safe_reading import open_regular
-from sparsetopics.base.wording import reason_of
+from sparsetopics.base.safe_reading import Toml, read_toml, shown_toml
 from sparsetopics.cli.parameter_types import CONFIG, NAMED_PATH, NumberType
 from sparsetopics.options.option import refuse
 
-LARGEST_CONFIG = 1 << 20  # bytes
-
 # Who answers at the address of a scheduler can run code here, so it is never read from a file.
 NEVER_FROM_FILES = ("scheduler",)
-
-Toml = str | int | float | bool | list["Toml"] | dict[str, "Toml"]
 
 
 def config_option(command: Callable[..., None]) -> Callable[..., None]:
@@ -56,7 +50,7 @@ def read_config(path: Path, ctx: click.Context) -> dict[str, Toml]:
         if isinstance(option, click.Option) and option.expose_value
     }
     values = {}
-    for key, value in _read_toml(path).items():
+    for key, value in _entries(path).items():
         where = f"{path}, {key}"
         if key in NEVER_FROM_FILES:
             hint = "The process at that address can run code here."
@@ -70,31 +64,19 @@ def read_config(path: Path, ctx: click.Context) -> dict[str, Toml]:
             refuse(where, f"{ctx.info_name} has no such option", hint)
         kinds, noun = _kinds(options[key])
         if type(value) not in kinds:  # not isinstance: true is no whole number
-            refuse(where, f"must be {noun}, but is {_shown(value)}")
+            refuse(where, f"must be {noun}, but is {shown_toml(value)}")
         values[str(options[key].name)] = value
     return values
 
 
-def _read_toml(path: Path) -> dict[str, Toml]:
-    try:
-        with open_regular(path) as file:
-            data = file.read(LARGEST_CONFIG + 1)
-        if len(data) > LARGEST_CONFIG:
-            raise OSError(f"it has more than {LARGEST_CONFIG:,} bytes")
-        return tomllib.loads(data.decode())
-    except IsADirectoryError as error:
+def _entries(path: Path) -> dict[str, Toml]:
+    """What the file holds; for a run folder, the error names the file that may be meant."""
+    if os.path.isdir(path):
         from sparsetopics.runs.run_files import CONFIG_FILE
 
         inner = path / CONFIG_FILE
-        hint = f"Did you mean {inner}?" if inner.exists() else ""
-        raise OptionError(str(path), "is a folder", hint) from error
-    except OSError as error:
-        raise OptionError(str(path), f"cannot be read: {reason_of(error)}") from error
-    except UnicodeDecodeError as error:
-        raise OptionError(str(path), "is not UTF-8 text") from error
-    except (ValueError, RecursionError) as error:  # bad TOML, brackets without end
-        hint = "Strings stand in quotes: key = 'value'."
-        raise OptionError(str(path), f"is not valid TOML ({reason_of(error)})", hint) from error
+        refuse(str(path), "is a folder", f"Did you mean {inner}?" if inner.exists() else "")
+    return read_toml(path)
 
 
 def _kinds(option: click.Option) -> tuple[tuple[type, ...], str]:
@@ -106,12 +88,3 @@ def _kinds(option: click.Option) -> tuple[tuple[type, ...], str]:
         whole = kind.interval.whole
         return ((int,), "a whole number") if whole else ((int, float), "a number")
     return (str,), "a string"
-
-
-def _shown(value: Toml) -> str:
-    """A value roughly as TOML has it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, dict | list):
-        return "a table" if isinstance(value, dict) else "an array"
-    return repr(value)

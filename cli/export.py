@@ -8,6 +8,7 @@ import click
 
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import show
+from sparsetopics.cli.shared_options import names_option
 from sparsetopics.exports import PATH_TARGETS, RUN_TARGETS
 
 TARGETS = list(RUN_TARGETS | PATH_TARGETS)
@@ -28,6 +29,7 @@ TARGETS = list(RUN_TARGETS | PATH_TARGETS)
     help="(csv only) Put an apostrophe before words that a spreadsheet would take for formulas: "
     "those that begin with =, +, -, @, a tab or a line break.",
 )
+@names_option
 @click.option("--overwrite", is_flag=True, help="Replace the files if they exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -36,6 +38,7 @@ def command(
     out: Path,
     corpus: Path | None,
     spreadsheet_safe: bool,
+    names: dict[int, str],
     overwrite: bool,
     as_json: bool,
 ) -> None:
@@ -57,6 +60,10 @@ def command(
                    for vectors component, parameter (weight, mean, variance or
                    covariance), row, column, value
     pyldavis       JSON for `pyLDAvis.prepare(**json.load(file))`; needs --corpus
+    names          TOML with a line for each topic, such as 3 = "police, arrested,
+                   officers"; edit the names and pass the file to --names
+
+    With --names, csv and parquet have a fourth column, name.
 
     Two formats take the folder that `sparsetopics path` writes. All of them take a run in it.
 
@@ -65,19 +72,20 @@ def command(
                    of the run with 50 topics. A run with K topics lies ln K below the
                    root: cut the tree there to get its topics.
     csv            columns n_topics, topic, parent_n_topics, parent_topic, weight,
-                   words, telling_words; one row for each topic of each run
+                   name, words, telling_words; one row for each topic of each run
 
     \b
     Example:
         sparsetopics export run --to gensim --out run.gensim
         sparsetopics export run --to parquet --out topics.parquet
         sparsetopics export run --to pyldavis --corpus train --out topics.json
+        sparsetopics export run --to names --out names.toml
         sparsetopics export path --to newick --out topics.nwk
     """
     from sparsetopics.exports.exporting import export_run
 
     export_run(
         run, target, out,
-        documents=corpus, spreadsheet_safe=spreadsheet_safe, overwrite=overwrite,
+        documents=corpus, spreadsheet_safe=spreadsheet_safe, names=names, overwrite=overwrite,
     )  # fmt: skip
     show({"path": str(out)}, [f"Wrote {out} for {target}."], as_json=as_json)

@@ -33,9 +33,9 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
     """
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.quickstart import TRAINING, run_quickstart
-    from sparsetopics.evaluation.scores.top_words import topic_table
     from sparsetopics.model.statistics import in_use
     from sparsetopics.runs.run import load_run
+    from sparsetopics.runs.topic_names import topic_rows
 
     with show_progress(TRAINING, quiet=as_json) as hooks:
         made = run_quickstart(out, overwrite=overwrite, say=say, hooks=hooks)
@@ -47,9 +47,7 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
         "n_topics": trained.model.n_topics,
         "log_likelihood_per_token": score.log_likelihood_per_token,
     }
-    model = trained.model
-    rows = topic_table(model.topic_word_mean, model.weights, trained.words.words, 8)
-    rows = [row for row in rows if in_use(model.sizes)[row.topic]]
+    rows = [row for row in topic_rows(trained, 8) if in_use(trained.model.sizes)[row.topic]]
     lines = [f"{row.weight:>6.1%}  {' '.join(word for word, _ in row.words)}" for row in rows]
     stories = quantity(score.n_documents, "story", "stories")
     lines += [

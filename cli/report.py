@@ -8,7 +8,7 @@ import click
 
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import threads_option
+from sparsetopics.cli.shared_options import names_option, threads_option
 
 
 @click.command()
@@ -20,6 +20,7 @@ from sparsetopics.cli.shared_options import threads_option
     help="Corpus from which to take example documents or items, and in which to count NPMI. "
     "Default: the page has neither.",
 )
+@names_option
 @click.option("--overwrite", is_flag=True, help="Replace the page if it exists.")
 @threads_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -27,6 +28,7 @@ def command(
     runs: tuple[Path, ...],
     out: Path,
     corpus: Path | None,
+    names: dict[int, str],
     overwrite: bool,
     workers: int,
     as_json: bool,
@@ -37,7 +39,7 @@ def command(
     weights, a map of similar topics, what was trained on which corpus, and how training went. With
     --corpus it also shows the coherence of topics and the documents in which each has its largest
     share. For a mixture of vectors it shows the components: sizes, distinctive columns or image
-    patches, and the nearest items. Several runs are shown side by side.
+    patches, and the nearest items. Several runs are shown side by side, without --names.
 
     RUN may also be the folder that `sparsetopics path` writes, alone. The page then begins with the
     scores of its runs, the recommended number of topics, and the tree of topics, which the reader
@@ -48,10 +50,11 @@ def command(
     \b
     Example:
         sparsetopics report run --corpus train --out run.html
+        sparsetopics report run --names names.toml --out named.html
         sparsetopics report run-50 run-100 --out both.html
         sparsetopics report path --corpus train --out path.html
     """
     from sparsetopics.evaluation.report.report import write_run_report
 
-    write_run_report(out, runs, corpus, overwrite=overwrite, workers=workers)
+    write_run_report(out, runs, corpus, names=names, overwrite=overwrite, workers=workers)
     show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import wraps
 from math import inf
+from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
-from sparsetopics.cli.parameter_types import NumberType, type_of, typed_name
+from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType, type_of, typed_name
 from sparsetopics.options.option import NO_NAMES, Interval, SomeOf, Value, refuse
 from sparsetopics.options.table import HELP, OPTION, PATH_OPTION
 from sparsetopics.options.workplace import Workplace
@@ -109,6 +110,23 @@ threads_option = click.option(  # for commands that work in this process alone
     default=1,
     show_default=True,
     help="Number of threads.",
+)
+
+
+def _read_names(ctx: click.Context, param: click.Parameter, path: Path | None) -> dict[int, str]:
+    from sparsetopics.runs.topic_names import read_names
+
+    return {} if path is None else read_names(path)
+
+
+names_option = click.option(
+    "--names",
+    type=NAMED_PATH,
+    metavar="FILE.toml",
+    callback=_read_names,
+    help='TOML file with names of topics, such as 3 = "Crime". A topic that is not in it keeps its '
+    "default name, its three most relevant words. `sparsetopics export RUN --to names` writes such "
+    "a file to edit.",
 )
 
 

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import click
 
-from sparsetopics.base.wording import quantity
+from sparsetopics.base.showing import shortened
+from sparsetopics.base.wording import printable, quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType
 from sparsetopics.cli.printing import show
-from sparsetopics.options.option import counts_from
+from sparsetopics.cli.shared_options import names_option
+from sparsetopics.options.option import Interval, counts_from
+
+LONGEST_NAME = 40  # characters in the table
 
 
 @click.command()
@@ -22,30 +26,45 @@ from sparsetopics.options.option import counts_from
     show_default=True,
     help="Number of words to print for each topic.",
 )
+@click.option(
+    "--relevance",
+    "balance",
+    type=NumberType(Interval(0, 1)),
+    help="Order words by relevance: 1 puts the most probable first, 0 those that are most probable "
+    "compared with all documents, and 0.6 weighs both. Default: by probability.",
+)
+@names_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(run: Path, n_words: int, as_json: bool) -> None:
-    """Print the topics of RUN with their most probable words, the heaviest topic first.
+def command(
+    run: Path, n_words: int, balance: float | None, names: dict[int, str], as_json: bool
+) -> None:
+    """Print the topics of RUN with their names and most probable words, the heaviest topic first.
 
     For a mixture of documents, the topics are its components. A topic's weight is its share of the
-    training data. Topics without a token, and components without a document, are left out of the
-    table but not of --json.
+    training data. Its name is its three most relevant words at 0.6, unless --names gives another.
+    Topics without a token, and components without a document, are left out of the table but not of
+    --json.
 
     \b
     Example:
         sparsetopics topics run --words 15
+        sparsetopics topics run --relevance 0.6
+        sparsetopics topics run --names names.toml
     """
-    from sparsetopics.evaluation.scores.top_words import topic_table
     from sparsetopics.model.statistics import in_use
     from sparsetopics.runs.run import load_run
+    from sparsetopics.runs.topic_names import topic_rows
 
     trained = load_run(run)
-    words = trained.words.words  # before the topics, because a mixture of vectors has neither
-    rows = topic_table(trained.model.topic_word_mean, trained.model.weights, words, n_words)
-    shown = in_use(trained.model.sizes)
-    lines = ["topic  weight  words"]
-    for row in (row for row in rows if shown[row.topic]):
+    rows = topic_rows(trained, n_words, balance, names)
+    is_used = in_use(trained.model.sizes)
+    used = [row for row in rows if is_used[row.topic]]
+    named = [shortened(printable(row.name), LONGEST_NAME) for row in used]
+    width = max(map(len, ["name", *named]))
+    lines = [f"topic  weight  {'name':<{width}}  words"]
+    for row, name in zip(used, named, strict=True):
         best = " ".join(word for word, _ in row.words)
-        lines.append(f"{row.topic:>5}  {row.weight:>6.2%}  {best}")
-    if n_empty := int((~shown).sum()):
+        lines.append(f"{row.topic:>5}  {row.weight:>6.2%}  {name:<{width}}  {best}")
+    if n_empty := len(rows) - len(used):
         lines.append(f"Left out {quantity(n_empty, 'empty topic')}; --json lists all topics.")
     show([row._asdict() for row in rows], lines, as_json=as_json)

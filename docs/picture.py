@@ -9,8 +9,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from sparsetopics.evaluation.scores.top_words import topic_table
 from sparsetopics.runs.run import load_run
+from sparsetopics.runs.topic_names import topic_rows
 
 N_BARS = 12  # the heaviest topics
 COLOUR, INK = "#3f51b5", "#333333"
@@ -27,8 +27,7 @@ STYLE = {
 def draw(run: Path, out: Path) -> None:
     """The heaviest topics of a run with their words, and how their number came about."""
     trained = load_run(run)
-    model, words = trained.model, trained.words.words
-    rows = topic_table(model.topic_word_mean, model.weights, words, 5)[:N_BARS]
+    rows = topic_rows(trained, 5)[:N_BARS]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8.0, 3.2), layout="constrained")
         bars, steps = figure.subplots(1, 2, width_ratios=[2, 1])
@@ -38,7 +37,7 @@ def draw(run: Path, out: Path) -> None:
         bars.invert_yaxis()
         bars.set_yticks([])
         bars.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-        bars.set_xlabel(f"share of all words, {N_BARS} of {model.n_topics} topics")
+        bars.set_xlabel(f"share of all words, {N_BARS} of {trained.model.n_topics} topics")
         laps = [entry["lap"] for entry in trained.trace]
         steps.step(laps, [entry["n_topics"] for entry in trained.trace], where="post", color=COLOUR)
         for axis in (steps.xaxis, steps.yaxis):

@@ -47,6 +47,8 @@ COMMANDS = {
     "export over a file": "export run --to csv --out news.jsonl",
     "report on nothing": "report nope --out x.html",
     "compare no model": "compare corpus --models lsa --out x",
+    "topics with a damaged file of names": "topics run --names damaged.toml",
+    "export with names of other topics": "export run --to csv --names other.toml --out x",
     "topics of a damaged run": "topics damaged-run",
 }
 DAMAGED_ROW = 700_000  # beyond the first 8 MiB, which tell the types of columns
@@ -65,6 +67,7 @@ def write_world(folder):
     (folder / "damaged.csv").write_bytes(table)
     (folder / "damaged.csv.gz").write_bytes(gzip.compress(table, 1))
     (folder / "damaged.toml").write_text("topics = [[[")
+    (folder / "other.toml").write_text('99 = "Crime"')
     make_vectors_csv(folder / "vectors.csv")
     for words in (
         "ingest news.jsonl --out corpus --quiet",

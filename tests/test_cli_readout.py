@@ -87,7 +87,7 @@ def fail(*arguments):
 def test_topics_lists_words_with_probabilities(run_folder, model, vocabulary):
     topics = json.loads(succeed("topics", run_folder, "--words", 3, "--json"))
 
-    assert [list(topic) for topic in topics] == [["topic", "weight", "words"]] * 4
+    assert [list(topic) for topic in topics] == [["topic", "name", "weight", "words"]] * 4
     np.testing.assert_allclose([topic["weight"] for topic in topics], model.weights)
     best = np.argsort(-model.topic_word_mean[1])[:3]
     assert [word for word, _ in topics[1]["words"]] == [vocabulary.words[word] for word in best]
@@ -99,10 +99,11 @@ def test_topics_lists_words_with_probabilities(run_folder, model, vocabulary):
 def test_topics_prints_a_line_for_each_topic(run_folder, vocabulary, model):
     header, *lines = succeed("topics", run_folder).splitlines()
 
-    assert header.split() == ["topic", "weight", "words"]
+    assert header.split() == ["topic", "weight", "name", "words"]
     assert [line.split()[0] for line in lines] == ["0", "1", "2", "3"]
-    assert lines[0].split()[2] == vocabulary.words[int(np.argmax(model.topic_word_mean[0]))]
-    assert len(lines[0].split()) == 2 + 10
+    assert lines[0].split()[5] == vocabulary.words[int(np.argmax(model.topic_word_mean[0]))]
+    assert len(lines[0].split()) == 2 + 3 + 10
+    assert len({line.index("word", header.index("words")) for line in lines}) == 1  # one column
 
 
 def test_topics_without_tokens_are_left_out_of_the_table(tmp_path, model, vocabulary):

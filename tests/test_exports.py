@@ -19,7 +19,7 @@ from sparsetopics.exports.exporting import export_run
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.runs.run import load_run, save_run
 
-WORD_TARGETS = [target for target in RUN_TARGETS if target not in ("gensim", "pyldavis")]
+WORD_TARGETS = [each for each in RUN_TARGETS if each not in ("gensim", "pyldavis", "names")]
 TABLES = {"csv": csv.read_csv, "parquet": pq.read_table}
 
 

@@ -73,9 +73,9 @@ def labels_at(points, words, radius=4.0):
 
 
 def test_a_topic_alone_has_its_label_on_its_disc():
-    points, labels = labels_at([[0.0, 0.0]], ["x" * 30])
+    points, labels = labels_at([[0.0, 0.0]], ["x" * 60])
 
-    assert labels[0].text == f"0 {'x' * 13}\N{HORIZONTAL ELLIPSIS}"
+    assert labels[0].text == f"0 {'x' * 39}\N{HORIZONTAL ELLIPSIS}"
     assert (labels[0].x, labels[0].y) == tuple(points[0])
 
 
@@ -103,6 +103,14 @@ def test_labels_cover_neither_each_other_nor_discs_of_others():
             assert np.hypot(right, up) >= 5.0
     texts = [label.text for label in boxes]
     assert 5 < sum(text.endswith("word") for text in texts) < 40
+
+
+def test_a_name_is_shortened_before_it_gives_way():
+    walls = [[x, y] for x in (-60.0, 60.0) for y in range(-40, 41, 8)]
+
+    _, labels = labels_at([[0.0, 0.0], *walls], ["police, arrested, officers", *[""] * len(walls)])
+
+    assert labels[0].text == "0 police, arreste\N{HORIZONTAL ELLIPSIS}"
 
 
 def test_without_room_there_is_the_number_or_nothing():

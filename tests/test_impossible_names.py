@@ -45,6 +45,7 @@ COMMANDS = [
     "infer folder X --out o.parquet",
     "infer folder folder --out X",
     "topics X",
+    "topics folder --names X",
     "denoise X a.png --out o",
     "denoise folder X --out o",
     "denoise folder a.png --out X",

@@ -25,7 +25,7 @@ PROMISED = {  # for good: scripts rely on them
     "evaluate": "run log_likelihood_per_token standard_error perplexity "
     "unigram_log_likelihood_per_token n_documents n_tokens n_skipped_documents n_unknown_tokens "
     "npmi diversity",
-    "topics": "topic weight words",
+    "topics": "topic name weight words",
     "infer": "n_documents path",
     "export": "path",
     "report": "path",

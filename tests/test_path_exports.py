@@ -37,7 +37,7 @@ def tree_of(sizes, parents, words=WORDS):
 
     def topic(number, parent):
         turned = words[number % len(words) :] + words[: number % len(words)]
-        return TreeTopic(0.125 / (number + 1), turned, turned[:2], parent)
+        return TreeTopic(0.125 / (number + 1), ", ".join(turned[:3]), turned, turned[:2], parent)
 
     following = [*parents, [None] * sizes[-1]]
     return TopicTree(
@@ -213,7 +213,8 @@ def test_a_table_has_a_row_for_each_topic_of_each_rung(path_folder, tmp_path):
 
     rows = rows_of(tmp_path / "tree.csv")
     assert list(rows[0]) == [
-        "n_topics", "topic", "parent_n_topics", "parent_topic", "weight", "words", "telling_words"
+        "n_topics", "topic", "parent_n_topics", "parent_topic", "weight", "name", "words",
+        "telling_words"
     ]  # fmt: skip
     tree = tree_of((6, 4, 2), PARENTS, HOSTILE)
     expected = [
@@ -226,6 +227,7 @@ def test_a_table_has_a_row_for_each_topic_of_each_rung(path_folder, tmp_path):
         parent = "" if topic.parent is None else str(topic.parent)
         assert (row["parent_n_topics"], row["parent_topic"]) == (str(above), parent)
         assert float(row["weight"]) == topic.weight
+        assert row["name"] == topic.name
         assert row["words"] == " ".join(topic.words)
         assert row["telling_words"] == " ".join(topic.telling_words)
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from scipy.sparse import csr_array
 
 from resealing import edit_json
+from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.evaluation.report.model_subjects import topic_subject
@@ -55,7 +56,8 @@ def tree_of(sizes=SIZES, parents=PARENTS, words=WORDS, n_words=5):
 
     def topic(number, parent):
         turned = words[number % len(words) :] + words[: number % len(words)]
-        return TreeTopic(1 / (number + 2), turned[:n_words], turned[n_words - 2 : n_words], parent)
+        name, telling = ", ".join(turned[:3]), turned[n_words - 2 : n_words]
+        return TreeTopic(1 / (number + 2), name, turned[:n_words], telling, parent)
 
     following = [*parents, [None] * sizes[-1]]
     return TopicTree(
@@ -282,7 +284,13 @@ def test_without_a_script_the_tree_is_cut_at_the_recommended_rung(save_path, tmp
     assert shown == ["0 of 2", "0", "1", "1 of 2", "2", "3"]
     assert [branch.is_above for branch in visible] == [True, False, False] * 2
     assert [branch.is_open for branch in visible] == [True, False, False] * 2
-    assert visible[1].cells == ["0", "50.00%", "shuttle moon", "space nasa orbit"]
+    assert visible[1].cells == [
+        "0",
+        "50.00%",
+        "space, nasa, orbit",
+        "shuttle moon",
+        "space nasa orbit",
+    ]
     # Topics 1 and 2 of 6 are branches that began with 8 topics: the cut is nearer to 6.
     assert [branch.cells[0] for branch in page.branches] == [
         *("0 of 2", "0", "0 of 8", "1 of 8", "1", "1 of 6", "2 of 6"),
@@ -418,6 +426,19 @@ document.title = JSON.stringify(told);
 """
 
 
+def test_names_are_those_of_the_run_in_detail(save_path, tmp_path):
+    folder = save_path()
+    (tmp_path / "names.toml").write_text('2 = "Crime"')
+
+    page = page_of(folder, tmp_path, "--names", tmp_path / "names.toml")
+
+    assert [branch.cells[2] for branch in page.branches if branch.cells[0] == "2"] == ["Crime"]
+    assert sum("Crime" in branch.cells for branch in page.branches) == 1
+    assert page.source.count('<b class="topic-name">Crime</b>') == 2  # in the tree and in the list
+    with pytest.raises(OptionError, match="there is no topic 4 to name 'a'"):
+        write_run_report(tmp_path / "other.html", [folder], names={4: "a"})
+
+
 def test_a_browser_cuts_the_tree_at_any_rung(save_path, tmp_path):
     browser = shutil.which("chromium")
     if browser is None:
@@ -436,10 +457,10 @@ def test_a_browser_cuts_the_tree_at_any_rung(save_path, tmp_path):
     ]
     for each, rung in zip(told, reversed(tree_of(words=HOSTILE).rungs), strict=True):
         expected = [
-            [str(number), f"{topic.weight:.2%}",
+            [str(number), f"{topic.weight:.2%}", topic.name,
              f"{' '.join(topic.telling_words)} {' '.join(topic.words[:3])}"]
             for number, topic in enumerate(rung.topics)
         ]  # fmt: skip
         assert sorted(each["cut"]) == sorted(expected)
-        assert all(" of " in number for number, _, _ in each["above"])
+        assert all(" of " in number for number, *_ in each["above"])
     assert [len(each["above"]) for each in told] == [0, 2, 4, 6]

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -424,6 +425,33 @@ def test_a_browser_searches_sorts_and_opens(run_folder, corpus, tmp_path):
     assert told["shown"] == "0.20"
     assert told["bars"] == 30
     assert told["npmi"] == sorted(told["npmi"], reverse=True)
+
+
+NAMED = """
+const find = (selector) => document.querySelector(selector);
+find("#search").value = "crime";
+find("#search").dispatchEvent(new Event("input"));
+setTimeout(() => {
+  document.title = JSON.stringify({
+    found: find("#found").textContent,
+    visible: [...document.querySelectorAll("details.topic:not([hidden])")].map((each) => each.id),
+    images: document.images.length,
+    titles: [...document.querySelectorAll(".map a title")].map((each) => each.textContent),
+  });
+}, 200);
+"""
+
+
+def test_a_browser_finds_names_and_takes_them_for_text(run_folder, tmp_path):
+    name = "Crime <img src=x onerror=document.title='{}'>"
+    write_run_report(tmp_path / "r.html", [run_folder], names={2: name})
+    page = (tmp_path / "r.html").read_text()
+
+    told = opened(page.replace("</body>", f"<script>{NAMED}</script></body>"), tmp_path)
+
+    assert (told["found"], told["visible"]) == ("1 of 4", ["run-0-topic-2"])
+    assert told["images"] == 0
+    assert unescape(told["titles"][2]).startswith(f"2 {name}: ")
 
 
 LISTEN = """<script>

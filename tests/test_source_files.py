@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from collections_on_disk import documents_of, make_texts
+from sparsetopics.base import safe_reading
 from sparsetopics.base.errors import RunError, SourceError
-from sparsetopics.cli import config_file
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.append import append
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
@@ -104,7 +104,7 @@ def test_words_beside_topics_are_a_regular_file(tmp_path):
 def test_a_config_file_is_regular_and_small(tmp_path, monkeypatch):
     said = ("train", tmp_path / "corpus", "--out", tmp_path / "run", "--config")
     assert re.search(DEVICE, run(*said, NULL).output)
-    monkeypatch.setattr(config_file, "LARGEST_CONFIG", 100)
+    monkeypatch.setattr(safe_reading, "LARGEST_TOML", 100)
     (tmp_path / "a.toml").write_text("topics = 3\n" + "# " * 100)
     result = run(*said, tmp_path / "a.toml")
     assert "a.toml: cannot be read: it has more than 100 bytes." in result.output

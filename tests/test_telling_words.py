@@ -4,19 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.evaluation.scores.telling_words import frequent_words, telling_words
+from sparsetopics.evaluation.scores.telling_words import telling_words
 from sparsetopics.evaluation.scores.top_words import top_words
-
-
-@given(
-    seed=st.integers(0, 10_000),
-    n_topics=st.integers(1, 5),
-    size=st.integers(1, 30),
-    n_words=st.integers(1, 12),
-)
-def test_frequent_words_are_the_top_words(seed, n_topics, size, n_words):
-    counts = np.random.default_rng(seed).integers(0, 4, (n_topics, size)).astype(float)
-    np.testing.assert_array_equal(frequent_words(counts, n_words), top_words(counts, n_words))
 
 
 def twin(posterior, parents, candidates, n_words):
@@ -47,7 +36,7 @@ def test_telling_words_are_those_of_the_twin(seed, n_topics, n_parents):
     rng = np.random.default_rng(seed)
     posterior = rng.gamma(0.5, 20, (n_topics, 15)) + 0.1
     parents = rng.integers(0, n_parents, n_topics)
-    candidates = frequent_words(posterior, 10)
+    candidates = top_words(posterior, 10)
 
     found = telling_words(posterior, parents, candidates, 4)
 
@@ -57,9 +46,7 @@ def test_telling_words_are_those_of_the_twin(seed, n_topics, n_parents):
 def test_a_word_of_all_siblings_tells_nothing():
     posterior = np.array([[50.0, 30.0, 1.0, 1.0], [50.0, 1.0, 30.0, 1.0], [9.0, 9.0, 9.0, 9.0]])
 
-    first, second, alone = telling_words(
-        posterior, np.array([0, 0, 1]), frequent_words(posterior, 4), 2
-    )
+    first, second, alone = telling_words(posterior, np.array([0, 0, 1]), top_words(posterior, 4), 2)
 
     assert (first[0], second[0]) == (1, 2)
     assert 0 not in (*first, *second)

@@ -5,7 +5,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.evaluation.scores.top_words import inverted_rbo, topic_diversity
+from sparsetopics.evaluation.scores.top_words import inverted_rbo, top_words, topic_diversity
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    n_topics=st.integers(1, 5),
+    size=st.integers(1, 30),
+    n_words=st.integers(1, 12),
+)
+def test_top_words_are_the_first_of_all_words_in_order(seed, n_topics, size, n_words):
+    counts = np.random.default_rng(seed).integers(0, 4, (n_topics, size)).astype(float)
+    in_order = np.argsort(-counts, axis=1, kind="stable")
+
+    np.testing.assert_array_equal(top_words(counts, n_words), in_order[:, :n_words])
 
 
 def rank_biased_overlap(first, second, persistence):

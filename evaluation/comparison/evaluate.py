@@ -16,13 +16,13 @@ from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, score_mixtur
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 from sparsetopics.evaluation.scoring.topic_scores import score_topics
 from sparsetopics.evaluation.scoring.weight_files import READERS
-from sparsetopics.execution.executors import open_broadcast_map
+from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here, open_broadcast_map
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import check_extension
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.options.workplace import Workplace
-from sparsetopics.runs.run import SWAPPED, MixtureRun, Run, load_run, refuse_run
+from sparsetopics.runs.run import SWAPPED, AnyRun, MixtureRun, Run, load_run, refuse_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +59,9 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
     if plan.texts:
         assert isinstance(heldout, Corpus), "refused by _check_options"
         texts = TokenizedTexts.find(plan.texts, heldout.vocabulary, plan.text_field, say)
-    score = partial(score_topics, seed=plan.seed or 0, workers=plan.place.threads)
-    cards: list[AnyCard] = []
+    score = partial(score_model, texts=texts, seed=plan.seed or 0, workers=plan.place.threads)
     with open_broadcast_map(plan.place) as broadcast:
-        for model in models:
-            if isinstance(model, Run):
-                cards.append(score_mixture(model, heldout, broadcast=broadcast))
-                continue
-            assert isinstance(heldout, Corpus), "refused by _opened"
-            assert isinstance(counted_in, Corpus), "the held-out corpus or opened as one"
-            cards.append(score(model, heldout, counted_in, texts=texts, broadcast=broadcast))
+        cards = [score(model, heldout, counted_in, broadcast=broadcast) for model in models]
     if output is not None:
         # The page draws figures, and matplotlib is slow to import.
         from sparsetopics.evaluation.report.page import write_page
@@ -77,6 +70,35 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
         basis = ScoreBasis(str(plan.heldout), str(other or plan.heldout), plan.seed or 0)
         write_page(output, scored_report(cards, basis, heldout, workers=plan.place.workers))
     return cards
+
+
+def score_model(
+    model: FixedTopics | MixtureRun,
+    heldout: AnyCorpus,
+    counted_in: AnyCorpus,
+    *,
+    texts: TokenizedTexts | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    broadcast: BroadcastMap = broadcast_map_here,
+) -> AnyCard:
+    """Score one model, which fits ``heldout``; coherence of topics is in ``counted_in``."""
+    if isinstance(model, Run):
+        return score_mixture(model, heldout, broadcast=broadcast)
+    assert isinstance(heldout, Corpus), "topics are over words"
+    assert isinstance(counted_in, Corpus), "the held-out corpus or opened as one"
+    return score_topics(
+        model, heldout, counted_in, texts=texts, seed=seed, workers=workers, broadcast=broadcast
+    )
+
+
+def scorable(run: AnyRun, concentration: float | None = None) -> FixedTopics | MixtureRun:
+    """Return a run as ``score_model`` takes it; ``concentration`` is that of ``topics_of_run``."""
+    mixture, topics = run.of(MixturePosterior), run.of(TopicPosterior)
+    if mixture is not None:
+        return mixture
+    assert topics is not None, "there are two kinds"
+    return topics_of_run(topics, concentration)
 
 
 def _check_options(
@@ -124,11 +146,7 @@ def _opened(path: Path, plan: ScoringPlan, heldout: AnyCorpus) -> FixedTopics | 
     if path.is_dir() or not (path.exists() or path.suffix in READERS):
         run = load_run(path)
         run.check_corpus(heldout, where)
-        mixture, topics = run.of(MixturePosterior), run.of(TopicPosterior)
-        if mixture is not None:
-            return mixture
-        assert topics is not None, "there are two kinds"
-        return topics_of_run(topics, plan.concentration)
+        return scorable(run, plan.concentration)
     if isinstance(heldout, VectorCorpus):
         raise ShapeError(where, f"holds vectors, but the topics of {path} need documents")
     return read_topics(path, heldout.vocabulary, plan.concentration, unpickle=plan.unpickle)

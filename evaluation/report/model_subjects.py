@@ -23,10 +23,11 @@ from sparsetopics.evaluation.report.subject import (
     minus,
     number,
 )
-from sparsetopics.evaluation.report.topic_browser import relevant_words
+from sparsetopics.evaluation.report.topic_browser import browser_words
 from sparsetopics.evaluation.report.topic_map import TopicMap, map_topics
 from sparsetopics.evaluation.report.topic_path import score_curve
 from sparsetopics.evaluation.scores.completion import unigram_probabilities
+from sparsetopics.evaluation.scores.relevance import topic_names
 from sparsetopics.evaluation.scores.top_words import top_words, topic_diversity, topic_table
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
@@ -37,6 +38,7 @@ from sparsetopics.evaluation.scoring.topic_scores import (
     last_known,
 )
 from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
+from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, with_given
 
 DETAIL_WORDS = 30  # listed for each topic
 FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
@@ -49,10 +51,11 @@ def topic_subject(
     topics: FixedTopics,
     corpus: Corpus | None = None,
     card: Scorecard | None = None,
+    names: GivenNames = NONE_GIVEN,
     *,
     workers: int = 1,
 ) -> Subject:
-    """Return what a page shows of ``topics``.
+    """Return what a page shows of ``topics``, some of which may have been given ``names``.
 
     Example documents are from ``corpus``. Scores and coherence are those of ``card``; without a
     card, coherence is counted in ``corpus``.
@@ -89,7 +92,9 @@ def topic_subject(
         training=training_numbers(trace, "token"),
         score=None if card is None else _topic_score(card),
         heldout=None if card is None else card.heldout,
-        topics=report_topics(topic_word, weights, topics.vocabulary, coherence, is_empty, found),
+        topics=report_topics(
+            topic_word, weights, topics.vocabulary, coherence, is_empty, found, names
+        ),
         words=topics.words,
         topic_map=_topic_map(topic_word[~is_empty]),
         n_empty=int(is_empty.sum()),
@@ -175,20 +180,26 @@ def _topic_score(card: Scorecard) -> ScoreLine:
 
 
 def mixture_subject(
-    run: MixtureRun, corpus: AnyCorpus | None = None, card: MixtureCard | None = None
+    run: MixtureRun,
+    corpus: AnyCorpus | None = None,
+    card: MixtureCard | None = None,
+    names: GivenNames = NONE_GIVEN,
 ) -> Subject:
-    """Return what a page shows of a mixture; examples are from ``corpus``, scores from ``card``."""
+    """Return what a page shows of a mixture; examples are from ``corpus``, scores from ``card``.
+
+    Raises RunError for ``names`` of components of vectors.
+    """
     model, of_words = run.model, run.vocabulary is not None
     datum = "token" if of_words else "item"
-    words = run.words.words if of_words else ()
+    words = run.words.words if of_words or names else ()
     found = None if corpus is None else example_items(corpus, model, words)
     is_empty = _are_empty(run, model.n_topics)
     topics: Sequence[ReportTopic] = ()
     if of_words:
         means = model.topic_word_mean
         coherence = coherence_in(corpus, means) if isinstance(corpus, Corpus) else None
-        topics = report_topics(means, model.weights, run.words, coherence, is_empty, found)
-    names = corpus.columns if isinstance(corpus, VectorCorpus) else None
+        topics = report_topics(means, model.weights, run.words, coherence, is_empty, found, names)
+    columns = corpus.columns if isinstance(corpus, VectorCorpus) else None
     nearest = None if found is None else found.of_topics
     n_empty = int(is_empty.sum())
     learned = "number learned" if model.name == "dp-mixture" else "number given"
@@ -214,7 +225,7 @@ def mixture_subject(
         topics=topics,
         words=words,
         topic_map=_topic_map(model.topic_word_mean[~is_empty]) if of_words else None,
-        components=() if of_words else component_table(run, nearest, names),
+        components=() if of_words else component_table(run, nearest, columns),
         n_empty=n_empty,
         examples_note=examples_note(found, "documents" if of_words else "items"),
     )
@@ -263,17 +274,20 @@ def report_topics(
     coherence: FloatArray | None,  # (n_topics,)
     is_empty: NDArray[np.bool_],  # (n_topics,)
     found: Examples | None,
+    given: GivenNames,
 ) -> list[ReportTopic]:
     """Return one entry per topic, with its words for every place of the page's slider."""
     unigram = unigram_probabilities(vocabulary.term_frequency)
-    rows = topic_table(topic_word, weights, vocabulary.words, DETAIL_WORDS)
+    names = with_given(topic_names(topic_word, unigram, vocabulary.words), given)
+    best = top_words(topic_word, DETAIL_WORDS)
+    rows = topic_table(topic_word, weights, vocabulary.words, names, best)
     heaviest = max((row.weight or 0.0 for row in rows), default=0.0) or 1.0
     return [
         ReportTopic(
             row=row,
             weight_share=(row.weight or 0.0) / heaviest,
             npmi=None if coherence is None or np.isnan(own := coherence[row.topic]) else float(own),
-            relevant=relevant_words(topic_word[row.topic], unigram, DETAIL_WORDS),
+            relevant=browser_words(topic_word[row.topic], unigram, DETAIL_WORDS),
             is_empty=bool(is_empty[row.topic]),
             examples=() if found is None else found.of_topics[row.topic],
         )

@@ -32,10 +32,12 @@ function startBrowser(page) {
     const words = topic.words.map((number) => run.words[number]);
     const npmi = element.dataset.npmi === "" ? -Infinity : Number(element.dataset.npmi);
     const isEmpty = element.closest("details.empty") !== null;
-    return { list, element, topic, words, npmi, isEmpty, number: Number(element.dataset.topic) };
+    const name = element.querySelector(".topic-name").textContent;
+    const number = Number(element.dataset.topic);
+    return { list, element, topic, name, words, npmi, isEmpty, number };
   }
 
-  // What a reader looks for: a topic is found if each term is part of one of its words.
+  // What a reader looks for: a topic is found if each term is part of its name or of a word.
   function terms() {
     return control("search").value.toLowerCase().split(/\s+/).filter((term) => term);
   }
@@ -102,7 +104,9 @@ function startBrowser(page) {
     const searched = entries.filter((entry) => !entry.isEmpty);
     let found = 0;
     for (const entry of searched) {
-      const isFound = wanted.every((term) => entry.words.some((word) => holds(word, term)));
+      const isFound = wanted.every((term) =>
+        [entry.name, ...entry.words].some((text) => holds(text, term)),
+      );
       entry.element.hidden = !isFound;
       found += isFound ? 1 : 0;
       showRow(entry);
@@ -144,7 +148,7 @@ function startBrowser(page) {
     const address = link.getAttribute("href") || link.getAttribute("xlink:href");
     const entry = entries.find((each) => `#${each.element.id}` === address);
     const title = page.createElementNS(link.namespaceURI, "title");
-    if (entry) title.textContent = `${entry.number}: ${entry.words.slice(0, ROW_WORDS).join(" ")}`;
+    if (entry) title.textContent = `${entry.number} ${entry.name}: ${entry.words.slice(0, ROW_WORDS).join(" ")}`;
     link.prepend(title);
   }
   control("search").addEventListener("input", search);

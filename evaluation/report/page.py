@@ -53,6 +53,7 @@ class Report:
     heldout: str = ""  # corpus of the scores
     coherence_corpus: str = ""  # corpus in which NPMI was counted
     examples_corpus: str = ""
+    has_given_names: bool = False  # whether people named some topics
     panels: Sequence[Panel] = ()  # in addition to one for each model
     topic_path: TopicPathSection | None = None  # the model is the run of one of its rungs
 
@@ -145,7 +146,7 @@ def _map(subject: Subject, number: int) -> Markup | None:
     marks = [
         Mark(
             label=str(row.topic),
-            word=row.words[0][0] if row.words else "",
+            name=row.name,
             weight=1.0 if row.weight is None else row.weight,
             address=f"#run-{number}-topic-{row.topic}",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,9 +19,10 @@ from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, MixtureCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.options.option import check_extension
+from sparsetopics.options.option import check_extension, refuse
 from sparsetopics.options.table import PAGE_EXTENSIONS
-from sparsetopics.runs.run import load_run, refuse_run
+from sparsetopics.runs.run import AnyRun, load_run, refuse_run
+from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames
 from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 
 
@@ -89,6 +90,7 @@ def write_run_report(
     runs: Sequence[Path],
     corpus: Path | None = None,
     *,
+    names: GivenNames = NONE_GIVEN,
     overwrite: bool = False,
     workers: int = 1,
 ) -> None:
@@ -96,9 +98,10 @@ def write_run_report(
 
     For the folder of a topic path, which must be alone, the page shows the path and then the run
     that is recommended, or the one in the middle if none was scored. Example documents or items
-    come from ``corpus``, and coherence is counted in it. Raises OutputError, OptionError for a page
-    that does not end in .html, RunError, and VocabularyError or ShapeError for a corpus of other
-    words or columns.
+    come from ``corpus``, and coherence is counted in it. ``names`` are those of the topics of one
+    run. Raises OutputError, OptionError for a page that does not end in .html and for names that
+    cannot be used, RunError, and VocabularyError or ShapeError for a corpus of other words or
+    columns.
     """
     inputs = [*runs, *([] if corpus is None else [corpus])]
     output = output_file(path, overwrite=overwrite, inputs=inputs)
@@ -107,22 +110,47 @@ def write_run_report(
     if corpus is not None:
         refuse_run(corpus)
         opened = open_corpus(corpus)
-    section = _topic_path(runs)
-    shown = runs if section is None else [section.run]
-    subjects = [_subject(run, opened, str(corpus), workers) for run in shown]
+    if names and len(runs) > 1:
+        refuse("names", f"is for the topics of one run, but {len(runs)} runs are given")
+    section = _topic_path(runs, names)
+    shown = map(load_run, runs if section is None else [section.run])
+    source = None if opened is None else ExampleSource(str(corpus), opened)
+    write_page(output, run_report(shown, source, names, section, workers=workers))
+
+
+class ExampleSource(NamedTuple):
+    """Where the examples on a page come from."""
+
+    name: str
+    corpus: AnyCorpus
+
+
+def run_report(
+    runs: Iterable[AnyRun],
+    source: ExampleSource | None = None,
+    names: GivenNames = NONE_GIVEN,
+    section: TopicPathSection | None = None,
+    *,
+    workers: int = 1,
+) -> Report:
+    """Return a page about runs, which are taken one by one; see ``write_run_report``.
+
+    ``section`` is about the topic path to which the only run belongs.
+    """
+    subjects = [_subject(run, source, names, workers) for run in runs]
     has_words = any(subject.topics for subject in subjects)
-    examples = "" if corpus is None else str(corpus)
-    report = Report(
+    examples = "" if source is None else source.name
+    return Report(
         title="Topic path" if section else "Topic model" if has_words else "Mixture",
         subjects=subjects,
         coherence_corpus=examples if has_words else "",
         examples_corpus=examples,
+        has_given_names=bool(names),
         topic_path=section,
     )
-    write_page(output, report)
 
 
-def _topic_path(runs: Sequence[Path]) -> TopicPathSection | None:
+def _topic_path(runs: Sequence[Path], names: GivenNames) -> TopicPathSection | None:
     """Return the part of the page about a topic path, if there is one; it must be alone."""
     found = [run for run in runs if is_topic_path(run)]
     if not found:
@@ -131,16 +159,16 @@ def _topic_path(runs: Sequence[Path]) -> TopicPathSection | None:
         problem = "a topic path must be reported alone, but several inputs are given"
         hint = f"Name runs in it instead, such as {found[0] / 'NUMBER'}."
         raise RunError(str(found[0]), problem, hint)
-    return topic_path_section(load_topic_path(found[0]))
+    return topic_path_section(load_topic_path(found[0]), names)
 
 
-def _subject(path: Path, corpus: AnyCorpus | None, where: str, workers: int) -> Subject:
-    run = load_run(path)
-    if corpus is not None:
-        run.check_corpus(corpus, where)
+def _subject(run: AnyRun, source: ExampleSource | None, names: GivenNames, workers: int) -> Subject:
+    corpus = None if source is None else source.corpus
+    if source is not None:
+        run.check_corpus(source.corpus, source.name)
     mixture, topics = run.of(MixturePosterior), run.of(TopicPosterior)
     if mixture is not None:
-        return mixture_subject(mixture, corpus)
+        return mixture_subject(mixture, corpus, names=names)
     assert topics is not None, "there are two kinds"
     assert not isinstance(corpus, VectorCorpus), "refused by check_corpus"
-    return topic_subject(topics_of_run(topics), corpus, workers=workers)
+    return topic_subject(topics_of_run(topics), corpus, names=names, workers=workers)

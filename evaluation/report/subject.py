@@ -12,7 +12,7 @@ from markupsafe import Markup
 from sparsetopics.evaluation.report.components import ComponentRow
 from sparsetopics.evaluation.report.examples import Example
 from sparsetopics.evaluation.report.figures import ScoreLine
-from sparsetopics.evaluation.report.topic_browser import RelevantWords
+from sparsetopics.evaluation.report.topic_browser import BrowserWords
 from sparsetopics.evaluation.report.topic_map import TopicMap
 from sparsetopics.evaluation.scores.paired import HeldoutScores
 from sparsetopics.evaluation.scores.top_words import TopicRow
@@ -48,7 +48,7 @@ class ReportTopic(NamedTuple):
     row: TopicRow
     weight_share: float  # of the heaviest topic's weight
     npmi: float | None  # None if it was not counted
-    relevant: RelevantWords
+    relevant: BrowserWords
     is_empty: bool  # it has less than one token or document of the training data
     examples: Sequence[Example]
 

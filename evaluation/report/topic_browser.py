@@ -10,13 +10,14 @@ import numpy as np
 from markupsafe import Markup
 
 from sparsetopics.base.batches import FloatArray, IntArray
+from sparsetopics.evaluation.scores.relevance import relevance
 
 STEPS = 20  # of the slider, which has one place more
 DECIMALS = 3  # of logarithms; the error of a probability is below a thousandth
 ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-class RelevantWords(NamedTuple):
+class BrowserWords(NamedTuple):
     """Words that lead a topic at some place of the slider, the most probable first."""
 
     word_ids: IntArray  # (n_kept,)
@@ -24,23 +25,18 @@ class RelevantWords(NamedTuple):
     log_lifts: FloatArray  # (n_kept,)  log φ_kv / p_v
 
 
-def relevance(log_probabilities: FloatArray, log_lifts: FloatArray, balance: float) -> FloatArray:
-    """Return λ log φ_kv + (1 − λ) log φ_kv / p_v; λ is ``balance`` (Sievert & Shirley 2014)."""
-    return balance * log_probabilities + (1.0 - balance) * log_lifts
-
-
-def relevant_words(
+def browser_words(
     probabilities: FloatArray,  # (n_words,)  φ_kv of one topic
     unigram: FloatArray,  # (n_words,)  p_v of all documents
     n_words: int,
-) -> RelevantWords:
+) -> BrowserWords:
     """Return all words that are among the ``n_words`` most relevant for some λ = 0, 0.05, …, 1."""
     logs = np.log(probabilities)
     lifts = logs - np.log(unigram)
     leading = [_largest(relevance(logs, lifts, step / STEPS), n_words) for step in range(STEPS + 1)]
     kept = np.unique(np.concatenate(leading))
     kept = kept[np.argsort(-logs[kept], kind="stable")]
-    return RelevantWords(kept, logs[kept], lifts[kept])
+    return BrowserWords(kept, logs[kept], lifts[kept])
 
 
 def _largest(values: FloatArray, n: int) -> IntArray:
@@ -49,7 +45,7 @@ def _largest(values: FloatArray, n: int) -> IntArray:
     return np.argpartition(-values, n - 1)[:n]
 
 
-def browser_data(runs: Sequence[tuple[Sequence[str], Sequence[RelevantWords]]]) -> Markup:
+def browser_data(runs: Sequence[tuple[Sequence[str], Sequence[BrowserWords]]]) -> Markup:
     """Return JSON for a script element, made of each run's vocabulary and words by topic.
 
     Browsers do not read markup inside such an element, but ``</script`` would end it: no ``<`` is
@@ -67,7 +63,7 @@ def escaped_json(record: Mapping[str, Any]) -> str:  # whatever json.dumps takes
 
 
 def _run_data(
-    words: Sequence[str], topics: Sequence[RelevantWords]
+    words: Sequence[str], topics: Sequence[BrowserWords]
 ) -> dict[str, list[str] | list[dict[str, list[float]]]]:
     """Return each used word once and, for each topic, numbers of words, log φ and log φ/p."""
     used = sorted({int(word) for topic in topics for word in topic.word_ids})

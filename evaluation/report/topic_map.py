@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from scipy.special import xlogy
 
 from sparsetopics.base.batches import FloatArray
+from sparsetopics.base.showing import shortened
 from sparsetopics.evaluation.report.figures import colour, styled_axes, svg_text
 
 MOST_WORDS = 5_000  # compared one by one; more would take minutes and move no topic visibly
@@ -22,7 +23,7 @@ LABEL_GAP = 2.0  # points between a disc and a label beside it
 MAP_INCHES = (6.4, 4.8)
 MAP_MARGIN = 0.1  # on every side, as a share of the space the topics take
 LETTER, WIDE_LETTER, LINE = 0.6, 1.0, 1.15  # sizes in ems
-LONGEST_WORD = 14  # letters
+LONGEST_NAME, SHORTENED_NAME = 40, 16  # letters of a name where there is room, and where not
 
 
 class TopicMap(NamedTuple):
@@ -93,7 +94,7 @@ class Mark(NamedTuple):
     """A topic on the map."""
 
     label: str  # its number
-    word: str  # its best word
+    name: str
     weight: float
     address: str  # where a click on it leads
 
@@ -105,8 +106,8 @@ def map_figure(
 ) -> str:
     """Draw topics as discs whose area is their weight, as SVG text.
 
-    The heaviest topics are labelled with their numbers and best words where there is room, or else
-    with their numbers, or not at all.
+    The heaviest topics are labelled with their numbers and names where there is room, or else with
+    the beginnings of their names, with their numbers alone, or not at all.
     """
     with styled_axes(*MAP_INCHES) as (figure, axes):
         weights = np.array([mark.weight for mark in marks])
@@ -172,8 +173,9 @@ def spaced_labels(
 ) -> dict[int, Label]:
     """Return labels that cover neither each other nor the disc of another topic.
 
-    A label is a topic's number and word, on its disc or beside it, or else its number alone. A
-    topic without room even for that gets no label. Topics are labelled in the given ``order``.
+    A label is a topic's number and name, on its disc or beside it, or else the beginning of its
+    name, or its number alone. A topic without room even for that gets no label. Topics are labelled
+    in the given ``order``.
     """
     labels: dict[int, Label] = {}
     for topic in order:
@@ -189,7 +191,8 @@ def spaced_labels(
 def _candidates(place: FloatArray, radius: float, mark: Mark) -> Iterator[Label]:
     """Yield labels of a topic, the best first: on its disc, right, left, above and below."""
     x, y = place
-    for text in (f"{mark.label} {_shortened(mark.word)}", mark.label):
+    names = (f"{mark.label} {shortened(mark.name, n)}" for n in (LONGEST_NAME, SHORTENED_NAME))
+    for text in (*dict.fromkeys(names), mark.label):
         half_width, half_height = _width(text) * LABEL_SIZE / 2, LINE * LABEL_SIZE / 2
         beside, above = radius + LABEL_GAP + half_width, radius + LABEL_GAP + half_height
         for right, up in ((0, 0), (beside, 0), (-beside, 0), (0, above), (0, -above)):
@@ -220,7 +223,3 @@ def _has_room(
 def _width(text: str) -> float:
     """Return the approximate width in ems; the font of the reader's browser is not known."""
     return sum(WIDE_LETTER if east_asian_width(letter) in "WF" else LETTER for letter in text)
-
-
-def _shortened(word: str) -> str:
-    return word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…"

@@ -14,6 +14,7 @@ from sparsetopics.evaluation.report.figures import CurvePoint, curve_figure
 from sparsetopics.evaluation.report.subject import DASH, number
 from sparsetopics.evaluation.report.topic_tree import TreeView, tree_view
 from sparsetopics.evaluation.scores.knee import AS_GOOD_LOSS, RECOMMENDED_LOSS
+from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames
 from sparsetopics.runs.topic_path_files import RungScore, Scores, TopicPathFolder
 
 SHOWN_LOSS = 0.1  # nats below the best
@@ -46,8 +47,11 @@ class TopicPathSection:
     tree: TreeView
 
 
-def topic_path_section(found: TopicPathFolder) -> TopicPathSection:
-    """Return what a page shows of a topic path. The runs are not read."""
+def topic_path_section(found: TopicPathFolder, names: GivenNames = NONE_GIVEN) -> TopicPathSection:
+    """Return what a page shows of a topic path, with ``names`` for the topics of its run.
+
+    The runs are not read. Raises OptionError for names that ``with_given`` refuses.
+    """
     scores = found.scores
     rungs = scores.rungs
     n_topics = scores.recommended or rungs[len(rungs) // 2].n_topics
@@ -62,7 +66,7 @@ def topic_path_section(found: TopicPathFolder) -> TopicPathSection:
         scored_on=scores.scored_on or "",
         lines=_lines(scores),
         curve=score_curve(scores, n_topics) if scores.recommended else None,
-        tree=tree_view(found.tree, n_topics, scores.recommended),
+        tree=tree_view(found.tree, n_topics, scores.recommended, names),
     )
 
 

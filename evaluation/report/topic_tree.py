@@ -12,9 +12,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from sparsetopics.evaluation.report.topic_browser import escaped_json
-from sparsetopics.runs.topic_path_files import TopicTree, TreeRung, TreeTopic
+from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, with_given
+from sparsetopics.runs.topic_path_files import TopicTree, TreeTopic
 
 MOST_WORDS = 10  # shown of a topic in addition to its telling words
 MOST_TELLING = 5
@@ -41,6 +43,7 @@ class TreeRow(NamedTuple):
     number: str  # with the size of the rung if it is not the rung of the cut
     weight: float
     share: float  # of the heaviest topic of the cut, at most one
+    name: str
     telling_words: Sequence[str]
     words: Sequence[str]
     is_above: bool  # the cut
@@ -56,14 +59,29 @@ class TreeView(NamedTuple):
     data: Markup  # JSON for tree.js
 
 
-def tree_view(tree: TopicTree, n_topics: int, recommended: int | None) -> TreeView:
-    """Return the tree, cut at the rung of ``n_topics`` topics."""
+def tree_view(
+    tree: TopicTree, n_topics: int, recommended: int | None, given: GivenNames = NONE_GIVEN
+) -> TreeView:
+    """Return the tree, cut at the rung of ``n_topics`` topics, which get the names ``given``.
+
+    Raises OptionError for names that ``with_given`` refuses.
+    """
     cut = [rung.n_topics for rung in tree.rungs].index(n_topics)
+    tree = _with_names(tree, cut, given)
     heaviest = max(topic.weight for topic in tree.rungs[cut].topics)
     rows = [
         _row(tree, branch, cut, heaviest, n_ends) for branch, n_ends in _in_order(branches_of(tree))
     ]
     return TreeView(rows, cut, len(tree.rungs), _tree_data(tree, recommended))
+
+
+def _with_names(tree: TopicTree, cut: int, given: GivenNames) -> TopicTree:
+    """Return the tree with the names of the topics of one rung replaced."""
+    rungs, own = list(tree.rungs), tree.rungs[cut].topics
+    names = with_given([topic.name for topic in own], given)
+    named = tuple(replace(topic, name=name) for topic, name in zip(own, names, strict=True))
+    rungs[cut] = replace(rungs[cut], topics=named)
+    return replace(tree, rungs=tuple(rungs))
 
 
 def branches_of(tree: TopicTree) -> list[Branch]:
@@ -106,6 +124,7 @@ def _row(tree: TopicTree, branch: Branch, cut: int, heaviest: float, n_ends: int
         number=str(number) if place == cut else f"{number} of {rung.n_topics}",
         weight=topic.weight,
         share=min(1.0, topic.weight / heaviest) if heaviest else 0.0,
+        name=topic.name,
         telling_words=_telling(topic),
         words=_others(topic),
         is_above=branch.first > cut,
@@ -124,20 +143,20 @@ def _others(topic: TreeTopic) -> Sequence[str]:
 
 
 def _tree_data(tree: TopicTree, recommended: int | None) -> Markup:
-    """Return each word once, and for each topic its weight and the numbers of its words."""
+    """Return each word once, and for each topic its name, weight and the numbers of its words."""
     numbers: dict[str, int] = {}
 
     def numbered(words: Sequence[str]) -> list[int]:
         return [numbers.setdefault(word, len(numbers)) for word in words]
 
-    def rung_data(rung: TreeRung) -> list[tuple[float, list[int], list[int]]]:
-        return [
-            (round(topic.weight, DECIMALS), numbered(_telling(topic)), numbered(_others(topic)))
-            for topic in rung.topics
-        ]
+    def topic_data(topic: TreeTopic) -> tuple[str, float, list[int], list[int]]:
+        telling, others = numbered(_telling(topic)), numbered(_others(topic))
+        return topic.name, round(topic.weight, DECIMALS), telling, others
 
     content = {
-        "rungs": [rung_data(rung) for rung in tree.rungs],  # first, since it fills ``numbers``
+        "rungs": [
+            list(map(topic_data, rung.topics)) for rung in tree.rungs
+        ],  # first, since it fills ``numbers``
         "sizes": [rung.n_topics for rung in tree.rungs],
         "recommended": recommended,
         "words": list(numbers),

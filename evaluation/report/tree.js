@@ -23,11 +23,12 @@ function startTree(page) {
   function show(branch, cut, heaviest) {
     const rung = rungShown(branch, cut);
     const topic = branch.topics[rung - branch.first];
-    const [weight, telling, others] = data.rungs[rung][topic];
-    const [number, bar, words] = branch.cells;
+    const [topicName, weight, telling, others] = data.rungs[rung][topic];
+    const [number, bar, name, words] = branch.cells;
     number.textContent = rung === cut ? topic : `${topic} of ${data.sizes[rung]}`;
     bar.style.setProperty("--share", `${Math.min(100, (100 * weight) / heaviest).toFixed(1)}%`);
     bar.firstElementChild.textContent = `${(100 * weight).toFixed(2)}%`;
+    name.textContent = topicName;
     words.firstElementChild.textContent = text(telling);
     words.lastElementChild.textContent = text(others);
     const isAbove = branch.first > cut;
@@ -38,7 +39,7 @@ function startTree(page) {
   function showCut() {
     const cut = data.sizes.length - 1 - Number(slider.value);
     const size = data.sizes[cut];
-    const heaviest = Math.max(...data.rungs[cut].map(([weight]) => weight)) || 1;
+    const heaviest = Math.max(...data.rungs[cut].map(([, weight]) => weight)) || 1;
     const note = size === data.recommended ? ", recommended" : "";
     page.getElementById("cut-shown").textContent = `${size.toLocaleString("en")} topics${note}`;
     page.getElementById("cut-topics").textContent = size.toLocaleString("en");

@@ -7,26 +7,6 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray, IntArray
 
 
-def frequent_words(topic_word: FloatArray, n_words: int) -> IntArray:
-    """Return the ids of the most probable words of each topic, as ``top_words`` does.
-
-    It sorts only the best words, so it is much faster than ``top_words`` for large vocabularies.
-    The result is (n_topics, min(n_words, vocabulary size)).
-    """
-    size = topic_word.shape[1]
-    if n_words >= size:
-        return np.argsort(-topic_word, axis=1, kind="stable")
-    # The n-th largest number is the same on every processor, unlike the order that a partition
-    # leaves behind.
-    least = np.partition(topic_word, size - n_words, axis=1)[:, size - n_words]
-    found = np.empty((len(topic_word), n_words), np.int64)
-    for row, limit, best in zip(topic_word, least, found, strict=True):
-        above, equal = np.flatnonzero(row > limit), np.flatnonzero(row == limit)
-        chosen = np.sort(np.concatenate((above, equal[: n_words - len(above)])))
-        best[:] = chosen[np.argsort(-row[chosen], kind="stable")]
-    return found
-
-
 def telling_words(
     posterior: FloatArray,  # (n_topics, n_words)  λ: tokens and the prior
     parents: IntArray,  # (n_topics,)  topics with the same number are siblings

@@ -17,6 +17,7 @@ class TopicRow(NamedTuple):
     """One topic: its number in the model, its share of the training tokens and its best words."""
 
     topic: int
+    name: str
     weight: float | None  # None for a plain matrix, which has no weights
     words: list[tuple[str, float]]  # word, probability in the topic
 
@@ -26,22 +27,33 @@ def top_words(topic_word: FloatArray, n_words: int) -> IntArray:
 
     The result is (n_topics, min(n_words, vocabulary size)).
     """
-    return np.argsort(-topic_word, axis=1, kind="stable")[:, :n_words]
+    size = topic_word.shape[1]
+    if n_words >= size:
+        return np.argsort(-topic_word, axis=1, kind="stable")
+    # To sort whole topics of a large vocabulary would take ten times as long. The n-th largest
+    # number is the same on every processor, unlike the order that a partition leaves behind.
+    least = np.partition(topic_word, size - n_words, axis=1)[:, size - n_words]
+    found = np.empty((len(topic_word), n_words), np.int64)
+    for row, limit, best in zip(topic_word, least, found, strict=True):
+        above, equal = np.flatnonzero(row > limit), np.flatnonzero(row == limit)
+        chosen = np.sort(np.concatenate((above, equal[: n_words - len(above)])))
+        best[:] = chosen[np.argsort(-row[chosen], kind="stable")]
+    return found
 
 
 def topic_table(
     topic_word: FloatArray,  # (n_topics, n_words)   rows sum to one
     weights: FloatArray | None,  # (n_topics,)
     words: Sequence[str],
-    n_words: int,
+    names: Sequence[str],  # (n_topics,)
+    best_words: IntArray,  # (n_topics, n_best)   word ids, best first
 ) -> list[TopicRow]:
-    """Return one row per topic, in the given order, with its ``n_words`` best words."""
+    """Return one row per topic, in the given order, with its best words."""
     shares = [None] * len(topic_word) if weights is None else weights.tolist()
-    best_words = top_words(topic_word, n_words)
-    rows = enumerate(zip(shares, topic_word, best_words, strict=True))
+    rows = enumerate(zip(names, shares, topic_word, best_words, strict=True))
     return [
-        TopicRow(topic, share, [(words[word], float(probabilities[word])) for word in best])
-        for topic, (share, probabilities, best) in rows
+        TopicRow(topic, name, share, [(words[word], float(probabilities[word])) for word in best])
+        for topic, (name, share, probabilities, best) in rows
     ]
 
 

@@ -34,6 +34,7 @@ INDEX_NAMES = ("", "__index_level_0__")  # columns of row labels that pandas wri
 MOST_BYTES = 2**31 - 1  # the largest block that the CSV reader accepts
 _ROWS_AT_ONCE = 1 << 16
 LONG_TYPES = {"topic": pa.int64(), "word": pa.string(), "probability": pa.float64()}
+NAME = "name"  # a column that ``export --names`` adds
 
 _WRONG_VALUE = re.compile(
     r"In CSV column #(\d+): Row #(\d+): CSV conversion error to \w+: invalid value '(.*)'"
@@ -79,7 +80,7 @@ def _csv(path: Path) -> WordWeights:
     if all(map(_is_number, header)):
         plain = np.loadtxt(path, delimiter=",", ndmin=2, comments=None, encoding="utf-8")
         return WordWeights(plain, _words_beside(path))
-    is_long = header == list(LONG_TYPES)
+    is_long = _is_long(header)
     parse = ParseOptions(newlines_in_values=True)
     if is_long:
         return _of_table(_long_table(path, ReadOptions(), parse))
@@ -126,12 +127,17 @@ def _long_table(path: Path, read: ReadOptions, parse: ParseOptions) -> pa.Table:
         raise ValueError(f"{where}: expected {noun}, but found {value!r}") from error
 
 
+def _is_long(columns: Sequence[str]) -> bool:
+    """Whether a table is one that ``export`` writes, with names of topics or without."""
+    return list(columns) in (list(LONG_TYPES), [*LONG_TYPES, NAME])
+
+
 def _of_table(table: pa.Table) -> WordWeights:
     """Take a long table like that of ``export``, or one column per word."""
     if not len(table):
         raise ValueError("the table has no rows")
-    if table.column_names == list(LONG_TYPES):
-        return _of_long(table)
+    if _is_long(table.column_names):
+        return _of_long(table.select(list(LONG_TYPES)))
     words = [name for name in table.column_names if name not in INDEX_NAMES]
     weights = np.stack([np.asarray(table[word], np.float64) for word in words], axis=1)
     return WordWeights(weights, words)

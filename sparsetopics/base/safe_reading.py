@@ -9,9 +9,16 @@ import errno
 import json
 import os
 import stat
+import tomllib
 from pathlib import Path
 from typing import IO, Any
 
+from sparsetopics.base.errors import OptionError
+from sparsetopics.base.wording import reason_of
+
+Toml = str | int | float | bool | list["Toml"] | dict[str, "Toml"]
+
+LARGEST_TOML = 1 << 20  # bytes
 LARGEST_TEXT = 1 << 26  # bytes; enough for the manifest of ten thousand million documents
 
 _KINDS = {
@@ -42,6 +49,37 @@ def check_regular(path: Path) -> None:
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "no file")
         raise OSError(errno.EINVAL, f"{kind} instead of a regular file", str(path))
+
+
+def read_toml(path: Path) -> dict[str, Toml]:
+    """Return the keys and values of a TOML file.
+
+    Raises OptionError, with the path, for a file that cannot be read or is not TOML.
+    """
+    try:
+        with open_regular(path) as file:
+            data = file.read(LARGEST_TOML + 1)
+        if len(data) > LARGEST_TOML:
+            raise OSError(f"it has more than {LARGEST_TOML:,} bytes")
+        return tomllib.loads(data.decode())
+    except IsADirectoryError as error:
+        raise OptionError(str(path), "is a folder") from error
+    except OSError as error:
+        raise OptionError(str(path), f"cannot be read: {reason_of(error)}") from error
+    except UnicodeDecodeError as error:
+        raise OptionError(str(path), "is not UTF-8 text") from error
+    except (ValueError, RecursionError) as error:  # bad TOML, brackets without end
+        hint = "Strings stand in quotes: key = 'value'."
+        raise OptionError(str(path), f"is not valid TOML ({reason_of(error)})", hint) from error
+
+
+def shown_toml(value: Toml) -> str:
+    """Return a value roughly as TOML has it, for messages."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict | list):
+        return "a table" if isinstance(value, dict) else "an array"
+    return repr(value)
 
 
 # --- settings files in folders of ours: links are refused -----------------------------------------

@@ -173,20 +173,13 @@ class Estimator(BaseEstimator):
         """
         from sparsetopics.base.outputs import output_folder, written
         from sparsetopics.base.own_folders import RUN
-        from sparsetopics.runs.run import option_record, save_run
+        from sparsetopics.runs.run import save_run
 
         self._check_fitted()
         folder = path_of("path", path)
         check_type("overwrite", overwrite, bool, "true or false")
-        batches = None if self.n_batches is None else int(self.n_batches)  # may be numpy's
-        provenance: Provenance = {
-            "corpus": self._facts,
-            "options": {**option_record(self.training_options()), "batches": batches},
-            "seed": None if self.random_state is None else int(self.random_state),
-        }
-        if self._scores is not None:
-            provenance["number_of_topics"] = self._scores
         vocabulary = getattr(self, "vocabulary_", None)  # mixtures of vectors have none
+        provenance = self._provenance()
         with written(output_folder(folder, RUN, overwrite=overwrite)) as scratch:
             save_run(scratch, self.model_, vocabulary, provenance, self.trace_)
 
@@ -259,6 +252,20 @@ class Estimator(BaseEstimator):
         ]
         rows = [(*share, text) for share, text in zip(shares, words, strict=True)]
         return diagram + html_table(caption, ("component", "weight", "words"), rows)
+
+    def _provenance(self) -> Provenance:
+        """How the model was trained, as a run folder says it."""
+        from sparsetopics.runs.run import option_record
+
+        batches = None if self.n_batches is None else int(self.n_batches)  # may be numpy's
+        provenance: Provenance = {
+            "corpus": self._facts,
+            "options": {**option_record(self.training_options()), "batches": batches},
+            "seed": None if self.random_state is None else int(self.random_state),
+        }
+        if self._scores is not None:
+            provenance["number_of_topics"] = self._scores
+        return provenance
 
     @abstractmethod
     def _set_arrays(self) -> None:

@@ -185,7 +185,7 @@ def learn_path(
     hooks: Hooks[WordCounts, PairCounts, DocumentTerms] = Hooks(keep, on_rung=keep_rung)
     with _workplace(n_jobs) as (executor, scratch):
         train(source, options, scratch, executor, rng, hooks=hooks, whole=whole)
-    tree = tree_of(recorder.rungs, models.__getitem__, corpus.vocabulary.words)
+    tree = tree_of(recorder.rungs, models.__getitem__, corpus.vocabulary)
     return PathFit(recorder.scores, tree, models, trace)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import DensityMixin
 
 from sparsetopics.base.batches import FloatArray, IntArray, Vectors
-from sparsetopics.estimators.base import Estimator
+from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.options.option import NATURAL, check_type, counts_from, refuse
 from sparsetopics.options.table import (
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(repr=False, eq=False)
-class MixtureEstimator(DensityMixin, Estimator):
+class MixtureEstimator(DensityMixin, FittedEstimator):
     """What all mixtures share; an item is a vector or a document."""
 
     _: KW_ONLY

@@ -25,8 +25,9 @@ from sparsetopics.runs.callbacks import LapEntry, OnLap
 
 if TYPE_CHECKING:
     from sparsetopics.model.topic_posterior import TopicPosterior
+    from sparsetopics.runs.run import AnyRun
     from sparsetopics.runs.run_files import Provenance
-    from sparsetopics.runs.topic_path_files import Scores, TopicTree
+    from sparsetopics.runs.topic_path_files import Scores, TopicPathFolder, TopicTree
 
 
 @dataclass(repr=False, eq=False)
@@ -143,23 +144,38 @@ class TopicPath(TopicEstimator):
         from sparsetopics.base.outputs import output_folder, written
         from sparsetopics.base.own_folders import TOPIC_PATH
         from sparsetopics.runs.run import save_run
-        from sparsetopics.runs.topic_path import rung_record
         from sparsetopics.runs.topic_path_files import write_topic_path
 
         self._check_fitted()
         folder = path_of("path", path)
         check_type("overwrite", overwrite, bool, "true or false")
-        options = self.training_options()
-        seed = None if self.random_state is None else int(self.random_state)
-        batches = None if self.n_batches is None else int(self.n_batches)
         with written(output_folder(folder, TOPIC_PATH, overwrite=overwrite)) as scratch:
             for number, model in self.models_.items():
                 run = scratch / str(number)
                 run.mkdir()
-                record = rung_record(options, number, self.validation_share) | {"batches": batches}
-                facts: Provenance = {"corpus": self._facts, "options": record, "seed": seed}
+                facts = self._provenance_of(number)
                 save_run(run, model, self.vocabulary_, facts, self._trace_of(number))
             write_topic_path(scratch, self.scores_, self.tree_)
+
+    def _provenance_of(self, number: int) -> Provenance:
+        """How the model of a rung was trained."""
+        from sparsetopics.runs.topic_path import rung_record
+
+        own = super()._provenance()
+        record = rung_record(self.training_options(), number, self.validation_share)
+        return {**own, "options": {**own["options"], **record}}
+
+    def _provenance(self) -> Provenance:
+        return self._provenance_of(self.n_components_)
+
+    def _run(self) -> AnyRun:
+        self._check_fitted()
+        return replace(super()._run(), trace=self._trace_of(self.n_components_))
+
+    def _topic_path(self) -> TopicPathFolder:
+        from sparsetopics.runs.topic_path_files import TopicPathFolder
+
+        return TopicPathFolder(Path(type(self).__name__), self.scores_, self.tree_)
 
     @naming_arguments()
     def training_options(self) -> TrainingOptions:

@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.errors import ShapeError
-from sparsetopics.estimators.base import Estimator
+from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data, Names
 from sparsetopics.options.option import OneOf
 from sparsetopics.options.table import (
@@ -34,7 +34,7 @@ CONTAINERS = ("default", "pandas", "polars")
 
 
 @dataclass(repr=False, eq=False)
-class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEstimator):
     """What LDA and HDP share."""
 
     _: KW_ONLY

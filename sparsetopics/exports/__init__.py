@@ -18,17 +18,21 @@ class RunTarget(NamedTuple):
 
     where: str  # module:function in this package; it takes a path, and a run or a TopicPathFolder
     takes_vectors: bool = False  # it also writes mixtures of vectors, not only runs over words
-    needs_documents: bool = False  # the function also takes the corpus that --corpus names
-    is_for_spreadsheets: bool = False  # the function also takes the value of --spreadsheet-safe
+    needs_documents: bool = False  # the function also takes ``documents``, a Corpus
+    is_for_spreadsheets: bool = False  # the function also takes ``spreadsheet_safe``
+    takes_names: bool = False  # the function also takes ``names``, those that --names gives
 
 
 RUN_TARGETS = {
     "gensim": RunTarget("gensim_format:write_topics"),
     "mallet": RunTarget("text_formats:write_mallet"),
     "matrix-market": RunTarget("text_formats:write_topic_matrix"),
-    "csv": RunTarget("tables:write_csv", takes_vectors=True, is_for_spreadsheets=True),
-    "parquet": RunTarget("tables:write_parquet", takes_vectors=True),
+    "csv": RunTarget(
+        "tables:write_csv", takes_vectors=True, is_for_spreadsheets=True, takes_names=True
+    ),
+    "parquet": RunTarget("tables:write_parquet", takes_vectors=True, takes_names=True),
     "pyldavis": RunTarget("pyldavis:write_topics", needs_documents=True),
+    "names": RunTarget("text_formats:write_names", takes_names=True),
 }
 PATH_TARGETS = {
     "newick": RunTarget("topic_trees:write_newick"),
@@ -44,6 +48,7 @@ EXTENSIONS = {  # programs open by these
     "parquet": ".parquet",
     "pyldavis": ".json",
     "newick": ".nwk",
+    "names": ".toml",
 }
 OTHER_EXTENSIONS = (".arrow", ".htm", ".html", ".jsonl", ".npy", ".npz", ".pdf", ".xlsx")
 

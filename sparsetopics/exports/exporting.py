@@ -7,9 +7,9 @@ from itertools import compress
 from pathlib import Path
 
 from sparsetopics.base.errors import OptionError
-from sparsetopics.base.outputs import output_file, written
+from sparsetopics.base.outputs import Output, output_file, written
 from sparsetopics.base.sealed_files import absence
-from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.exports import (
     EXTENSIONS,
     OTHER_EXTENSIONS,
@@ -23,7 +23,10 @@ from sparsetopics.exports import (
 from sparsetopics.options.option import check_extension, refuse
 from sparsetopics.runs.run import AnyRun, check_folder, load_run, refuse_run
 from sparsetopics.runs.run_files import SETTINGS_FILE
-from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
+from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames
+from sparsetopics.runs.topic_path_files import TopicPathFolder, is_topic_path, load_topic_path
+
+Arguments = dict[str, bool | GivenNames]  # of the function that writes a format
 
 
 def export_run(
@@ -33,34 +36,48 @@ def export_run(
     *,
     documents: Path | None = None,
     spreadsheet_safe: bool = False,
+    names: GivenNames = NONE_GIVEN,
     overwrite: bool = False,
 ) -> None:
     """Write the run or topic path at ``path`` as ``target``.
 
     The target is a key of ``RUN_TARGETS`` or, for a topic path, of ``PATH_TARGETS``. ``documents``
     is the training corpus, for formats that also show documents. With ``spreadsheet_safe``, which
-    is for CSV, words that begin like a formula get an apostrophe in front. Raises OutputError,
-    RunError, VocabularyError, or OptionError for a combination that is not supported.
+    is for CSV, words that begin like a formula get an apostrophe in front. ``names`` of topics are
+    for formats with names. Raises OutputError, RunError, VocabularyError, or OptionError for a
+    combination that is not supported.
     """
     inputs = [path] if documents is None else [path, documents]
-    output = output_file(out, overwrite=overwrite, inputs=inputs)
-    _check_extension(target, out)
+    output = _output(out, target, overwrite, inputs)
     targets = _targets_for(path, target)
-    _check_options(target, targets[target], documents, spreadsheet_safe)
-    more: list[Corpus | bool] = [spreadsheet_safe] if spreadsheet_safe else []
+    more = _arguments(target, targets[target], documents, spreadsheet_safe, names)
     if targets is PATH_TARGETS:
-        topic_path = load_topic_path(path)
-        with written(output) as aside:
-            path_writer(target)(aside, topic_path, *more)
+        _write(output, target, load_topic_path(path), more)
         return
-    run = _run_for(target, path)
+    run = load_run(path)
+    corpus = None
     if documents is not None:
         refuse_run(documents)
         corpus = Corpus.open(documents)
         run.check_vocabulary(corpus.vocabulary, str(documents))
-        more = [corpus]
-    with written(output) as aside:
-        run_writer(target)(aside, run, *more)
+    _write(output, target, run, more, corpus)
+
+
+def export_model(
+    model: AnyRun | TopicPathFolder,
+    target: str,
+    out: Path,
+    *,
+    documents: AnyCorpus | None = None,
+    spreadsheet_safe: bool = False,
+    names: GivenNames = NONE_GIVEN,
+    overwrite: bool = False,
+) -> None:
+    """Write a run or a topic path that is in memory, as ``export_run`` writes one on disk."""
+    output = _output(out, target, overwrite)
+    kind = (PATH_TARGETS if isinstance(model, TopicPathFolder) else RUN_TARGETS)[target]
+    more = _arguments(target, kind, documents, spreadsheet_safe, names)
+    _write(output, target, model, more, documents)
 
 
 def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False) -> None:
@@ -68,12 +85,41 @@ def export_corpus(path: Path, target: str, out: Path, *, overwrite: bool = False
 
     Documents and words keep their order. Raises OutputError, OptionError or CorpusFormatError.
     """
-    output = output_file(out, overwrite=overwrite, inputs=[path])
-    _check_extension(target, out)
+    output = _output(out, target, overwrite, [path])
     refuse_run(path)
     corpus = Corpus.open(path)
     with written(output) as aside:
         corpus_writer(target)(aside, corpus)
+
+
+def _output(out: Path, target: str, overwrite: bool, inputs: Iterable[Path] = ()) -> Output:
+    output = output_file(out, overwrite=overwrite, inputs=inputs)
+    _check_extension(target, out)
+    return output
+
+
+def _write(
+    output: Output,
+    target: str,
+    model: AnyRun | TopicPathFolder,
+    more: Arguments,
+    documents: AnyCorpus | None = None,
+) -> None:
+    """Write ``output`` with the arguments that the format takes.
+
+    Raises OptionError for a mixture of vectors if the format is for words.
+    """
+    if isinstance(model, TopicPathFolder):
+        with written(output) as aside:
+            path_writer(target)(aside, model, **more)
+        return
+    if model.vocabulary is None and not RUN_TARGETS[target].takes_vectors:
+        problem = f"{target} is for words, but {model.path} is a mixture of vectors"
+        hint = "Export it as csv or parquet, which hold means and covariances."
+        raise OptionError("to", problem, hint)
+    corpus = {} if documents is None else {"documents": documents}
+    with written(output) as aside:
+        run_writer(target)(aside, model, **more, **corpus)
 
 
 def _check_extension(target: str, out: Path) -> None:
@@ -99,10 +145,18 @@ def _targets_for(path: Path, target: str) -> Mapping[str, RunTarget]:
     return PATH_TARGETS
 
 
-def _check_options(
-    target: str, kind: RunTarget, documents: Path | None, spreadsheet_safe: bool
-) -> None:
-    """Refuse options that the format does not take, and a corpus that is missing."""
+def _arguments(
+    target: str,
+    kind: RunTarget,
+    documents: Path | AnyCorpus | None,
+    spreadsheet_safe: bool,
+    names: GivenNames,
+) -> Arguments:
+    """Return what the function of the format takes in addition to a path, a model and documents.
+
+    Raises OptionError for options that the format does not take, and if it needs a corpus and gets
+    none.
+    """
     if kind.needs_documents and documents is None:
         problem = f"{target} needs the corpus of the documents to show"
         raise OptionError("corpus", problem, "Name it with --corpus.")
@@ -110,19 +164,14 @@ def _check_options(
         takers = _names_of(each.needs_documents for each in RUN_TARGETS.values())
         problem = f"{target} takes no corpus, but {documents} is given"
         raise OptionError("corpus", problem, f"Only {takers} shows documents.")
+    if names and not kind.takes_names:
+        takers = _names_of(each.takes_names for each in RUN_TARGETS.values())
+        raise OptionError("names", f"is for a run and the formats {takers}, not for --to {target}")
     if spreadsheet_safe and not kind.is_for_spreadsheets:
         takers = _names_of(each.is_for_spreadsheets for each in RUN_TARGETS.values())
         raise OptionError("spreadsheet-safe", f"is for {takers}, not for --to {target}")
-
-
-def _run_for(target: str, path: Path) -> AnyRun:
-    """Read the run at ``path``; refuse a mixture of vectors if the format is for words."""
-    run = load_run(path)
-    if run.vocabulary is None and not RUN_TARGETS[target].takes_vectors:
-        problem = f"{target} is for words, but {path} is a mixture of vectors"
-        hint = "Export it as csv or parquet, which hold means and covariances."
-        raise OptionError("to", problem, hint)
-    return run
+    given: Arguments = {"spreadsheet_safe": spreadsheet_safe, "names": names}
+    return {name: value for name, value in given.items() if value}
 
 
 def _names_of(chosen: Iterable[bool]) -> str:

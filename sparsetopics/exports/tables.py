@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +12,10 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.runs.run import AnyRun
 from sparsetopics.runs.table_files import open_table
+from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, names_of
 
 TOPICS = pa.schema([("topic", pa.int64()), ("word", pa.string()), ("probability", pa.float64())])
+NAMED_TOPICS = TOPICS.append(pa.field("name", pa.string()))
 NORMALS = pa.schema(
     [
         ("component", pa.int64()),
@@ -25,32 +27,46 @@ NORMALS = pa.schema(
 )
 
 
-def write_csv(path: Path, run: AnyRun, spreadsheet_safe: bool = False) -> None:
+def write_csv(
+    path: Path, run: AnyRun, spreadsheet_safe: bool = False, names: GivenNames = NONE_GIVEN
+) -> None:
     """Write the table of ``_long_table``; each number is the shortest that reads back the same.
 
     With ``spreadsheet_safe``, words that begin like a formula get an apostrophe in front.
     """
-    _write(path, ".csv", run, spreadsheet_safe=spreadsheet_safe)
+    _write(path, ".csv", run, names, spreadsheet_safe=spreadsheet_safe)
 
 
-def write_parquet(path: Path, run: AnyRun) -> None:
+def write_parquet(path: Path, run: AnyRun, names: GivenNames = NONE_GIVEN) -> None:
     """Write the table of ``_long_table`` with numbers as float64."""
-    _write(path, ".parquet", run)
+    _write(path, ".parquet", run, names)
 
 
-def _write(path: Path, suffix: str, run: AnyRun, *, spreadsheet_safe: bool = False) -> None:
-    schema, rows = _long_table(run)
+def _write(
+    path: Path, suffix: str, run: AnyRun, names: GivenNames, *, spreadsheet_safe: bool = False
+) -> None:
+    schema, rows = _long_table(run, names)
     with open_table(path, suffix, schema, spreadsheet_safe=spreadsheet_safe) as write:
         for table in rows:
             write(table)
 
 
-def _long_table(run: AnyRun) -> tuple[pa.Schema, Iterator[pa.Table]]:
-    """Schema and rows: ``TOPICS`` for a run over words, ``NORMALS`` for a mixture of vectors."""
+def _long_table(run: AnyRun, given: GivenNames) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """Schema and rows: ``TOPICS`` for a run over words, ``NORMALS`` for a mixture of vectors.
+
+    If names are given, the rows of a topic also have its name.
+    """
+    if given:
+        return NAMED_TOPICS, _named_rows(_topic_rows(run), names_of(run, given))
     if run.vocabulary is None:
         assert isinstance(run.model, MixturePosterior), "topics have words"
         return NORMALS, _normal_rows(run.model)
     return TOPICS, _topic_rows(run)
+
+
+def _named_rows(tables: Iterator[pa.Table], names: Sequence[str]) -> Iterator[pa.Table]:
+    for table, name in zip(tables, names, strict=True):
+        yield table.append_column("name", pa.repeat(name, len(table)))
 
 
 def _topic_rows(run: AnyRun) -> Iterator[pa.Table]:

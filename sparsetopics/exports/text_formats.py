@@ -1,7 +1,8 @@
-"""Text formats: MALLET and Matrix Market for topics, Matrix Market and LDA-C for documents."""
+"""Text formats: MALLET, Matrix Market and names in TOML for topics, others for documents."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -14,12 +15,17 @@ from scipy.sparse import coo_array
 
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OutputError
+from sparsetopics.base.showing import shortened
+from sparsetopics.base.wording import printable
 from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.evaluation.scores.relevance import LONGEST_NAME, LONGEST_NAME_WORD
 from sparsetopics.evaluation.scores.top_words import top_words
 from sparsetopics.runs.run import AnyRun
+from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, topic_rows
 
 VOCABULARY_SUFFIX = ".vocab"  # as gensim names it
 KEYS_SUFFIX = ".keys"
+COMMENT_WORDS = 10  # of each topic in a file of names
 KEY_WORDS = 20  # MALLET's --num-top-words
 EXACT_DIGITS = 17  # enough to tell any two float64 apart
 # Several readers of word counts, gensim's among them, accept no other header.
@@ -58,6 +64,17 @@ def write_topic_matrix(path: Path, run: AnyRun) -> None:
     comment = "Probabilities of words (columns) in topics (rows)"
     with path.open("wb") as file:  # mmwrite would add .mtx to a name
         mmwrite(file, coo_array(run.model.topic_word_mean), comment, precision=EXACT_DIGITS)
+
+
+def write_names(path: Path, run: AnyRun, names: GivenNames = NONE_GIVEN) -> None:
+    """Write a file for ``read_names`` with the name of each topic, and its words in a comment."""
+    lines = ["# Names of topics, for --names. A topic without a line keeps its default name.\n"]
+    for topic, name, weight, words in topic_rows(run, COMMENT_WORDS, given=names):
+        best = " ".join(shortened(word, LONGEST_NAME_WORD) for word, _ in words)
+        # Printable strings of JSON are strings of TOML. Escapes may make a name too long.
+        quoted = json.dumps(shortened(printable(name), LONGEST_NAME), ensure_ascii=False)
+        lines.append(f"\n# {weight:.2%}: {printable(best)}\n{topic} = {quoted}\n")
+    path.write_text("".join(lines), encoding="utf-8", newline="\n")
 
 
 def write_count_matrix(path: Path, corpus: Corpus) -> None:

@@ -23,6 +23,7 @@ TOPICS = pa.schema(
         ("parent_n_topics", pa.int64()),  # null for the last rung, as is the parent
         ("parent_topic", pa.int64()),
         ("weight", pa.float64()),
+        ("name", pa.string()),
         ("words", pa.string()),
         ("telling_words", pa.string()),
     ]
@@ -100,6 +101,7 @@ def _rows(rung: TreeRung, n_parents: int | None) -> pa.Table:
         [n_parents] * rung.n_topics,
         [topic.parent for topic in rung.topics],
         [topic.weight for topic in rung.topics],
+        [topic.name for topic in rung.topics],
         [" ".join(topic.words) for topic in rung.topics],
         [" ".join(topic.telling_words) for topic in rung.topics],
     ]

@@ -34,6 +34,7 @@ from sparsetopics.runs.run_files import (
     check_file,
     load_trace,
     read_content,
+    run_record,
     write_run,
 )
 from sparsetopics.runs.topic_path_files import PATH_FILE
@@ -150,6 +151,18 @@ def save_run(
         fingerprint = {"vocabulary_fingerprint": vocabulary.fingerprint}
         stored = stored._replace(settings={**stored.settings, **fingerprint})
     write_run(folder, stored, provenance, trace)
+
+
+def run_in_memory(
+    name: str,
+    model: Model,
+    vocabulary: Vocabulary | None,
+    provenance: Provenance,
+    trace: Sequence[LapEntry],
+) -> AnyRun:
+    """Return the run that ``load_run`` would read after ``save_run``; ``name`` is its path."""
+    settings = decoded(run_record(model.stored(), provenance), RunSettings, name, DAMAGE)
+    return Run(Path(name), model, vocabulary, settings, trace)
 
 
 @overload

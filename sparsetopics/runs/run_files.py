@@ -111,6 +111,14 @@ def write_run(
     lines = [json.dumps(entry) + "\n" for entry in trace]
     (folder / TRACE_FILE).write_text("".join(lines), encoding="utf-8")
     listed = [FileEntry.of(folder / name) for name in LISTED_FILES if (folder / name).exists()]
+    content = run_record(stored, provenance, listed)
+    write_sealed(folder / SETTINGS_FILE, content, indent=2)
+
+
+def run_record(
+    stored: Stored, provenance: Provenance, listed: Sequence[FileEntry] = ()
+) -> dict[str, Json]:
+    """Return the JSON of ``model.json`` beside the files that are ``listed``."""
     libraries = {library: version(library) for library in LIBRARIES}
     facts = {
         "format_version": FORMAT_VERSION,
@@ -119,8 +127,8 @@ def write_run(
         "files": [entry.to_json() for entry in listed],
     }
     # The facts decide both the order of entries and their values.
-    content = facts | msgspec.to_builtins(provenance) | facts
-    write_sealed(folder / SETTINGS_FILE, content, indent=2)
+    record: dict[str, Json] = facts | msgspec.to_builtins(provenance) | facts
+    return record
 
 
 def _write_arrays(path: Path, arrays: dict[str, FloatArray]) -> None:

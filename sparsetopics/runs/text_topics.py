@@ -31,7 +31,9 @@ class TopicsOfText(NamedTuple):
     topics: Sequence[TopicOfText]
 
 
-def corpus_of_texts(run: AnyRun, texts: Iterable[str], function: str | None = None) -> Corpus:
+def corpus_of_texts(
+    run: AnyRun, texts: Iterable[str | None], function: str | None = None
+) -> Corpus:
     """Return texts as documents with the words of ``run``, cut as its training documents were.
 
     ``function`` is ``MODULE:NAME``; it must be given if such a function cut the words of the run.

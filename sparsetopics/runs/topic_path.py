@@ -27,7 +27,9 @@ from sparsetopics.evaluation.scores.paired import (
     mean_score,
     paired_difference,
 )
-from sparsetopics.evaluation.scores.telling_words import frequent_words, telling_words
+from sparsetopics.evaluation.scores.relevance import topic_names
+from sparsetopics.evaluation.scores.telling_words import telling_words
+from sparsetopics.evaluation.scores.top_words import top_words
 from sparsetopics.inference.topic_path import VISITS, Rung, is_rung
 from sparsetopics.inference.training import Model
 from sparsetopics.inference.training_state import LapInfo
@@ -198,7 +200,7 @@ class RungWriter:
         def model_of(n_topics: int) -> TopicPosterior:
             return load_run(result / str(n_topics), TopicPosterior).model
 
-        tree = tree_of(self.keeper.rungs, model_of, self.vocabulary.words)
+        tree = tree_of(self.keeper.rungs, model_of, self.vocabulary)
         write_topic_path(result, scores, tree)
 
 
@@ -235,27 +237,30 @@ def _rung_score(rung: RungRecord, difference: Estimate) -> RungScore:
 
 # --- the tree -------------------------------------------------------------------------------------
 def tree_of(
-    rungs: Sequence[RungRecord], model_of: Callable[[int], TopicPosterior], words: Sequence[str]
+    rungs: Sequence[RungRecord], model_of: Callable[[int], TopicPosterior], vocabulary: Vocabulary
 ) -> TopicTree:
     """The tree of topics, with words from the models of the rungs, which are read one by one."""
     parents = [*(rung.parents for rung in rungs[1:]), None]
     made = (
-        _tree_rung(model_of(rung.n_topics), own, words)
+        _tree_rung(model_of(rung.n_topics), own, vocabulary)
         for rung, own in zip(rungs, parents, strict=True)
     )
     return TopicTree(tuple(made))
 
 
-def _tree_rung(model: TopicPosterior, parents: IntArray | None, words: Sequence[str]) -> TreeRung:
-    n_topics, posterior = model.n_topics, model.topic_word_posterior
+def _tree_rung(model: TopicPosterior, parents: IntArray | None, vocabulary: Vocabulary) -> TreeRung:
+    n_topics, posterior, words = model.n_topics, model.topic_word_posterior, vocabulary.words
     # All topics of the last rung are siblings.
     families = np.zeros(n_topics, np.int64) if parents is None else parents
-    best = frequent_words(posterior, CANDIDATES)
+    best = top_words(posterior, CANDIDATES)
     telling = telling_words(posterior, families, best, LISTED_WORDS)
     weights = np.clip(model.weights, 0.0, 1.0)
+    unigram = unigram_probabilities(vocabulary.term_frequency)
+    names = topic_names(model.topic_word_mean, unigram, words)
     topics = (
         TreeTopic(
             weight=float(weights[topic]),
+            name=names[topic],
             words=tuple(words[word] for word in best[topic, :LISTED_WORDS]),
             telling_words=tuple(words[word] for word in telling[topic]),
             parent=None if parents is None else int(parents[topic]),

@@ -30,6 +30,7 @@ from sparsetopics.base.sealed_files import (
 )
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity
+from sparsetopics.evaluation.scores.relevance import LONGEST_NAME
 
 PATH_FILE, TREE_FILE = "path.json", "tree.json"
 FORMAT_VERSION = 1
@@ -99,6 +100,7 @@ class TreeTopic(msgspec.Struct, frozen=True):
     """A topic of a rung, under the number that it has in the rung's run."""
 
     weight: Share  # of the training tokens
+    name: Annotated[str, Meta(max_length=LONGEST_NAME)]
     words: Words  # the most probable ones, best first
     telling_words: Words  # those that set it apart from its siblings; empty without siblings
     parent: Size | None  # the topic of the next rung that it became part of; None at the last rung
@@ -135,7 +137,7 @@ class TopicTree(msgspec.Struct, frozen=True):
                 is_last = n_parents is None
                 if is_last != (topic.parent is None) or (topic.parent or 0) >= (n_parents or 1):
                     raise DAMAGE.of(where, f"rung {rung.n_topics} has a topic without its parent")
-                if any(map(_has_half_a_pair, (*topic.words, *topic.telling_words))):
+                if any(map(_has_half_a_pair, (topic.name, *topic.words, *topic.telling_words))):
                     raise DAMAGE.of(where, f"rung {rung.n_topics} has a word that is not UTF-8")
             if n_parents is not None and not all(rung.children(n_parents)):
                 raise DAMAGE.of(where, f"a topic after rung {rung.n_topics} is made of none")

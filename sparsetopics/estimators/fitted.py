@@ -1,0 +1,243 @@
+"""What a fitted estimator can be asked: its topics, those of new texts, scores, pages, exports.
+
+Each method calls the function that the command of the same name calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sparsetopics.base.errors import OptionError
+from sparsetopics.estimators.base import Estimator
+from sparsetopics.estimators.inputs import Data
+from sparsetopics.options.option import (
+    Interval,
+    OneOf,
+    check_extension,
+    check_type,
+    counts_from,
+    path_of,
+    refuse,
+)
+from sparsetopics.options.table import PAGE_EXTENSIONS
+
+if TYPE_CHECKING:
+    from sparsetopics.evaluation.scoring.topic_scores import Record
+    from sparsetopics.runs.run import AnyRun
+    from sparsetopics.runs.topic_names import GivenNames
+    from sparsetopics.runs.topic_path_files import TopicPathFolder
+
+TOPICS = pa.schema(
+    [
+        ("topic", pa.int64()),
+        ("name", pa.string()),
+        ("weight", pa.float64()),
+        ("words", pa.list_(pa.string())),
+    ]
+)
+GIVEN = "the given corpus"  # what pages call a corpus in memory
+
+
+@contextmanager
+def _naming_parameters() -> Iterator[None]:
+    """Name options in an OptionError as parameters of Python, not as the commands do."""
+    try:
+        yield
+    except OptionError as error:
+        raise error.renamed(_parameter(error.where), _parameter) from None
+
+
+def _parameter(option: str) -> str:
+    return "path" if option == "out" else option.replace("-", "_")
+
+
+@dataclass(repr=False, eq=False)
+class FittedEstimator(Estimator):
+    """An estimator with the questions to ask after ``fit``.
+
+    All methods raise UnfittedError before ``fit``.
+    """
+
+    def topics(self, n_words: int = 10) -> pa.Table:
+        """Return a row for each topic or component: ``topic``, ``name``, ``weight``, ``words``.
+
+        ``name`` is the three most relevant words, ``weight`` the share of the training data and
+        ``words`` a list of the ``n_words`` most probable words, best first. Raises OptionError for
+        components of vectors, and for fewer than one word.
+        """
+        from sparsetopics.runs.topic_names import topic_rows
+
+        run = self._run_of_words()
+        counts_from(1).check("n_words", n_words)
+        rows = topic_rows(run, int(n_words))
+        words = [[word for word, _ in row.words] for row in rows]
+        columns = [[row.topic for row in rows], [row.name for row in rows]]
+        return pa.table([*columns, [row.weight for row in rows], words], schema=TOPICS)
+
+    def top_words(self, n: int = 10, relevance: float | None = None) -> list[list[str]]:
+        """Return the ``n`` best words of each topic or component, best first.
+
+        They are the most probable words or, with ``relevance`` from 0 to 1, the most relevant ones:
+        λ of Sievert & Shirley (2014), who suggest 0.6. Raises OptionError for components of
+        vectors, and for numbers out of range.
+        """
+        from sparsetopics.runs.topic_names import topic_rows
+
+        run = self._run_of_words()
+        counts_from(1).check("n", n)
+        if relevance is not None:
+            Interval(0, 1).check("relevance", relevance)
+        return [[word for word, _ in row.words] for row in topic_rows(run, int(n), relevance)]
+
+    @_naming_parameters()
+    def infer(
+        self,
+        texts: Iterable[str | None],
+        *,
+        top: int | None = None,
+        tokenizer: str | None = None,
+    ) -> pa.Table:
+        """Return the share of each topic in new texts, cut into words as the training texts were.
+
+        Texts are numbered from 0 in ``doc_id``; those without a known word are left out. The other
+        columns are those that ``sparsetopics infer`` writes: a list of ``proportions``
+        (``responsibilities`` of a mixture), or with ``top`` a row for each of the largest topics.
+
+        ``tokenizer`` is the MODULE:NAME of a function, which is needed if such a function cut the
+        training texts. Raises OptionError for components of vectors, and what ``Corpus.from_texts``
+        raises.
+        """
+        from sparsetopics.runs.proportions import share_tables
+        from sparsetopics.runs.text_topics import corpus_of_texts
+
+        run = self._run_of_words()
+        if top is not None:
+            counts_from(1).check("top", top)
+        if tokenizer is not None:
+            check_type("tokenizer", tokenizer, str, "MODULE:NAME")
+        corpus = corpus_of_texts(run, texts, tokenizer)
+        return pa.concat_tables(share_tables(run.model, corpus, top, workers=self._n_threads))
+
+    def evaluate(self, X: Data) -> Record:
+        """Return the scores of held-out documents or items that ``sparsetopics evaluate`` prints.
+
+        X is as for ``fit``, with the fitted columns. Keys are those of ``evaluate --json``. For
+        topics they include the held-out likelihood, its standard error, coherence and diversity;
+        for mixtures the mean log density and, if a corpus has labels, the agreement with them.
+        Raises ShapeError or VocabularyError for other columns, and CorpusError without a document
+        to score.
+        """
+        from sparsetopics.evaluation.comparison.evaluate import scorable, score_model
+
+        run = self._run()
+        heldout = self._more_rows(X).corpus
+        return score_model(scorable(run), heldout, heldout, workers=self._n_threads).as_dict()
+
+    @_naming_parameters()
+    def report(
+        self,
+        path: str | Path,
+        *,
+        corpus: Data | None = None,
+        names: GivenNames | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the HTML page that ``sparsetopics report`` writes.
+
+        Args:
+            path: The file, which must end in .html.
+            corpus: Documents or items to take examples from and to count coherence in, with the
+                fitted columns.
+            names: Names of topics by their numbers; the others keep their default names.
+            overwrite: Whether to replace the file if it exists.
+
+        Raises OutputError, OptionError for names that cannot be used, and ShapeError or
+        VocabularyError for other columns.
+        """
+        from sparsetopics.base.outputs import output_file
+        from sparsetopics.evaluation.report.page import write_page
+        from sparsetopics.evaluation.report.report import ExampleSource, run_report
+        from sparsetopics.evaluation.report.topic_path import topic_path_section
+
+        run = self._run()
+        output = output_file(path_of("path", path), overwrite=_checked(overwrite))
+        check_extension("path", output.path, PAGE_EXTENSIONS)
+        source = None if corpus is None else ExampleSource(GIVEN, self._more_rows(corpus).corpus)
+        found, given = self._topic_path(), {} if names is None else names
+        section = None if found is None else topic_path_section(found, given)
+        write_page(output, run_report([run], source, given, section, workers=self._n_threads))
+
+    @_naming_parameters()
+    def export(
+        self,
+        path: str | Path,
+        to: str,
+        *,
+        corpus: Data | None = None,
+        names: GivenNames | None = None,
+        spreadsheet_safe: bool = False,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the model in the format of another toolkit, as ``sparsetopics export`` does.
+
+        Args:
+            path: The file.
+            to: "gensim", "mallet", "matrix-market", "csv", "parquet", "pyldavis" or "names"; for a
+                topic path also "newick", and "csv" is then the table of its tree.
+            corpus: The documents to show, for "pyldavis".
+            names: Names of topics by their numbers, for "csv", "parquet" and "names".
+            spreadsheet_safe: Whether words that a spreadsheet would take for formulas get an
+                apostrophe in front, for "csv".
+            overwrite: Whether to replace the file if it exists.
+
+        Raises OutputError, and OptionError for a combination that is not supported.
+        """
+        from sparsetopics.exports import PATH_TARGETS, RUN_TARGETS
+        from sparsetopics.exports.exporting import export_model
+
+        run, found = self._run(), self._topic_path()
+        known = RUN_TARGETS if found is None else RUN_TARGETS | PATH_TARGETS
+        OneOf(list(known)).check("to", to)
+        check_type("spreadsheet_safe", spreadsheet_safe, bool, "true or false")
+        model = found if found is not None and to in PATH_TARGETS else run
+        export_model(
+            model,
+            to,
+            path_of("path", path),
+            documents=None if corpus is None else self._more_rows(corpus).corpus,
+            spreadsheet_safe=spreadsheet_safe,
+            names={} if names is None else names,
+            overwrite=_checked(overwrite),
+        )
+
+    def _run(self) -> AnyRun:
+        """The model as a run, which all functions take that know no estimators."""
+        from sparsetopics.runs.run import run_in_memory
+
+        self._check_fitted()
+        vocabulary = getattr(self, "vocabulary_", None)
+        name, provenance = type(self).__name__, self._provenance()
+        return run_in_memory(name, self.model_, vocabulary, provenance, self.trace_)
+
+    def _run_of_words(self) -> AnyRun:
+        """The model as a run; OptionError for components of vectors."""
+        run = self._run()
+        if run.vocabulary is None:
+            problem = "has components of vectors, which have no words"
+            refuse(type(self).__name__, problem, "See weights_, means_ and covariances_.")
+        return run
+
+    def _topic_path(self) -> TopicPathFolder | None:
+        """The topic path that the model belongs to, if any."""
+        return None
+
+
+def _checked(overwrite: bool) -> bool:
+    check_type("overwrite", overwrite, bool, "true or false")
+    return overwrite

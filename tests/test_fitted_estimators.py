@@ -1,0 +1,272 @@
+"""What fitted estimators can be asked: the same as the commands say about their saved runs."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from sparsetopics import (
+    LDA,
+    Corpus,
+    GaussianMixture,
+    MultinomialMixture,
+    OptionError,
+    OutputError,
+    ShapeError,
+    SourceError,
+    TopicPath,
+    UnfittedError,
+    VectorCorpus,
+    VocabularyError,
+    load,
+)
+from sparsetopics.cli.main import main
+from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+
+PETS = "cats chase mice and dogs chase cats while owls hunt mice"
+MONEY = "stocks fell while bonds rose and banks sold bonds and stocks"
+TEXTS = [f"{PETS} {PETS}", f"{MONEY} {PETS}", f"{MONEY} {MONEY}", PETS, MONEY] * 6
+
+
+def said(*arguments):
+    result = CliRunner().invoke(main, list(map(str, arguments)))
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return Corpus.from_texts(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def models(corpus):
+    return {
+        "topics": LDA(3, max_iter=4).fit(corpus),
+        "mixture": MultinomialMixture(2, max_iter=4).fit(corpus),
+        "path": TopicPath(rungs=(4, 3, 2), validation_share=0.2).fit(corpus),
+    }
+
+
+@pytest.fixture(params=["topics", "mixture", "path"])
+def model(models, request):
+    return models[request.param]
+
+
+@pytest.fixture
+def saved(model, tmp_path):
+    """The folder of the run that the model is saved as."""
+    model.save(tmp_path / "run")
+    if isinstance(model, TopicPath):
+        return tmp_path / "run" / str(model.n_components_)
+    return tmp_path / "run"
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    values = np.random.default_rng(0).normal(size=(80, 3))
+    return values, GaussianMixture(2, max_iter=4).fit(values)
+
+
+def test_topics_are_those_of_the_command(model, saved):
+    table = model.topics(4)
+
+    assert table.column_names == ["topic", "name", "weight", "words"]
+    rows = said("topics", saved, "--words", 4, "--json")
+    expected = [{**row, "words": [word for word, _ in row["words"]]} for row in rows]
+    assert table.to_pylist() == expected
+    assert len(table.to_pandas()) == model.n_components_
+
+
+def test_top_words_are_those_of_the_command(model, saved):
+    for relevance, option in ((None, ()), (0.6, ("--relevance", 0.6))):
+        rows = said("topics", saved, "--words", 3, *option, "--json")
+        expected = [[word for word, _ in row["words"]] for row in rows]
+        assert model.top_words(3, relevance) == expected
+    assert len(model.top_words()[0]) == 10
+
+
+def test_scores_are_those_of_the_command(model, saved, corpus, tmp_path):
+    lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS)
+    (tmp_path / "texts.jsonl").write_text(lines)
+    said(
+        "ingest", tmp_path / "texts.jsonl", "--vocabulary", saved, "--out", tmp_path / "c", "--json"
+    )
+
+    (expected,) = said("evaluate", saved, tmp_path / "c", "--json")
+
+    found = model.evaluate(corpus)
+    assert {**found, "run": ""} == pytest.approx({**expected, "run": ""}, nan_ok=True)
+
+
+def test_new_texts_are_cut_as_the_training_texts_were(model, saved, tmp_path):
+    texts = ["Cats CHASE owls.", "nothing known", None, "Banks sold stocks"]
+
+    shares = model.infer(texts)
+
+    assert shares["doc_id"].to_pylist() == ["0", "3"]
+    documents = Corpus.from_texts([texts[0], texts[3]], vocabulary=model.vocabulary_)
+    of_model = model.predict_proba if isinstance(model, MultinomialMixture) else model.transform
+    np.testing.assert_allclose(shares[1].to_pylist(), of_model(documents), rtol=1e-6)
+    top = model.infer(texts, top=2)
+    assert top["doc_id"].to_pylist() == ["0", "0", "3", "3"]
+    assert top.num_columns == 3
+    printed = said("infer", saved, "--text", texts[0], "--top", 2, "--json")["documents"]
+    assert top["topic"].to_pylist()[:2] == [row["topic"] for row in printed[0]["topics"]]
+
+
+def test_a_function_that_cut_the_training_texts_is_named_again(monkeypatch, tmp_path):
+    (tmp_path / "cutting_pairs.py").write_text("def pairs(text):\n    return text.split('+')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    options = TokenizerOptions(function="cutting_pairs:pairs", lowercase=False)
+    corpus = Corpus.from_texts(["a b+c d", "a b+e f"] * 5, tokenizer=options)
+    model = LDA(2, max_iter=2).fit(corpus)
+
+    found = model.infer(["a b+x"], tokenizer="cutting_pairs:pairs")
+
+    assert found["doc_id"].to_pylist() == ["0"]
+    with pytest.raises((OptionError, VocabularyError), match="cutting_pairs:pairs"):
+        model.infer(["a b+x"])
+
+
+def test_a_page_is_that_of_the_command(model, saved, corpus, tmp_path):
+    model.report(tmp_path / "r.html", corpus=corpus, names={1: "<b>Crime"})
+
+    page = (tmp_path / "r.html").read_text()
+    assert '<b class="topic-name">&lt;b&gt;Crime</b>' in page
+    assert "documents of <strong>the given corpus</strong>" in page
+    assert ("The tree of topics" in page) == isinstance(model, TopicPath)
+    model.report(tmp_path / "r.html", overwrite=True)
+    if not isinstance(model, TopicPath):
+        said("report", saved, "--out", tmp_path / "c.html", "--json")
+        by_command = (tmp_path / "c.html").read_text().replace(str(saved), "X")
+        name = type(model).__name__
+        by_python = (tmp_path / "r.html").read_text()
+        assert by_python.replace(f">{name}<", ">X<").count("topic-name") == by_command.count(
+            "topic-name"
+        )
+        assert facts_of(by_python) == facts_of(by_command)
+
+
+def facts_of(page):
+    start = page.index("<dl>", page.index("What was run"))
+    return page[start : page.index("</dl>", start)]
+
+
+@pytest.mark.parametrize("target", ["mallet", "matrix-market", "csv", "parquet", "names"])
+def test_exports_are_those_of_the_command(models, target, tmp_path):
+    model = models["topics"]
+    model.save(tmp_path / "run")
+    said("export", tmp_path / "run", "--to", target, "--out", tmp_path / "a", "--json")
+
+    model.export(tmp_path / "b", target)
+
+    assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes()
+
+
+def test_exports_take_documents_and_names(models, corpus, tmp_path):
+    models["topics"].export(tmp_path / "v.json", to="pyldavis", corpus=corpus)
+    models["topics"].export(tmp_path / "t.parquet", to="parquet", names={0: "Crime"})
+
+    assert len(json.loads((tmp_path / "v.json").read_text())["doc_topic_dists"]) == len(TEXTS)
+    assert pq.read_table(tmp_path / "t.parquet")["name"][0].as_py() == "Crime"
+
+
+def test_a_path_exports_its_tree_and_its_model(models, tmp_path):
+    path = models["path"]
+
+    path.export(tmp_path / "t.nwk", to="newick")
+    path.export(tmp_path / "t.csv", to="csv")
+    path.export(tmp_path / "t.parquet", to="parquet")
+
+    assert (tmp_path / "t.nwk").read_text().endswith(";\n")
+    assert (tmp_path / "t.csv").read_text().startswith('"n_topics","topic"')
+    n_topics = len(set(pq.read_table(tmp_path / "t.parquet")["topic"].to_pylist()))
+    assert n_topics == path.n_components_
+
+
+def test_a_loaded_model_answers_too(models, tmp_path):
+    models["topics"].save(tmp_path / "run")
+
+    assert load(tmp_path / "run").topics() == models["topics"].topics()
+
+
+def test_components_of_vectors_have_scores_and_pages_but_no_words(vectors, tmp_path):
+    values, model = vectors
+
+    assert model.evaluate(values)["log_likelihood_per_item"] == pytest.approx(model.score(values))
+    model.report(tmp_path / "r.html", corpus=values)
+    model.export(tmp_path / "t.csv", to="csv")
+    assert "Components" in (tmp_path / "r.html").read_text()
+    for ask in (model.topics, model.top_words, lambda: model.infer(["a"])):
+        with pytest.raises(OptionError, match="GaussianMixture: has components of vectors, which"):
+            ask()
+    with pytest.raises(OptionError, match="to: mallet is for words, but GaussianMixture is a"):
+        model.export(tmp_path / "x", to="mallet")
+
+
+def test_labels_of_a_corpus_are_scored(vectors):
+    values, model = vectors
+
+    scores = model.evaluate(VectorCorpus.from_array(values, labels=["a", "b"] * 40))
+
+    assert scores["n_labels"] == 2
+
+
+def test_nothing_is_asked_before_fit(tmp_path):
+    model, page = LDA(2), tmp_path / "r.html"
+
+    for ask in (model.topics, model.top_words, lambda: model.infer(["a"]),
+                lambda: model.evaluate([[1]]), lambda: model.report(page),
+                lambda: model.export(page, to="csv")):  # fmt: skip
+        with pytest.raises(UnfittedError, match="LDA: is not fitted yet"):
+            ask()
+
+
+@pytest.mark.parametrize(
+    ("ask", "kind", "problem"),
+    [
+        (lambda m, f: m.topics(0), OptionError, "n_words: must be"),
+        (lambda m, f: m.topics("3"), OptionError, "n_words: must be"),
+        (lambda m, f: m.top_words(3, 1.5), OptionError, "relevance: must be"),
+        (lambda m, f: m.infer(["cats"], top=0), OptionError, "top: must be"),
+        (lambda m, f: m.infer(["cats"], tokenizer=str.split), OptionError, "tokenizer: must be"),
+        (lambda m, f: m.infer(["unknown"]), SourceError, "texts: "),
+        (lambda m, f: m.infer("cats"), SourceError, "texts: "),
+        (lambda m, f: m.evaluate([[1, 2]]), ShapeError, "X has 2 features, but LDA is"),
+        (lambda m, f: m.report(f / "x.txt"), OptionError, "path: must end in .html"),
+        (lambda m, f: m.report(3), OptionError, "path: must be a path"),
+        (lambda m, f: m.report(f), OutputError, "but found a folder"),
+        (lambda m, f: m.report(f / "x.html", names={9: "a"}), OptionError, "names: there is no"),
+        (lambda m, f: m.report(f / "x.html", names=["a"]), OptionError, "names: must be a mapping"),
+        (lambda m, f: m.report(f / "x.html", overwrite=1), OptionError, "overwrite: must be true"),
+        (lambda m, f: m.report(f / "x.html", corpus=[[1]]), ShapeError, "X has 1 features"),
+        (lambda m, f: m.export(f / "x", "spss"), OptionError, "to: must be one of gensim, "),
+        (lambda m, f: m.export(f / "x", "newick"), OptionError, "to: must be one of gensim, "),
+        (lambda m, f: m.export(f / "x", "pyldavis"), OptionError, "corpus: pyldavis needs"),
+        (
+            lambda m, f: m.export(f / "x", "mallet", spreadsheet_safe=True),
+            OptionError,
+            "spreadsheet_safe: is for csv, not for to mallet",
+        ),
+        (
+            lambda m, f: m.export(f / "x", "csv", spreadsheet_safe="yes"),
+            OptionError,
+            "spreadsheet_safe: must be true or false",
+        ),
+        (lambda m, f: m.export(f / "x.csv", "parquet"), OptionError, "path: must end in .parquet"),
+    ],
+)
+def test_wrong_questions_are_refused(models, tmp_path, ask, kind, problem):
+    with pytest.raises(kind, match=problem):
+        ask(models["topics"], tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_are_those_of_arrow(models):
+    assert isinstance(models["topics"].topics(), pa.Table)
+    assert isinstance(models["topics"].infer(["cats"]), pa.Table)
