@@ -136,11 +136,8 @@ def finish_training(
 
     rng = np.random.default_rng(plan.seed)
     data = divided(plan, task.corpus, rng)
-    recorder = _recorder(plan, task, data, keeper) if plan.options.lower_rungs else None
-    writer = None
-    if plan.is_topic_path:
-        assert task.vocabulary is not None, "topics are over words"
-        writer = RungWriter(plan, task.vocabulary, task.provenance, folder, keeper)
+    recorder = _recorder(plan, task, data, keeper)
+    writer = _writer(plan, task, folder, keeper)
     of_lap = lap_score(plan, task.corpus, task.heldout)
 
     def on_lap(info: LapInfo, snapshot: Callable[[], Model]) -> None:
@@ -200,8 +197,15 @@ def _with_interval(result: RunResult, scores: Scores) -> RunResult:
     return result._replace(as_good_from=low, as_good_to=high)
 
 
-def _recorder(plan: RunPlan, task: Task, data: TrainingData, keeper: RunKeeper) -> RungRecorder:
-    """What scores and remembers rungs; CorpusError if no document can be scored."""
+def _recorder(
+    plan: RunPlan, task: Task, data: TrainingData, keeper: RunKeeper
+) -> RungRecorder | None:
+    """What scores and remembers rungs, if there are any.
+
+    Raises CorpusError if no document can be scored.
+    """
+    if not plan.options.lower_rungs:
+        return None
     scorer = None
     if plan.heldout is not None and plan.is_topic_path:
         assert isinstance(task.heldout, Corpus), "it is like the training corpus"
@@ -211,6 +215,16 @@ def _recorder(plan: RunPlan, task: Task, data: TrainingData, keeper: RunKeeper) 
     if scorer is not None:
         scorer.check()
     return RungRecorder(plan.options, scorer, keeper.rungs)
+
+
+def _writer(
+    plan: RunPlan, task: Task, folder: TrainingFolder, keeper: RunKeeper
+) -> RungWriter | None:
+    """What writes the runs of a topic path."""
+    if not plan.is_topic_path:
+        return None
+    assert task.vocabulary is not None, "topics are over words"
+    return RungWriter(plan, task.vocabulary, task.provenance, folder, keeper)
 
 
 def result_of(model: str, n_topics: int, trace: Sequence[LapEntry]) -> RunResult:
