@@ -146,6 +146,15 @@ class GroupTotals:
             words, shares = sums.word_shares.indices[pairs], sums.word_shares.data[pairs]
             self.word_shares[number][words] += shares
 
+    def take(self, numbers: Sequence[int]) -> GroupTotals:
+        """The chosen groups, in the given order; their arrays are shared."""
+        taken = GroupTotals(self._n_topics, self._n_words)
+        taken.n_documents = [self.n_documents[number] for number in numbers]
+        taken.n_tokens = [self.n_tokens[number] for number in numbers]
+        taken.powers = [self.powers[number] for number in numbers]
+        taken.word_shares = [self.word_shares[number] for number in numbers]
+        return taken
+
     def _append_group(self) -> None:
         self.n_documents.append(0)
         self.n_tokens.append(0.0)
