@@ -71,6 +71,15 @@ class Over:
             return _next_start(start, self.period or "day")
         return start if self.width is None else start + self.width
 
+    def named(self, start: Start) -> str:
+        """A period or bin as people write it: 2024-05, 2024-Q2, 2024, 2024-05-31, 10–20."""
+        if not isinstance(start, date):
+            return f"{start:g}" if self.width is None else f"{start:g}–{self.end(start):g}"
+        day = start.isoformat()
+        if self.period == "quarter":
+            return f"{day[:4]}-Q{(start.month + 2) // 3}"
+        return day[: {"month": 7, "year": 4}.get(self.period or "", LONGEST_DATE)]
+
 
 @dataclass(frozen=True, slots=True)
 class Grouping:

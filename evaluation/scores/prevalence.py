@@ -43,10 +43,10 @@ from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, worke
 from sparsetopics.execution.executors import Executor
 
 RIDGE = 1e-4  # of 1; keeps errors finite for topics that are the same
-EM_STEPS = 200
+EM_CYCLES = 20
 EM_TOLERANCE = 1e-5  # of a share
 EM_GROUPS = 32  # done at once
-SMALLEST_START = 1e-6  # share; EM never leaves zero
+SMALLEST_START = 1e-6  # share; of a topic
 
 
 # --- sums over documents --------------------------------------------------------------------------
@@ -199,23 +199,45 @@ def group_means(totals: GroupTotals, topic_word: FloatArray) -> GroupMeans:
 def _most_likely(
     totals: GroupTotals, start: FloatArray, topic_word: FloatArray
 ) -> Iterator[FloatArray]:
-    """Yield the means of some groups at a time.
-
-    An EM step is μ_k ← μ_k Σ_v x_v φ_kv / Σ_j μ_j φ_jv. It starts from the unbiased means.
-    """
+    """Yield the means of some groups at a time, from the unbiased means on."""
     for first in range(0, len(start), EM_GROUPS):
         some = slice(first, first + EM_GROUPS)
         words = np.stack(totals.word_shares[some]).astype(np.float64)
         words /= words.sum(axis=1, keepdims=True)
-        means = np.maximum(start[some], SMALLEST_START)
-        means /= means.sum(axis=1, keepdims=True)
-        for _ in range(EM_STEPS):
-            new = means * ((words / (means @ topic_word)) @ topic_word.T)
+        means = _normalized(np.maximum(start[some], SMALLEST_START))
+        for _ in range(EM_CYCLES):
+            new = _em_cycle(means, words, topic_word)
             moved = np.abs(new - means).max()
             means = new
             if moved < EM_TOLERANCE:
                 break
         yield means
+
+
+def _em_cycle(means: FloatArray, words: FloatArray, topic_word: FloatArray) -> FloatArray:
+    """Take two EM steps, a long step in their direction, and a third EM step.
+
+    An EM step is μ_k ← μ_k Σ_v x_v φ_kv / Σ_j μ_j φ_jv. The long step is that of SQUAREM (Varadhan &
+    Roland 2008, scheme S3), without which ten times as many EM steps would be needed.
+    """
+
+    def step(old: FloatArray) -> FloatArray:
+        new: FloatArray = old * ((words / (old @ topic_word)) @ topic_word.T)
+        return new
+
+    one = step(means)
+    two = step(one)
+    change, bend = one - means, two - 2.0 * one + means
+    lengths = np.linalg.norm(change, axis=1), np.linalg.norm(bend, axis=1)
+    stride = np.maximum(lengths[0] / np.maximum(lengths[1], 1e-300), 1.0)[:, None]
+    far = means + 2.0 * stride * change + stride * stride * bend
+    # Shares that would fall below zero fall far, but not to zero, which EM never leaves.
+    return step(_normalized(np.where(far > 0.0, far, 0.1 * two)))
+
+
+def _normalized(means: FloatArray) -> FloatArray:
+    normalized: FloatArray = means / means.sum(axis=1, keepdims=True)
+    return normalized
 
 
 def skewed_interval(

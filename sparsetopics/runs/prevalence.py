@@ -189,9 +189,7 @@ class _Part(NamedTuple):
 def _sum_part(rows: RowGroup[DocumentBatch], task: _Task) -> _Part:
     codes, keys = task.grouping.of(rows)
     with open_executor(task.workers) as executor:
-        return _Part(
-            keys, sum_groups(rows.read(), codes, len(keys), task.projection, executor)
-        )
+        return _Part(keys, sum_groups(rows.read(), codes, len(keys), task.projection, executor))
 
 
 def _order(key: GroupKey) -> tuple[str, Start]:
