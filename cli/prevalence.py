@@ -90,8 +90,8 @@ def command(
     Shares are estimated from the words of all documents of a group together. That avoids the bias
     of the proportions that `infer` writes, so their averages differ a little.
 
-    --differences prints p-values that are adjusted for the number of comparisons (Holm): below
-    0.05, the chance that any of them is a mistake is at most 5 %.
+    With --differences, p-values are adjusted for the number of comparisons (Holm): below 0.05, the
+    chance that any of them is a mistake is at most 5 %.
 
     \b
     Example:
@@ -107,8 +107,8 @@ def command(
     if differences and by is None and over is None:
         refuse("differences", "needs --by or --over")
     output = None
-    if out is None and (spreadsheet_safe or overwrite):
-        refuse("spreadsheet-safe" if spreadsheet_safe else "overwrite", "needs --out")
+    if out is None and spreadsheet_safe:
+        refuse("spreadsheet-safe", "needs --out")
     if out is not None:
         output = output_file(out, overwrite=overwrite, inputs=[run, corpus])
         table_format(out, spreadsheet_safe=spreadsheet_safe)

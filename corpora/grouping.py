@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -100,13 +100,16 @@ class Grouping:
 
     def of(self, rows: AnyRowGroup) -> LocalGroups:
         """The groups of documents or items; OptionError for values that cannot be divided."""
-        name_codes, names = np.zeros(rows.n_docs, np.int64), [None]
-        start_codes, starts = name_codes, [None]
+        name_codes = start_codes = np.zeros(rows.n_docs, np.int64)
+        names: list[str | None] = [None]
+        starts: list[Start | None] = [None]
         if self.by is not None:
-            name_codes, names = _numbered(read_column(rows, self.by).cast(pa.string()))
+            name_codes, found_names = _numbered(read_column(rows, self.by).cast(pa.string()))
+            names = found_names.to_pylist()
         if self.over is not None:
             values = read_column(rows, self.over.column)
-            start_codes, starts = _numbered(_starts(values, self.over))
+            start_codes, found_starts = _numbered(_starts(values, self.over))
+            starts = _as_python(found_starts)
         known = (name_codes >= 0) & (start_codes >= 0)
         pairs = name_codes[known] * len(starts) + start_codes[known]
         found, inverse = np.unique(pairs, return_inverse=True)
@@ -122,14 +125,19 @@ def read_column(rows: AnyRowGroup, column: str) -> pa.Array:
     return pa.array(rows.read_labels(), pa.string())
 
 
-def _numbered(values: pa.Array) -> tuple[IntArray, list[Any]]:
+def _numbered(values: pa.Array) -> tuple[IntArray, pa.Array]:
     """The number of each value, −1 for none, and the values, in the order of the first ones."""
     encoded = values.dictionary_encode()
-    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    return numbers.astype(np.int64), encoded.dictionary
+
+
+def _as_python(starts: pa.Array) -> list[Start | None]:
     try:
-        return codes, encoded.dictionary.to_pylist()
+        values: list[Start | None] = starts.to_pylist()
     except (ValueError, OverflowError) as error:
         raise OptionError("over", "expected dates between the years 1 and 9999") from error
+    return values
 
 
 def _starts(values: pa.Array, over: Over) -> pa.Array:

@@ -45,6 +45,7 @@ from sparsetopics.execution.executors import Executor
 RIDGE = 1e-4  # of 1; keeps errors finite for topics that are the same
 EM_CYCLES = 20
 EM_TOLERANCE = 1e-5  # of a share
+LONGEST_STRIDE = 1e3  # EM steps
 EM_GROUPS = 32  # done at once
 SMALLEST_START = 1e-6  # share; of a topic
 
@@ -115,7 +116,7 @@ def sum_groups(
         powers += part
     return GroupSums(
         np.bincount(groups[chosen], minlength=n_groups),
-        np.bincount(groups[chosen], sizes[chosen], n_groups),
+        np.bincount(groups[chosen], sizes[chosen], n_groups).astype(np.float64),
         powers,
         member @ shares,
     )
@@ -173,7 +174,7 @@ class GroupMeans(NamedTuple):
 
     def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
         """Return the lower and upper ends of intervals of this coverage, within [0, 1]."""
-        freedom = (self.n_documents - 1.0)[:, None]
+        freedom = self.n_documents[:, None].astype(np.float64) - 1.0
         low, high = skewed_interval(self.standard_error, self.skewness, freedom, level)
         return np.maximum(self.mean + low, 0.0), np.minimum(self.mean + high, 1.0)
 
@@ -217,8 +218,8 @@ def _most_likely(
 def _em_cycle(means: FloatArray, words: FloatArray, topic_word: FloatArray) -> FloatArray:
     """Take two EM steps, a long step in their direction, and a third EM step.
 
-    An EM step is μ_k ← μ_k Σ_v x_v φ_kv / Σ_j μ_j φ_jv. The long step is that of SQUAREM (Varadhan &
-    Roland 2008, scheme S3), without which ten times as many EM steps would be needed.
+    An EM step is μ_k ← μ_k Σ_v x_v φ_kv / Σ_j μ_j φ_jv. The long step is that of SQUAREM
+    (Varadhan & Roland 2008, scheme S3), without which many times as many steps would be needed.
     """
 
     def step(old: FloatArray) -> FloatArray:
@@ -229,7 +230,7 @@ def _em_cycle(means: FloatArray, words: FloatArray, topic_word: FloatArray) -> F
     two = step(one)
     change, bend = one - means, two - 2.0 * one + means
     lengths = np.linalg.norm(change, axis=1), np.linalg.norm(bend, axis=1)
-    stride = np.maximum(lengths[0] / np.maximum(lengths[1], 1e-300), 1.0)[:, None]
+    stride = np.clip(lengths[0] / np.maximum(lengths[1], 1e-300), 1.0, LONGEST_STRIDE)[:, None]
     far = means + 2.0 * stride * change + stride * stride * bend
     # Shares that would fall below zero fall far, but not to zero, which EM never leaves.
     return step(_normalized(np.where(far > 0.0, far, 0.1 * two)))

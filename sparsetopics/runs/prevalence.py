@@ -106,7 +106,7 @@ class Prevalence(NamedTuple):
         topics = np.repeat(self.topics, n_each)
         columns = {"topic": arrow_numbers(topics)}
         if names is not None:
-            columns["name"] = arrow_strings([names[topic] for topic in topics])
+            columns["name"] = arrow_strings([names[topic] for topic in topics.tolist()])
         return columns
 
     def _group_columns(
@@ -203,8 +203,8 @@ def _by_topic(values: FloatArray) -> pa.Array:
 
 
 def _kind_of(starts: Sequence[Start | None]) -> pa.DataType:
-    known = [start for start in starts if start is not None]
-    if any(isinstance(start, date) for start in known):
+    if any(isinstance(start, date) for start in starts):
         return pa.date32()
-    whole = all(float(start).is_integer() and abs(start) < 2**53 for start in known)
+    numbers = [start for start in starts if isinstance(start, float)]
+    whole = all(number.is_integer() and abs(number) < 2**53 for number in numbers)
     return pa.int64() if whole else pa.float64()
