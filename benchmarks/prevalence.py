@@ -1,6 +1,7 @@
 """How often intervals of prevalence hold the truth, and what ten million documents take.
 
 python benchmarks/prevalence.py coverage
+python benchmarks/prevalence.py coverage --draws 50 --peer
 python benchmarks/prevalence.py coverage --draws 100 --run news-run
 python benchmarks/prevalence.py memory
 """
@@ -36,6 +37,7 @@ from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.prevalence import prevalence
 from sparsetopics.runs.run import load_run
 
+PEER_DRAWS = 25  # of each document's proportions; as many as stm's estimateEffect takes
 COMMON_SHARE = 0.01  # of a group; rarer topics are in few documents
 
 
@@ -71,12 +73,12 @@ def main() -> None:
 @click.option("--inferred-draws", default=50, help="Draws in which documents are inferred too.")
 @click.option("--alpha", default=0.5, help="Total α of the model that infers documents.")
 @click.option("--run", type=click.Path(path_type=Path), help="Take the topics of this run instead.")
-def coverage(draws: int, inferred_draws: int, alpha: float, run: Path | None) -> None:
+@click.option("--peer", is_flag=True, help="Let topica estimate differences from what is inferred.")
+def coverage(draws: int, inferred_draws: int, alpha: float, run: Path | None, peer: bool) -> None:
     """Print the share of 95 % intervals that hold the mean from which documents were drawn."""
-    click.echo(
-        "| topics | words | η | α | tokens | documents | means | common | pairs | inferred | s |"
-    )
-    click.echo("|---|---|---|---|---|---|---|---|---|---|---|")
+    heads = "topics words η α tokens documents means common differences inferred topica seconds"
+    click.echo(f"| {' | '.join(heads.split())} |")
+    click.echo(f"|{12 * '---|'}")
     for number, setting in enumerate(SETTINGS if run is None else [OF_RUN]):
         rng = np.random.default_rng(number)
         if run is None:
@@ -86,7 +88,7 @@ def coverage(draws: int, inferred_draws: int, alpha: float, run: Path | None) ->
         else:
             topic_word = load_run(run).model.topic_word_mean
         began = time.perf_counter()
-        held = _Coverage(setting, topic_word, alpha, rng)
+        held = _Coverage(setting, topic_word, alpha, rng, with_peer=peer)
         for draw in range(draws):
             held.draw(with_inference=draw < inferred_draws)
         sizes = " ".join(map(str, setting.n_documents))
@@ -102,31 +104,41 @@ class _Coverage:
     """Counts intervals that hold the truth."""
 
     def __init__(
-        self, setting: Setting, topic_word: FloatArray, alpha: float, rng: np.random.Generator
+        self,
+        setting: Setting,
+        topic_word: FloatArray,
+        alpha: float,
+        rng: np.random.Generator,
+        *,
+        with_peer: bool,
     ) -> None:
         n_topics = len(topic_word)
         base = rng.dirichlet(np.full(n_topics, 2.0))
         self.truth = rng.dirichlet(10.0 * base + 0.3, len(setting.n_documents))
         self.prior = alpha * np.average(self.truth, axis=0, weights=setting.n_documents)
         self.setting, self.topic_word, self.rng = setting, topic_word, rng
+        self.with_peer = with_peer
         self.projection = unbiased_projection(topic_word, np.full(n_topics, 1.0 / n_topics))
         n_groups = len(self.truth)
         self.pairs = np.array([(a, b) for a in range(n_groups) for b in range(a)])
         self.means: list[IntArray] = []
         self.differences: list[IntArray] = []
         self.inferred: list[IntArray] = []
+        self.of_peer: list[IntArray] = []
 
     def draw(self, *, with_inference: bool) -> None:
         totals = GroupTotals(len(self.topic_word), self.topic_word.shape[1])
-        inferred = []
+        dirichlets = []
         for group, n_documents in enumerate(self.setting.n_documents):
             batch = self._documents(group, n_documents)
             codes = np.zeros(n_documents, np.int64)
             totals.add(sum_groups(batch, codes, 1, self.projection, SerialExecutor()), [group])
             if with_inference:
-                inferred.append(self._inferred_holds(batch, group))
-        if inferred:
-            self.inferred.append(np.stack(inferred))
+                dirichlets.append(self._infer(batch))
+        if dirichlets:
+            self.inferred.append(self._inferred_hold(dirichlets))
+        if dirichlets and self.with_peer:
+            self.of_peer.append(self._peer_holds(dirichlets))
         means = group_means(totals, self.topic_word)
         low, high = means.interval()
         self.means.append((low <= self.truth) & (self.truth <= high))
@@ -135,7 +147,7 @@ class _Coverage:
         self.differences.append((found.low <= truth) & (truth <= found.high))
 
     def shares(self) -> list[str]:
-        """Of all means, those of common topics (and the lowest of one), differences, inferred."""
+        """Of all means, of those of common topics (and the lowest of one), and so on."""
         means, common = np.mean(self.means, axis=0), self.truth >= COMMON_SHARE
         differences = np.mean(self.differences, axis=0)
         return [
@@ -143,6 +155,7 @@ class _Coverage:
             f"{means[common].mean():.3f} ({means[common].min():.2f})",
             f"{differences.mean():.3f}",
             f"{np.mean(self.inferred):.3f}" if self.inferred else "",
+            f"{np.mean(self.of_peer):.3f}" if self.of_peer else "",
         ]
 
     def _documents(self, group: int, n_documents: int) -> DocumentBatch:
@@ -153,13 +166,36 @@ class _Coverage:
         sizes = self.rng.integers(first, last + 1, n_documents)
         return draw_documents(self.rng, proportions, np.cumsum(self.topic_word, axis=1), sizes)
 
-    def _inferred_holds(self, batch: DocumentBatch, group: int) -> IntArray:
-        """Whether the mean of inferred proportions, with the variance of Dirichlets, holds it."""
+    def _infer(self, batch: DocumentBatch) -> FloatArray:
+        """The Dirichlet of each document's proportions."""
         found = topic_proportions(batch, self.topic_word, self.prior)
         sizes = np.add.reduceat(batch.word_counts, batch.indptr[:-1]) + self.prior.sum()
-        own = (found * (1.0 - found) / (sizes + 1.0)[:, None]).mean(axis=0)
-        error = np.sqrt((found.var(axis=0, ddof=1) + own) / batch.n_docs)
-        return np.abs(found.mean(axis=0) - self.truth[group]) <= 1.96 * error
+        dirichlet: FloatArray = found * sizes[:, None]
+        return dirichlet
+
+    def _inferred_hold(self, dirichlets: list[FloatArray]) -> IntArray:
+        """Whether means of inferred proportions, with the errors of Dirichlets, hold the truth."""
+        held = []
+        for dirichlet, truth in zip(dirichlets, self.truth, strict=True):
+            sizes = dirichlet.sum(axis=1, keepdims=True)
+            found = dirichlet / sizes
+            own = (found * (1.0 - found) / (sizes + 1.0)).mean(axis=0)
+            error = np.sqrt((found.var(axis=0, ddof=1) + own) / len(found))
+            held.append(np.abs(found.mean(axis=0) - truth) <= 1.96 * error)
+        return np.stack(held)
+
+    def _peer_holds(self, dirichlets: list[FloatArray]) -> IntArray:
+        """Whether topica's method of composition holds the difference of the first two groups."""
+        import topica
+
+        joined = np.concatenate(dirichlets[:2])
+        draws = self.rng.standard_gamma(np.maximum(joined, 1e-8), (PEER_DRAWS, *joined.shape))
+        draws /= draws.sum(axis=2, keepdims=True)
+        second = np.repeat([0.0, 1.0], [len(each) for each in dirichlets[:2]])[:, None]
+        found = topica.estimate_effect(draws, second, feature_names=["second"])
+        truth = self.truth[1] - self.truth[0]
+        ends = np.array([(each.ci_low[1], each.ci_high[1]) for each in found])
+        return (ends[:, 0] <= truth) & (truth <= ends[:, 1])
 
 
 def draw_documents(

@@ -88,38 +88,24 @@ def sum_groups(
 
     The result has the same bits for any number of workers.
     """
-    sizes = np.add.reduceat(
-        np.append(batch.word_counts.astype(np.float64), 0.0), batch.indptr[:-1]
-    ) * (np.diff(batch.indptr) > 0)
-    chosen = np.flatnonzero((groups >= 0) & (sizes > 0))
-    member = csr_array(
-        (np.ones(len(chosen)), (groups[chosen], chosen)), shape=(n_groups, batch.n_docs)
-    )
-    shares = csr_array(
-        (
-            batch.word_counts / np.repeat(np.maximum(sizes, 1e-300), np.diff(batch.indptr)),
-            batch.word_ids,
-            batch.indptr,
-        ),
-        shape=(batch.n_docs, len(projection)),
-    )
+    pairs = batch.word_counts.astype(np.float64), batch.word_ids, batch.indptr
+    shares = csr_array(pairs, shape=(batch.n_docs, len(projection)))
+    sizes = shares.sum(axis=1)
+    shares.data /= np.repeat(sizes, np.diff(batch.indptr))
+    chosen = np.flatnonzero((groups >= 0) & (sizes > 0.0))
+    own = groups[chosen]
+    is_in = csr_array((np.ones(len(own)), (own, chosen)), shape=(n_groups, batch.n_docs))
 
-    def powers_of(block: tuple[int, int]) -> FloatArray:
-        rows = slice(*block)
-        estimates, of_group = shares[rows] @ projection, member[:, rows]
-        squares = estimates * estimates
-        powers = (estimates, squares, squares * estimates)
-        return np.stack([of_group @ power for power in powers], axis=1)
+    def estimate(block: tuple[int, int]) -> FloatArray:
+        found: FloatArray = shares[slice(*block)] @ projection
+        return found
 
-    powers = np.zeros((n_groups, 3, projection.shape[1]))
-    for part in executor.map(powers_of, worker_blocks(batch.indptr)):
-        powers += part
-    return GroupSums(
-        np.bincount(groups[chosen], minlength=n_groups),
-        np.bincount(groups[chosen], sizes[chosen], n_groups).astype(np.float64),
-        powers,
-        member @ shares,
-    )
+    parts = executor.map(estimate, worker_blocks(batch.indptr))
+    estimates = np.concatenate([np.empty((0, projection.shape[1])), *parts])
+    powers = [is_in @ estimates**power for power in (1, 2, 3)]
+    n_tokens = np.bincount(own, sizes[chosen], n_groups).astype(np.float64)
+    n_documents = np.bincount(own, minlength=n_groups)
+    return GroupSums(n_documents, n_tokens, np.stack(powers, axis=1), is_in @ shares)
 
 
 class GroupTotals:
