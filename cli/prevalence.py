@@ -88,7 +88,7 @@ def command(
     other groups do.
 
     Shares are estimated from the words of all documents of a group together. That avoids the bias
-    of the proportions that `infer` writes, so their averages differ a little.
+    of the proportions that `infer` writes, whose averages therefore differ.
 
     With --differences, p-values are adjusted for the number of comparisons (Holm): below 0.05, the
     chance that any of them is a mistake is at most 5 %.
