@@ -65,14 +65,20 @@ def score_lines(
     kinds: Sequence[str],
     records: Sequence[Mapping[str, str | float | None]],
 ) -> list[str]:
-    """Return a table with a row for each record, without columns that are all empty.
+    """Return a table with a row for each record, without columns that are all empty."""
+    first = ["run", *short_names(names)]
+    keys = [key for key in _HEADS if any(record.get(key) is not None for record in records)]
+    columns = [left(["model", *kinds])]
+    columns += [_numbers(key, [record.get(key) for record in records]) for key in keys]
+    return lines_of_columns(first, columns)
+
+
+def lines_of_columns(head: Sequence[str], columns: Sequence[list[str]]) -> list[str]:
+    """Return a table whose columns have cells of one width each; ``head`` names the rows.
 
     Columns that do not fit in ``WIDTH`` make another table below, with the names repeated.
     """
-    first = _left(["run", *_short(names)])
-    keys = [key for key in _HEADS if any(record.get(key) is not None for record in records)]
-    columns = [_left(["model", *kinds])]
-    columns += [_numbers(key, [record.get(key) for record in records]) for key in keys]
+    first = left(head)
     lines: list[str] = []
     for table in _tables(columns, WIDTH - len(first[0])):
         lines += [""] if lines else []
@@ -94,14 +100,14 @@ def _tables(columns: Sequence[list[str]], width: int) -> list[list[list[str]]]:
     return tables
 
 
-def _short(names: Sequence[str]) -> Sequence[str]:
+def short_names(names: Sequence[str], length: int = LONGEST_NAME) -> Sequence[str]:
     """Names that are fit for a narrow column, unless that makes two of them equal."""
     names = [printable(name) for name in names]
-    short = [shortened(name, LONGEST_NAME) for name in names]
+    short = [shortened(name, length) for name in names]
     return short if len(set(short)) == len(set(names)) else names
 
 
-def _left(cells: Sequence[str]) -> list[str]:
+def left(cells: Sequence[str]) -> list[str]:
     width = max(map(len, cells))
     return [cell.ljust(width) for cell in cells]
 
@@ -109,6 +115,10 @@ def _left(cells: Sequence[str]) -> list[str]:
 def _numbers(key: str, values: Sequence[str | float | None]) -> list[str]:
     """Return the head and the values as cells of one width; a missing value is a dash."""
     head, digits = _HEADS[key]
-    cells = [head, *("-" if value is None else f"{value:.{digits}f}" for value in values)]
+    return right([head, *("-" if value is None else f"{value:.{digits}f}" for value in values)])
+
+
+def right(cells: Sequence[str]) -> list[str]:
+    """Cells of one width, with their texts at the right."""
     width = max(map(len, cells))
     return [cell.rjust(width) for cell in cells]

@@ -43,6 +43,8 @@ COMMANDS = {
     "infer into an output": "infer run corpus --out news.jsonl",
     "infer of another corpus": "infer run vectors --out x.parquet",
     "infer of a damaged shard": "infer run damaged --out x.parquet",
+    "prevalence of a damaged shard": "prevalence run damaged --by label",
+    "prevalence by what is not there": "prevalence run corpus --by section",
     "export to what is not there": "export run --to weka --out x",
     "export over a file": "export run --to csv --out news.jsonl",
     "report on nothing": "report nope --out x.html",

@@ -50,6 +50,7 @@ SOURCES = {
     "evaluate": same("run", "run-50", "run-100", "mallet.txt", "heldout"),
     "topics": same("run"),
     "infer": same("run", "corpus"),
+    "prevalence": same("run", "corpus"),
     "denoise": same("photos", "noisy.png") | {"noisy": "photos"},
     "export": {"run": "run", "path": "path", "train": "corpus"},
     "report": same("run", "run-50", "run-100", "path") | {"train": "corpus"},

@@ -41,6 +41,7 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
     },
     "docs/how-to/infer.md": DOCUMENTS | RUNS,
     "docs/how-to/interrupted-runs.md": {"run": "run", "corpus": "corpus"},
+    "docs/how-to/prevalence.md": DOCUMENTS | RUNS,
     "docs/how-to/python.md": {},
     "docs/how-to/reports.md": DOCUMENTS | RUNS,
     "docs/how-to/topic-paths.md": DOCUMENTS,

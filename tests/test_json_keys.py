@@ -85,6 +85,7 @@ def of_corpora():
 
 def of_topics():
     train = ("train", "documents-train", "--topics", 3, *QUICK)
+    by_and_over = ("prevalence", "lda", "documents", "--by", "label", "--over", "label:2")
     return {
         "train": told(*train, "--model", "lda", "--keep-state", "--out", "lda"),
         "train of hdp": told(*train, "--model", "hdp", "--out", "hdp"),
@@ -93,6 +94,11 @@ def of_topics():
         "topics": told("topics", "lda"),
         "infer": told("infer", "hdp", "documents-heldout", "--out", "hdp.parquet"),
         "infer of texts": told("infer", "hdp", "--text", " ".join(make_texts(1))),
+        "prevalence": told("prevalence", "lda", "documents", "--by", "label"),
+        "prevalence over": told("prevalence", "lda", "documents", "--over", "label:2"),
+        "prevalence of both": told(*by_and_over),
+        "prevalence --differences": told(*by_and_over, "--differences"),
+        "prevalence --out": told(*by_and_over, "--out", "prevalence.csv"),
         "evaluate": told("evaluate", "lda", "hdp", "documents-heldout"),
         "export": told("export", "lda", "--to", "csv", "--out", "lda.csv"),
         "report": told("report", "lda", "--out", "lda.html"),
@@ -160,6 +166,8 @@ def expected():
     topics, mixtures = keys["`evaluate` of topics"], keys["`evaluate` of mixtures"]
     of_vectors = mixtures | keys["… of vectors"]
     labels = keys["… where items have labels"]
+    groups = keys["`prevalence`"]
+    both = keys["… with `--by`"] | keys["… with `--over`"] | keys["… of the other group"]
     return {
         "quickstart": keys["`quickstart`"],
         "warmup": keys["`warmup`"],
@@ -180,6 +188,11 @@ def expected():
         "topics": keys["`topics`"],
         "infer": keys["`infer` on documents"],
         "infer of texts": keys["`infer` that prints topics of texts"],
+        "prevalence": groups | {"group"},
+        "prevalence over": groups | {"from", "to"},
+        "prevalence of both": groups | {"group", "from", "to"},
+        "prevalence --differences": keys["… with `--differences`"] | both,
+        "prevalence --out": keys["`prevalence --out`"],
         "evaluate": topics,
         "export": path,
         "report": path,

@@ -39,7 +39,8 @@ def open_table(
     """Open a file of the format ``suffix``, a key of ``FORMATS``, for tables of one ``schema``.
 
     The block gets a function that writes the next rows, which need not stay in memory. Lists of a
-    fixed size become a column for each of their numbers in CSV: ``name_0``, ``name_1`` and so on.
+    fixed size become a column for each of their numbers in CSV: ``name_0``, ``name_1`` and so on;
+    other lists, of words, become texts with spaces between the words.
     With ``spreadsheet_safe``, CSV cells of text that begin like a formula get an apostrophe in
     front; numbers stay as they are.
     """
@@ -73,9 +74,13 @@ def _open_csv(path: Path, schema: pa.Schema, safe: bool = False) -> Iterator[Wri
 
 
 def _flat(table: pa.Table) -> pa.Table:
-    """The table with a column for each number of its lists."""
+    """The table with a column for each number of its lists of numbers, and with texts for lists of
+    words."""
     columns: dict[str, pa.ChunkedArray | pa.Array] = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_list(column.type):
+            columns[name] = pc.binary_join(column, " ")
+            continue
         if not pa.types.is_fixed_size_list(column.type):
             columns[name] = column
             continue
@@ -111,8 +116,11 @@ def _open_jsonl(path: Path, schema: pa.Schema) -> Iterator[WriteTable]:
 
 def _as_json(column: pa.ChunkedArray | pa.Array) -> list[str]:
     """Each cell as JSON, with the shortest numbers that read back the same."""
-    if pa.types.is_string(column.type):
-        return [json.dumps(text) for text in column.to_pylist()]
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_list(kind) or column.null_count:
+        return [json.dumps(value) for value in column.to_pylist()]
+    if pa.types.is_temporal(kind):
+        return [f'"{text}"' for text in column.cast(pa.string()).to_pylist()]
     if pa.types.is_fixed_size_list(column.type):
         size = column.type.list_size
         numbers = _as_json(column.combine_chunks().flatten())

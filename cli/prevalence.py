@@ -1,0 +1,243 @@
+"""``sparsetopics prevalence``."""
+
+from __future__ import annotations
+
+from math import nan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sparsetopics.base.wording import quantity, shortened
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType, TextType
+from sparsetopics.cli.printing import left, lines_of_columns, right, say, short_names, show
+from sparsetopics.cli.shared_options import workplace_options
+from sparsetopics.options.option import counts_from, refuse
+from sparsetopics.options.workplace import Workplace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from sparsetopics.base.batches import FloatArray
+    from sparsetopics.base.outputs import Output
+    from sparsetopics.base.sealed_files import Json
+    from sparsetopics.corpora.grouping import Grouping
+    from sparsetopics.runs.prevalence import Prevalence
+
+NAME_WORDS = 3
+TOPIC, HEAD = 20, 14  # characters of a topic's name, and of a group's
+PRINTED_GROUPS = 60
+PRINTED_DIFFERENCES = 30
+
+
+@click.command()
+@click.argument("run", type=NAMED_PATH)
+@click.argument("corpus", type=NAMED_PATH)
+@click.option("--by", type=TextType(), metavar="FIELD", help="Field with the names of groups.")
+@click.option(
+    "--over",
+    type=TextType(),
+    metavar="FIELD:UNIT",
+    help="Field with dates, and day, week, month, quarter or year; or field with numbers, and the "
+    "width of bins. Without UNIT, each date or number is a group.",
+)
+@click.option(
+    "--differences",
+    is_flag=True,
+    help="Compare groups, with p-values. With --over alone, each period is compared with the one "
+    "before; with both, groups of the same period are compared.",
+)
+@click.option(
+    "--words",
+    "n_words",
+    type=NumberType(counts_from(0)),
+    default=5,
+    show_default=True,
+    help="Most words of a topic to name for each group.",
+)
+@click.option("--out", type=NEW_PATH, help="Write the table: .parquet, .csv, .jsonl or .arrow.")
+@click.option(
+    "--spreadsheet-safe",
+    is_flag=True,
+    help="(.csv only) Put an apostrophe before texts that a spreadsheet would take for formulas.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the file if it exists.")
+@workplace_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def command(
+    run: Path,
+    corpus: Path,
+    by: str | None,
+    over: str | None,
+    differences: bool,
+    n_words: int,
+    out: Path | None,
+    spreadsheet_safe: bool,
+    overwrite: bool,
+    where: Workplace,
+    as_json: bool,
+) -> None:
+    """Print how much of each topic of RUN there is in groups of the documents of CORPUS.
+
+    A group's share of a topic is the mean over its documents, whatever their length. Its standard
+    error counts both how documents differ and what their words leave uncertain. The table that is
+    printed has the shares in percent, each with its standard error. --json and --out also have 95 %
+    intervals, the numbers of documents, and the words of the topic that the group uses more than
+    other groups do.
+
+    Shares are estimated from the words of all documents of a group together. That avoids the bias
+    of the proportions that `infer` writes, whose averages therefore differ.
+
+    With --differences, p-values are adjusted for the number of comparisons (Holm): below 0.05, the
+    chance that any of them is a mistake is at most 5 %.
+
+    \b
+    Example:
+        sparsetopics prevalence run corpus --by label
+        sparsetopics prevalence run corpus --by label --differences
+        sparsetopics prevalence run corpus --by label --out prevalence.csv
+    """
+    from sparsetopics.base.outputs import output_file
+    from sparsetopics.corpora.grouping import Grouping
+    from sparsetopics.runs.table_files import table_format
+
+    grouping = Grouping.parse(by, over)
+    if differences and by is None and over is None:
+        refuse("differences", "needs --by or --over")
+    output = None
+    if out is None and spreadsheet_safe:
+        refuse("spreadsheet-safe", "needs --out")
+    if out is not None:
+        output = output_file(out, overwrite=overwrite, inputs=[run, corpus])
+        table_format(out, spreadsheet_safe=spreadsheet_safe)
+    found, names = _found(run, corpus, grouping, n_words, where)
+    table = found.differences(names) if differences else found.table(names)
+    if found.n_left_out:
+        say(f"Left out: {quantity(found.n_left_out, 'document')} without a value to group by.")
+    if output is not None:
+        _write(output, table, spreadsheet_safe)
+        record = {"path": str(out), "n_rows": table.num_rows}
+        show(record, [f"Wrote {quantity(table.num_rows, 'row')} to {out}."], as_json=as_json)
+        return
+    if as_json:
+        show(_records(table), [], as_json=True)
+        return
+    show(None, _difference_lines(table) if differences else _lines(found, names), as_json=False)
+
+
+def _found(
+    run: Path, corpus: Path, grouping: Grouping, n_words: int, where: Workplace
+) -> tuple[Prevalence, list[str]]:
+    """The estimates, and a name for each topic of the model."""
+    from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.execution.executors import open_broadcast_map
+    from sparsetopics.runs.prevalence import prevalence
+    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
+
+    refuse_run(corpus, SWAPPED)
+    with open_broadcast_map(where) as broadcast:
+        trained = load_run(run)
+        documents = Corpus.open(where.seen_from_there(corpus))
+        trained.check_corpus(documents, str(corpus))
+        words = trained.words.words
+        found = prevalence(
+            trained.model, documents, words, grouping, n_words,
+            workers=where.threads, broadcast=broadcast,
+        )  # fmt: skip
+    return found, _names(trained.model.topic_word_mean, words)
+
+
+def _names(topic_word: FloatArray, words: Sequence[str]) -> list[str]:
+    """The three most probable words of each topic."""
+    from sparsetopics.evaluation.scores.top_words import top_words
+
+    return [" ".join(words[word] for word in best) for best in top_words(topic_word, NAME_WORDS)]
+
+
+def _write(output: Output, table: pa.Table, spreadsheet_safe: bool) -> None:
+    from sparsetopics.base.outputs import written
+    from sparsetopics.runs.table_files import open_table
+
+    suffix = output.path.suffix.lower()
+    with (
+        written(output) as path,
+        open_table(path, suffix, table.schema, spreadsheet_safe=spreadsheet_safe) as write,
+    ):
+        write(table)
+
+
+# --- what is printed ------------------------------------------------------------------------------
+def _lines(found: Prevalence, names: Sequence[str]) -> list[str]:
+    """Topics by groups: shares and their errors in percent."""
+    shown = range(min(len(found.groups), PRINTED_GROUPS))
+    means = found.means
+    heads = [_group_name(found, group) for group in shown]
+    columns = []
+    for head, group in zip(short_names(heads, HEAD), shown, strict=True):
+        pairs = zip(means.mean[group], means.standard_error[group], strict=True)
+        cells = [_cell(100 * mean, 100 * error) for mean, error in pairs]
+        columns.append(right([head, *cells, f"{means.n_documents[group]:,}"]))
+    width = len(str(found.topics[-1]))
+    topics = [f"{topic:>{width}} {shortened(names[topic], TOPIC)}" for topic in found.topics]
+    lines = lines_of_columns(["% of documents", *topics, "documents"], columns)
+    if n_more := len(found.groups) - len(shown):
+        lines.append(f"Left out {quantity(n_more, 'group')}; --out writes all of them.")
+    return lines
+
+
+def _cell(mean: float, error: float) -> str:
+    return f"{mean:.1f} ±{error:.1f}" if error == error else f"{mean:.1f}"  # NaN: one document
+
+
+def _group_name(found: Prevalence, group: int) -> str:
+    name, start = found.groups[group]
+    over = found.grouping.over
+    parts = [] if name is None else [name]
+    if over is not None and start is not None:
+        parts.append(over.named(start))
+    return " ".join(parts) or "all"
+
+
+def _difference_lines(table: pa.Table) -> list[str]:
+    """The comparisons with the smallest p-values; of equal ones, the largest differences."""
+    from pyarrow.compute import abs as absolute
+    from pyarrow.compute import negate
+
+    size = negate(absolute(table["difference"]))
+    keys = [(name, "ascending") for name in ("adjusted_p_value", "p_value", "size")]
+    rows = table.append_column("size", size).sort_by(keys).slice(0, PRINTED_DIFFERENCES).to_pylist()
+    head = ["topic", *(f"{row['topic']} {shortened(row['name'], TOPIC)}" for row in rows)]
+    sides = [
+        left([title, *(shortened(_side(row, prefix), HEAD) for row in rows)])
+        for title, prefix in (("group", ""), ("other group", "other_"))
+    ]
+    differences = (
+        _cell(100 * row["difference"], 100 * _number(row["standard_error"])) for row in rows
+    )
+    p_values = (f"{_number(row['adjusted_p_value']):.1g}" for row in rows)
+    columns = [*sides, right(["difference, %", *differences]), right(["p, Holm", *p_values])]
+    lines = lines_of_columns(head, columns)
+    if n_more := table.num_rows - len(rows):
+        what = quantity(n_more, "comparison")
+        lines.append(f"Left out {what} with larger p-values; --out writes all of them.")
+    return lines
+
+
+def _number(value: float | None) -> float:
+    return nan if value is None else value
+
+
+def _side(row: dict[str, Json], prefix: str) -> str:
+    parts = [row.get(f"{prefix}{key}") for key in ("group", "from")]
+    return " ".join(str(part) for part in parts if part is not None)
+
+
+def _records(table: pa.Table) -> list[dict[str, Json]]:
+    """The rows as JSON; dates become texts."""
+    for number, field in enumerate(table.schema):
+        if str(field.type) == "date32[day]":
+            table = table.set_column(number, field.name, table[number].cast("string"))
+    records: list[dict[str, Json]] = table.to_pylist()
+    return records

@@ -1,0 +1,196 @@
+"""Documents divided into groups: by the names in a column, by periods of time, by bins of numbers.
+
+A column is read one row group at a time, so groups are discovered as they come.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sparsetopics.base.batches import IntArray
+from sparsetopics.base.errors import OptionError
+from sparsetopics.corpora.store.shards import AnyRowGroup
+from sparsetopics.options.option import refuse, shown
+
+LABEL = "label"
+PERIODS = ("day", "week", "month", "quarter", "year")
+LONGEST_DATE = len("2024-05-31")  # the time of the day that may follow is not used
+
+Start = date | float  # of a period, or of a bin of numbers
+
+
+class GroupKey(NamedTuple):
+    """What the documents of a group have in common; None for what they are not divided by."""
+
+    name: str | None
+    start: Start | None
+
+
+class LocalGroups(NamedTuple):
+    """The groups of some documents."""
+
+    codes: IntArray  # (n_docs,)  −1: a document without a value
+    keys: list[GroupKey]
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """A column of dates or numbers, and what its values are divided into."""
+
+    column: str
+    period: str | None = None  # of PERIODS; None for numbers
+    width: float | None = None  # of bins; None for each value of its own
+
+    @classmethod
+    def parse(cls, text: str) -> Over:
+        """``date:month``, ``age:10`` or ``year``; OptionError for anything else."""
+        column, colon, unit = text.rpartition(":")
+        if not colon:
+            return cls(text)
+        if unit in PERIODS:
+            return cls(column, period=unit)
+        try:
+            width = float(unit)
+        except ValueError:
+            width = math.nan
+        if not column or not (0.0 < width < math.inf):
+            wanted = f"a column and one of {', '.join(PERIODS)} or the width of bins"
+            refuse("over", f"expected {wanted}, but found {shown(text)}")
+        return cls(column, width=width)
+
+    def end(self, start: Start) -> Start:
+        """Where a period or bin ends, which is not part of it; of a single value, that value."""
+        if isinstance(start, date):
+            return _next_start(start, self.period or "day")
+        return start if self.width is None else start + self.width
+
+    def named(self, start: Start) -> str:
+        """A period or bin as people write it: 2024-05, 2024-Q2, 2024, 2024-05-31, 10–20."""
+        if not isinstance(start, date):
+            return f"{start:g}" if self.width is None else f"{start:g}–{self.end(start):g}"
+        day = start.isoformat()
+        if self.period == "quarter":
+            return f"{day[:4]}-Q{(start.month + 2) // 3}"
+        return day[: {"month": 7, "year": 4}.get(self.period or "", LONGEST_DATE)]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How documents are divided; with both a name and periods, into groups of the same two."""
+
+    by: str | None = None  # a column
+    over: Over | None = None
+
+    @classmethod
+    def parse(cls, by: str | None, over: str | None) -> Grouping:
+        """The grouping that two options describe; OptionError for one that is wrong."""
+        grouping = cls(by, None if over is None else Over.parse(over))
+        for option, column in (("by", by), ("over", grouping.over and grouping.over.column)):
+            if column not in (None, LABEL):
+                hint = f"Only {LABEL!r} is kept."
+                refuse(option, f"the corpus has no field {shown(column)}", hint)
+        return grouping
+
+    def of(self, rows: AnyRowGroup) -> LocalGroups:
+        """The groups of documents or items; OptionError for values that cannot be divided."""
+        name_codes = start_codes = np.zeros(rows.n_docs, np.int64)
+        names: list[str | None] = [None]
+        starts: list[Start | None] = [None]
+        if self.by is not None:
+            name_codes, found_names = _numbered(read_column(rows, self.by).cast(pa.string()))
+            names = found_names.to_pylist()
+        if self.over is not None:
+            values = read_column(rows, self.over.column)
+            start_codes, found_starts = _numbered(_starts(values, self.over))
+            starts = _as_python(found_starts)
+        known = (name_codes >= 0) & (start_codes >= 0)
+        pairs = name_codes[known] * len(starts) + start_codes[known]
+        found, inverse = np.unique(pairs, return_inverse=True)
+        codes = np.full(rows.n_docs, -1, np.int64)
+        codes[known] = inverse
+        places = (divmod(pair, len(starts)) for pair in found.tolist())
+        return LocalGroups(codes, [GroupKey(names[name], starts[start]) for name, start in places])
+
+
+def read_column(rows: AnyRowGroup, column: str) -> pa.Array:
+    """The values of a column, aligned with the rows; labels are the only column so far."""
+    assert column == LABEL, "checked when the options were read"
+    return pa.array(rows.read_labels(), pa.string())
+
+
+def _numbered(values: pa.Array) -> tuple[IntArray, pa.Array]:
+    """The number of each value, −1 for none, and the values, in the order of the first ones."""
+    encoded = values.dictionary_encode()
+    numbers = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    return numbers.astype(np.int64), encoded.dictionary
+
+
+def _as_python(starts: pa.Array) -> list[Start | None]:
+    try:
+        values: list[Start | None] = starts.to_pylist()
+    except (ValueError, OverflowError) as error:
+        raise OptionError("over", "expected dates between the years 1 and 9999") from error
+    return values
+
+
+def _starts(values: pa.Array, over: Over) -> pa.Array:
+    """The beginning of the period or bin of each value; null for a missing value."""
+    if over.period is not None:
+        starts = pc.floor_temporal(_dates(values, over), unit=over.period)
+        return starts.cast(pa.date32())
+    if pa.types.is_temporal(values.type):
+        return values.cast(pa.date32())
+    numbers = _parsed(values, pa.float64(), over, "numbers, or dates with a period such as :month")
+    finite = pc.if_else(pc.is_finite(numbers), numbers, None)
+    if over.width is None:
+        return finite
+    return pc.multiply(pc.floor(pc.divide(finite, over.width)), over.width)
+
+
+def _dates(values: pa.Array, over: Over) -> pa.Array:
+    if pa.types.is_string(values.type):
+        values = pc.utf8_slice_codeunits(values, 0, LONGEST_DATE)
+    elif not pa.types.is_temporal(values.type):
+        refuse("over", f"expected dates in {shown(over.column)}, but found {values.type}")
+    return _parsed(values, pa.date32(), over, "dates such as 2024-05-31")
+
+
+def _parsed(values: pa.Array, kind: pa.DataType, over: Over, wanted: str) -> pa.Array:
+    """The values as another type; OptionError names one that cannot be."""
+    if pa.types.is_string(values.type):
+        values = pc.if_else(pc.equal(values, ""), None, values)
+    try:
+        return values.cast(kind)
+    except pa.ArrowInvalid:
+        wrong = next(value for value in values.to_pylist() if not _can_be(value, kind))
+        problem = f"expected {wanted} in {shown(over.column)}, but found {shown(wrong)}"
+        raise OptionError("over", problem) from None
+
+
+def _can_be(value: str | None, kind: pa.DataType) -> bool:
+    try:
+        pa.array([value], pa.string()).cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _next_start(start: date, period: str) -> date:
+    try:
+        if period in _DAYS:
+            return start + timedelta(days=_DAYS[period])
+        months = start.month - 1 + _MONTHS[period]
+        return date(start.year + months // 12, months % 12 + 1, 1)
+    except (ValueError, OverflowError):  # of the last period that Python knows
+        return date.max
+
+
+_DAYS = {"day": 1, "week": 7}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}

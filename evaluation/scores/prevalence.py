@@ -1,0 +1,258 @@
+"""How much groups of documents are of each topic: means with standard errors and intervals.
+
+The mean of the proportions that are inferred for each document is a biased estimate of a group's
+mean. The prior pulls short documents towards itself, and similar topics take tokens from each
+other; both are the same in every document, so more documents do not help. Here a group's mean is
+estimated from the words of the group instead, and no document is inferred.
+
+With topics φ, a document d of n_d tokens, x_d the shares of words in it and π_d its proportions,
+
+    E[x_d | π_d] = Σ_k π_dk φ_k,    so    E[mean of x_d over a group] = Σ_k μ_k φ_k
+
+with μ = E[π_d] in the group, however proportions vary there. So μ is estimated as the mixture of
+topics under which the mean of x_d is most likely, by EM. Each document has the same weight.
+
+The error comes from a linear estimate that is unbiased for each document. For any weights w > 0
+
+    y_d = A x_d,    A = (φ W φᵀ)⁻¹ φ W,    W = diag(1/p),  p = Σ_k w_k φ_k
+
+has E[y_d | π_d] = π_d. This W gives the least variance if w = μ. The variance of y_d is
+
+    Var y_d = Var π_d + E[Var(y_d | π_d)],
+
+which is how proportions differ between documents, and what the words of a document leave uncertain
+about its own. The variance of a group's y_d, divided by the number of its documents, thus holds
+both. Maximum likelihood is as precise as the linear estimate with w = μ, or more precise where a
+share is near zero.
+
+Few documents have most of a rare topic, so the distribution of its mean is skewed. Intervals and
+tests take that into account.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array
+from scipy.special import stdtrit
+
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, worker_blocks
+from sparsetopics.execution.executors import Executor
+
+RIDGE = 1e-4  # of 1; keeps errors finite for topics that are the same
+EM_CYCLES = 20
+EM_TOLERANCE = 1e-5  # of a share
+LONGEST_STRIDE = 1e3  # EM steps
+EM_GROUPS = 32  # done at once
+SMALLEST_START = 1e-6  # share; of a topic
+
+
+# --- sums over documents --------------------------------------------------------------------------
+def unbiased_projection(topic_word: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return Aᵀ, (n_words, n_topics): how much a token of each word says about each topic.
+
+    ``topic_word`` is φ, (n_topics, n_words), positive; rows sum to one. ``weights`` is w,
+    (n_topics,), about how much there is of each topic. The ridge is relative to the largest
+    eigenvalue, 1, of √w φ W φᵀ √w.
+    """
+    scaled = np.sqrt(weights)[:, None] * topic_word
+    scaled /= np.sqrt(weights @ topic_word)
+    information = scaled @ scaled.T
+    information[np.diag_indices_from(information)] += RIDGE
+    solved = cho_solve(cho_factor(information), scaled)
+    solved *= np.sqrt(weights)[:, None]
+    solved /= np.sqrt(weights @ topic_word)
+    return np.ascontiguousarray(solved.T)
+
+
+class GroupSums(NamedTuple):
+    """Sums over the documents of each group; adding those of two sets of documents adds fields."""
+
+    n_documents: IntArray  # (n_groups,)
+    n_tokens: FloatArray  # (n_groups,)
+    powers: FloatArray  # (n_groups, 3, n_topics)  Σ y, Σ y², Σ y³
+    word_shares: csr_array  # (n_groups, n_words)  Σ x
+
+
+def sum_groups(
+    batch: DocumentBatch,
+    groups: IntArray,  # (n_docs,)  −1: in none
+    n_groups: int,
+    projection: FloatArray,  # (n_words, n_topics)
+    executor: Executor,
+) -> GroupSums:
+    """Sum documents by group; those without a word are left out.
+
+    The result has the same bits for any number of workers.
+    """
+    pairs = batch.word_counts.astype(np.float64), batch.word_ids, batch.indptr
+    shares = csr_array(pairs, shape=(batch.n_docs, len(projection)))
+    sizes = shares.sum(axis=1)
+    shares.data /= np.repeat(sizes, np.diff(batch.indptr))
+    chosen = np.flatnonzero((groups >= 0) & (sizes > 0.0))
+    own = groups[chosen]
+    is_in = csr_array((np.ones(len(own)), (own, chosen)), shape=(n_groups, batch.n_docs))
+
+    def estimate(block: tuple[int, int]) -> FloatArray:
+        found: FloatArray = shares[slice(*block)] @ projection
+        return found
+
+    parts = executor.map(estimate, worker_blocks(batch.indptr))
+    estimates = np.concatenate([np.empty((0, projection.shape[1])), *parts])
+    powers = [is_in @ estimates**power for power in (1, 2, 3)]
+    n_tokens = np.bincount(own, sizes[chosen], n_groups).astype(np.float64)
+    n_documents = np.bincount(own, minlength=n_groups)
+    return GroupSums(n_documents, n_tokens, np.stack(powers, axis=1), is_in @ shares)
+
+
+class GroupTotals:
+    """Sums of all groups seen so far.
+
+    Memory grows with groups × words (4 bytes each), and not with the number of documents.
+    """
+
+    def __init__(self, n_topics: int, n_words: int) -> None:
+        self._n_topics, self._n_words = n_topics, n_words
+        self.n_documents: list[int] = []
+        self.n_tokens: list[float] = []
+        self.powers: list[FloatArray] = []  # (3, n_topics) each
+        self.word_shares: list[FloatArray] = []  # (n_words,) float32 each
+
+    def add(self, sums: GroupSums, numbers: Sequence[int]) -> None:
+        """Add sums, whose rows are the groups with these ``numbers``."""
+        for row, number in enumerate(numbers):
+            while number >= len(self.n_documents):
+                self._append_group()
+            self.n_documents[number] += int(sums.n_documents[row])
+            self.n_tokens[number] += float(sums.n_tokens[row])
+            self.powers[number] += sums.powers[row]
+            pairs = slice(*sums.word_shares.indptr[row : row + 2])
+            words, shares = sums.word_shares.indices[pairs], sums.word_shares.data[pairs]
+            self.word_shares[number][words] += shares
+
+    def take(self, numbers: Sequence[int]) -> GroupTotals:
+        """The chosen groups, in the given order; their arrays are shared."""
+        taken = GroupTotals(self._n_topics, self._n_words)
+        taken.n_documents = [self.n_documents[number] for number in numbers]
+        taken.n_tokens = [self.n_tokens[number] for number in numbers]
+        taken.powers = [self.powers[number] for number in numbers]
+        taken.word_shares = [self.word_shares[number] for number in numbers]
+        return taken
+
+    def _append_group(self) -> None:
+        self.n_documents.append(0)
+        self.n_tokens.append(0.0)
+        self.powers.append(np.zeros((3, self._n_topics)))
+        self.word_shares.append(np.zeros(self._n_words, np.float32))
+
+
+# --- estimates ------------------------------------------------------------------------------------
+class GroupMeans(NamedTuple):
+    """The mean proportions of each group; errors are NaN for groups of one document."""
+
+    n_documents: IntArray  # (n_groups,)
+    mean: FloatArray  # (n_groups, n_topics)  rows sum to one
+    standard_error: FloatArray  # (n_groups, n_topics)
+    skewness: FloatArray  # (n_groups, n_topics)  of the estimate of the mean, not of documents
+
+    def interval(self, level: float = 0.95) -> tuple[FloatArray, FloatArray]:
+        """Return the lower and upper ends of intervals of this coverage, within [0, 1]."""
+        freedom = self.n_documents[:, None].astype(np.float64) - 1.0
+        low, high = skewed_interval(self.standard_error, self.skewness, freedom, level)
+        return np.maximum(self.mean + low, 0.0), np.minimum(self.mean + high, 1.0)
+
+
+def group_means(totals: GroupTotals, topic_word: FloatArray) -> GroupMeans:
+    """Estimate the means of all groups, each of at least one document.
+
+    ``topic_word`` and the numbers of words are those of the projection.
+    """
+    n_documents = np.array(totals.n_documents, np.int64)
+    first, second, third = np.stack(totals.powers, axis=1) / n_documents[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = np.maximum(second - first**2, 0.0)
+        central = third - 3.0 * first * second + 2.0 * first**3
+        error = np.sqrt(variance / (n_documents[:, None] - 1.0))
+        skewness = central / (variance**1.5 * np.sqrt(n_documents[:, None]))
+    error[n_documents < 2] = np.nan
+    skewness = np.where(variance > 0.0, skewness, 0.0)
+    mean = np.concatenate(list(_most_likely(totals, first, topic_word)))
+    return GroupMeans(n_documents, mean, error, skewness)
+
+
+def _most_likely(
+    totals: GroupTotals, start: FloatArray, topic_word: FloatArray
+) -> Iterator[FloatArray]:
+    """Yield the means of some groups at a time, from the unbiased means on."""
+    for first in range(0, len(start), EM_GROUPS):
+        some = slice(first, first + EM_GROUPS)
+        words = np.stack(totals.word_shares[some]).astype(np.float64)
+        words /= words.sum(axis=1, keepdims=True)
+        means = _normalized(np.maximum(start[some], SMALLEST_START))
+        for _ in range(EM_CYCLES):
+            new = _em_cycle(means, words, topic_word)
+            moved = np.abs(new - means).max()
+            means = new
+            if moved < EM_TOLERANCE:
+                break
+        yield means
+
+
+def _em_cycle(means: FloatArray, words: FloatArray, topic_word: FloatArray) -> FloatArray:
+    """Take two EM steps, a long step in their direction, and a third EM step.
+
+    An EM step is μ_k ← μ_k Σ_v x_v φ_kv / Σ_j μ_j φ_jv. The long step is that of SQUAREM
+    (Varadhan & Roland 2008, scheme S3), without which many times as many steps would be needed.
+    """
+
+    def step(old: FloatArray) -> FloatArray:
+        new: FloatArray = old * ((words / (old @ topic_word)) @ topic_word.T)
+        return new
+
+    one = step(means)
+    two = step(one)
+    change, bend = one - means, two - 2.0 * one + means
+    lengths = np.linalg.norm(change, axis=1), np.linalg.norm(bend, axis=1)
+    stride = np.clip(lengths[0] / np.maximum(lengths[1], 1e-300), 1.0, LONGEST_STRIDE)[:, None]
+    far = means + 2.0 * stride * change + stride * stride * bend
+    # Shares that would fall below zero fall far, but not to zero, which EM never leaves.
+    return step(_normalized(np.where(far > 0.0, far, 0.1 * two)))
+
+
+def _normalized(means: FloatArray) -> FloatArray:
+    normalized: FloatArray = means / means.sum(axis=1, keepdims=True)
+    return normalized
+
+
+def skewed_interval(
+    error: FloatArray, skewness: FloatArray, freedom: FloatArray, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return how far below and above an estimate the ends of its interval are.
+
+    With q = (estimate − truth)/se and a the skewness of the estimate,
+
+        t(q) = q + a (q²/3 + 1/6) + a² q³/27
+
+    has no skewness to first order (Hall 1992; Zhou & Dinh 2005) and rises with q. It is inverted at
+    the quantiles of Student's t.
+    """
+    quantile = stdtrit(np.maximum(freedom, 1.0), (1.0 + level) / 2.0)
+    high, low = (_inverted(sign * quantile, skewness) for sign in (-1.0, 1.0))
+    return -error * low, -error * high
+
+
+def _inverted(t: FloatArray, skewness: FloatArray) -> FloatArray:
+    """Solve t(q) = t for q; the formula in a stays exact enough where a is almost zero."""
+    a = np.where(np.abs(skewness) < 1e-6, 1e-6, skewness)
+    q: FloatArray = 3.0 / a * (np.cbrt(1.0 + a * (t - a / 6.0)) - 1.0)
+    return q
+
+
+def unskewed(q: FloatArray, skewness: FloatArray) -> FloatArray:
+    """Return t(q) of ``skewed_interval``."""
+    a = skewness
+    t: FloatArray = q + a * (q * q / 3.0 + 1.0 / 6.0) + a * a * q**3 / 27.0
+    return t

@@ -1,0 +1,210 @@
+"""How much of each topic there is in groups of documents and over time, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.base.errors import CorpusError
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.grouping import Grouping, GroupKey, Start
+from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
+from sparsetopics.corpora.store.shards import RowGroup
+from sparsetopics.evaluation.scores.group_differences import group_differences
+from sparsetopics.evaluation.scores.group_words import telling_group_words
+from sparsetopics.evaluation.scores.prevalence import (
+    GroupMeans,
+    GroupSums,
+    GroupTotals,
+    group_means,
+    sum_groups,
+    unbiased_projection,
+)
+from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here, open_executor
+from sparsetopics.inference.training import Model
+from sparsetopics.model.mixture_posterior import MixturePosterior
+from sparsetopics.model.statistics import in_use
+from sparsetopics.options.option import refuse
+
+MOST_GROUPS = 10_000
+MOST_COMPARISONS = 10_000_000  # rows of the table of differences
+LEVEL = 0.95  # of intervals
+
+
+class Prevalence(NamedTuple):
+    """The mean proportions of topics in each group, ordered by name and time."""
+
+    grouping: Grouping
+    topics: IntArray  # (n_topics,)  numbers in the model of the topics that have any token
+    groups: list[GroupKey]
+    means: GroupMeans
+    words: list[list[list[str]]]  # of each group and topic
+    n_left_out: int  # documents without a value to divide by
+
+    def table(self, names: Sequence[str] | None = None) -> pa.Table:
+        """Return a row for each topic and group.
+
+        Columns: topic; name, if ``names`` has one for each topic of the model; group, if documents
+        are divided by names; from and to, if they are divided by time or numbers; mean,
+        standard_error, low and high (of the 95 % interval), n_documents, words. The end of a period
+        or bin is not part of it.
+        """
+        n_groups, n_topics = self.means.mean.shape
+        columns = self._topic_columns(n_groups, names)
+        columns |= self._group_columns(np.arange(n_groups), n_topics)
+        low, high = self.means.interval(LEVEL)
+        columns |= {
+            "mean": _by_topic(self.means.mean),
+            "standard_error": _by_topic(self.means.standard_error),
+            "low": _by_topic(low),
+            "high": _by_topic(high),
+            "n_documents": arrow_numbers(np.tile(self.means.n_documents, n_topics)),
+            "words": pa.array(
+                [group[topic] for topic in range(n_topics) for group in self.words],
+                pa.list_(pa.string()),
+            ),
+        }
+        return pa.table(columns)
+
+    def differences(self, names: Sequence[str] | None = None) -> pa.Table:
+        """Return a row for each topic and pair of groups: the first minus the other.
+
+        Groups of one period are compared with each other. Without names, each period is compared
+        with the one before. Columns: topic, name; group and other_group, from and to, other_from
+        and other_to, as in ``table``; difference, standard_error, low, high, t, p_value,
+        adjusted_p_value (Holm, over all rows). Raises OptionError for too many pairs.
+        """
+        pairs = self._pairs()
+        n_topics = len(self.topics)
+        found = group_differences(self.means, pairs, LEVEL)
+        columns = self._topic_columns(len(pairs), names)
+        columns |= self._group_columns(pairs[:, 0], n_topics)
+        columns |= self._group_columns(pairs[:, 1], n_topics, "other_")
+        columns |= {name: _by_topic(values) for name, values in found._asdict().items()}
+        return pa.table(columns)
+
+    def _pairs(self) -> IntArray:
+        numbers = range(len(self.groups))
+        if self.grouping.by is None:
+            return np.array([(i, i - 1) for i in numbers[1:]], np.int64).reshape(-1, 2)
+        periods: dict[Start | None, list[int]] = {}
+        for number in numbers:
+            periods.setdefault(self.groups[number].start, []).append(number)
+        n_pairs = sum(len(some) * (len(some) - 1) // 2 for some in periods.values())
+        if n_pairs * len(self.topics) > MOST_COMPARISONS:
+            refuse("differences", f"would have more than {MOST_COMPARISONS:,} rows")
+        pairs = [(a, b) for some in periods.values() for i, a in enumerate(some)
+                 for b in some[i + 1 :]]  # fmt: skip
+        return np.array(pairs, np.int64).reshape(-1, 2)
+
+    def _topic_columns(self, n_each: int, names: Sequence[str] | None) -> dict[str, pa.Array]:
+        topics = np.repeat(self.topics, n_each)
+        columns = {"topic": arrow_numbers(topics)}
+        if names is not None:
+            columns["name"] = arrow_strings([names[topic] for topic in topics.tolist()])
+        return columns
+
+    def _group_columns(
+        self, numbers: IntArray, n_times: int, prefix: str = ""
+    ) -> dict[str, pa.Array]:
+        groups = [self.groups[number] for number in numbers] * n_times
+        columns = {}
+        if self.grouping.by is not None:
+            columns[f"{prefix}group"] = pa.array([group.name for group in groups], pa.string())
+        if self.grouping.over is not None:
+            starts = [group.start for group in groups]
+            ends = [self.grouping.over.end(start) for start in starts if start is not None]
+            kind = _kind_of([*starts, *ends])
+            columns[f"{prefix}from"] = pa.array(starts, kind)
+            columns[f"{prefix}to"] = pa.array(ends, kind)
+        return columns
+
+
+def prevalence(
+    model: Model,
+    corpus: Corpus,
+    words: Sequence[str],
+    grouping: Grouping,
+    n_words: int = 5,
+    *,
+    workers: int = 1,
+    broadcast: BroadcastMap = broadcast_map_here,
+) -> Prevalence:
+    """Estimate how much of each topic there is in the groups of the documents of ``corpus``.
+
+    ``words`` are those of the training data, and of ``corpus``. Documents are read once. The result
+    has the same bits for any number of workers. Memory grows with groups × words, not with
+    documents. Raises OptionError for a mixture, for values that cannot be divided and for more than
+    10,000 groups; CorpusError if no document has a value.
+    """
+    if isinstance(model, MixturePosterior):
+        hint = "`infer` writes the responsibilities of a mixture."
+        refuse("run", "must have topics, but is a mixture", hint)
+    topics = np.flatnonzero(in_use(model.sizes))
+    topic_word = model.topic_word_mean[topics]
+    projection = unbiased_projection(topic_word, model.weights[topics])
+    task = _Task(grouping, projection, workers)
+    totals = GroupTotals(len(topics), len(words))
+    number_of: dict[GroupKey, int] = {}
+    for part in broadcast(_sum_part, corpus.row_groups, task):
+        numbers = [number_of.setdefault(key, len(number_of)) for key in part.keys]
+        if len(number_of) > MOST_GROUPS:
+            option = "by" if grouping.over is None else "over"
+            refuse(option, f"makes more than {MOST_GROUPS:,} groups", "Use fewer, larger groups.")
+        totals.add(part.sums, numbers)
+    if not number_of:
+        hint = "Was the corpus ingested with labels?"
+        raise CorpusError("the corpus", "no document has a value to divide by", hint)
+    groups = sorted(number_of, key=_order)
+    totals = totals.take([number_of[key] for key in groups])
+    means = group_means(totals, topic_word)
+    telling = [
+        [[words[word] for word in topic] for topic in group]
+        for group in telling_group_words(totals, means, topic_word, n_words)
+    ]
+    n_left_out = corpus.n_docs - int(means.n_documents.sum())
+    return Prevalence(grouping, topics, groups, means, telling, n_left_out)
+
+
+class _Task(NamedTuple):
+    """What all row groups share."""
+
+    grouping: Grouping
+    projection: FloatArray
+    workers: int
+
+
+class _Part(NamedTuple):
+    """The groups of one row group, and their sums."""
+
+    keys: list[GroupKey]
+    sums: GroupSums
+
+
+def _sum_part(rows: RowGroup[DocumentBatch], task: _Task) -> _Part:
+    codes, keys = task.grouping.of(rows)
+    with open_executor(task.workers) as executor:
+        return _Part(keys, sum_groups(rows.read(), codes, len(keys), task.projection, executor))
+
+
+def _order(key: GroupKey) -> tuple[str, Start]:
+    return key.name or "", 0.0 if key.start is None else key.start
+
+
+def _by_topic(values: FloatArray) -> pa.Array:
+    """(n_groups, n_topics) as a column, topic by topic; NaN becomes null."""
+    column = values.T.ravel()
+    return pa.array(column, mask=np.isnan(column))
+
+
+def _kind_of(starts: Sequence[Start | None]) -> pa.DataType:
+    if any(isinstance(start, date) for start in starts):
+        return pa.date32()
+    numbers = [start for start in starts if isinstance(start, float)]
+    whole = all(number.is_integer() and abs(number) < 2**53 for number in numbers)
+    return pa.int64() if whole else pa.float64()

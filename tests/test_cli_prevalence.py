@@ -1,0 +1,238 @@
+"""``sparsetopics prevalence``: groups of documents on disk, in tables, JSON and files."""
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from sparsetopics.base.errors import OptionError
+from sparsetopics.cli.main import main
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.grouping import Grouping
+from sparsetopics.runs import prevalence as prevalence_runs
+from sparsetopics.runs.prevalence import prevalence
+from sparsetopics.runs.run import load_run
+
+WORDS = {"sport": "ball goal team match", "law": "court judge appeal crime"}
+MONTHS = ("2023-11-30", "2023-12-24", "2024-01-02")
+NUMBERS = ["mean", "standard_error", "low", "high", "n_documents", "words"]
+TESTS = ["difference", "standard_error", "low", "high", "t", "p_value", "adjusted_p_value"]
+
+
+def called(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def told(*arguments):
+    """What a command prints with ``--json``."""
+    result = called("prevalence", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def write_texts(path, label_of):
+    """Documents of which those with an even number are mostly of sport, the others of law."""
+    rng = np.random.default_rng(0)
+    lines = []
+    for number in range(120):
+        own, other = list(WORDS)[:: 1 if number % 2 == 0 else -1]
+        words = [*rng.choice(WORDS[own].split(), 16), *rng.choice(WORDS[other].split(), 4)]
+        record = {"id": number, "text": " ".join(words), "label": label_of(number)}
+        lines.append(json.dumps(record))
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Two corpora of the same texts, with names and with dates, and a run."""
+    folder = tmp_path_factory.mktemp("world")
+    sources = {
+        "named": lambda number: None if number == 7 else "AB"[number % 2],
+        "dated": lambda number: MONTHS[number % 3],
+        "unlabelled": lambda number: None,
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for name, label_of in sources.items():
+            write_texts(folder / f"{name}.jsonl", label_of)
+            words = ("--max-df", "1.0") if name == "named" else ("--vocabulary", "named")
+            made = called("ingest", f"{name}.jsonl", "--out", name, "--quiet", *words)
+            assert made.exit_code == 0, made.output
+        train = ("train", "named", "--topics", 2, "--laps", 10, "--quiet")
+        assert called(*train, "--model", "lda", "--out", "run").exit_code == 0
+        mixture = ("--model", "mixture", "--likelihood", "multinomial", "--out", "mixture")
+        assert called(*train, *mixture).exit_code == 0
+        other = ("ingest", "named.jsonl", "--out", "other", "--max-df", "1.0", "--max-words", 5)
+        assert called(*other, "--quiet").exit_code == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def here(world, monkeypatch):
+    monkeypatch.chdir(world)
+
+
+def test_groups_differ_as_their_documents_do():
+    rows = told("run", "named", "--by", "label")
+
+    assert [list(row) for row in rows] == [["topic", "name", "group", *NUMBERS]] * 4
+    assert [row["group"] for row in rows] == ["A", "B", "A", "B"]
+    assert [row["n_documents"] for row in rows] == [60, 59, 60, 59]
+    sport = next(row["topic"] for row in rows if "ball" in row["name"] or "goal" in row["name"])
+    means = {row["group"]: row["mean"] for row in rows if row["topic"] == sport}
+    assert means["A"] > 0.7
+    assert means["B"] < 0.3
+    assert all(row["low"] <= row["mean"] <= row["high"] for row in rows)
+
+
+def test_documents_without_a_value_are_counted_on_stderr():
+    result = called("prevalence", "run", "named", "--by", "label")
+
+    assert result.stderr == "Left out: 1 document without a value to group by.\n"
+
+
+def test_the_table_has_topics_as_rows_and_groups_as_columns():
+    lines = called("prevalence", "run", "named", "--by", "label").stdout.splitlines()
+
+    assert lines[0].split() == ["%", "of", "documents", "A", "B"]
+    assert lines[1].count("±") == lines[2].count("±") == 2
+    assert lines[3].split() == ["documents", "60", "59"]
+
+
+def test_without_groups_all_documents_are_one():
+    rows = told("run", "unlabelled")
+
+    assert sum(row["mean"] for row in rows) == pytest.approx(1.0)
+    assert [row["n_documents"] for row in rows] == [120, 120]
+    assert "all" in called("prevalence", "run", "unlabelled").stdout
+
+
+def test_months_have_their_beginning_and_end():
+    rows = told("run", "dated", "--over", "label:month")
+
+    dates = [(row["from"], row["to"]) for row in rows[:3]]
+    assert dates == [
+        ("2023-11-01", "2023-12-01"), ("2023-12-01", "2024-01-01"), ("2024-01-01", "2024-02-01"),
+    ]  # fmt: skip
+    assert "2023-12" in called("prevalence", "run", "dated", "--over", "label:month").stdout
+
+
+def test_differences_compare_groups_or_each_period_with_the_one_before():
+    groups = told("run", "named", "--by", "label", "--differences")
+    months = told("run", "dated", "--over", "label:month", "--differences")
+
+    assert list(groups[0]) == ["topic", "name", "group", "other_group", *TESTS]
+    assert [(row["group"], row["other_group"]) for row in groups] == [("A", "B")] * 2
+    assert all(row["adjusted_p_value"] < 1e-6 for row in groups)
+    pairs = [(row["from"], row["other_from"]) for row in months[:2]]
+    assert pairs == [("2023-12-01", "2023-11-01"), ("2024-01-01", "2023-12-01")]
+    assert all(row["p_value"] <= row["adjusted_p_value"] for row in months)
+    printed = called("prevalence", "run", "named", "--by", "label", "--differences").stdout
+    assert "p, Holm" in printed
+
+
+def test_names_and_periods_are_compared_within_periods():
+    rows = told("run", "dated", "--by", "label", "--over", "label:year", "--differences")
+
+    found = {(row["group"], row["other_group"]) for row in rows}
+    assert found == {("2023-11-30", "2023-12-24")}
+
+
+@pytest.mark.parametrize("extension", ["parquet", "csv", "jsonl", "arrow"])
+def test_files_have_the_rows_of_json(tmp_path, extension):
+    out = tmp_path / f"a.{extension}"
+
+    said = told("run", "dated", "--over", "label:month", "--out", out)
+
+    assert said == {"path": str(out), "n_rows": 6}
+    expected = told("run", "dated", "--over", "label:month")
+    if extension == "jsonl":
+        assert [json.loads(line) for line in out.read_text().splitlines()] == expected
+        return
+    read = {"parquet": pq.read_table, "csv": pa.csv.read_csv, "arrow": read_arrow}[extension]
+    rows = read(out).to_pylist()
+    assert [row["mean"] for row in rows] == [row["mean"] for row in expected]
+    assert [str(row["from"]) for row in rows] == [row["from"] for row in expected]
+    if extension == "csv":
+        assert [row["words"].split() for row in rows] == [row["words"] for row in expected]
+
+
+def read_arrow(path):
+    with pa.ipc.open_file(path) as file:
+        return file.read_all()
+
+
+def test_numbers_have_the_same_bits_for_any_number_of_workers():
+    one, two = (told("run", "named", "--by", "label", "--workers", n) for n in (1, 2))
+
+    assert one == two
+
+
+def test_work_for_a_cluster_can_be_pickled():
+    def broadcast(function, items, value):
+        for item in items:
+            task = pickle.loads(pickle.dumps((function, item, value)))
+            yield pickle.loads(pickle.dumps(task[0](*task[1:])))
+
+    run, corpus = load_run(Path("run")), Corpus.open("named")
+    grouping = Grouping.parse("label", None)
+    arguments = (run.model, corpus, run.words.words, grouping)
+
+    there = prevalence(*arguments, broadcast=broadcast).table()
+
+    assert there.equals(prevalence(*arguments).table())
+
+
+def test_too_many_groups_are_refused(monkeypatch):
+    monkeypatch.setattr(prevalence_runs, "MOST_GROUPS", 1)
+
+    result = called("prevalence", "run", "named", "--by", "label")
+
+    assert result.stderr == ("Error: --by: makes more than 1 groups. Use fewer, larger groups.\n")
+
+
+def test_too_many_comparisons_are_refused(monkeypatch):
+    monkeypatch.setattr(prevalence_runs, "MOST_COMPARISONS", 1)
+    run, corpus = load_run(Path("run")), Corpus.open("named")
+    found = prevalence(run.model, corpus, run.words.words, Grouping.parse("label", None))
+
+    with pytest.raises(OptionError, match="more than 1 rows"):
+        found.differences()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            "run named --by section",
+            "--by: the corpus has no field 'section'. Only 'label' is kept.",
+        ),
+        ("run named --over label:month", "--over: expected dates such as 2024-05-31 in 'label'"),
+        ("run unlabelled --by label", "the corpus: no document has a value to divide by."),
+        ("run named --differences", "--differences: needs --by or --over."),
+        ("run named --spreadsheet-safe", "--spreadsheet-safe: needs --out."),
+        ("run named --out a.xls", "--out: must end in .parquet, .csv, .jsonl or .arrow"),
+        ("mixture named --by label", "run: must have topics, but is a mixture."),
+        ("run other --by label", "found another vocabulary"),
+        ("named run --by label", "Are the run and the corpus swapped? The run comes first."),
+        ("run named --by ''", "--by: must not be empty."),
+        ("run named --words -1", "--words: must be at least 0"),
+    ],
+)
+def test_what_cannot_be_is_one_line(arguments, said):
+    words = [word.strip("'") for word in arguments.split()]
+
+    result = called("prevalence", *words)
+
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
