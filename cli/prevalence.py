@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparsetopics.base.wording import quantity, shortened
+from sparsetopics.base.showing import shortened
+from sparsetopics.base.wording import printable, quantity, without_middle
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType, TextType
 from sparsetopics.cli.printing import left, lines_of_columns, right, say, short_names, show
-from sparsetopics.cli.shared_options import workplace_options
+from sparsetopics.cli.shared_options import names_option, workplace_options
 from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
@@ -20,13 +21,11 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from sparsetopics.base.batches import FloatArray
     from sparsetopics.base.outputs import Output
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.corpora.grouping import Grouping
     from sparsetopics.runs.prevalence import Prevalence
 
-NAME_WORDS = 3
 TOPIC, HEAD = 20, 14  # characters of a topic's name, and of a group's
 PRINTED_GROUPS = 60
 PRINTED_DIFFERENCES = 30
@@ -57,6 +56,7 @@ PRINTED_DIFFERENCES = 30
     show_default=True,
     help="Most words of a topic to name for each group.",
 )
+@names_option
 @click.option("--out", type=NEW_PATH, help="Write the table: .parquet, .csv, .jsonl or .arrow.")
 @click.option(
     "--spreadsheet-safe",
@@ -73,6 +73,7 @@ def command(
     over: str | None,
     differences: bool,
     n_words: int,
+    names: dict[int, str],
     out: Path | None,
     spreadsheet_safe: bool,
     overwrite: bool,
@@ -112,8 +113,8 @@ def command(
     if out is not None:
         output = output_file(out, overwrite=overwrite, inputs=[run, corpus])
         table_format(out, spreadsheet_safe=spreadsheet_safe)
-    found, names = _found(run, corpus, grouping, n_words, where)
-    table = found.differences(names) if differences else found.table(names)
+    found, named = _found(run, corpus, grouping, n_words, names, where)
+    table = found.differences(named) if differences else found.table(named)
     if found.n_left_out:
         say(f"Left out: {quantity(found.n_left_out, 'document')} without a value to group by.")
     if output is not None:
@@ -124,36 +125,34 @@ def command(
     if as_json:
         show(_records(table), [], as_json=True)
         return
-    show(None, _difference_lines(table) if differences else _lines(found, names), as_json=False)
+    show(None, _difference_lines(table) if differences else _lines(found, named), as_json=False)
 
 
 def _found(
-    run: Path, corpus: Path, grouping: Grouping, n_words: int, where: Workplace
+    run: Path,
+    corpus: Path,
+    grouping: Grouping,
+    n_words: int,
+    given: dict[int, str],
+    where: Workplace,
 ) -> tuple[Prevalence, list[str]]:
     """The estimates, and a name for each topic of the model."""
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.prevalence import prevalence
     from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
+    from sparsetopics.runs.topic_names import names_of
 
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
         trained = load_run(run)
         documents = Corpus.open(where.seen_from_there(corpus))
         trained.check_corpus(documents, str(corpus))
-        words = trained.words.words
         found = prevalence(
-            trained.model, documents, words, grouping, n_words,
+            trained.model, documents, trained.words.words, grouping, n_words,
             workers=where.threads, broadcast=broadcast,
         )  # fmt: skip
-    return found, _names(trained.model.topic_word_mean, words)
-
-
-def _names(topic_word: FloatArray, words: Sequence[str]) -> list[str]:
-    """The three most probable words of each topic."""
-    from sparsetopics.evaluation.scores.top_words import top_words
-
-    return [" ".join(words[word] for word in best) for best in top_words(topic_word, NAME_WORDS)]
+    return found, names_of(trained, given)
 
 
 def _write(output: Output, table: pa.Table, spreadsheet_safe: bool) -> None:
@@ -180,7 +179,9 @@ def _lines(found: Prevalence, names: Sequence[str]) -> list[str]:
         cells = [_cell(100 * mean, 100 * error) for mean, error in pairs]
         columns.append(right([head, *cells, f"{means.n_documents[group]:,}"]))
     width = len(str(found.topics[-1]))
-    topics = [f"{topic:>{width}} {shortened(names[topic], TOPIC)}" for topic in found.topics]
+    topics = [
+        f"{topic:>{width}} {shortened(printable(names[topic]), TOPIC)}" for topic in found.topics
+    ]
     lines = lines_of_columns(["% of documents", *topics, "documents"], columns)
     if n_more := len(found.groups) - len(shown):
         lines.append(f"Left out {quantity(n_more, 'group')}; --out writes all of them.")
@@ -208,9 +209,12 @@ def _difference_lines(table: pa.Table) -> list[str]:
     size = negate(absolute(table["difference"]))
     keys = [(name, "ascending") for name in ("adjusted_p_value", "p_value", "size")]
     rows = table.append_column("size", size).sort_by(keys).slice(0, PRINTED_DIFFERENCES).to_pylist()
-    head = ["topic", *(f"{row['topic']} {shortened(row['name'], TOPIC)}" for row in rows)]
+    head = [
+        "topic",
+        *(f"{row['topic']} {shortened(printable(row['name']), TOPIC)}" for row in rows),
+    ]
     sides = [
-        left([title, *(shortened(_side(row, prefix), HEAD) for row in rows)])
+        left([title, *(without_middle(_side(row, prefix), HEAD) for row in rows)])
         for title, prefix in (("group", ""), ("other group", "other_"))
     ]
     differences = (

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import click
 
-from sparsetopics.base.wording import printable, shortened
+from sparsetopics.base.wording import printable, without_middle
 
 T = TypeVar("T")
 
@@ -103,7 +103,7 @@ def _tables(columns: Sequence[list[str]], width: int) -> list[list[list[str]]]:
 def short_names(names: Sequence[str], length: int = LONGEST_NAME) -> Sequence[str]:
     """Names that are fit for a narrow column, unless that makes two of them equal."""
     names = [printable(name) for name in names]
-    short = [shortened(name, length) for name in names]
+    short = [without_middle(name, length) for name in names]
     return short if len(set(short)) == len(set(names)) else names
 
 

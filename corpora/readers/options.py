@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.base.errors import OptionError, SourceError
-from sparsetopics.base.wording import shortened
+from sparsetopics.base.wording import without_middle
 from sparsetopics.corpora.sources.byte_stream import Place
 from sparsetopics.corpora.sources.source_files import bare_suffix
 from sparsetopics.options.option import check_type, counts_from
@@ -138,7 +138,7 @@ def _as_typed(option: str) -> str:
 
 def listed(names: Sequence[str]) -> str:
     """The names of fields for a message; long ones are cut."""
-    return ", ".join(repr(shortened(name, _LONGEST_NAME)) for name in names) or "none"
+    return ", ".join(repr(without_middle(name, _LONGEST_NAME)) for name in names) or "none"
 
 
 def delimiter_of(path: Place) -> str:

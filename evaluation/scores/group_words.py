@@ -8,7 +8,8 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.evaluation.scores.prevalence import GroupMeans, GroupTotals
-from sparsetopics.evaluation.scores.telling_words import frequent_words, log_odds_scores
+from sparsetopics.evaluation.scores.telling_words import log_odds_scores
+from sparsetopics.evaluation.scores.top_words import top_words
 
 N_CANDIDATES = 100  # most probable words of a topic, of which some are chosen
 PRIOR_TOKENS = 100.0  # of each topic in each group, spread as in the topic
@@ -25,7 +26,7 @@ def telling_group_words(
     standard errors of ``telling_words``. Words with a score below 2 are left out. Memory does not
     grow with groups × topics × words, because each group is computed twice.
     """
-    candidates = frequent_words(topic_word, N_CANDIDATES)
+    candidates = top_words(topic_word, N_CANDIDATES)
     prior = PRIOR_TOKENS * np.take_along_axis(topic_word, candidates, axis=1)
     n_groups = len(means.mean)
     sizes = means.mean * np.array(totals.n_tokens)[:, None] + PRIOR_TOKENS

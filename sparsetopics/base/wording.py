@@ -55,7 +55,7 @@ def listed(names: Sequence[str], last: str = "and") -> str:
     return f"{', '.join(others)} {last} {end}" if others else end
 
 
-def shortened(text: str, length: int) -> str:
+def without_middle(text: str, length: int) -> str:
     """``text`` with its middle left out if it is longer than ``length`` characters."""
     if len(text) <= length:
         return text
