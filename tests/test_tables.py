@@ -10,7 +10,6 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.readers import text_tables
 from sparsetopics.corpora.sources import arrow_batches
-from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 TEXTS = make_texts(50)
@@ -85,7 +84,7 @@ def test_every_table_gives_the_documents_of_its_texts(kind, block_bytes, monkeyp
 
 
 def test_a_dataset_keeps_its_own_order():
-    corpus = Corpus.from_table(Dataset(TABLE, [3, 1]), pruning=PruningOptions(max_df=1.0))
+    corpus = Corpus.from_table(Dataset(TABLE, [3, 1]), max_df=1.0)
 
     assert next(corpus.doc_ids()) == ["doc-3", "doc-1"]
 

@@ -69,7 +69,7 @@ def test_a_word_that_does_not_occur_leaves_its_topic_undefined():
 
 
 def test_texts_are_cut_as_those_of_the_corpus_were(tmp_path):
-    corpus = Corpus.from_texts(SENTENCES, tokenizer=TokenizerOptions(r"[a-z]{3,}"))
+    corpus = Corpus.from_texts(SENTENCES, token_pattern=r"[a-z]{3,}")
     source = write_jsonl(tmp_path / "texts.jsonl.gz", [*SENTENCES, "unheard cats"])
 
     texts = TokenizedTexts.find([source], corpus.vocabulary, "text")
@@ -133,7 +133,7 @@ def test_phrases_are_joined_as_the_corpus_joined_them(tmp_path):
 
 
 def test_ngrams_are_no_words_one_after_the_other(tmp_path):
-    corpus = Corpus.from_texts(SENTENCES, tokenizer=TokenizerOptions(r"[a-z]{3,}", ngrams=2))
+    corpus = Corpus.from_texts(SENTENCES, token_pattern=r"[a-z]{3,}", ngrams=2)
     source = write_jsonl(tmp_path / "texts.jsonl", SENTENCES)
 
     with pytest.raises(VocabularyError, match=r"expected tokens or phrases .* found n-grams"):

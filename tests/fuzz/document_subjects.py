@@ -22,7 +22,7 @@ from sparsetopics.corpora.readers.blocks import CountedBlock
 from sparsetopics.corpora.readers.formats import find_collection
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.store.document_rows import encode
-from sparsetopics.corpora.text.pruning import read_stop_words
+from sparsetopics.corpora.text.stop_words import read_stop_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
 from sparsetopics.corpora.validate import validate
 
