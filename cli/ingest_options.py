@@ -203,8 +203,8 @@ class VectorChoices:
 
 def _check_stop_word_file(choice: str) -> None:
     if not os.path.exists(choice):  # which is False, too, for names that no file can have
-        hint = "Give the code of a language, such as de, or a file with one word per line."
-        problem = f"must be english, none, a language or a file, but is {shown(choice)}"
+        hint = "A code is de for German, for example; a file has one word per line."
+        problem = f"must be english, none, the code of a language or a file, but is {shown(choice)}"
         refuse("stop-words", problem, hint)
 
 

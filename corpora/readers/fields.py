@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparsetopics.base.errors import OptionError, SourceError
+from sparsetopics.base.wording import listed
 from sparsetopics.corpora.readers.blocks import CountedBlock, Values
 from sparsetopics.options.option import shown
 
@@ -36,7 +37,9 @@ _GIVEN_TYPES: Mapping[str, FieldType] = {"string": "string", "number": "number",
 # and the long ids of messages would not survive as float64, so they stay strings.
 _NUMBER = r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _TIME = r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
-_DATE = rf"^[0-9]{{4}}(-[0-9]{{2}}(-[0-9]{{2}}({_TIME})?)?)?$"
+_MONTH = rf"-[0-9]{{2}}(-[0-9]{{2}}({_TIME})?)?"
+_PATTERNS = {"number": _NUMBER, "date": f"^[0-9]{{4}}{_MONTH}$"}  # where the values tell a type
+_DATE = rf"^[0-9]{{4}}({_MONTH})?$"  # a year alone is a date only where that type is given
 
 
 class Kept(NamedTuple):
@@ -90,6 +93,12 @@ def check_number_of_fields(n_fields: int, where: str) -> None:
         raise SourceError(where, problem, "Name some of them with --keep.")
 
 
+def described(fields: Mapping[str, FieldType]) -> str:
+    """The fields for people: ``text, section (string) and date (date)``."""
+    names = [name if kind == TEXT else f"{name} ({kind})" for name, kind in fields.items()]
+    return listed(names) if names else "none"
+
+
 class FieldTypes:
     """The types of the kept fields, told by the blocks that go by."""
 
@@ -113,11 +122,10 @@ class FieldTypes:
         present = _present(values).drop_null()
         if len(present):
             self._has_values.add(name)
-            patterns = {"number": _NUMBER, "date": _DATE}
             self._possible[name] = [
                 kind
                 for kind in possible
-                if pc.all(pc.match_substring_regex(present, patterns[kind])).as_py()
+                if _all(pc.match_substring_regex(present, _PATTERNS[kind]))
                 and _converted(present, kind) is not None
             ]
 
@@ -165,7 +173,7 @@ def _misfit(name: str, kind: FieldType, values: pa.StringArray, ids: pa.StringAr
     odd = next(row for row in range(len(values)) if _converted(values[row : row + 1], kind) is None)
     where = f"document {ids[odd].as_py()!r}, field {name!r}"
     problem = f"expected a {kind}, but found {shown(values[odd].as_py())}"
-    return SourceError(where, problem, f"Keep it as {name}:string, or correct the value.")
+    return SourceError(where, problem, f"Correct it, or keep the field as {name}:string.")
 
 
 def _present(values: pa.StringArray) -> pa.StringArray:
@@ -191,7 +199,7 @@ def _as_numbers(values: pa.StringArray) -> pa.Array:
 
 def _as_dates(values: pa.StringArray) -> pa.Array:
     """ISO dates and times, in UTC unless they say otherwise; a year or month is its first day."""
-    if not pc.all(pc.match_substring_regex(values.drop_null(), _DATE)).as_py():
+    if not _all(pc.match_substring_regex(values, _DATE)):
         raise pa.ArrowInvalid("no date")
     for pattern, whole in (
         (r"^([0-9]{4})$", r"\1-01"),
@@ -202,3 +210,8 @@ def _as_dates(values: pa.StringArray) -> pa.Array:
     ):
         values = pc.replace_substring_regex(values, pattern, whole)
     return values.cast(pa.timestamp("us", "UTC")).cast(ARROW_TYPES["date"])
+
+
+def _all(truths: pa.BooleanArray) -> bool:
+    """Whether none is false."""
+    return bool(pc.all(truths, min_count=0).as_py())

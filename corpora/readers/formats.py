@@ -160,8 +160,8 @@ def find_collection(
     name = found.format_name
     _check_used(options, name, FORMATS)
     if options.keep and not FORMATS[name].has(options.kept):
-        problem = f"{options.kept.named[0]!r} is no field, since files of format {name} are text"
-        raise OptionError(KEEP, problem, "Keep text, or nothing.")
+        problem = f"files of format {name} have no field {options.kept.named[0]!r}, but only text"
+        raise OptionError(KEEP, problem)
     return Collection(found.files, name, FORMATS[name], found.account)
 
 

@@ -187,6 +187,8 @@ def repeated_field(field: str, where: str, option: str) -> SourceError:
 def missing_field(field: str, names: Sequence[str], where: str, option: str) -> SourceError:
     """The error for a field, chosen by ``option``, that is not among ``names``."""
     hint = f"Name another with {_as_typed(option)}."
+    if option == KEEP:
+        hint = "It is one of those to keep."
     return SourceError(where, f"expected a field {field!r}, but found {listed(names)}", hint)
 
 

@@ -24,7 +24,7 @@ from sparsetopics.corpora.readers.fields import MOST_FIELDS, TEXT, FieldType, ta
 from sparsetopics.corpora.sources.arrow_files import numbers_of
 from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total
-from sparsetopics.corpora.store.shards import RowKind, Rows
+from sparsetopics.corpora.store.shards import NO_TYPES, RowKind, Rows
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 
@@ -136,7 +136,7 @@ def write_manifest(
     shards: Sequence[ShardEntry],
     n_skipped: int,
     n_unknown_tokens: int,
-    fields: Mapping[str, FieldType],
+    fields: Mapping[str, FieldType] = NO_TYPES,
 ) -> DocumentManifest:
     """Turn a folder that holds the shards into a corpus: add the vocabulary, then the manifest."""
     vocabulary.save(folder)

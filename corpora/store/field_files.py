@@ -42,7 +42,7 @@ def columns_by_stem(names: Iterable[str]) -> dict[str, list[str]]:
 
 def rows_per_group(stem: str, n_docs: int) -> int:
     """Rows in a row group of such a file, where a row group of a shard holds ``n_docs``."""
-    return _TEXTS_PER_GROUP if stem == TEXTS else n_docs
+    return min(_TEXTS_PER_GROUP, n_docs) if stem == TEXTS else n_docs
 
 
 def open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
@@ -123,5 +123,5 @@ def _check(column: pa.ChunkedArray, kind: FieldType) -> None:
     if column.type != ARROW_TYPES[kind]:
         raise ValueError(f"expected a {kind} ({ARROW_TYPES[kind]}), but found {column.type}")
     column.validate(full=True)  # strings of UTF-8
-    if kind == "number" and not pc.all(pc.is_finite(column)).as_py():
+    if kind == "number" and not pc.all(pc.is_finite(column), min_count=0).as_py():
         raise ValueError("some numbers are not finite")
