@@ -266,7 +266,7 @@ class Corpus(RowCorpus[DocumentBatch]):
             lowercase=lowercase,
             tokenizer=tokenizer,
         )
-        read = ReadOptions(text_field, id_field, label_field, keep=tuple(keep))
+        read = ReadOptions(text_field, id_field, label_field, keep=keep)
         blocks = blocks_of_table(table, read)
         return cls(*documents_of_blocks(blocks, TABLE, words, vocabulary, read.kept))
 

@@ -104,7 +104,7 @@ def documents_of_blocks(
 
 def kept_of_texts(keep: Sequence[str]) -> Kept:
     """What ``keep`` asks for where there are texts alone; OptionError for other fields."""
-    kept = ReadOptions(keep=tuple(keep)).kept
+    kept = ReadOptions(keep=keep).kept
     if kept.named:
         hint = "Corpus.from_table keeps the columns of a table."
         raise OptionError("keep", f"texts have no field {kept.named[0]!r}", hint)
@@ -165,7 +165,7 @@ def blocks_of_table(
         raise
     except (pa.ArrowException, ValueError) as error:
         problem = f"Arrow cannot read its columns: {reason_of(error)}"
-        hint = "Leave out the columns that are not needed."
+        hint = "Leave out all columns but text, id, label and those to keep."
         raise SourceError(TABLE, problem, hint) from error
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from collections_on_disk import documents_of
@@ -21,6 +21,7 @@ from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.append import append
 from sparsetopics.corpora.holding_out import hold_out
 from sparsetopics.corpora.ingest import IngestOptions, ingest
+from sparsetopics.corpora.readers import jsonl as read_jsonl
 from sparsetopics.corpora.readers import text_files, text_tables
 from sparsetopics.corpora.readers.fields import FieldTypes, kept_fields, table_of_fields
 from sparsetopics.corpora.readers.options import ReadOptions
@@ -285,6 +286,39 @@ def test_irregular_lines_are_read_like_regular_ones(tmp_path):
         {"n": 2.5, "b": "false", "late": None},
         {"n": None, "b": None, "late": "x"},
         {"n": 3.0, "b": "true", "late": None},
+    ]
+
+
+VALUES = st.sampled_from([None, 1, -2, 0.5, 1e300, True, False, "", "x", "7", "2020-01-01"])
+RECORDS = st.fixed_dictionaries(
+    {"text": st.sampled_from(["an owl", "", None])},
+    optional={"a": VALUES, "b": st.integers(-5, 5) | st.none(), "c": st.floats(-1, 1)},
+)
+
+
+@given(rows=st.lists(RECORDS, min_size=1, max_size=8), n_first=st.integers(1, 9))
+@example(rows=[{"text": "an owl", "b": 1}, {"text": "an owl", "a": None}], n_first=1)
+def test_lines_read_by_arrow_and_one_by_one_are_the_same(rows, n_first):
+    options = ReadOptions(keep=("all",))
+    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    block = byte_stream.LineBlock("a.jsonl", 2, data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(read_jsonl, "_FIRST_LINES", n_first)
+        at_once = read_jsonl._decode(block, options)
+
+    expected = read_jsonl._decode_each(block, options)
+
+    assert at_once[:3] == expected[:3]
+    blocks = []
+    for found in (at_once, expected):
+        types = FieldTypes(options.kept)
+        for name, column in found.fields.items():
+            types._look_at(name, column)
+        blocks.append(
+            table_of_fields({"text": found.texts, **found.fields}, types.types, found.ids)
+        )
+    assert blocks[0].to_pylist() == [
+        {name: row.get(name) for name in blocks[0].column_names} for row in blocks[1].to_pylist()
     ]
 
 

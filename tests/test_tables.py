@@ -10,7 +10,6 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.readers import text_tables
 from sparsetopics.corpora.sources import arrow_batches
-from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 TEXTS = make_texts(50)
 IDS = [f"doc-{n}" for n in range(50)]
@@ -102,11 +101,9 @@ def test_a_real_dataset():
 
 def test_named_fields_options_and_a_vocabulary(tmp_path):
     table = pa.table({"key": [7, None], "body": ["One two", None], "topic": ["a", "b"]})
-    tokenizer = TokenizerOptions("[A-Za-z]+", lowercase=False)
+    fields = {"text_field": "body", "id_field": "key", "label_field": "topic"}
 
-    corpus = Corpus.from_table(
-        table, text_field="body", id_field="key", label_field="topic", tokenizer=tokenizer
-    )
+    corpus = Corpus.from_table(table, **fields, token_pattern="[A-Za-z]+", lowercase=False)
 
     assert documents_of(corpus) == {"7": {"One": 1, "two": 1}}
     assert (next(corpus.labels()), corpus.n_skipped) == (["a"], 1)

@@ -30,7 +30,14 @@ from sparsetopics.corpora.readers.options import (
 from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
 
 # Floats as text differ between Arrow and json, but stand for the same numbers.
-_KEPT_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+_ARROW_TYPES = {
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    type(None): pa.null(),  # Arrow refuses anything but null: first seen in a later line
+}
+_FIRST_LINES = 100  # that are looked at for the types of fields
 
 
 def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
@@ -77,17 +84,18 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
 
 
 def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataType] | None:
-    """Arrow types of the wanted fields by the first line; None if every line must be looked at."""
+    """Arrow types of the wanted fields by the first lines; None if every line must be looked at."""
+    n_lines = _FIRST_LINES if options.keep else 1
     try:
-        first = _parsed(block.data[: block.data.index(b"\n")])
+        records = [_parsed(line) for line in block.data.split(b"\n", n_lines)[:n_lines] if line]
     except ValueError:
         return None
-    if not isinstance(first, dict) or not isinstance(first.get(options.text_field), str):
+    objects = [record for record in records if isinstance(record, dict)]
+    if not objects or len(objects) < len(records):
         return None
-    kept = kept_among(list(first), options, block.source)
-    if not {*options.kept.named} <= first.keys() or any(
-        type(first[name]) not in _KEPT_TYPES for name in kept
-    ):
+    first = objects[0]
+    kept = _kept_types(objects, options, block.source)
+    if kept is None or not isinstance(first.get(options.text_field), str):
         return None
     types = {options.text_field: pa.string()}
     for field in fields_of(options)[:2]:
@@ -95,7 +103,27 @@ def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataTyp
             types[field] = pa.string() if isinstance(first[field], str) else pa.int64()
         else:  # Arrow refuses anything but null: odd here, or first seen in a later line
             types[field] = pa.null()
-    return types | {field: _KEPT_TYPES[type(first[field])] for field in kept}
+    return types | kept
+
+
+def _kept_types(
+    records: Sequence[dict[str, Json]], options: ReadOptions, where: str
+) -> dict[str, pa.DataType] | None:
+    """Arrow types of the fields to keep by some records; None if Arrow cannot read them."""
+    names = dict.fromkeys(name for record in records for name in record)
+    kept = kept_among(list(names), options, where)
+    if not names.keys() >= {*options.kept.named}:
+        return None
+    types = {}
+    for name in kept:
+        kinds = {type(record.get(name)) for record in records} - {type(None)}
+        if kinds == {int, float}:
+            kinds = {float}
+        kind = kinds.pop() if kinds else type(None)
+        if kinds or kind not in _ARROW_TYPES:
+            return None
+        types[name] = _ARROW_TYPES[kind]
+    return types
 
 
 def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:

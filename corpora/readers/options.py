@@ -48,7 +48,7 @@ class ReadOptions:
     label_field: str | None = None
     encoding_errors: str = "strict"  # "strict" or "replace"
     vocabulary_file: Path | None = None  # the words of a collection of counts
-    keep: tuple[str, ...] = ()
+    keep: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         check_type("text_field", self.text_field, str, "the name of a field")

@@ -51,7 +51,7 @@ def open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
         path,
         schema,
         compression="zstd",
-        compression_level=3,
+        compression_level=1,
         use_dictionary=[name for name in schema.names if name != TEXT],
         write_statistics=False,
         write_page_checksum=True,
