@@ -57,8 +57,8 @@ def test_there_is_not_more_code_than_needed():
     # split all components at once and continued on all items. 25,126 before LDA began with more
     # topics than wanted and merged them, for which a move of LDA went. 25,290 before topic paths,
     # with their page, exports and estimator; 26,800 before documents chose the number of topics
-    # of an HDP.
-    assert sum(map(code_lines, TEXTS)) <= 27_300
+    # of an HDP, and 27,300 before a corpus kept texts and fields of its documents.
+    assert sum(map(code_lines, TEXTS)) <= 28_100
 
 
 def test_little_escapes_the_type_checker():
