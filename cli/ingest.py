@@ -82,7 +82,7 @@ def command(
     \b
     Example:
         sparsetopics ingest 'stories/*.jsonl.gz' --stop-words english --out news
-        sparsetopics ingest stories.csv --keep text,section,date --out stories
+        sparsetopics ingest articles.csv --keep text,section,date --out articles
         sparsetopics ingest new.jsonl --vocabulary news --out heldout
         sparsetopics ingest newer.jsonl --append news
         sparsetopics ingest news.zip --phrases --stop-words english --out phrases

@@ -66,7 +66,7 @@ def write_sources(folder):
     stories += [
         (n, text, "ab"[n % 2], f"2024-0{n % 9 + 1}", f"0{n}") for n, text in enumerate(texts)
     ]
-    with (folder / "stories.csv").open("w", newline="", encoding="utf-8") as file:
+    with (folder / "articles.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(stories)
     images = pytest.importorskip("PIL.Image", reason="needs Pillow")
     rng = np.random.default_rng(0)
