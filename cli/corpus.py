@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -32,18 +33,28 @@ def command() -> None:
 @_CORPUS
 @_JSON
 def info(corpus: Path, as_json: bool) -> None:
-    """Print the totals of CORPUS: documents or items, words, tokens and others.
+    """Print the totals of CORPUS: documents or items, words, tokens and others, and which fields of
+    its documents it keeps. It says so if it holds their texts.
 
     \b
     Example:
         sparsetopics corpus info news
     """
     from sparsetopics.corpora.corpus import load_any_manifest
+    from sparsetopics.corpora.readers.fields import TEXT, described
+    from sparsetopics.corpora.store.document_rows import DocumentManifest
 
-    totals = load_any_manifest(corpus).totals
+    manifest = load_any_manifest(corpus)
+    totals = manifest.totals
     names = {name: name.removeprefix("n_").replace("_", " ") for name in totals}
-    lines = (f"{names[name]:<16}{value:>16,}" for name, value in totals.items())
-    show(totals, lines, as_json=as_json)
+    lines = [f"{names[name]:<16}{value:>16,}" for name, value in totals.items()]
+    record: dict[str, int | float | Mapping[str, str]] = {**totals}
+    if isinstance(manifest, DocumentManifest):
+        record["fields"] = manifest.fields
+        lines.append(f"Kept fields: {described(manifest.fields)}.")
+        if TEXT in manifest.fields:
+            lines.append("The corpus holds the texts of its documents.")
+    show(record, lines, as_json=as_json)
 
 
 @command.command(short_help="Check every file of a corpus.")

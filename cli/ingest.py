@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -74,13 +74,15 @@ def command(
     """Make a corpus of documents or vectors. A SOURCE is a file, a folder, a .zip archive, a URL or
     a pattern; files may be compressed (.gz, .zst).
 
-    Documents without a word of the vocabulary are skipped and counted. Vectors are the rows of
-    arrays, the numeric columns of tables, or grey images or their patches. To continue an
-    interrupted ingest of text, repeat the command.
+    Documents without a word of the vocabulary are skipped and counted. The corpus holds their word
+    counts, ids and labels; --keep adds their texts, which may be private, and other fields. Vectors
+    are the rows of arrays, the numeric columns of tables, or grey images or their patches. To
+    continue an interrupted ingest of text, repeat the command.
 
     \b
     Example:
         sparsetopics ingest 'stories/*.jsonl.gz' --stop-words english --out news
+        sparsetopics ingest articles.csv --keep text,section,date --out articles
         sparsetopics ingest new.jsonl --vocabulary news --out heldout
         sparsetopics ingest newer.jsonl --append news
         sparsetopics ingest news.zip --phrases --stop-words english --out phrases
@@ -136,7 +138,7 @@ def _checked_kind(
 class _Result(NamedTuple):
     """What an ingest has made and read."""
 
-    numbers: dict[str, int]  # by the names of --json
+    numbers: dict[str, int | Mapping[str, str]]  # by the names of --json; also the fields
     lines: list[str]
     files: FileAccount
 
@@ -157,7 +159,7 @@ def _append(
 
     n_added, summary = append(sources, corpus, options, on_progress, say)
     lines = _sentences(corpus, summary, f", {n_added:,} of them new")
-    return _Result({"n_added": n_added} | _numbers(summary), lines, summary.files)
+    return _Result({"n_added": n_added, **_numbers(summary)}, lines, summary.files)
 
 
 def _vectors(
@@ -170,17 +172,21 @@ def _vectors(
     return _Result(_numbers(summary), [line], summary.files)
 
 
-def _numbers(summary: IngestSummary | VectorSummary) -> dict[str, int]:
+def _numbers(summary: IngestSummary | VectorSummary) -> dict[str, int | Mapping[str, str]]:
     numbers = summary._asdict()
     del numbers["files"]
     return numbers
 
 
 def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
+    from sparsetopics.corpora.readers.fields import described
+
     sentences = [
         f"{out}: {quantity(summary.n_documents, 'document')}{added}, "
         f"{quantity(summary.n_tokens, 'token')}, {quantity(summary.n_words, 'word')}."
     ]
+    if summary.fields:
+        sentences.append(f"Kept {described(summary.fields)}.")
     if summary.n_skipped:
         skipped = quantity(summary.n_skipped, "document")
         sentences.append(f"Skipped {skipped} without a known word.")

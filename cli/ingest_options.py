@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from sparsetopics.corpora.ingest import IngestOptions
     from sparsetopics.corpora.ingest_vectors import VectorOptions
     from sparsetopics.corpora.projection import PcaOptions
-    from sparsetopics.corpora.text.phrases import PhraseOptions
-    from sparsetopics.corpora.text.pruning import PruningOptions
-    from sparsetopics.corpora.text.tokenizer import TokenizerOptions
     from sparsetopics.corpora.text.vocabulary import Vocabulary
 
 HELP_SECTIONS = {
@@ -45,7 +42,7 @@ HELP_SECTIONS = {
         "token_pattern", "lowercase", "tokenizer",
     ),
     "Sources": (
-        "format_name", "kind", "text_field", "id_field", "label_field", "vocabulary_file",
+        "format_name", "kind", "text_field", "id_field", "label_field", "keep", "vocabulary_file",
         "encoding_errors", "follow_links",
     ),
     "Vectors and images": (
@@ -85,6 +82,7 @@ class DocumentChoices:
     """Options for documents; None if an option was not given."""
 
     text_field: str
+    keep: tuple[str, ...] | None
     vocabulary_file: Path | None
     encoding_errors: str
     token_pattern: str | None
@@ -103,8 +101,21 @@ class DocumentChoices:
         """The options of the library; raises OptionError if they do not fit together."""
         from sparsetopics.corpora.ingest import IngestOptions
         from sparsetopics.corpora.readers.options import ReadOptions
+        from sparsetopics.corpora.text.word_options import word_options
 
         place = common.place
+        words = word_options(
+            stop_words=self._stop_words(),
+            min_df=self.min_df,
+            max_df=self.max_df,
+            max_words=self.max_words,
+            ngrams=self.ngrams,
+            phrases=self.phrases,
+            phrase_threshold=self.phrase_threshold,
+            token_pattern=self.token_pattern,
+            lowercase=self.lowercase,
+            tokenizer=self.tokenizer,
+        )
         return IngestOptions(
             format=common.format_name,
             read=ReadOptions(
@@ -113,10 +124,11 @@ class DocumentChoices:
                 common.label_field,
                 self.encoding_errors,
                 self.vocabulary_file,
+                self.keep or (),
             ),
-            tokenizer=self._tokenizer_options(),
-            phrases=self._phrase_options(),
-            pruning=self._pruning_options(),
+            tokenizer=words.tokenizer,
+            phrases=words.phrases,
+            pruning=words.pruning,
             vocabulary=_vocabulary(self.vocabulary),
             workers=place.workers,
             overwrite=common.overwrite,
@@ -125,47 +137,24 @@ class DocumentChoices:
             follow_links=common.follow_links,
         )
 
-    def _tokenizer_options(self) -> TokenizerOptions | None:
-        """None if no option for tokens was given, so that a vocabulary's own settings are used."""
-        from sparsetopics.corpora.text.tokenizer import DEFAULT_PATTERN, TokenizerOptions
-
-        given = (self.token_pattern, self.lowercase, self.tokenizer, self.ngrams)
-        if all(choice is None for choice in given):
-            return None
-        lowercase = self.tokenizer is None if self.lowercase is None else self.lowercase
-        return TokenizerOptions(
-            DEFAULT_PATTERN if self.token_pattern is None else self.token_pattern,
-            lowercase,
-            self.tokenizer,
-            1 if self.ngrams is None else self.ngrams,
-        )
-
-    def _phrase_options(self) -> PhraseOptions | None:
-        from sparsetopics.corpora.text.phrases import PhraseOptions
-
-        if not self.phrases:
-            return None
-        if self.phrase_threshold is None:
-            return PhraseOptions()
-        return PhraseOptions(self.phrase_threshold)
-
-    def _pruning_options(self) -> PruningOptions:
-        from sparsetopics.corpora.text.pruning import (
-            PruningOptions,
-            english_stop_words,
+    def _stop_words(self) -> frozenset[str]:
+        from sparsetopics.corpora.text.stop_words import (
+            ENGLISH,
+            language_codes,
             read_stop_words,
+            stop_words_of,
         )
 
-        words: set[str] = set()
+        words: frozenset[str] = frozenset()
         if "none" in self.stop_words and len(set(self.stop_words)) > 1:
             refuse("stop-words", "none cannot be combined with others")
         for choice in self.stop_words:
-            if choice == "english":
-                words |= english_stop_words()
+            if choice == ENGLISH or choice in language_codes():
+                words |= stop_words_of(choice)
             elif choice != "none":
                 _check_stop_word_file(choice)
                 words |= read_stop_words(Path(choice))
-        return PruningOptions(self.min_df, self.max_df, self.max_words, frozenset(words))
+        return words
 
 
 @dataclass(frozen=True)
@@ -214,8 +203,9 @@ class VectorChoices:
 
 def _check_stop_word_file(choice: str) -> None:
     if not os.path.exists(choice):  # which is False, too, for names that no file can have
-        hint = "Give a file with one word per line."
-        refuse("stop-words", f"must be english, none or a file, but is {shown(choice)}", hint)
+        hint = "A code is de for German, for example; a file has one word per line."
+        problem = f"must be english, none, the code of a language or a file, but is {shown(choice)}"
+        refuse("stop-words", problem, hint)
 
 
 class _ShareOrCount(NumberType):
@@ -284,6 +274,15 @@ document_options = option_group(
             help="Field with the text.",
         ),
         click.option(
+            "--keep",
+            type=TEXT,
+            callback=_names,
+            metavar="all|A,B:TYPE,...",
+            help="Fields to keep in the corpus besides ids and labels: text (the texts), others by "
+            "name, or all. Values tell whether a field is a number, a date or a string, unless "
+            "TYPE does. Texts may be private: nothing is kept by default.",
+        ),
+        click.option(
             "--vocabulary-file",
             type=NAMED_PATH,
             help="Words for a collection of counts (uci, lda-c, matrix-market): one per line, or a "
@@ -339,8 +338,9 @@ document_options = option_group(
             "--stop-words",
             type=TEXT,
             multiple=True,
-            metavar="english|none|FILE",
-            help="Words to remove. Can be given several times. Default: none.",
+            metavar="english|none|CODE|FILE",
+            help="Words to remove: the bundled English list, that of a language by its code (de, "
+            "fr, es and others), or a file. Can be given several times. Default: none.",
         ),
         click.option(
             "--min-df",

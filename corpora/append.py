@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.base.outputs import refuse_inputs
+from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.staging import refused
 from sparsetopics.base.transactions import APPEND_FOLDER, Workspace
+from sparsetopics.base.wording import listed
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import (
     IngestOptions,
@@ -25,14 +28,19 @@ from sparsetopics.corpora.ingest import (
     settle_tokenizer,
     write_shards,
 )
+from sparsetopics.corpora.readers.fields import as_asked
+from sparsetopics.corpora.readers.formats import TextCollection
+from sparsetopics.corpora.readers.options import KEEP
 from sparsetopics.corpora.sources.account import FileAccount
 from sparsetopics.corpora.sources.source_files import local_paths, names_of
 from sparsetopics.corpora.store.document_rows import DocumentManifest, settings_hash
-from sparsetopics.corpora.store.manifest import FILE_NAME, ShardEntry
-from sparsetopics.corpora.store.shards import shard_name
+from sparsetopics.corpora.store.manifest import FILE_NAME, ShardEntry, files_of
+from sparsetopics.corpora.store.parquet_files import numbered_name
+from sparsetopics.corpora.store.shards import SHARD
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.execution.executors import open_cluster_map, open_local_map
 
+Entry = TypeVar("Entry", bound=FileEntry)
 _UNCHANGED = "which keeps the words of the corpus"
 
 
@@ -75,12 +83,13 @@ def append(
             return AppendSummary(0, IngestSummary.of(DocumentManifest.load(folder), files))
         workspace.clear()
         workspace.new.mkdir()
-        reading = Reading(collection, options, cluster_map or here, here, on_progress)
         before = DocumentManifest.load(folder)
+        options = _keeping(options, before, collection)
+        reading = Reading(collection, options, cluster_map or here, here, on_progress)
         longer, n_added = _write(workspace.new, reading, folder, before)
         if DocumentManifest.load(folder) != before:
             raise OutputError(str(folder), "the corpus has changed meanwhile", "Append again.")
-        added = [shard.file for shard in longer.shards[len(before.shards) :]]
+        added = [file.file for file in files_of(longer.shards[len(before.shards) :])]
         _refuse_taken(folder, added)
         workspace.commit([*added, FILE_NAME], job="" if job is None else job.text)
     return AppendSummary(n_added, IngestSummary.of(longer, collection.account))
@@ -94,8 +103,10 @@ def _write(
     tokenizer = settle_tokenizer(reading, vocabulary)
     _check_tokenizer(tokenizer, before, names_of(reading.collection.files))
     first_number = before.sizes.n_docs + before.n_skipped
-    blocks = encoded_blocks(reading, tokenizer, vocabulary, first_number=first_number)
-    written = write_shards(new, blocks, len(vocabulary), reading)
+    blocks = encoded_blocks(
+        reading, tokenizer, vocabulary, before.fields, first_number=first_number
+    )
+    written = write_shards(new, blocks, len(vocabulary), before.fields, reading)
     shards = _as_next(new, written.shards, len(before.shards))
     longer = msgspec.structs.replace(
         before,
@@ -115,7 +126,21 @@ def _check_options(options: IngestOptions) -> None:
     ):
         if is_given:
             raise OptionError(name, f"cannot be combined with --append, {_UNCHANGED}")
+    if options.read.keep:
+        problem = "cannot be combined with --append, which keeps the fields of the corpus"
+        raise OptionError(KEEP, problem)
     options.pruning.refuse_beside("append", _UNCHANGED)
+
+
+def _keeping(
+    options: IngestOptions, manifest: DocumentManifest, collection: TextCollection
+) -> IngestOptions:
+    """The options with the fields of the corpus; OptionError if the sources have none."""
+    read = replace(options.read, keep=as_asked(manifest.fields))
+    if read.keep and not collection.format.has(read.kept):
+        problem = f"the corpus keeps {listed(list(manifest.fields))}, but {collection.format_name}"
+        raise OptionError("append", f"{problem} files do not have all of these")
+    return replace(options, read=read)
 
 
 def _check_tokenizer(
@@ -151,12 +176,17 @@ def _workspace_in(folder: Path) -> Iterator[Workspace]:
 
 def _as_next(new: Path, shards: Sequence[ShardEntry], first: int) -> tuple[ShardEntry, ...]:
     """The shards under the names that come next in the corpus."""
-    renamed = []
+
+    def renamed(file: Entry, stem: str, number: int) -> Entry:
+        name = numbered_name(stem, number)
+        os.rename(new / file.file, new / name)
+        return msgspec.structs.replace(file, file=name)
+
+    longer = []
     for number, shard in reversed(list(enumerate(shards, start=first))):  # from the end: no clash
-        name = shard_name(number)
-        os.rename(new / shard.file, new / name)
-        renamed.append(msgspec.structs.replace(shard, file=name))
-    return tuple(reversed(renamed))
+        beside = {stem: renamed(file, stem, number) for stem, file in shard.beside.items()}
+        longer.append(msgspec.structs.replace(renamed(shard, SHARD, number), **beside))
+    return tuple(reversed(longer))
 
 
 def _refuse_taken(folder: Path, names: Sequence[str]) -> None:

@@ -18,7 +18,8 @@ from sparsetopics.base.batches import (
     VectorSource,
 )
 from sparsetopics.base.errors import OptionError
-from sparsetopics.corpora.corpus import Corpus, RowCorpus, VectorCorpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.row_corpus import RowCorpus
 from sparsetopics.corpora.store.shards import RowBatch, RowGroup
 from sparsetopics.options.option import shown
 from sparsetopics.options.table import RESIDENT_PAIRS

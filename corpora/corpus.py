@@ -5,112 +5,50 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import pyarrow as pa
+from numpy.typing import ArrayLike
 
 from sparsetopics.base.batches import DocumentBatch, VectorBatch
-from sparsetopics.base.errors import OptionError, ShapeError, VocabularyError
+from sparsetopics.base.outputs import output_folder, written
+from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.showing import html_table, short_repr
-from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.projection import Projection
-from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS
+from sparsetopics.corpora.readers.blocks import VECTORS
+from sparsetopics.corpora.readers.fields import FieldType
 from sparsetopics.corpora.readers.options import ReadOptions
+from sparsetopics.corpora.row_corpus import RowCorpus
 from sparsetopics.corpora.store.document_rows import DocumentKind, DocumentManifest, write_manifest
+from sparsetopics.corpora.store.field_files import check_fields
 from sparsetopics.corpora.store.manifest import (
     DAMAGE,
-    CorpusManifest,
     ShardEntry,
     Sizes,
     kind_of,
-    total,
 )
 from sparsetopics.corpora.store.shards import (
     MemoryRowGroup,
-    RowBatch,
     RowGroup,
-    RowKind,
-    ShardWriter,
+    StoredRowGroup,
     stored_groups,
 )
 from sparsetopics.corpora.store.vector_rows import Made, VectorKind, VectorManifest, rows_per_group
-from sparsetopics.corpora.text.pruning import PruningOptions
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.options.option import path_of
+from sparsetopics.options.option import check_type, path_of
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from sparsetopics.corpora.memory_arrays import AnyMatrix
-    from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 # Methods import what makes corpora in memory, because commands only open corpora on disk.
-DEFAULT_PRUNING = PruningOptions()
-
-
-class RowCorpus(ABC, Generic[RowBatch]):
-    """What corpora of documents and of vectors share: rows in row groups, in a fixed order."""
-
-    row_groups: Sequence[RowGroup[RowBatch]]
-    noun: str  # what a row is called
-
-    @property
-    @abstractmethod
-    def kind(self) -> RowKind[RowBatch]: ...
-
-    @property
-    @abstractmethod
-    def width(self) -> int:
-        """Words of the vocabulary, or numbers of an item."""
-
-    @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """SHA-256 of what the columns mean. Two corpora can share a model only if it is equal."""
-
-    @abstractmethod
-    def _finish_part(self, whole: Path, part: Path, shards: Sequence[ShardEntry]) -> CorpusManifest:
-        """Turn the folder ``part`` with shards of rows of the corpus ``whole`` into a corpus."""
-
-    def write_part(self, whole: Path, chosen: NDArray[np.bool_], part: Path) -> CorpusManifest:
-        """Write the rows of this corpus, which is stored in ``whole``, where ``chosen`` (n_rows,)
-        is true as the corpus ``part``; return its manifest."""
-        with ShardWriter(part, self.kind) as writer:
-            start = 0
-            for group in self.row_groups:
-                rows = np.flatnonzero(chosen[start : start + group.n_docs])
-                writer.append(group.read_rows().take(rows))
-                start += group.n_docs
-            shards = writer.finish()
-        return self._finish_part(whole, part, shards)
-
-    @cached_property
-    def sizes(self) -> Sizes:
-        """The sizes of all row groups, added up."""
-        return total(group.sizes for group in self.row_groups)
-
-    def batches(self) -> Iterator[RowBatch]:
-        """The rows, one batch per row group, in order.
-
-        A batch of documents has ``indptr`` (n_docs + 1,), and for each pair of a document and a
-        word ``word_ids`` (n_pairs,) int32, sorted within a document, and ``word_counts`` (n_pairs,)
-        uint32 or float32, all above zero. A batch of items has ``values`` (n_items, n_columns)
-        float32. Raises CorpusFormatError for a damaged shard.
-        """
-        return (group.read() for group in self.row_groups)
-
-    def ids(self) -> Iterator[list[str]]:
-        """Ids, aligned with ``batches()``; raises the same errors."""
-        return (group.read_ids() for group in self.row_groups)
-
-    def labels(self) -> Iterator[list[str | None]]:
-        """Labels, aligned with ``batches()``; None where a row has none. Raises the same errors."""
-        return (group.read_labels() for group in self.row_groups)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +56,9 @@ class Corpus(RowCorpus[DocumentBatch]):
     """Documents as sparse word counts, in row groups, with their vocabulary.
 
     ``vocabulary.words`` are the words in the order of their numbers. ``n_skipped`` documents and
-    ``n_unknown_tokens`` tokens were left out when the corpus was made.
+    ``n_unknown_tokens`` tokens were left out when the corpus was made. ``fields`` are the types of
+    the fields that it keeps besides ids and labels: ``text`` (the texts themselves), ``string``,
+    ``number`` or ``date``.
     """
 
     noun = "documents"
@@ -127,6 +67,7 @@ class Corpus(RowCorpus[DocumentBatch]):
     row_groups: Sequence[RowGroup[DocumentBatch]]
     n_skipped: int = 0  # documents left out because they hold no word of the vocabulary
     n_unknown_tokens: int = 0  # tokens left out because a given vocabulary does not hold them
+    fields: Mapping[str, FieldType] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_words", "n_tokens")
@@ -161,6 +102,47 @@ class Corpus(RowCorpus[DocumentBatch]):
         """Document ids, aligned with ``batches()``; raises the same errors."""
         return self.ids()
 
+    def documents(self, ids: Iterable[str]) -> pa.Table:
+        """The documents of these ids, in their order: ``id``, ``label``, the text and the other
+        fields that the corpus keeps.
+
+        If several documents have an id, this is the first of them. Raises OptionError for an id
+        that no document has, CorpusFormatError for a damaged shard.
+        """
+        from sparsetopics.corpora.lookup import documents_of_ids
+
+        return documents_of_ids(self.row_groups, self.fields, ids)
+
+    def read_fields(self, names: Sequence[str]) -> Iterator[pa.Table]:
+        """Kept fields, a column each, aligned with ``batches()``; values that are missing are null.
+
+        Texts are read only if ``text`` is among the ``names``. Raises OptionError for a field that
+        the corpus does not keep, CorpusFormatError for a damaged file.
+        """
+        check_fields(names, self.fields)
+        return (group.read_fields(names) for group in self.row_groups)
+
+    def to_csr(self) -> csr_array:
+        """The counts as a sparse matrix, (n_docs, n_words), in memory."""
+        from sparsetopics.corpora.lookup import csr_of_groups
+
+        return csr_of_groups(self.row_groups, self.n_words)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the corpus as a folder that ``open`` and all commands read.
+
+        Raises OutputError if ``path`` exists and ``overwrite`` is false, if it is no corpus, and if
+        it is the folder that this corpus is read from.
+        """
+        check_type("overwrite", overwrite, bool, "true or false")
+        folder = path_of("path", path)
+        sources = {g.shard.path.parent for g in self.row_groups if isinstance(g, StoredRowGroup)}
+        output = output_folder(folder, CORPUS, overwrite=overwrite, inputs=sources)
+        with written(output) as part:
+            manifest = self.write_part(folder, np.ones(self.n_docs, np.bool_), part)
+            n_left_out = {"n_skipped": self.n_skipped, "n_unknown_tokens": self.n_unknown_tokens}
+            msgspec.structs.replace(manifest, **n_left_out).save(part)
+
     @property
     def width(self) -> int:
         return self.n_words
@@ -183,29 +165,60 @@ class Corpus(RowCorpus[DocumentBatch]):
         folder = path_of("path", path)
         manifest = DocumentManifest.load(folder)
         manifest.vocabulary.check_size(folder, DAMAGE)
-        groups = stored_groups(folder, manifest.shards, DocumentKind(manifest.n_words))
+        kind = DocumentKind(manifest.n_words)
+        groups = stored_groups(folder, manifest.shards, kind, manifest.fields)
         vocabulary = manifest.read_vocabulary(folder)
-        return cls(vocabulary, groups, manifest.n_skipped, manifest.n_unknown_tokens)
+        left_out = manifest.n_skipped, manifest.n_unknown_tokens
+        return cls(vocabulary, groups, *left_out, manifest.fields)
 
     @classmethod
     def from_texts(
         cls,
         texts: Iterable[str | None],
         *,
-        tokenizer: TokenizerOptions | None = None,
-        pruning: PruningOptions = DEFAULT_PRUNING,
+        stop_words: str | Sequence[str] | Set[str] | None = None,
+        min_df: int | float | None = None,
+        max_df: int | float | None = None,
+        max_words: int | None = None,
+        ngrams: int | None = None,
+        phrases: bool = False,
+        phrase_threshold: float | None = None,
+        token_pattern: str | None = None,
+        lowercase: bool | None = None,
+        tokenizer: str | None = None,
         vocabulary: Vocabulary | None = None,
+        keep: Sequence[str] = (),
     ) -> Corpus:
         """Make a corpus in memory; document ids are running numbers. None is an empty document.
 
-        With ``vocabulary``, its words are used as they are and nothing is pruned; without
-        ``tokenizer``, text is cut as it was for that vocabulary. Raises SourceError if no word or
-        no document is left, OptionError or VocabularyError for a tokeniser that cannot be used.
+        The options are those of ``sparsetopics ingest``. ``stop_words`` is a list of words, or
+        ``"english"`` or the code of another language. ``tokenizer`` is a function
+        ``"MODULE:NAME"``. With ``vocabulary``, its words are used as they are and nothing is
+        pruned; without an option for tokens, text is cut as it was for that vocabulary.
+        ``keep=["text"]`` keeps the texts. Raises SourceError if no word or no document is left,
+        OptionError or VocabularyError for options that cannot be used.
         """
-        from sparsetopics.corpora.memory_corpus import blocks_of_texts, documents_of_blocks
+        from sparsetopics.corpora.memory_corpus import (
+            blocks_of_texts,
+            documents_of_blocks,
+            kept_of_texts,
+        )
+        from sparsetopics.corpora.text.word_options import word_options
 
-        blocks = blocks_of_texts(texts)
-        return cls(*documents_of_blocks(blocks, "texts", tokenizer, pruning, vocabulary))
+        words = word_options(
+            stop_words=stop_words,
+            min_df=min_df,
+            max_df=max_df,
+            max_words=max_words,
+            ngrams=ngrams,
+            phrases=phrases,
+            phrase_threshold=phrase_threshold,
+            token_pattern=token_pattern,
+            lowercase=lowercase,
+            tokenizer=tokenizer,
+        )
+        kept, blocks = kept_of_texts(keep), blocks_of_texts(texts)
+        return cls(*documents_of_blocks(blocks, "texts", words, vocabulary, kept))
 
     @classmethod
     def from_table(
@@ -215,8 +228,17 @@ class Corpus(RowCorpus[DocumentBatch]):
         text_field: str = "text",
         id_field: str | None = None,
         label_field: str | None = None,
-        tokenizer: TokenizerOptions | None = None,
-        pruning: PruningOptions = DEFAULT_PRUNING,
+        keep: Sequence[str] = (),
+        stop_words: str | Sequence[str] | Set[str] | None = None,
+        min_df: int | float | None = None,
+        max_df: int | float | None = None,
+        max_words: int | None = None,
+        ngrams: int | None = None,
+        phrases: bool = False,
+        phrase_threshold: float | None = None,
+        token_pattern: str | None = None,
+        lowercase: bool | None = None,
+        tokenizer: str | None = None,
         vocabulary: Vocabulary | None = None,
     ) -> Corpus:
         """Make a corpus in memory from a table with one document a row.
@@ -224,13 +246,29 @@ class Corpus(RowCorpus[DocumentBatch]):
         A table is a Hugging Face dataset, or any object with ``__arrow_c_stream__`` or
         ``__arrow_c_array__``, such as the tables of pyarrow, pandas, polars and DuckDB. Without
         ``id_field`` and ``label_field``, columns called ``id`` and ``label`` are used where they
-        exist. The other parameters are those of ``from_texts``. Raises SourceError for another
-        object, for a column that is missing or holds no text, and if nothing is left.
+        exist. ``keep`` names further columns to keep, with a type if the values shall not tell it:
+        ``["text", "section", "year:number"]``, or ``["all"]``. The other parameters are those of
+        ``from_texts``. Raises SourceError for another object, for a column that is missing or
+        holds no text, and if nothing is left.
         """
         from sparsetopics.corpora.memory_corpus import TABLE, blocks_of_table, documents_of_blocks
+        from sparsetopics.corpora.text.word_options import word_options
 
-        blocks = blocks_of_table(table, ReadOptions(text_field, id_field, label_field))
-        return cls(*documents_of_blocks(blocks, TABLE, tokenizer, pruning, vocabulary))
+        words = word_options(
+            stop_words=stop_words,
+            min_df=min_df,
+            max_df=max_df,
+            max_words=max_words,
+            ngrams=ngrams,
+            phrases=phrases,
+            phrase_threshold=phrase_threshold,
+            token_pattern=token_pattern,
+            lowercase=lowercase,
+            tokenizer=tokenizer,
+        )
+        read = ReadOptions(text_field, id_field, label_field, keep=keep)
+        blocks = blocks_of_table(table, read)
+        return cls(*documents_of_blocks(blocks, TABLE, words, vocabulary, read.kept))
 
     @classmethod
     def from_csr(
@@ -267,7 +305,7 @@ class Corpus(RowCorpus[DocumentBatch]):
     def _finish_part(
         self, whole: Path, part: Path, shards: Sequence[ShardEntry]
     ) -> DocumentManifest:
-        return write_manifest(part, self.vocabulary, shards, 0, 0)
+        return write_manifest(part, self.vocabulary, shards, 0, 0, self.fields)
 
 
 @dataclass(frozen=True, eq=False)
@@ -389,24 +427,3 @@ def load_any_manifest(folder: Path) -> DocumentManifest | VectorManifest:
     """The manifest of a corpus of either kind; CorpusFormatError if there is no sound one."""
     kind = VectorManifest if kind_of(folder) == VECTORS else DocumentManifest
     return kind.load(folder)
-
-
-def check_alike(training: AnyCorpus, heldout: AnyCorpus, path: Path, where: str) -> None:
-    """Refuse held-out data, found at ``where``, that differ from the training data at ``path``.
-
-    Raises OptionError if one holds documents and the other vectors, VocabularyError for other
-    words, and ShapeError for other columns or another projection.
-    """
-    kind, other = (DOCUMENTS if isinstance(c, Corpus) else VECTORS for c in (training, heldout))
-    if other != kind:
-        raise OptionError("heldout", f"expected {kind}, but found {other} in {where}")
-    if heldout.fingerprint == training.fingerprint:
-        return
-    noun = "word" if isinstance(training, Corpus) else "column"
-    expected, found = quantity(training.width, noun), quantity(heldout.width, noun)
-    if isinstance(training, Corpus):
-        problem = f"expected the {expected} of {path}, but found another vocabulary"
-        hint = f"Ingest the held-out documents with --vocabulary {path}."
-        raise VocabularyError(where, f"{problem} ({found})", hint)
-    problem = f"its {found} or its projection are not those of {path} ({expected})"
-    raise ShapeError(where, problem, f"Ingest the held-out vectors with --projection {path}.")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from sparsetopics.base.batches import BatchSource, DocumentBatch, IntArray
 from sparsetopics.base.errors import OptionError
@@ -13,7 +15,7 @@ from sparsetopics.corpora.batching import JoinedBatches, plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
 from sparsetopics.corpora.store.manifest import Sizes, total
-from sparsetopics.corpora.store.shards import MemoryRowGroup, RowGroup
+from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.options.table import MOST_VALIDATION, RESIDENT_PAIRS
 
 DOCS_AT_ONCE = 256  # validation documents in a row group
@@ -45,6 +47,19 @@ class PartialRowGroup(RowGroup[DocumentBatch]):
     def read_labels(self) -> list[str | None]:
         labels = self.group.read_labels()
         return [labels[row] for row in self.rows]
+
+    def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
+        return self.group.read_fields(names, self.rows if rows is None else self.rows[rows])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResidentRowGroup(PartialRowGroup):
+    """Some rows of another row group, whose words are in memory."""
+
+    batch: DocumentBatch
+
+    def read(self) -> DocumentBatch:
+        return self.batch
 
 
 def count_validation(n_docs: int, share: float) -> int:
@@ -88,17 +103,14 @@ def hold_out(corpus: Corpus, n_validation: int, rng: np.random.Generator) -> tup
     return with_training, replace(corpus, row_groups=tuple(validation))
 
 
-def _in_memory(
-    group: RowGroup[DocumentBatch], rows: IntArray
-) -> list[MemoryRowGroup[DocumentBatch]]:
+def _in_memory(group: RowGroup[DocumentBatch], rows: IntArray) -> list[ResidentRowGroup]:
     """Some rows in small groups: scoring takes memory for all words of a group."""
-    own = group.read_rows().take(rows)
-    ids, labels = own.ids.to_pylist(), own.labels.to_pylist()
-    parts = (slice(first, first + DOCS_AT_ONCE) for first in range(0, len(rows), DOCS_AT_ONCE))
+    whole = group.read()
+    parts = [rows[first : first + DOCS_AT_ONCE] for first in range(0, len(rows), DOCS_AT_ONCE)]
+    batches = map(whole.take, parts)
     return [
-        MemoryRowGroup(sizes_of_batch(batch), batch, ids[part], labels[part])
-        for part in parts
-        for batch in (own.batch[part],)
+        ResidentRowGroup(sizes_of_batch(batch), group, part, batch)
+        for part, batch in zip(parts, batches, strict=True)
     ]
 
 

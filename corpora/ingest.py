@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
@@ -21,6 +22,7 @@ from sparsetopics.corpora.readers.blocks import (
     numbered,
     with_error_last,
 )
+from sparsetopics.corpora.readers.fields import FieldType, FieldTypes
 from sparsetopics.corpora.readers.formats import TextCollection, find_collection
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_files import doubts_about_text
@@ -56,6 +58,7 @@ from sparsetopics.corpora.text.tokenizer import (
 from sparsetopics.corpora.text.tokenizer_functions import load_tokenizer, where_function_is_same
 from sparsetopics.corpora.text.tokens import Tokens
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.corpora.text.word_options import WordOptions
 from sparsetopics.execution.executors import LocalMap, OrderedMap, open_cluster_map, open_local_map
 from sparsetopics.options.table import ExecutorName
 from sparsetopics.options.workplace import Workplace
@@ -86,7 +89,8 @@ class IngestOptions(WorkOptions):
     ``vocabulary`` is a vocabulary, or the folder of a corpus that has one. Its words are used as
     they are; then nothing is pruned, and its tokeniser settings are used unless others are given.
     ``phrases`` are learned in a first pass over the sources and become tokeniser settings, as do
-    stop words where tokens are joined.
+    stop words where tokens are joined. ``read.keep`` names the fields that the corpus keeps besides
+    ids and labels.
     """
 
     read: ReadOptions = field(default_factory=ReadOptions)
@@ -97,12 +101,8 @@ class IngestOptions(WorkOptions):
 
     def __post_init__(self) -> None:
         _ = self.workplace  # which checks its options
-        if self.vocabulary is not None:
-            self.pruning.refuse_beside("vocabulary", "whose words are used unchanged")
-        if self.vocabulary is not None and self.phrases is not None:
-            raise OptionError("phrases", "a given vocabulary has its own phrases, if any")
-        if self.phrases is not None and self.tokenizer is not None and self.tokenizer.ngrams > 1:
-            raise OptionError("ngrams", "cannot be combined with --phrases")
+        words = WordOptions(self.tokenizer, self.phrases, self.pruning)
+        words.check(with_vocabulary=self.vocabulary is not None)
 
     def find(self, sources: Iterable[str | Path], say: Callable[[str], None]) -> TextCollection:
         """The files of documents that ``sources`` name; ``say`` is as in ``find_collection``."""
@@ -128,14 +128,16 @@ class IngestSummary(NamedTuple):
     n_shards: int
     n_skipped: int  # documents without a word of the vocabulary
     n_unknown_tokens: int  # tokens outside a given vocabulary
+    fields: Mapping[str, FieldType]  # that are kept, ``text`` among them
     files: FileAccount  # what was read as what, and what was left out
 
     @classmethod
     def of(cls, manifest: DocumentManifest, files: FileAccount) -> IngestSummary:
         """What the corpus of this manifest holds, of which ``files`` were read now."""
         totals = {**manifest.totals, "n_tokens": int(manifest.sizes.n_tokens)}
-        *names, _ = cls._fields
-        return cls(files=files, **{name: int(totals[name]) for name in names})
+        *names, _, _ = cls._fields
+        numbers = {name: int(totals[name]) for name in names}
+        return cls(fields=manifest.fields, files=files, **numbers)
 
 
 class IngestProgress(NamedTuple):
@@ -219,21 +221,24 @@ def ingest(
         reading = Reading(collection, options, cluster_map or here, here, on_progress)
         given = options.given
         tokenizer = _settled_once(place, reading, given)
-        if given is None:
-            spool = Spool(place.spool)
-            counted = _spooled_blocks(spool, reading, tokenizer)
-            counted = reported(counted, "reading", "document", on_progress)
-            vocabulary = _learn_vocabulary(counted, collection, options.pruning)
-            encoded = _encoded(spool.blocks(), vocabulary, here)
-            # Tokens that were pruned are not unknown.
-            encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
-        else:
+        types: Mapping[str, FieldType] = {}
+        if given is not None and not options.read.keep:
             vocabulary = given
-            encoded = encoded_blocks(reading, tokenizer, vocabulary)
+            encoded = encoded_blocks(reading, tokenizer, vocabulary, types)
+        else:  # words, types of fields or both are known only after a pass over all documents
+            spool, told = Spool(place.spool), FieldTypes(options.read.kept)
+            counted = told.watch(_spooled_blocks(spool, reading, tokenizer))
+            counted = reported(counted, "reading", "document", on_progress)
+            vocabulary = given or _learn_vocabulary(counted, collection, options.pruning)
+            deque(counted, maxlen=0)  # those that nobody needed for a vocabulary
+            types = told.types
+            encoded = _encoded(spool.blocks(), vocabulary, types, here)
+            if given is None:  # tokens that were pruned are not unknown
+                encoded = (block._replace(n_unknown_tokens=0) for block in encoded)
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
-        written = write_shards(place.corpus, encoded, len(vocabulary), reading)
-        manifest = write_manifest(place.corpus, vocabulary, *written)
+        written = write_shards(place.corpus, encoded, len(vocabulary), types, reading)
+        manifest = write_manifest(place.corpus, vocabulary, *written, types)
         return IngestSummary.of(manifest, collection.account)
 
 
@@ -267,28 +272,34 @@ def encoded_blocks(
     reading: Reading,
     tokenizer: TokenizerOptions | None,
     vocabulary: Vocabulary,
+    types: Mapping[str, FieldType],
     *,
     first_number: int = 0,
 ) -> Iterator[EncodedBlock]:
-    """The documents of all files under the words of a vocabulary; those without an id are numbered
-    from ``first_number``."""
+    """The documents of all files under the words of a vocabulary, with fields of these ``types``;
+    those without an id are numbered from ``first_number``."""
     counted = _counted_blocks(reading, tokenizer, first_number)
     counted = reported(counted, "reading", "document", reading.on_progress)
-    return _encoded(counted, vocabulary, reading.here)
+    return _encoded(counted, vocabulary, types, reading.here)
 
 
 def _encoded(
-    blocks: Iterable[CountedBlock | PendingBlock], vocabulary: Vocabulary, here: LocalMap
+    blocks: Iterable[CountedBlock | PendingBlock],
+    vocabulary: Vocabulary,
+    types: Mapping[str, FieldType],
+    here: LocalMap,
 ) -> Iterator[EncodedBlock]:
     """Encode in this process: it takes no longer than to send a block to another."""
     words = pa.array(vocabulary.words, pa.string())
-    return here(partial(_encode, words=words), blocks)
+    return here(partial(_encode, words=words, types=types), blocks)
 
 
-def _encode(block: CountedBlock | PendingBlock, words: pa.StringArray) -> EncodedBlock:
+def _encode(
+    block: CountedBlock | PendingBlock, words: pa.StringArray, types: Mapping[str, FieldType]
+) -> EncodedBlock:
     found = block if isinstance(block, CountedBlock) else block()
     assert isinstance(found, CountedBlock)  # of a spool
-    return encode(found, words)
+    return encode(found, words, types)
 
 
 def settle_tokenizer(reading: Reading, given: Vocabulary | None) -> TokenizerOptions | None:
@@ -371,16 +382,20 @@ def _counted_blocks(
     """The documents of all files in order, counted, each with an id. The first ``n_blocks_done``
     blocks are skipped without decoding them."""
     function = None if tokenizer is None else tokenizer.function
-    count = where_function_is_same(partial(_count, tokenizer=tokenizer), function)
+    keep_texts = reading.options.read.kept.text
+    here = partial(_count, tokenizer=tokenizer, keep_texts=keep_texts)
+    count = where_function_is_same(here, function)
     return numbered(reading.ordered_map(count, reading.pending(n_blocks_done)), first_number)
 
 
-def _count(pending: PendingBlock, tokenizer: TokenizerOptions | None) -> CountedBlock:
+def _count(
+    pending: PendingBlock, tokenizer: TokenizerOptions | None, keep_texts: bool
+) -> CountedBlock:
     block = pending()
     if isinstance(block, CountedBlock):
         return block
     assert tokenizer is not None  # only counts have none
-    return count_texts(block, tokenizer)
+    return count_texts(block, tokenizer, keep_texts=keep_texts)
 
 
 class WrittenShards(NamedTuple):
@@ -392,11 +407,15 @@ class WrittenShards(NamedTuple):
 
 
 def write_shards(
-    folder: Path, encoded: Iterable[EncodedBlock], n_words: int, reading: Reading
+    folder: Path,
+    encoded: Iterable[EncodedBlock],
+    n_words: int,
+    types: Mapping[str, FieldType],
+    reading: Reading,
 ) -> WrittenShards:
     """Write the documents; SourceError if none has a word of the vocabulary."""
     n_skipped = n_unknown_tokens = n_documents = 0
-    with ShardWriter(folder, DocumentKind(n_words)) as writer:
+    with ShardWriter(folder, DocumentKind(n_words), types) as writer:
         for block in encoded:
             writer.append(block.rows)
             n_skipped += block.n_skipped

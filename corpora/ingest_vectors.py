@@ -233,7 +233,7 @@ def _write_corpus(folder: Path, reading: _Reading, projected: _Projected | None)
         columns=columns,
         made=made,
         projection=entry,
-        shards=tuple(VectorKind.entry_of(shard, shard.groups) for shard in shards),
+        shards=tuple(VectorKind.entry_of(shard, shard.groups, {}) for shard in shards),
     )
     manifest.save(folder)
     account = reading.collection.account

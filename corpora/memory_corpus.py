@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from numbers import Integral
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.base.errors import ShapeError, SourceError
+from sparsetopics.base.errors import OptionError, ShapeError, SourceError
 from sparsetopics.base.wording import quantity, reason_of
 from sparsetopics.corpora.memory_arrays import (
     AnyMatrix,
@@ -28,14 +28,17 @@ from sparsetopics.corpora.memory_arrays import (
 )
 from sparsetopics.corpora.readers.blocks import TextBlock, numbered
 from sparsetopics.corpora.readers.counts import LARGEST_COUNT
+from sparsetopics.corpora.readers.fields import FieldType, FieldTypes, Kept
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.readers.text_tables import table_blocks, text_columns
 from sparsetopics.corpora.sources.arrow_batches import pieces
 from sparsetopics.corpora.store.document_rows import DOCS_PER_ROW_GROUP, encode, sizes_of_batch
-from sparsetopics.corpora.store.shards import MemoryRowGroup
-from sparsetopics.corpora.text.pruning import PruningOptions, prune, tally_words
-from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts, options_for
+from sparsetopics.corpora.store.shards import NO_TYPES, MemoryRowGroup
+from sparsetopics.corpora.text.phrases import learn_phrases
+from sparsetopics.corpora.text.pruning import prune, tally_words
+from sparsetopics.corpora.text.tokenizer import count_texts, options_for, tokens_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
+from sparsetopics.corpora.text.word_options import WordOptions
 from sparsetopics.options.option import check_type, shown
 
 _ROWS_AT_ONCE = 1_024
@@ -49,34 +52,46 @@ class MemoryDocuments(NamedTuple):
     row_groups: tuple[MemoryRowGroup[DocumentBatch], ...]
     n_skipped: int
     n_unknown_tokens: int
+    fields: Mapping[str, FieldType] = NO_TYPES
 
 
 def documents_of_blocks(
     texts: Iterable[TextBlock],
     where: str,
-    tokenizer: TokenizerOptions | None,
-    pruning: PruningOptions,
+    options: WordOptions,
     given: Vocabulary | None,
+    kept: Kept,
 ) -> MemoryDocuments:
-    """Tokenise, prune and encode; SourceError if nothing is left, OptionError for settings of
-    other types."""
-    if tokenizer is not None:
-        check_type("tokenizer", tokenizer, TokenizerOptions, "TokenizerOptions or None")
-    check_type("pruning", pruning, PruningOptions, "PruningOptions")
+    """Tokenise, prune and encode; SourceError if nothing is left, OptionError for options that do
+    not fit together."""
     if given is not None:
         check_type("vocabulary", given, Vocabulary, "the Vocabulary of a corpus or None")
-    tokenizer = options_for(given, tokenizer)
-    if given is None and tokenizer.ngrams > 1:
-        tokenizer = tokenizer.before_joining(pruning.stop_words)
-    blocks = [count_texts(block, tokenizer) for block in texts]
+    options.check(with_vocabulary=given is not None)
+    tokenizer = options_for(given, options.tokenizer)
+    if given is None and (options.phrases is not None or tokenizer.ngrams > 1):
+        tokenizer = tokenizer.before_joining(options.pruning.stop_words)
+    if options.phrases is not None:
+        texts = list(texts)
+        tokens = (tokens_of(block, tokenizer) for block in texts)
+        tokenizer = replace(tokenizer, phrases=learn_phrases(tokens, options.phrases))
+    told = FieldTypes(kept)
+    counted = (count_texts(block, tokenizer, keep_texts=kept.text) for block in texts)
+    blocks = list(told.watch(counted))
     vocabulary = given
     if vocabulary is None:
-        vocabulary = prune(tally_words(blocks), pruning, counted=False)
+        vocabulary = prune(tally_words(blocks), options.pruning, counted=False)
     vocabulary = replace(vocabulary, tokenizer=tokenizer.settings())
     words = pa.array(vocabulary.words, pa.string())
-    encoded = [encode(block, words) for block in blocks]
+    types = told.types
+    encoded = [encode(block, words, types) for block in blocks]
     groups = tuple(
-        _group(rows.batch, rows.ids.to_pylist(), rows.labels.to_pylist())
+        MemoryRowGroup(
+            sizes_of_batch(rows.batch),
+            rows.batch,
+            rows.ids.to_pylist(),
+            rows.labels.to_pylist(),
+            rows.fields,
+        )
         for rows, _, _ in encoded
         if rows.batch.n_docs
     )
@@ -84,13 +99,16 @@ def documents_of_blocks(
     if not groups:
         raise SourceError(where, f"none of {n_skipped} documents has a word of the vocabulary")
     n_unknown = 0 if given is None else sum(block.n_unknown_tokens for block in encoded)
-    return MemoryDocuments(vocabulary, groups, n_skipped, n_unknown)
+    return MemoryDocuments(vocabulary, groups, n_skipped, n_unknown, types)
 
 
-def _group(
-    batch: DocumentBatch, ids: list[str], labels: list[str | None]
-) -> MemoryRowGroup[DocumentBatch]:
-    return MemoryRowGroup(sizes_of_batch(batch), batch, ids, labels)
+def kept_of_texts(keep: Sequence[str]) -> Kept:
+    """What ``keep`` asks for where there are texts alone; OptionError for other fields."""
+    kept = ReadOptions(keep=keep).kept
+    if kept.named:
+        hint = "Corpus.from_table keeps the columns of a table."
+        raise OptionError("keep", f"texts have no field {kept.named[0]!r}", hint)
+    return kept
 
 
 def blocks_of_texts(texts: Iterable[str | None]) -> Iterator[TextBlock]:
@@ -147,7 +165,7 @@ def blocks_of_table(
         raise
     except (pa.ArrowException, ValueError) as error:
         problem = f"Arrow cannot read its columns: {reason_of(error)}"
-        hint = "Leave out all columns but text, id and label."
+        hint = "Leave out all columns but text, id, label and those to keep."
         raise SourceError(TABLE, problem, hint) from error
 
 
@@ -197,7 +215,8 @@ def documents_of_csr(
     groups = []
     for start in range(0, len(kept), DOCS_PER_ROW_GROUP):
         rows = kept[start : start + DOCS_PER_ROW_GROUP]
-        groups.append(_group(whole.take(rows), [names[i] for i in rows], [None] * len(rows)))
+        batch, ids = whole.take(rows), [names[i] for i in rows]
+        groups.append(MemoryRowGroup(sizes_of_batch(batch), batch, ids, [None] * len(rows)))
     return MemoryDocuments(vocabulary, tuple(groups), n_docs - len(kept), 0)
 
 

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import OptionError, ShapeError, VocabularyError
 from sparsetopics.base.outputs import output_folder, refuse_inputs, written_together
 from sparsetopics.base.own_folders import CORPUS
-from sparsetopics.corpora.corpus import AnyCorpus, open_corpus
+from sparsetopics.base.wording import quantity
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
+from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS
 from sparsetopics.corpora.store.manifest import CorpusManifest
 
 
@@ -52,3 +54,24 @@ def count_held_out(corpus: AnyCorpus, share: float) -> int:
         problem = f"{share} would hold out {n_held_out} of {n_rows} {corpus.noun}"
         raise OptionError("held-out-share", problem, f"Leave {corpus.noun} on both sides.")
     return n_held_out
+
+
+def check_alike(training: AnyCorpus, heldout: AnyCorpus, path: Path, where: str) -> None:
+    """Refuse held-out data, found at ``where``, that differ from the training data at ``path``.
+
+    Raises OptionError if one holds documents and the other vectors, VocabularyError for other
+    words, and ShapeError for other columns or another projection.
+    """
+    kind, other = (DOCUMENTS if isinstance(c, Corpus) else VECTORS for c in (training, heldout))
+    if other != kind:
+        raise OptionError("heldout", f"expected {kind}, but found {other} in {where}")
+    if heldout.fingerprint == training.fingerprint:
+        return
+    noun = "word" if isinstance(training, Corpus) else "column"
+    expected, found = quantity(training.width, noun), quantity(heldout.width, noun)
+    if isinstance(training, Corpus):
+        problem = f"expected the {expected} of {path}, but found another vocabulary"
+        hint = f"Ingest the held-out documents with --vocabulary {path}."
+        raise VocabularyError(where, f"{problem} ({found})", hint)
+    problem = f"its {found} or its projection are not those of {path} ({expected})"
+    raise ShapeError(where, problem, f"Ingest the held-out vectors with --projection {path}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus, load_any_manifest, open_corpus
-from sparsetopics.corpora.store.manifest import Sizes, damaged_shards
+from sparsetopics.corpora.store.field_files import columns_by_stem
+from sparsetopics.corpora.store.manifest import Sizes, damaged_files
 from sparsetopics.corpora.store.shards import RowBatch, StoredRowGroup
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 
@@ -30,12 +31,13 @@ def validate(folder: str | Path) -> list[str]:
         problems = _vocabulary_problems(folder, corpus)
     else:
         problems = _projection_problems(folder, corpus)
-    damaged = damaged_shards(folder, manifest.shards)
+    damaged = damaged_files(folder, manifest.shards)
     problems += damaged.values()
     for group in corpus.row_groups:
         assert isinstance(group, StoredRowGroup)  # what open_corpus makes
         if group.shard.path not in damaged:
             problems += _group_problems(group)
+        problems += _field_problems(group, corpus.fields, damaged)
     return problems
 
 
@@ -77,6 +79,18 @@ def _group_problems(group: StoredRowGroup[RowBatch]) -> Iterator[str]:
         yield from _document_problems(batch, group.sizes, where)
     else:
         yield from _value_problems(batch.values, where)
+
+
+def _field_problems(
+    group: StoredRowGroup[RowBatch], fields: Iterable[str], damaged: Container[Path]
+) -> Iterator[str]:
+    """The problems of the kept fields of one row group, one for each file at most."""
+    for stem, names in columns_by_stem(fields).items():
+        if group.fields.files[stem].path not in damaged:
+            try:
+                group.read_fields(names)
+            except CorpusFormatError as error:
+                yield str(error)
 
 
 def _document_problems(batch: DocumentBatch, sizes: Sizes, where: str) -> Iterator[str]:

@@ -16,7 +16,8 @@ from sparsetopics.base.own_folders import QUICKSTART
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.split import split_corpus
-from sparsetopics.corpora.text.pruning import PruningOptions, english_stop_words
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.stop_words import ENGLISH, stop_words_of
 from sparsetopics.evaluation.report.page import write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
@@ -50,7 +51,7 @@ def run_quickstart(
     """
     with written(output_folder(out, QUICKSTART, overwrite=overwrite)) as folder:
         say("Ingesting 300 news stories of the Australian Broadcasting Corporation.")
-        pruning = PruningOptions(stop_words=english_stop_words())
+        pruning = PruningOptions(stop_words=stop_words_of(ENGLISH))
         options = IngestOptions(format="lines", pruning=pruning)
         ingest([bundled_collection()], folder / "corpus", options)
         train_corpus, heldout = folder / "train", folder / "heldout"

@@ -1,5 +1,6 @@
 """What the examples of help texts and pages take for granted: sources, corpora and runs."""
 
+import csv
 import gzip
 import shlex
 import shutil
@@ -61,6 +62,12 @@ def write_sources(folder):
     np.save(folder / "vectors.npy", draw_clumps(0, 200, 3).values)
     rows = [f"{n % 7}.5,{n % 5}.25,kind-{n % 2}" for n in range(30)]
     (folder / "table.csv").write_text("\n".join(["height,width,species", *rows]))
+    stories = [("id", "text", "section", "date", "zip")]
+    stories += [
+        (n, text, "ab"[n % 2], f"2024-0{n % 9 + 1}", f"0{n}") for n, text in enumerate(texts)
+    ]
+    with (folder / "articles.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(stories)
     images = pytest.importorskip("PIL.Image", reason="needs Pillow")
     rng = np.random.default_rng(0)
     for path in (folder / "photos" / "one.png", folder / "noisy.png"):

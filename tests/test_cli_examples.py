@@ -38,7 +38,10 @@ def same(*names):
 
 SOURCES = {
     "": {"news": "news-as-text"},
-    "ingest": same("stories", "new.jsonl", "newer.jsonl", "news.zip", "photos", "digits.npz"),
+    "ingest": same(
+        *("stories", "articles.csv", "new.jsonl", "newer.jsonl", "news.zip"),
+        *("photos", "digits.npz"),
+    ),
     "corpus": {"news": "corpus"},
     "corpus info": {"news": "corpus"},
     "corpus validate": {"news": "corpus"},

@@ -175,8 +175,8 @@ def test_split_makes_two_corpora(corpus, tmp_path):
         (("SOURCE", "--format", "xml"), "must be one of text, lines, jsonl"),
         (
             ("SOURCE", "--stop-words", "german"),
-            "--stop-words: must be english, none or a file, but is 'german'. "
-            "Give a file with one word per line.",
+            "--stop-words: must be english, none, the code of a language or a file, but is "
+            "'german'. A code is de for German, for example; a file has one word per line.",
         ),
         (("SOURCE", "--min-df", "500"), "Relax --min-df"),
         (

@@ -16,8 +16,6 @@ from sparsetopics.base.errors import CorpusFormatError, ShapeError, SourceError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.corpora.text.pruning import PruningOptions
-from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 TEXTS = make_texts(80)
 SHARD = "shard-00000.parquet"
@@ -80,8 +78,9 @@ def test_texts_under_a_given_vocabulary():
 def test_texts_take_options():
     corpus = Corpus.from_texts(
         iter(["A b", "A c"]),
-        tokenizer=TokenizerOptions(r"\w+", lowercase=False),
-        pruning=PruningOptions(min_df=2),
+        token_pattern=r"\w+",
+        lowercase=False,
+        min_df=2,
     )
 
     assert documents_of(corpus) == {"0": {"A": 1}, "1": {"A": 1}}

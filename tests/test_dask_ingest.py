@@ -85,6 +85,7 @@ DOCUMENTS = {
     "phrases": ("news.jsonl", {"phrases": PhraseOptions(threshold=0.0)}),
     "n-grams": ("news.jsonl", {"tokenizer": TokenizerOptions(ngrams=2)}),
     "counts": ("news.ldac", {}),
+    "fields kept": ("news.jsonl", {"read": ReadOptions(keep=("all",))}),
 }
 
 

@@ -36,7 +36,8 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
     "docs/how-to/evaluate.md": DOCUMENTS | RUNS,
     "docs/how-to/export.md": DOCUMENTS | RUNS | {"factors.npy": "factors.npy"},
     "docs/how-to/ingest.md": {
-        **{name: name for name in ("stories", "new.jsonl", "photos", "digits.npz", "table.csv")},
+        **{name: name for name in ("stories", "new.jsonl", "articles.csv", "photos", "digits.npz")},
+        "table.csv": "table.csv",
         "new-digits.npz": "digits.npz",
     },
     "docs/how-to/infer.md": DOCUMENTS | RUNS,

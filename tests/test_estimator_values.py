@@ -221,7 +221,7 @@ METHODS = {
         {"None", "nan", "empty", "NUL", "word"},
     ),
     "tokenizer": (lambda value: Corpus.from_texts(TEXTS, tokenizer=value), {"None"}),
-    "pruning": (lambda value: Corpus.from_texts(TEXTS, pruning=value), set()),
+    "keep": (lambda value: Corpus.from_texts(TEXTS, keep=value), set()),
     "vocabulary": (lambda value: Corpus.from_texts(TEXTS, vocabulary=value), {"None"}),
     "min_df": (lambda value: PruningOptions(min_df=value), {"None", "number", "1e12"}),
     "max_words": (lambda value: PruningOptions(max_words=value), {"None", "number", "1e12"}),

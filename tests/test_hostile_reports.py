@@ -13,8 +13,6 @@ import pytest
 
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
-from sparsetopics.corpora.text.pruning import PruningOptions
-from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.page import Report, render_page
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
@@ -74,9 +72,7 @@ def topics_page(strings, folder):
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(strings, 30)) for _ in strings]
     table = pa.table({"id": list(strings), "label": list(strings), "text": [*texts]})
-    corpus = Corpus.from_table(
-        table, tokenizer=TokenizerOptions("[^ ]+", lowercase=False), pruning=PruningOptions()
-    )
+    corpus = Corpus.from_table(table, token_pattern="[^ ]+", lowercase=False)
     assert set(corpus.vocabulary.words) == set(strings)
     topics = rng.gamma(1.0, 1.0, (4, len(strings))) + 0.1
     model = TopicPosterior("lda", topics, np.full(4, 0.5), 0.1)

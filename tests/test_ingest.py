@@ -22,7 +22,8 @@ from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.sources import byte_stream
 from sparsetopics.corpora.store import document_rows
 from sparsetopics.corpora.store.shards import ShardWriter
-from sparsetopics.corpora.text.pruning import PruningOptions, english_stop_words
+from sparsetopics.corpora.text.pruning import PruningOptions
+from sparsetopics.corpora.text.stop_words import stop_words_of
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.validate import validate
 from sparsetopics.runs.run_files import vocabulary_of
@@ -186,7 +187,7 @@ def test_pruning_a_given_vocabulary_is_refused(tmp_path):
 def test_limits_and_stop_words(tmp_path):
     texts = ["the cat", "the dog", "the cat mouse", "cat mouse owl"]
     path = write_jsonl(tmp_path / "a.jsonl", texts)
-    options = PruningOptions(min_df=2, max_df=0.8, max_words=1, stop_words=english_stop_words())
+    options = PruningOptions(min_df=2, max_df=0.8, max_words=1, stop_words=stop_words_of("english"))
 
     ingest([path], tmp_path / "corpus", IngestOptions(pruning=options))
 

@@ -163,7 +163,7 @@ def test_ngrams_travel_with_the_vocabulary(tmp_path):
         **{"new": 1, "times": 1, "big": 1, "new_times": 1, "times_big": 1}
     }
     assert settings_of(tmp_path / "heldout")["ngrams"] == 2
-    texts = Corpus.from_texts(TEXTS, tokenizer=options.tokenizer, pruning=options.pruning)
+    texts = Corpus.from_texts(TEXTS, ngrams=2, min_df=1, max_df=1.0, stop_words=stop_words)
     assert list(documents_of(texts).values()) == list(documents_of(train).values())
 
 

@@ -16,6 +16,7 @@ from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.ingest_vectors import ingest_vectors
 from sparsetopics.corpora.readers import jsonl as read_jsonl
 from sparsetopics.corpora.readers import text_files
+from sparsetopics.corpora.readers.blocks import text_block
 from sparsetopics.corpora.readers.formats import find_collection
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources import byte_stream
@@ -26,12 +27,14 @@ LABELS = ["x", None, "y"]
 
 
 def read(sources, options=None, format_name=None):
-    """``(doc_id, label, text)`` of every document."""
+    """``(doc_id, label, text)`` of every document, and its kept fields."""
     collection = find_collection(sources, format_name)
-    blocks = [
-        pending() for pending in collection.format.read(collection.files, options or ReadOptions())
-    ]
-    return [row for block in blocks for row in zip(*(c.to_pylist() for c in block), strict=True)]
+    rows = []
+    for pending in collection.format.read(collection.files, options or ReadOptions()):
+        *columns, fields = pending()
+        every = (column.to_pylist() for column in (*columns, *fields.values()))
+        rows += zip(*every, strict=True)
+    return rows
 
 
 def outcome(path, options=None):
@@ -451,10 +454,10 @@ def test_csv_read_by_kernels_is_as_csv_read_by_python(
     path = written(tmp_path_factory.mktemp("csv") / "a.csv", header + "".join(pieces))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(byte_stream, "BLOCK_BYTES", block_bytes)
-        by_kernels = outcome(path)
-        patch.setattr(text_files, "_columns", lambda *_: ([[]], 0, 0, True))
+        by_kernels = outcome(path, ReadOptions(keep=("all",)))
+        patch.setattr(text_files, "_columns", lambda *_: (text_block([], {}), 0, 0, True))
 
-        assert outcome(path) == by_kernels
+        assert outcome(path, ReadOptions(keep=("all",))) == by_kernels
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.csv.gz", "a.txt.gz", "a.parquet.gz"])

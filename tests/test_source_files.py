@@ -22,7 +22,7 @@ from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS
 from sparsetopics.corpora.readers.images import read_grey
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources.source_files import find_files
-from sparsetopics.corpora.text.pruning import read_stop_words
+from sparsetopics.corpora.text.stop_words import read_stop_words
 from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.weight_files import READERS
 

@@ -10,8 +10,6 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.readers import text_tables
 from sparsetopics.corpora.sources import arrow_batches
-from sparsetopics.corpora.text.pruning import PruningOptions
-from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 TEXTS = make_texts(50)
 IDS = [f"doc-{n}" for n in range(50)]
@@ -85,7 +83,7 @@ def test_every_table_gives_the_documents_of_its_texts(kind, block_bytes, monkeyp
 
 
 def test_a_dataset_keeps_its_own_order():
-    corpus = Corpus.from_table(Dataset(TABLE, [3, 1]), pruning=PruningOptions(max_df=1.0))
+    corpus = Corpus.from_table(Dataset(TABLE, [3, 1]), max_df=1.0)
 
     assert next(corpus.doc_ids()) == ["doc-3", "doc-1"]
 
@@ -103,11 +101,9 @@ def test_a_real_dataset():
 
 def test_named_fields_options_and_a_vocabulary(tmp_path):
     table = pa.table({"key": [7, None], "body": ["One two", None], "topic": ["a", "b"]})
-    tokenizer = TokenizerOptions("[A-Za-z]+", lowercase=False)
+    fields = {"text_field": "body", "id_field": "key", "label_field": "topic"}
 
-    corpus = Corpus.from_table(
-        table, text_field="body", id_field="key", label_field="topic", tokenizer=tokenizer
-    )
+    corpus = Corpus.from_table(table, **fields, token_pattern="[A-Za-z]+", lowercase=False)
 
     assert documents_of(corpus) == {"7": {"One": 1, "two": 1}}
     assert (next(corpus.labels()), corpus.n_skipped) == (["a"], 1)

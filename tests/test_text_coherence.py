@@ -1,6 +1,7 @@
 """Coherence in windows of text: what is read, and what gensim makes of it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from collections_on_disk import make_texts, plain_counts, write_jsonl
 from sparsetopics.base.errors import SourceError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
+from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.scores.coherence import text_coherence
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
 
@@ -69,7 +71,7 @@ def test_a_word_that_does_not_occur_leaves_its_topic_undefined():
 
 
 def test_texts_are_cut_as_those_of_the_corpus_were(tmp_path):
-    corpus = Corpus.from_texts(SENTENCES, tokenizer=TokenizerOptions(r"[a-z]{3,}"))
+    corpus = Corpus.from_texts(SENTENCES, token_pattern=r"[a-z]{3,}")
     source = write_jsonl(tmp_path / "texts.jsonl.gz", [*SENTENCES, "unheard cats"])
 
     texts = TokenizedTexts.find([source], corpus.vocabulary, "text")
@@ -81,8 +83,7 @@ def test_texts_are_cut_as_those_of_the_corpus_were(tmp_path):
 
 
 def test_upper_case_is_kept_where_the_corpus_kept_it(tmp_path):
-    options = TokenizerOptions(r"[A-Za-z]{3,}", lowercase=False)
-    corpus = Corpus.from_texts(SENTENCES, tokenizer=options)
+    corpus = Corpus.from_texts(SENTENCES, token_pattern=r"[A-Za-z]{3,}", lowercase=False)
     source = write_jsonl(tmp_path / "texts.jsonl", SENTENCES)
 
     texts = TokenizedTexts.find([source], corpus.vocabulary, "text")
@@ -124,7 +125,8 @@ def test_another_field_holds_the_text(tmp_path):
 
 def test_phrases_are_joined_as_the_corpus_joined_them(tmp_path):
     joined = TokenizerOptions(r"[a-z]{3,}", phrases=(("cats", "and"),))
-    corpus = Corpus.from_texts(SENTENCES, tokenizer=joined)
+    words = Vocabulary(("cats_and", "dogs", "and"), np.ones(3, int), np.ones(3, int))
+    corpus = Corpus.from_texts(SENTENCES, vocabulary=replace(words, tokenizer=joined.settings()))
     source = write_jsonl(tmp_path / "texts.jsonl", ["cats and dogs", "dogs and cats"])
 
     texts = TokenizedTexts.find([source], corpus.vocabulary, "text")
@@ -133,7 +135,7 @@ def test_phrases_are_joined_as_the_corpus_joined_them(tmp_path):
 
 
 def test_ngrams_are_no_words_one_after_the_other(tmp_path):
-    corpus = Corpus.from_texts(SENTENCES, tokenizer=TokenizerOptions(r"[a-z]{3,}", ngrams=2))
+    corpus = Corpus.from_texts(SENTENCES, token_pattern=r"[a-z]{3,}", ngrams=2)
     source = write_jsonl(tmp_path / "texts.jsonl", SENTENCES)
 
     with pytest.raises(VocabularyError, match=r"expected tokens or phrases .* found n-grams"):

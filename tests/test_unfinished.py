@@ -46,9 +46,9 @@ def n_counted(monkeypatch):
     """Calls it for the number of documents that have been tokenised and counted."""
     seen = []
 
-    def count(block, options):
+    def count(block, options, **others):
         seen.append(len(block.texts))
-        return plain(block, options)
+        return plain(block, options, **others)
 
     plain = ingest_module.count_texts
     monkeypatch.setattr(ingest_module, "count_texts", count)

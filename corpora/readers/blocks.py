@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -19,12 +19,18 @@ DOCUMENTS = "documents"
 VECTORS = "vectors"
 
 
+#: Fields of documents as strings, (n_docs,) each, by name. Empty and null stand for no value.
+Values = Mapping[str, pa.StringArray]
+NO_VALUES: Values = {}
+
+
 class TextBlock(NamedTuple):
     """Documents as text."""
 
     ids: pa.StringArray  # null where the reader knows no id; a running number is given later
     labels: pa.StringArray  # null: no label
     texts: pa.StringArray  # null: no text, which is an empty document in every format
+    fields: Values = NO_VALUES  # other fields to keep
 
 
 class CountedBlock(NamedTuple):
@@ -36,6 +42,7 @@ class CountedBlock(NamedTuple):
     indptr: IntArray  # (n_docs + 1,)
     word_ids: NDArray[np.int32]  # (n_pairs,) rows of ``words``; each once in a document
     word_counts: NDArray[np.uint32]  # (n_pairs,)
+    fields: Values = NO_VALUES  # to keep, the text among them
 
 
 class VectorBlock(NamedTuple):
@@ -55,10 +62,12 @@ Named = TypeVar("Named", TextBlock, CountedBlock, VectorBlock)
 Row = tuple[str | None, str | None, str | None]  # id, label, text
 
 
-def text_block(rows: Sequence[Row]) -> TextBlock:
-    """Documents given one by one as a block."""
+def text_block(rows: Sequence[Row], fields: Mapping[str, Sequence[str | None]]) -> TextBlock:
+    """Documents given one by one as a block, and the values of their other fields."""
     columns = zip(*rows, strict=True) if rows else ((), (), ())
-    return TextBlock(*(pa.array(column, pa.string()) for column in columns))
+    ids, labels, texts = (pa.array(column, pa.string()) for column in columns)
+    kept = {name: pa.array(values, pa.string()) for name, values in fields.items()}
+    return TextBlock(ids, labels, texts, kept)
 
 
 def numbered(blocks: Iterable[Named], first: int = 0) -> Iterator[Named]:

@@ -12,6 +12,7 @@ from sparsetopics.corpora.readers import ldac, matrix_market, uci
 from sparsetopics.corpora.readers.arrays import read_npy, read_npz
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, VECTORS, PendingBlock, PendingVectors
 from sparsetopics.corpora.readers.counts import packed_or_not
+from sparsetopics.corpora.readers.fields import Kept
 from sparsetopics.corpora.readers.images import read_images
 from sparsetopics.corpora.readers.jsonl import read_jsonl
 from sparsetopics.corpora.readers.number_tables import (
@@ -19,7 +20,14 @@ from sparsetopics.corpora.readers.number_tables import (
     read_ipc_numbers,
     read_parquet_numbers,
 )
-from sparsetopics.corpora.readers.options import ReadOptions, VectorReadOptions
+from sparsetopics.corpora.readers.options import (
+    ID_FIELD,
+    KEEP,
+    LABEL_FIELD,
+    TEXT_FIELD,
+    ReadOptions,
+    VectorReadOptions,
+)
 from sparsetopics.corpora.readers.text_files import read_csv, read_lines, read_text
 from sparsetopics.corpora.readers.text_tables import read_ipc, read_parquet
 from sparsetopics.corpora.sources.account import FileAccount
@@ -50,6 +58,10 @@ class Format(NamedTuple, Generic[Options, Pending]):
         """Whether documents come as word counts, not as text."""
         return self.vocabulary_names is not None
 
+    def has(self, kept: Kept) -> bool:
+        """Whether documents can have these fields: plain text has nothing but itself."""
+        return KEEP in self.options and (TEXT_FIELD in self.options or not kept.named)
+
 
 TextFormat = Format[ReadOptions, PendingBlock]
 VectorFormat = Format[VectorReadOptions, PendingVectors]
@@ -59,8 +71,8 @@ _OLD_NAMES = {"ldac": "lda-c"}
 IMAGE = "image"
 _ARROW_SUFFIXES = (".arrow", ".arrows", ".feather", ".ipc")
 _OF_TABLES = frozenset({"columns", "id_field", "label_field"})
-_OF_TEXT = frozenset({"encoding_errors"})
-_OF_RECORDS = _OF_TEXT | {"text_field", "id_field", "label_field"}
+_OF_TEXT = frozenset({"encoding_errors", KEEP})
+_OF_RECORDS = _OF_TEXT | {TEXT_FIELD, ID_FIELD, LABEL_FIELD}
 _OF_COUNTS = frozenset({"vocabulary_file"})
 FORMATS: dict[str, TextFormat] = {
     "text": Format(read_text, (".txt", ".text"), _OF_TEXT),
@@ -147,6 +159,9 @@ def find_collection(
     )
     name = found.format_name
     _check_used(options, name, FORMATS)
+    if options.keep and not FORMATS[name].has(options.kept):
+        problem = f"files of format {name} have no field {options.kept.named[0]!r}, but only text"
+        raise OptionError(KEEP, problem)
     return Collection(found.files, name, FORMATS[name], found.account)
 
 

@@ -14,17 +14,30 @@ from sparsetopics.base.errors import SourceError
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.readers.blocks import PendingBlock, Row, TextBlock, text_block
+from sparsetopics.corpora.readers.fields import check_number_of_fields
 from sparsetopics.corpora.readers.options import (
     FIELD_OPTIONS,
     ID_FIELD,
+    KEEP,
     LABEL_FIELD,
     TEXT_FIELD,
     ReadOptions,
     fields_of,
+    kept_among,
     missing_field,
     repeated_field,
 )
 from sparsetopics.corpora.sources.byte_stream import LineBlock, SourceFile, line_blocks
+
+# Floats as text differ between Arrow and json, but stand for the same numbers.
+_ARROW_TYPES = {
+    str: pa.string(),
+    int: pa.int64(),
+    float: pa.float64(),
+    bool: pa.bool_(),
+    type(None): pa.null(),  # Arrow refuses anything but null: first seen in a later line
+}
+_FIRST_LINES = 100  # that are looked at for the types of fields
 
 
 def read_jsonl(files: Sequence[SourceFile], options: ReadOptions) -> Iterator[PendingBlock]:
@@ -45,15 +58,16 @@ def _decode(block: LineBlock, options: ReadOptions) -> TextBlock:
 
 def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
     """All lines at once; None if any differs in form from the first."""
-    types = _field_types(block.data, options)
+    types = _field_types(block, options)
     if types is None:
         return None
+    unexpected = "error" if options.kept.is_all else "ignore"
     try:
         table = pj.read_json(
             pa.BufferReader(block.data),
             pj.ReadOptions(use_threads=False, block_size=len(block.data) + 1),
             pj.ParseOptions(
-                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
+                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior=unexpected
             ),
         )
         table.validate(full=True)  # an escaped half of a surrogate pair gives bytes of no text
@@ -63,18 +77,25 @@ def _decode_regular(block: LineBlock, options: ReadOptions) -> TextBlock | None:
     lacking = [f for f in needed if f and table[f].null_count]
     if lacking or table.num_rows != block.data.count(b"\n"):
         return None
-    return TextBlock(
-        *(table[field].combine_chunks().cast(pa.string()) for field in fields_of(options))
-    )
+    columns = {name: table[name].combine_chunks().cast(pa.string()) for name in types}
+    kept = kept_among(list(types), options, block.source)
+    ids, labels, texts = (columns[name] for name in fields_of(options))
+    return TextBlock(ids, labels, texts, {name: columns[name] for name in kept})
 
 
-def _field_types(data: bytes, options: ReadOptions) -> dict[str, pa.DataType] | None:
-    """Arrow types of the wanted fields by the first line; None if every line must be looked at."""
+def _field_types(block: LineBlock, options: ReadOptions) -> dict[str, pa.DataType] | None:
+    """Arrow types of the wanted fields by the first lines; None if every line must be looked at."""
+    n_lines = _FIRST_LINES if options.keep else 1
     try:
-        first = _parsed(data[: data.index(b"\n")])
+        records = [_parsed(line) for line in block.data.split(b"\n", n_lines)[:n_lines] if line]
     except ValueError:
         return None
-    if not isinstance(first, dict) or not isinstance(first.get(options.text_field), str):
+    objects = [record for record in records if isinstance(record, dict)]
+    if not objects or len(objects) < len(records):
+        return None
+    first = objects[0]
+    kept = _kept_types(objects, options, block.source)
+    if kept is None or not isinstance(first.get(options.text_field), str):
         return None
     types = {options.text_field: pa.string()}
     for field in fields_of(options)[:2]:
@@ -82,25 +103,55 @@ def _field_types(data: bytes, options: ReadOptions) -> dict[str, pa.DataType] | 
             types[field] = pa.string() if isinstance(first[field], str) else pa.int64()
         else:  # Arrow refuses anything but null: odd here, or first seen in a later line
             types[field] = pa.null()
+    return types | kept
+
+
+def _kept_types(
+    records: Sequence[dict[str, Json]], options: ReadOptions, where: str
+) -> dict[str, pa.DataType] | None:
+    """Arrow types of the fields to keep by some records; None if Arrow cannot read them."""
+    names = dict.fromkeys(name for record in records for name in record)
+    kept = kept_among(list(names), options, where)
+    if not names.keys() >= {*options.kept.named}:
+        return None
+    types = {}
+    for name in kept:
+        kinds = {type(record.get(name)) for record in records} - {type(None)}
+        if kinds == {int, float}:
+            kinds = {float}
+        kind = kinds.pop() if kinds else type(None)
+        if kinds or kind not in _ARROW_TYPES:
+            return None
+        types[name] = _ARROW_TYPES[kind]
     return types
 
 
 def _decode_each(block: LineBlock, options: ReadOptions) -> TextBlock:
     """Line by line; raises SourceError at the first line that is no document."""
-    rows = []
-    misnamed: SourceError | None = None  # the error if no line has the field of the text
-    has_text = False
+    rows: list[Row] = []
+    kept: list[dict[str, str | None]] = []
+    misnamed: dict[str, SourceError] = {}  # the errors for fields that no line has
     for number, line in enumerate(block.data.split(b"\n"), start=block.first_line):
         if not line.strip():
             continue
         where = f"{block.source}, line {number}"
         record = _record(line, where, options)
-        has_text = has_text or options.text_field in record
-        misnamed = misnamed or missing_field(options.text_field, list(record), where, TEXT_FIELD)
+        if not rows:
+            wanted = [(options.text_field, TEXT_FIELD), *((n, KEEP) for n in options.kept.named)]
+            misnamed = {n: missing_field(n, list(record), where, option) for n, option in wanted}
+        misnamed = {name: error for name, error in misnamed.items() if name not in record}
         rows.append(_row(record, where, options))
-    if misnamed and not has_text and block.first_line == 1:
-        raise misnamed
-    return text_block(rows)
+        kept.append(
+            {
+                name: _string_of(record, name, where, options)
+                for name in kept_among(list(record), options, where)
+            }
+        )
+    if misnamed and block.first_line == 1:
+        raise next(iter(misnamed.values()))
+    names = dict.fromkeys(name for values in kept for name in values)
+    check_number_of_fields(len(names), block.source)
+    return text_block(rows, {name: [values.get(name) for values in kept] for name in names})
 
 
 def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
@@ -117,7 +168,8 @@ def _record(line: bytes, where: str, options: ReadOptions) -> dict[str, Json]:
         problem = f"expected a JSON object, but found {_kind(record)}"
         raise SourceError(where, problem, "Write one object per line.")
     if isinstance(record, _Repetitive):
-        for field, option in zip(fields_of(options), FIELD_OPTIONS, strict=True):
+        kept = ((name, KEEP) for name in kept_among(list(record), options, where))
+        for field, option in [*zip(fields_of(options), FIELD_OPTIONS, strict=True), *kept]:
             if field in record.twice:
                 raise repeated_field(field, where, option)
     return record
@@ -160,13 +212,13 @@ def _row(record: dict[str, Json], where: str, options: ReadOptions) -> Row:
     if text is not None and not isinstance(text, str):
         expected = f"a string or null in field {text_field!r}"
         raise SourceError(where, f"expected {expected}, but found {_kind(text)}")
-    doc_id = _name_of(record, id_field, where, options)
-    label = _name_of(record, label_field, where, options)
+    doc_id = _string_of(record, id_field, where, options)
+    label = _string_of(record, label_field, where, options)
     return doc_id, label, None if text is None else _encodable(text, where, options)
 
 
-def _name_of(record: dict[str, Json], field: str, where: str, options: ReadOptions) -> str | None:
-    """An id or label as text; null and a missing field are None."""
+def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOptions) -> str | None:
+    """The value of a field as a string; None for null and a missing field."""
     value = record.get(field)
     if isinstance(value, dict | list):
         expected = f"a string or a number in field {field!r}"

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import without_middle
+from sparsetopics.corpora.readers.fields import (
+    ALWAYS_KEPT,
+    TEXT,
+    Kept,
+    check_number_of_fields,
+    kept_fields,
+)
 from sparsetopics.corpora.sources.byte_stream import Place
 from sparsetopics.corpora.sources.source_files import bare_suffix
-from sparsetopics.options.option import check_type, counts_from
+from sparsetopics.options.option import check_strings, check_type, counts_from
 
-TEXT_FIELD, ID_FIELD, LABEL_FIELD = "text_field", "id_field", "label_field"
+TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
 FIELD_OPTIONS = (ID_FIELD, LABEL_FIELD, TEXT_FIELD)  # in the order of ``fields_of``
 # How messages name what may separate columns, and what to do about a file that has it.
 _DELIMITERS = {
@@ -31,7 +38,9 @@ class ReadOptions:
     """Where documents are in their files, and how to treat bytes that are not UTF-8.
 
     Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
-    they exist. A field that is named must exist.
+    they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps,
+    with a type if it shall not be told by the values (``year:number``): ``text`` is the text, and
+    ``all`` stands for every field.
     """
 
     text_field: str = "text"
@@ -39,6 +48,7 @@ class ReadOptions:
     label_field: str | None = None
     encoding_errors: str = "strict"  # "strict" or "replace"
     vocabulary_file: Path | None = None  # the words of a collection of counts
+    keep: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         check_type("text_field", self.text_field, str, "the name of a field")
@@ -48,6 +58,15 @@ class ReadOptions:
         if self.encoding_errors not in ("strict", "replace"):
             problem = f"must be strict or replace, but is {self.encoding_errors!r}"
             raise OptionError("encoding_errors", problem)
+        check_strings(KEEP, self.keep)
+        if self.text_field in self.kept.named:
+            problem = f"{self.text_field!r} holds the text"
+            raise OptionError(KEEP, problem, "Keep it under the name text.")
+
+    @property
+    def kept(self) -> Kept:
+        """What ``keep`` asks for."""
+        return kept_fields(tuple(self.keep))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +110,13 @@ class Fields(NamedTuple):
     doc_id: int | None
     label: int | None
     text: int
+    kept: Mapping[str, int]  # other fields to keep
+
+    @property
+    def wanted(self) -> set[int]:
+        """All of them."""
+        found = {self.doc_id, self.label, self.text, *self.kept.values()}
+        return {position for position in found if position is not None}
 
 
 def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Fields:
@@ -108,7 +134,39 @@ def find_fields(names: Sequence[str], options: ReadOptions, where: str) -> Field
     positions = {name: position for position, name in enumerate(names)}
     doc_id, label, text = map(positions.get, fields_of(options))
     assert text is not None  # checked above
-    return Fields(doc_id, label, text)
+    kept = {name: positions[name] for name in find_kept(names, options, where)}
+    return Fields(doc_id, label, text, kept)
+
+
+def find_kept(names: Sequence[str], options: ReadOptions, where: str) -> list[str]:
+    """The fields to keep besides the text, of a table with columns of these names.
+
+    Raises SourceError if one that is named is missing, if two share a name, or for too many.
+    """
+    for name in options.kept.named:
+        if name not in names:
+            raise missing_field(name, names, where, KEEP)
+    chosen = kept_among(names, options, where)
+    for name in chosen:
+        if names.count(name) > 1:
+            raise repeated_field(name, where, KEEP)
+    return chosen
+
+
+def kept_among(names: Sequence[str], options: ReadOptions, where: str) -> list[str]:
+    """The fields to keep besides the text, of a record that has the fields ``names``; SourceError
+    for too many, and for one that has the name of another column of ``Corpus.documents``."""
+    kept, used = options.kept, fields_of(options)
+    chosen = [name for name in kept.named if name in names]
+    if kept.is_all:
+        for name in (*ALWAYS_KEPT, TEXT):
+            if name in names and name not in used:
+                problem = f"field {name!r} cannot be kept beside the {name}s of other fields"
+                raise SourceError(where, problem, "Rename it, or name the fields to keep.")
+        left_out = {*chosen, *ALWAYS_KEPT, options.text_field}
+        chosen += [name for name in dict.fromkeys(names) if name not in left_out]
+    check_number_of_fields(len(chosen), where)
+    return chosen
 
 
 def fields_of(options: ReadOptions) -> tuple[str, str, str]:
@@ -129,6 +187,8 @@ def repeated_field(field: str, where: str, option: str) -> SourceError:
 def missing_field(field: str, names: Sequence[str], where: str, option: str) -> SourceError:
     """The error for a field, chosen by ``option``, that is not among ``names``."""
     hint = f"Name another with {_as_typed(option)}."
+    if option == KEEP:
+        hint = "It is one of those to keep."
     return SourceError(where, f"expected a field {field!r}, but found {listed(names)}", hint)
 
 

@@ -134,9 +134,9 @@ def _read_records(
         rest += block
         if len(rest) > LONGEST_TEXT:
             break
-        columns, n_read, n_lines_read, is_odd = _columns(table, rest)
-        if len(columns[-1]):
-            yield partial(TextBlock, *columns)
+        found, n_read, n_lines_read, is_odd = _columns(table, rest)
+        if len(found.texts):
+            yield partial(_same, found)
         n_lines += n_lines_read
         rest = rest[n_read:]
         if is_odd:
@@ -145,29 +145,37 @@ def _read_records(
     yield from _read_each(table, chain.from_iterable(lines), n_lines)
 
 
-def _columns(table: _Table, data: bytes) -> tuple[list[pa.StringArray], int, int, bool]:
-    """Ids, labels and texts of whole records; how many bytes and lines they take, and whether an
-    odd one follows."""
+def _same(block: TextBlock) -> TextBlock:
+    return block
+
+
+def _columns(table: _Table, data: bytes) -> tuple[TextBlock, int, int, bool]:
+    """The documents of whole records; how many bytes and lines they take, and whether an odd one
+    follows."""
     text = np.frombuffer(bytearray(data), np.uint8)  # writable, so that kernels compile once
     rows = np.full(table.n_fields, -1, np.int64)
-    wanted = sorted({field for field in table.fields if field is not None})
+    wanted = sorted(table.fields.wanted)
     rows[wanted] = range(len(wanted))
     n_lines = count_line_breaks(text)
     spans = np.empty((len(wanted), n_lines, 2), np.int32)
     delimiter = ord(delimiter_of(table.path))
     n_records, n_read, is_odd = find_fields_of_records(text, delimiter, rows, spans)
-    columns = []
-    for field in table.fields:
+
+    def column(field: int | None) -> pa.StringArray:
         if field is None:
-            columns.append(pa.nulls(n_records, pa.string()))
-        else:
-            copied = copy_fields(text, spans[rows[field], :n_records])
-            columns.append(pa.StringArray.from_buffers(n_records, *map(pa.py_buffer, copied)))
-    return columns, n_read, n_lines - count_line_breaks(text[n_read:]), is_odd
+            return pa.nulls(n_records, pa.string())
+        copied = copy_fields(text, spans[rows[field], :n_records])
+        return pa.StringArray.from_buffers(n_records, *map(pa.py_buffer, copied))
+
+    doc_id, label, text_field, kept = table.fields
+    fields = {name: column(field) for name, field in kept.items()}
+    block = TextBlock(column(doc_id), column(label), column(text_field), fields)
+    return block, n_read, n_lines - count_line_breaks(text[n_read:]), is_odd
 
 
 def _read_each(table: _Table, lines: Iterable[str], n_lines: int) -> Iterator[PendingBlock]:
     rows: list[Row] = []
+    kept: dict[str, list[str | None]] = {name: [] for name in table.fields.kept}
     n_characters = 0
     for record, number in _records(lines, table.path, n_lines):
         if not record:  # a blank line
@@ -176,14 +184,16 @@ def _read_each(table: _Table, lines: Iterable[str], n_lines: int) -> Iterator[Pe
             expected = f"{table.n_fields} fields, as in the header"
             problem = f"expected {expected}, but found {len(record)}"
             raise SourceError(f"{table.path}, line {number}", problem)
-        doc_id, label, text = (None if f is None else record[f] for f in table.fields)
+        doc_id, label, text = (None if f is None else record[f] for f in table.fields[:3])
         rows.append((doc_id, label, text))
-        n_characters += len(record[table.fields.text])
+        for name, field in table.fields.kept.items():
+            kept[name].append(record[field])
+        n_characters += sum(len(record[field]) for field in table.fields.wanted)
         if n_characters >= BLOCK_BYTES:
-            yield partial(text_block, rows)
-            rows, n_characters = [], 0
+            yield partial(text_block, rows, kept)
+            rows, kept, n_characters = [], {name: [] for name in kept}, 0
     if rows:
-        yield partial(text_block, rows)
+        yield partial(text_block, rows, kept)
 
 
 def _records(lines: Iterable[str], path: Place, n_lines: int) -> Iterator[tuple[list[str], int]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sparsetopics.base.errors import SourceError
 from sparsetopics.corpora.readers.blocks import PendingBlock, TextBlock
@@ -42,8 +43,11 @@ def text_columns(schema: pa.Schema, options: ReadOptions, where: str) -> Wanted:
     """The columns of id, label and text that exist."""
     names = column_names(schema, where)
     positions = find_fields(names, options, where)
-    columns = [names[position] for position in positions if position is not None]
-    return Wanted(list(dict.fromkeys(columns)), _ROWS_AT_ONCE)
+    for name in positions.kept:
+        if not _is_kept(schema.field(name).type):
+            problem = f"field {name!r} holds {schema.field(name).type}, which cannot be kept"
+            raise SourceError(where, problem, "Name other fields with --keep.")
+    return Wanted([names[position] for position in sorted(positions.wanted)], _ROWS_AT_ONCE)
 
 
 def table_blocks(
@@ -70,14 +74,21 @@ def _decode(table: pa.Table, where: str, first_row: int, options: ReadOptions) -
     if not _is_text(text_type):
         expected = f"strings in field {options.text_field!r}"
         raise SourceError(where, f"expected {expected}, but found {text_type}")
-    return TextBlock(
-        *(
-            pa.nulls(len(table), pa.string())
-            if position is None
-            else _strings(table.column(position), where, first_row, options)
-            for position in fields
-        )
-    )
+
+    def column(position: int | None) -> pa.StringArray:
+        if position is None:
+            return pa.nulls(len(table), pa.string())
+        return _strings(table.column(position), where, first_row, options)
+
+    kept = {name: column(position) for name, position in fields.kept.items()}
+    return TextBlock(column(fields.doc_id), column(fields.label), column(fields.text), kept)
+
+
+def _is_kept(kind: pa.DataType) -> bool:
+    """Whether the values can be kept: strings, numbers, dates, times, true and false."""
+    if pa.types.is_dictionary(kind):
+        return _is_kept(kind.value_type)
+    return _is_text(kind) or pa.types.is_primitive(kind) or pa.types.is_decimal(kind)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -90,6 +101,10 @@ def _strings(
     column: pa.ChunkedArray, where: str, first_row: int, options: ReadOptions
 ) -> pa.StringArray:
     """The column as strings of valid UTF-8, which Arrow itself does not check."""
+    if pa.types.is_timestamp(column.type):  # in UTC, to the microsecond
+        column = column.cast(pa.timestamp("us"), safe=False)
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), None, column)  # as in columns of pandas
     try:
         strings = column.cast(pa.string()).combine_chunks()
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:

@@ -7,25 +7,30 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.sealed_files import FileEntry, Json, Size
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import DOCUMENTS, CountedBlock
+from sparsetopics.corpora.readers.fields import MOST_FIELDS, TEXT, FieldType, table_of_fields
 from sparsetopics.corpora.sources.arrow_files import numbers_of
+from sparsetopics.corpora.store.field_files import FIELDS, TEXTS, columns_by_stem
 from sparsetopics.corpora.store.manifest import DAMAGE, CorpusManifest, ShardEntry, Sizes, total
-from sparsetopics.corpora.store.shards import RowKind, Rows
+from sparsetopics.corpora.store.shards import NO_TYPES, RowKind, Rows
 from sparsetopics.corpora.text.vocabulary import FILE_NAME as VOCABULARY_FILE
 from sparsetopics.corpora.text.vocabulary import Setting, Vocabulary
 
 DOCS_PER_ROW_GROUP = 8_192
 ROW_GROUPS_PER_SHARD = 32
+FieldName = Annotated[str, Meta(min_length=1)]
 _COUNT_TYPES = (pa.uint32(), pa.float32())
 
 
@@ -33,10 +38,17 @@ class DocumentShard(ShardEntry, frozen=True):
     """A shard of documents; a row group is stored as its three sizes."""
 
     row_groups: tuple[Sizes, ...]
+    texts: FileEntry | None = None
+    fields: FileEntry | None = None
 
     @property
     def groups(self) -> Sequence[Sizes]:
         return self.row_groups
+
+    @property
+    def beside(self) -> Mapping[str, FileEntry]:
+        found = {TEXTS: self.texts, FIELDS: self.fields}
+        return {stem: file for stem, file in found.items() if file is not None}
 
 
 class VocabularyEntry(FileEntry, frozen=True):
@@ -55,6 +67,17 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
     vocabulary: VocabularyEntry
     shards: tuple[DocumentShard, ...]
     tokenizer: dict[str, Setting] | None  # None for a collection that came as counts
+    fields: dict[FieldName, FieldType] = msgspec.field(default_factory=dict)  # that are kept
+
+    def __post_init__(self) -> None:
+        if len(self.fields) > MOST_FIELDS:
+            raise ValueError(f"{len(self.fields):,} fields are more than {MOST_FIELDS:,}")
+        for name, kind in self.fields.items():
+            if (name == TEXT) != (kind == TEXT):
+                raise ValueError(f"field {name!r} cannot be of type {kind}")
+        for shard in self.shards:
+            if shard.beside.keys() != columns_by_stem(self.fields).keys():
+                raise ValueError(f"{shard.file} does not have the files of the fields")
 
     @property
     def sums(self) -> dict[str, int | float]:
@@ -81,9 +104,15 @@ class DocumentManifest(CorpusManifest, frozen=True, kw_only=True):
             "n_unknown_tokens": self.n_unknown_tokens,
             "vocabulary": self.vocabulary.to_json() | {"fingerprint": self.vocabulary.fingerprint},
             "shards": [
-                {**shard.to_json(), **_named(total(shard.groups)), "row_groups": shard.row_groups}
+                {
+                    **shard.to_json(),
+                    **_named(total(shard.groups)),
+                    "row_groups": shard.row_groups,
+                    **{stem: file.to_json() for stem, file in shard.beside.items()},
+                }
                 for shard in self.shards
             ],
+            **({"fields": self.fields} if self.fields else {}),
             "tokenizer": self.tokenizer,
             "tokenizer_hash": settings_hash(self.tokenizer),
         }
@@ -107,6 +136,7 @@ def write_manifest(
     shards: Sequence[ShardEntry],
     n_skipped: int,
     n_unknown_tokens: int,
+    fields: Mapping[str, FieldType] = NO_TYPES,
 ) -> DocumentManifest:
     """Turn a folder that holds the shards into a corpus: add the vocabulary, then the manifest."""
     vocabulary.save(folder)
@@ -116,8 +146,9 @@ def write_manifest(
         n_skipped=n_skipped,
         n_unknown_tokens=n_unknown_tokens,
         vocabulary=VocabularyEntry(entry.file, entry.n_bytes, entry.sha256, vocabulary.fingerprint),
-        shards=tuple(DocumentKind.entry_of(shard, shard.groups) for shard in shards),
+        shards=tuple(DocumentKind.entry_of(s, s.groups, s.beside) for s in shards),
         tokenizer=None if vocabulary.tokenizer is None else dict(vocabulary.tokenizer),
+        fields=dict(fields),
     )
     manifest.save(folder)
     return manifest
@@ -201,8 +232,10 @@ class DocumentKind(RowKind[DocumentBatch]):
         return DocumentBatch(offsets - offsets[0], own_ids.view(np.int32), own_counts)
 
     @staticmethod
-    def entry_of(file: FileEntry, groups: Sequence[Sizes]) -> DocumentShard:
-        return DocumentShard(file.file, file.n_bytes, file.sha256, tuple(groups))
+    def entry_of(
+        file: FileEntry, groups: Sequence[Sizes], beside: Mapping[str, FileEntry]
+    ) -> DocumentShard:
+        return DocumentShard(file.file, file.n_bytes, file.sha256, tuple(groups), **beside)
 
 
 class EncodedBlock(NamedTuple):
@@ -213,10 +246,13 @@ class EncodedBlock(NamedTuple):
     n_unknown_tokens: int
 
 
-def encode(block: CountedBlock, words: pa.StringArray) -> EncodedBlock:
-    """Number the words of a block by their place in ``words``.
+def encode(
+    block: CountedBlock, words: pa.StringArray, types: Mapping[str, FieldType]
+) -> EncodedBlock:
+    """Number the words of a block by their place in ``words``, and give its fields their types.
 
-    Other words are left out, and so are documents that hold no known word.
+    Other words are left out, and so are documents that hold no known word. Raises SourceError for
+    a value that is not of the type of its field.
     """
     # Numba takes half a second to import, and corpora are also opened without any encoding.
     from sparsetopics.corpora.text.token_kernels import renumber_words
@@ -227,8 +263,10 @@ def encode(block: CountedBlock, words: pa.StringArray) -> EncodedBlock:
     kept = np.diff(indptr) > 0
     batch = DocumentBatch(np.append(0, indptr[1:][kept]), word_ids, word_counts)
     kept_mask = pa.array(kept)
+    ids = block.ids.filter(kept_mask)
+    values = {name: column.filter(kept_mask) for name, column in block.fields.items()}
     return EncodedBlock(
-        Rows(block.ids.filter(kept_mask), block.labels.filter(kept_mask), batch),
+        Rows(ids, block.labels.filter(kept_mask), batch, table_of_fields(values, types, ids)),
         n_skipped=int(len(kept) - kept.sum()),
         n_unknown_tokens=_total(block.word_counts) - _total(word_counts),
     )

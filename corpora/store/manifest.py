@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar, NamedTuple, Self
 
@@ -64,6 +64,11 @@ class ShardEntry(FileEntry, frozen=True):
     @property
     def groups(self) -> Sequence[Sizes]:
         raise NotImplementedError
+
+    @property
+    def beside(self) -> Mapping[str, FileEntry]:
+        """The files with the kept fields of these rows, by what they hold."""
+        return {}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -138,12 +143,19 @@ def _read_content(folder: Path) -> dict[str, Json]:
     return content
 
 
-def damaged_shards(folder: Path, shards: Iterable[ShardEntry]) -> dict[Path, str]:
-    """The shards that differ from what was written, with a sentence each."""
+def damaged_files(folder: Path, shards: Iterable[ShardEntry]) -> dict[Path, str]:
+    """The files of shards that differ from what was written, with a sentence each."""
     problems = {}
-    for shard in shards:
+    for file in files_of(shards):
         try:
-            shard.check(folder, DAMAGE)
+            file.check(folder, DAMAGE)
         except CorpusFormatError as error:
-            problems[folder / shard.file] = str(error)
+            problems[folder / file.file] = str(error)
     return problems
+
+
+def files_of(shards: Iterable[ShardEntry]) -> Iterator[FileEntry]:
+    """The shards and the files beside them."""
+    for shard in shards:
+        yield shard
+        yield from shard.beside.values()

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 from types import TracebackType
 from typing import ClassVar, Generic, TypeVar
 
@@ -19,11 +17,21 @@ from sparsetopics.base.errors import SparsetopicsError
 from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.showing import short_repr
 from sparsetopics.base.wording import quantity, reason_of
-from sparsetopics.corpora.sources.arrow_files import open_parquet
-from sparsetopics.corpora.sources.parquet_sizes import check_sizes
-from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, Sizes
+from sparsetopics.corpora.readers.fields import FieldType
+from sparsetopics.corpora.store.field_files import (
+    StoredFields,
+    check_fields,
+    columns_by_stem,
+    no_fields,
+    open_writer,
+    rows_per_group,
+)
+from sparsetopics.corpora.store.manifest import DAMAGE, ShardEntry, Sizes, files_of
+from sparsetopics.corpora.store.parquet_files import FileSeries, StoredFile
 
 RowBatch = TypeVar("RowBatch", DocumentBatch, VectorBatch)
+SHARD = "shard"  # how the names of shards begin
+NO_TYPES: Mapping[str, FieldType] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,13 +42,15 @@ class Rows(Generic[RowBatch]):
     ids: pa.StringArray
     labels: pa.StringArray
     batch: RowBatch
+    fields: pa.Table = field(default_factory=no_fields)  # kept, in columns of their types
 
     def __repr__(self) -> str:
         return short_repr(self, "batch")
 
     def take(self, rows: IntArray) -> Rows[RowBatch]:
         """The chosen rows, in the given order."""
-        return Rows(self.ids.take(rows), self.labels.take(rows), self.batch.take(rows))
+        names = self.ids.take(rows), self.labels.take(rows)
+        return Rows(*names, self.batch.take(rows), self.fields.take(rows))
 
 
 class RowKind(ABC, Generic[RowBatch]):
@@ -96,47 +106,10 @@ class RowKind(ABC, Generic[RowBatch]):
 
     @staticmethod
     @abstractmethod
-    def entry_of(file: FileEntry, groups: Sequence[Sizes]) -> ShardEntry:
-        """How the manifest lists a shard."""
-
-
-class StoredShard:
-    """One shard on disk; its checksum is compared before the first read."""
-
-    def __repr__(self) -> str:
-        return short_repr(self, "path")
-
-    def __init__(self, folder: Path, entry: FileEntry) -> None:
-        self.path = folder / entry.file
-        self._entry = entry
-        self._verified = False
-        self._lock = Lock()  # so that only one of many threads compares
-
-    def __reduce__(self) -> tuple[Callable[[Path, FileEntry], StoredShard], tuple[Path, FileEntry]]:
-        """Another process compares the checksum once, however many row groups it receives."""
-        return _stored_shard, (self.path.parent, self._entry)
-
-    def columns(self, row_group: int, names: list[str]) -> pa.Table:
-        """Columns of a row group; CorpusFormatError if the file is not as it was written."""
-        try:
-            with self._lock:
-                if not self._verified:
-                    self._verify()
-            with open_parquet(self.path, check_pages=True) as file:
-                return file.read_row_group(row_group, columns=names, use_threads=False)
-        except (OSError, ValueError, IndexError, pa.ArrowException) as error:
-            raise DAMAGE.of(self.path, f"cannot be read ({reason_of(error)})") from error
-
-    def _verify(self) -> None:
-        self._entry.check(self.path.parent, DAMAGE)
-        with self.path.open("rb") as raw:
-            check_sizes(raw)
-        self._verified = True
-
-
-@lru_cache(maxsize=1_000)
-def _stored_shard(folder: Path, entry: FileEntry) -> StoredShard:
-    return StoredShard(folder, entry)
+    def entry_of(
+        file: FileEntry, groups: Sequence[Sizes], beside: Mapping[str, FileEntry]
+    ) -> ShardEntry:
+        """How the manifest lists a shard and the files beside it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,6 +128,14 @@ class RowGroup(ABC, Generic[RowBatch]):
     @abstractmethod
     def read_labels(self) -> list[str | None]: ...
 
+    @abstractmethod
+    def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
+        """Kept fields, a column each, of all rows or of some (ascending). Texts are read only if
+        ``text`` is among the ``names``.
+
+        Raises OptionError for a field that the corpus does not keep.
+        """
+
     @property
     def n_docs(self) -> int:
         """Documents or items."""
@@ -165,10 +146,10 @@ class RowGroup(ABC, Generic[RowBatch]):
         """Pairs of a document and a word in it; one for each item."""
         return self.sizes.n_pairs
 
-    def read_rows(self) -> Rows[RowBatch]:
-        """Ids, labels and batch."""
+    def read_rows(self, fields: Sequence[str] = ()) -> Rows[RowBatch]:
+        """Ids, labels, batch and some kept fields."""
         ids, labels = (pa.array(n, pa.string()) for n in (self.read_ids(), self.read_labels()))
-        return Rows(ids, labels, self.read())
+        return Rows(ids, labels, self.read(), self.read_fields(fields))
 
 
 AnyRowGroup = RowGroup[DocumentBatch] | RowGroup[VectorBatch]
@@ -181,6 +162,7 @@ class MemoryRowGroup(RowGroup[RowBatch]):
     batch: RowBatch
     ids: list[str]
     labels: list[str | None]
+    fields: pa.Table = field(default_factory=no_fields)
 
     def __repr__(self) -> str:
         return short_repr(self, "n_docs", "n_pairs")
@@ -194,14 +176,20 @@ class MemoryRowGroup(RowGroup[RowBatch]):
     def read_labels(self) -> list[str | None]:
         return self.labels
 
+    def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
+        check_fields(names, self.fields.column_names)
+        chosen = self.fields.select(list(names))
+        return chosen if rows is None else chosen.take(rows)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredRowGroup(RowGroup[RowBatch]):
     """Rows on disk, in one row group of a shard."""
 
-    shard: StoredShard
+    shard: StoredFile
     index: int
     kind: RowKind[RowBatch]
+    fields: StoredFields
 
     def __repr__(self) -> str:
         return short_repr(self, "shard", "index", "n_docs", "n_pairs")
@@ -220,6 +208,9 @@ class StoredRowGroup(RowGroup[RowBatch]):
     def read_labels(self) -> list[str | None]:
         return self._names("label")
 
+    def read_fields(self, names: Sequence[str], rows: IntArray | None = None) -> pa.Table:
+        return self.fields.read(names, self.index, self.n_docs, rows)
+
     def _names(self, column: str) -> list[str | None]:
         (names,) = self._columns([column])
         if names.type != pa.string():
@@ -228,7 +219,7 @@ class StoredRowGroup(RowGroup[RowBatch]):
         return values
 
     def _columns(self, names: list[str]) -> list[pa.Array]:
-        table = self.shard.columns(self.index, names)
+        table = self.shard.columns([self.index], names)
         if table.column_names != names or table.num_rows != self.n_docs:
             actual = f"{table.num_rows} of {table.column_names}"
             raise self._damaged(
@@ -241,81 +232,73 @@ class StoredRowGroup(RowGroup[RowBatch]):
 
 
 def stored_groups(
-    folder: Path, shards: Sequence[ShardEntry], kind: RowKind[RowBatch]
+    folder: Path,
+    shards: Sequence[ShardEntry],
+    kind: RowKind[RowBatch],
+    types: Mapping[str, FieldType] = NO_TYPES,
 ) -> tuple[StoredRowGroup[RowBatch], ...]:
-    """The row groups of the shards of a corpus folder; CorpusFormatError if a shard is missing or
-    of another size."""
+    """The row groups of the shards of a corpus folder that keeps fields of these ``types``;
+    CorpusFormatError if a file is missing or of another size."""
     groups = []
+    for file in files_of(shards):
+        file.check_size(folder, DAMAGE)
     for entry in shards:
-        entry.check_size(folder, DAMAGE)
-        shard = StoredShard(folder, entry)
+        shard = StoredFile(folder, entry)
+        beside = {stem: StoredFile(folder, file) for stem, file in entry.beside.items()}
+        fields = StoredFields(beside, types, kind.rows_per_group)
         groups += [
-            StoredRowGroup(sizes, shard, index, kind) for index, sizes in enumerate(entry.groups)
+            StoredRowGroup(sizes, shard, index, kind, fields)
+            for index, sizes in enumerate(entry.groups)
         ]
     return tuple(groups)
 
 
 class ShardWriter(Generic[RowBatch]):
-    """Writes rows into shards of a folder, in order; all row groups but the last are full.
+    """Writes rows into shards of a folder, in order, and kept ``fields`` into files beside them;
+    all row groups but the last are full.
 
     Use as a context manager; ``finish`` returns the entries of the shards.
     """
 
-    def __init__(self, folder: Path, kind: RowKind[RowBatch]) -> None:
-        self._folder = folder
+    def __init__(
+        self, folder: Path, kind: RowKind[RowBatch], fields: Mapping[str, FieldType] = NO_TYPES
+    ) -> None:
         self._kind: RowKind[RowBatch] = kind
-        self._waiting: list[pa.Table] = []
-        self._n_waiting = 0
-        self._file: pq.ParquetWriter | None = None
-        self._groups: list[Sizes] = []
-        self._shards: list[ShardEntry] = []
+        n_rows, n_groups = kind.rows_per_group, kind.groups_per_shard
+        self._shards = FileSeries(folder, SHARD, n_rows, n_groups, kind.open_writer, kind.sizes_of)
+        self._columns = columns_by_stem(fields)
+        self._beside = {}
+        for stem in self._columns:
+            step = rows_per_group(stem, n_rows)
+            self._beside[stem] = FileSeries(
+                folder, stem, step, n_groups * (n_rows // step), open_writer, _number_of_rows
+            )
 
     def __enter__(self) -> ShardWriter[RowBatch]:
         return self
 
     def __exit__(self, *error: type[BaseException] | BaseException | TracebackType | None) -> None:
-        if self._file is not None:
-            self._file.close()
+        for series in (self._shards, *self._beside.values()):
+            series.close()
 
     def append(self, rows: Rows[RowBatch]) -> None:
-        table = self._kind.table_of(rows)
-        self._waiting.append(table)
-        self._n_waiting += len(table)
-        n_rows = self._kind.rows_per_group
-        if self._n_waiting >= n_rows:
-            waiting = pa.concat_tables(self._waiting)
-            whole = len(waiting) - len(waiting) % n_rows
-            for start in range(0, whole, n_rows):
-                self._write(waiting.slice(start, n_rows))
-            self._waiting = [waiting.slice(whole)]
-            self._n_waiting = len(waiting) - whole
+        self._shards.append(self._kind.table_of(rows))
+        for stem, series in self._beside.items():
+            series.append(rows.fields.select(self._columns[stem]))
 
     def finish(self) -> tuple[ShardEntry, ...]:
-        """Write the remaining rows and close the last shard; return the entries of all shards."""
-        if self._n_waiting:
-            self._write(pa.concat_tables(self._waiting))
-        self._close()
-        return tuple(self._shards)
-
-    def _write(self, table: pa.Table) -> None:
-        if self._file is None:
-            self._file = self._kind.open_writer(self._path(), table.schema)
-        self._file.write_table(table, row_group_size=self._kind.rows_per_group)
-        self._groups.append(self._kind.sizes_of(table))
-        if len(self._groups) == self._kind.groups_per_shard:
-            self._close()
-
-    def _close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-            self._shards.append(self._kind.entry_of(FileEntry.of(self._path()), self._groups))
-            self._groups = []
-
-    def _path(self) -> Path:
-        return self._folder / shard_name(len(self._shards))
+        """Write the remaining rows and close the last files; return the entries of all shards."""
+        for series in (self._shards, *self._beside.values()):
+            series.finish()
+        return tuple(
+            self._kind.entry_of(
+                file,
+                self._shards.groups[number],
+                {stem: series.entries[number] for stem, series in self._beside.items()},
+            )
+            for number, file in enumerate(self._shards.entries)
+        )
 
 
-def shard_name(number: int) -> str:
-    """The file name of a shard, counted from 0."""
-    return f"shard-{number:05d}.parquet"
+def _number_of_rows(table: pa.Table) -> Sizes:
+    return Sizes.of_items(len(table))

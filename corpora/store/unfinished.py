@@ -42,7 +42,7 @@ from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.text.vocabulary import Setting
 from sparsetopics.execution.executors import LocalMap
 
-_FORMAT_VERSION = 1  # of what is kept
+_FORMAT_VERSION = 2  # of what is kept
 _TOKENIZER_FILE, _SPOOL = "tokenizer.json", "spool"
 _WAY_ON = "What was read is kept; repeat the command to continue."
 T = TypeVar("T")
@@ -275,16 +275,22 @@ def _read(path: Path) -> CountedBlock:
 
 def _packed(block: CountedBlock) -> pa.Buffer:
     sink = pa.BufferOutputStream()
-    for column in (*block[:3], *map(pa.array, block[3:])):  # strings, then arrays of numpy
-        batch = pa.record_batch([column], names=["column"])
-        with pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_batch(batch)
+    *columns, fields = block  # strings, then arrays of numpy
+    for column in (*columns[:3], *map(pa.array, columns[3:])):
+        _write_batch(sink, pa.record_batch([column], names=["column"]))
+    _write_batch(sink, pa.record_batch(dict(fields)))
     return sink.getvalue()
 
 
+def _write_batch(sink: pa.NativeFile, batch: pa.RecordBatch) -> None:
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+
+
 def _unpacked(source: pa.NativeFile) -> CountedBlock:
-    columns = [
-        pa.ipc.open_stream(source).read_all()["column"].combine_chunks()
-        for _ in CountedBlock._fields
-    ]
-    return CountedBlock(*columns[:3], *(np.asarray(column) for column in columns[3:]))
+    *tables, kept = (pa.ipc.open_stream(source).read_all() for _ in CountedBlock._fields)
+    columns = [table["column"].combine_chunks() for table in tables]
+    fields = {name: kept[name].combine_chunks() for name in kept.column_names}
+    ids, labels, words = columns[:3]
+    indptr, word_ids, counts = (np.asarray(column) for column in columns[3:])
+    return CountedBlock(ids, labels, words, indptr, word_ids, counts, fields)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, TypedDict
 
@@ -142,7 +142,9 @@ class VectorKind(RowKind[VectorBatch]):
         return VectorBatch(numbers_of(flat, np.float32).reshape(sizes.n_docs, self.n_columns))
 
     @staticmethod
-    def entry_of(file: FileEntry, groups: Sequence[Sizes]) -> VectorShard:
+    def entry_of(
+        file: FileEntry, groups: Sequence[Sizes], beside: Mapping[str, FileEntry]
+    ) -> VectorShard:
         sizes = tuple(group.n_docs for group in groups)
         return VectorShard(file.file, file.n_bytes, file.sha256, sizes)
 

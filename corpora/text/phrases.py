@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.text.tokens import Tokens, documents_of_tokens
+from sparsetopics.options.option import Interval, shown
 
 JOINT = "_"  # between the tokens of one word
 
@@ -111,8 +112,10 @@ class PhraseOptions:
     min_count: int = 5
 
     def __post_init__(self) -> None:
-        if not -1 <= self.threshold <= 1:
-            raise OptionError("phrase_threshold", f"must be from -1 to 1, but is {self.threshold}")
+        threshold = Interval(-1, 1).number(self.threshold)
+        if threshold is None or threshold not in Interval(-1, 1):
+            problem = f"must be from -1 to 1, but is {shown(self.threshold)}"
+            raise OptionError("phrase_threshold", problem)
         if self.min_count < 1:
             raise OptionError("min_count", f"must be at least 1, but is {self.min_count}")
 

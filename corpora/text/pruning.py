@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from importlib.resources import files
 from numbers import Integral
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +15,6 @@ from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError, SourceError
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.readers.blocks import CountedBlock
-from sparsetopics.corpora.sources.byte_stream import BYTE_ORDER_MARK, read_whole
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.options.option import Interval, check_strings, shown
 
@@ -149,21 +146,3 @@ def _limits(n_docs: int, options: PruningOptions, *, counted: bool) -> tuple[int
     least = int(np.ceil(min_df * n_docs)) if isinstance(min_df, float) else min_df
     most = int(max_df * n_docs) if isinstance(max_df, float) else max_df
     return max(least, 1), most
-
-
-def english_stop_words() -> frozenset[str]:
-    """English function words, such as articles and pronouns, and the stems of contractions."""
-    text = files("sparsetopics.corpora.text").joinpath("english.txt").read_text(encoding="utf-8")
-    return frozenset(text.split())
-
-
-def read_stop_words(path: Path) -> frozenset[str]:
-    """The words of a file, separated by white space.
-
-    Raises SourceError if it cannot be read, and OptionError if it is not UTF-8.
-    """
-    try:
-        text = read_whole(path).removeprefix(BYTE_ORDER_MARK).decode()
-    except UnicodeDecodeError as error:
-        raise OptionError("stop_words", f"{path} is not UTF-8 text") from error
-    return frozenset(text.split())

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.errors import OptionError, VocabularyError
 from sparsetopics.corpora.readers.blocks import CountedBlock, TextBlock
+from sparsetopics.corpora.readers.fields import TEXT
 from sparsetopics.corpora.text.phrases import Phrase, with_ngrams, with_phrases
 from sparsetopics.corpora.text.token_kernels import count_words
 from sparsetopics.corpora.text.tokenizer_functions import call_tokenizer
@@ -138,15 +139,18 @@ def _is_only(chosen: TokenizerOptions, function: Setting) -> bool:
     return chosen == TokenizerOptions(function=str(function), lowercase=chosen.lowercase)
 
 
-def count_texts(block: TextBlock, options: TokenizerOptions) -> CountedBlock:
-    """Tokenise and count the documents of a block."""
+def count_texts(
+    block: TextBlock, options: TokenizerOptions, *, keep_texts: bool = False
+) -> CountedBlock:
+    """Tokenise and count the documents of a block; the texts become a field if they are kept."""
     tokens = tokens_of(block, options)
     if options.phrases:
         tokens = with_phrases(tokens, options.phrases)
     if options.ngrams > 1:
         tokens = with_ngrams(tokens, options.ngrams)
     counted = count_words(tokens.indptr, tokens.word_of, len(tokens.words))
-    return CountedBlock(block.ids, block.labels, tokens.words, *counted)
+    fields = {TEXT: block.texts, **block.fields} if keep_texts else block.fields
+    return CountedBlock(block.ids, block.labels, tokens.words, *counted, fields)
 
 
 def tokens_of(block: TextBlock, options: TokenizerOptions) -> Tokens:

@@ -17,8 +17,8 @@ from sparsetopics.base.outputs import output_file, output_folder
 from sparsetopics.base.own_folders import COMPARISON
 from sparsetopics.base.staging import refusing
 from sparsetopics.base.wording import listed
-from sparsetopics.corpora.corpus import AnyCorpus, Corpus, check_alike, open_corpus
-from sparsetopics.corpora.split import count_held_out, split_corpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
+from sparsetopics.corpora.split import check_alike, count_held_out, split_corpus
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, score_facts, scored_subject
 from sparsetopics.evaluation.report.subject import Fact, Subject

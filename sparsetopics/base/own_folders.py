@@ -13,7 +13,8 @@ from sparsetopics.base.staging import stranger_in
 from sparsetopics.base.transactions import APPEND_FOLDER, STATE_FOLDER, SUFFIX, Workspace
 
 _CORPUS_FILES = re.compile(
-    r"manifest\.json|vocabulary\.parquet|projection\.safetensors|shard-\d{5,}\.parquet"
+    r"manifest\.json|vocabulary\.parquet|projection\.safetensors"
+    r"|(shard|texts|fields)-\d{5,}\.parquet"
 )
 _RUN_FILES = re.compile(r"model\.(json|safetensors)|trace\.jsonl|config\.toml|vocabulary\.parquet")
 _BEFORE_AFTER = "-before-after.png"

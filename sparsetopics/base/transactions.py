@@ -52,7 +52,7 @@ _OWN_NAMES = {
 }
 _INNER_NAMES = re.compile(  # files that move from state/ to a run, and from .append to a corpus
     r"model\.json|model\.safetensors|trace\.jsonl|config\.toml|vocabulary\.parquet"
-    r"|manifest\.json|shard-\d{5,}\.parquet"
+    r"|manifest\.json|(shard|texts|fields)-\d{5,}\.parquet"
     r"|path\.json|tree\.json|[1-9]\d{0,9}"  # of a topic path; numbers are the runs of its rungs
 )
 _LARGEST_RECORD = 1 << 24  # bytes

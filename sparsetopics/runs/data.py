@@ -12,9 +12,10 @@ from sparsetopics.base.batches import Source, StoredBatch
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.batching import plan_batches, plan_vector_batches
-from sparsetopics.corpora.corpus import Corpus, VectorCorpus, check_alike, open_corpus
+from sparsetopics.corpora.corpus import Corpus, VectorCorpus, open_corpus
 from sparsetopics.corpora.holding_out import divide
 from sparsetopics.corpora.readers.blocks import VECTORS
+from sparsetopics.corpora.split import check_alike
 from sparsetopics.corpora.store.manifest import kind_of
 from sparsetopics.evaluation.scores.completion import document_completion, unigram_probabilities
 from sparsetopics.inference.training import Model

@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import NamedTuple
 
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.evaluation.scores.top_words import top_words
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.runs.proportions import ShareColumns, share_tables
@@ -41,8 +40,7 @@ def corpus_of_texts(
     RunError for a mixture of vectors, SourceError if no document is left, OptionError or
     VocabularyError for a tokeniser that cannot be used.
     """
-    tokenizer = None if function is None else TokenizerOptions(function=function, lowercase=False)
-    return Corpus.from_texts(texts, tokenizer=tokenizer, vocabulary=run.words)
+    return Corpus.from_texts(texts, tokenizer=function, vocabulary=run.words)
 
 
 def topics_of_texts(

@@ -17,12 +17,13 @@ from fuzz.structure import change_json_lines, change_members
 from fuzz.subject import Subject
 from fuzz.tables import change_ipc, change_parquet, change_stream
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.ingest import ingest
+from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.readers.blocks import CountedBlock
+from sparsetopics.corpora.readers.fields import FieldTypes
 from sparsetopics.corpora.readers.formats import find_collection
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.store.document_rows import encode
-from sparsetopics.corpora.text.pruning import read_stop_words
+from sparsetopics.corpora.text.stop_words import read_stop_words
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions, count_texts
 from sparsetopics.corpora.validate import validate
 
@@ -42,17 +43,22 @@ def read_documents(name: str, folder: Path) -> None:
     """Read, count and number what a source holds, as ingest does."""
     words = pa.array(WORDS, pa.string())
     collection = find_collection([folder / name], None)
-    for pending in collection.format.read(collection.files, ReadOptions()):
+    read = ReadOptions(keep=() if collection.format.counted else ("all",))
+    told = FieldTypes(read.kept)
+    for pending in collection.format.read(collection.files, read):
         block = pending()
         if not isinstance(block, CountedBlock):
-            block = count_texts(block, TokenizerOptions())
-        encode(block, words)
+            block = count_texts(block, TokenizerOptions(), keep_texts=True)
+        for counted in told.watch([block]):
+            encode(counted, words, told.types)
 
 
 def ingest_documents(name: str, folder: Path) -> None:
     """What is ingested is a sound corpus."""
     with TemporaryDirectory() as out:
-        ingest([folder / name], Path(out) / "corpus")
+        counted = find_collection([folder / name], None).format.counted
+        read = ReadOptions(keep=() if counted else ("all",))
+        ingest([folder / name], Path(out) / "corpus", IngestOptions(read=read))
         assert validate(Path(out) / "corpus") == []
         Corpus.open(Path(out) / "corpus")
 
@@ -74,18 +80,26 @@ def _source(
 
 
 def _jsonl() -> bytes:
-    rows = [{"id": f"d{n}", "text": text, "label": n % 2} for n, text in enumerate(TEXTS)]
+    rows = [
+        {"id": f"d{n}", "text": text, "label": n % 2, "date": f"2020-01-0{n + 1}", "score": n / 2}
+        for n, text in enumerate(TEXTS)
+    ]
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
 def _csv() -> bytes:
-    lines = [f'd{n},"{text.replace(chr(34), chr(34) * 2)}",{n}' for n, text in enumerate(TEXTS)]
-    return ("id,text,label\n" + "\n".join(lines) + "\n").encode()
+    lines = [
+        f'd{n},"{text.replace(chr(34), chr(34) * 2)}",{n},2020-0{n + 1}'
+        for n, text in enumerate(TEXTS)
+    ]
+    return ("id,text,label,date\n" + "\n".join(lines) + "\n").encode()
 
 
 def table() -> pa.Table:
     ids, labels = [f"d{n}" for n in range(len(TEXTS))], pa.array([1, None, 2, 1])
-    return pa.table({"id": ids, "text": TEXTS, "label": labels})
+    dates = pa.array([f"2020-01-0{n + 1}" for n in range(len(TEXTS))])
+    scores = pa.array([0.5, None, float("nan"), 2.0])
+    return pa.table({"id": ids, "text": TEXTS, "label": labels, "date": dates, "score": scores})
 
 
 def _written(write: Callable[[pa.Table, io.BytesIO], None]) -> bytes:

@@ -1,0 +1,127 @@
+"""Kept fields of documents in a corpus folder, in Parquet files beside the shards.
+
+Beside ``shard-00000.parquet``, ``texts-00000.parquet`` holds the texts of the same documents and
+``fields-00000.parquet`` their other fields, so that each is read only when it is wanted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from sparsetopics.base.batches import IntArray
+from sparsetopics.base.errors import OptionError, SparsetopicsError
+from sparsetopics.base.wording import listed, quantity, reason_of
+from sparsetopics.corpora.readers.fields import ARROW_TYPES, TEXT, FieldType
+from sparsetopics.corpora.store.manifest import DAMAGE
+from sparsetopics.corpora.store.parquet_files import StoredFile
+
+TEXTS, FIELDS = "texts", "fields"  # how the names of the files begin
+# In a row group: few, since texts are long and a few documents are shown at a time. A divisor of
+# the number of documents in a row group of a shard.
+_TEXTS_PER_GROUP = 256
+
+
+def no_fields() -> pa.Table:
+    """The fields of documents without any."""
+    return pa.table({})
+
+
+def columns_by_stem(names: Iterable[str]) -> dict[str, list[str]]:
+    """The fields that each kind of file holds; no entry for a kind that is not needed."""
+    others = [name for name in names if name != TEXT]
+    columns = {TEXTS: [TEXT] if TEXT in names else [], FIELDS: others}
+    return {stem: held for stem, held in columns.items() if held}
+
+
+def rows_per_group(stem: str, n_docs: int) -> int:
+    """Rows in a row group of such a file, where a row group of a shard holds ``n_docs``."""
+    return min(_TEXTS_PER_GROUP, n_docs) if stem == TEXTS else n_docs
+
+
+def open_writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """A writer of one such file."""
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=[name for name in schema.names if name != TEXT],
+        write_statistics=False,
+        write_page_checksum=True,
+    )
+
+
+def check_fields(names: Sequence[str], known: Iterable[str]) -> None:
+    """OptionError for a field that is not among the ``known`` ones."""
+    fields = list(known)
+    for name in names:
+        if name not in fields:
+            problem = f"the corpus keeps no field {name!r}"
+            kept = f"It keeps {listed(fields)}." if fields else "Ingest again with --keep."
+            raise OptionError("field", problem, kept)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredFields:
+    """The kept fields of the documents of one shard."""
+
+    files: Mapping[str, StoredFile]  # by how their names begin
+    types: Mapping[str, FieldType]
+    docs_per_group: int  # in a full row group of the shard
+
+    def read(
+        self, names: Sequence[str], group: int, n_docs: int, rows: IntArray | None
+    ) -> pa.Table:
+        """The fields ``names`` of a row group of the shard, which has ``n_docs`` documents, or only
+        those of its ``rows`` (ascending).
+
+        Raises OptionError for an unknown field, CorpusFormatError for a damaged file.
+        """
+        check_fields(names, self.types)
+        columns = {}
+        for stem, held in columns_by_stem(names).items():
+            columns.update(self._read_file(stem, held, group, n_docs, rows))
+        return pa.table({name: columns[name] for name in names})
+
+    def _read_file(
+        self, stem: str, names: list[str], group: int, n_docs: int, rows: IntArray | None
+    ) -> dict[str, pa.Array]:
+        size = rows_per_group(stem, self.docs_per_group)
+        parts = np.arange(-(-n_docs // size))
+        if rows is not None:
+            parts = np.unique(rows // size)
+        expected = int(np.minimum(size, n_docs - parts * size).sum())
+        first = group * (self.docs_per_group // size)
+        table = self.files[stem].columns((first + parts).tolist(), names)
+        if table.column_names != names or table.num_rows != expected:
+            found = f"{table.num_rows} of {table.column_names}"
+            problem = f"expected {quantity(expected, 'row')} of {names}, but found {found}"
+            raise self._damaged(stem, group, problem)
+        for name in names:
+            try:
+                _check(table[name], self.types[name])
+            except (ValueError, pa.ArrowInvalid) as error:
+                problem = f"column {name!r}: {reason_of(error)}"
+                raise self._damaged(stem, group, problem) from error
+        if rows is not None:
+            table = table.take(np.searchsorted(parts, rows // size) * size + rows % size)
+        return {name: table[name].combine_chunks() for name in names}
+
+    def _damaged(self, stem: str, group: int, problem: str) -> SparsetopicsError:
+        return DAMAGE.of(f"{self.files[stem].path}, documents of row group {group}", problem)
+
+
+def _check(column: pa.ChunkedArray, kind: FieldType) -> None:
+    """ValueError or ArrowInvalid unless the values are sound."""
+    if column.type != ARROW_TYPES[kind]:
+        raise ValueError(f"expected a {kind} ({ARROW_TYPES[kind]}), but found {column.type}")
+    column.validate(full=True)  # strings of UTF-8
+    if kind == "number" and not pc.all(pc.is_finite(column), min_count=0).as_py():
+        raise ValueError("some numbers are not finite")

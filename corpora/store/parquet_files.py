@@ -1,0 +1,130 @@
+"""Numbered Parquet files of a corpus: written in full row groups, read a few of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sparsetopics.base.sealed_files import FileEntry
+from sparsetopics.base.showing import short_repr
+from sparsetopics.base.wording import reason_of
+from sparsetopics.corpora.sources.arrow_files import open_parquet
+from sparsetopics.corpora.sources.parquet_sizes import check_sizes
+from sparsetopics.corpora.store.manifest import DAMAGE, Sizes
+
+
+class StoredFile:
+    """One Parquet file on disk; its checksum is compared before the first read."""
+
+    def __repr__(self) -> str:
+        return short_repr(self, "path")
+
+    def __init__(self, folder: Path, entry: FileEntry) -> None:
+        self.path = folder / entry.file
+        self._entry = entry
+        self._verified = False
+        self._lock = Lock()  # so that only one of many threads compares
+
+    def __reduce__(self) -> tuple[Callable[[Path, FileEntry], StoredFile], tuple[Path, FileEntry]]:
+        """Another process compares the checksum once, however many row groups it receives."""
+        return _stored_file, (self.path.parent, self._entry)
+
+    def columns(self, row_groups: Sequence[int], names: Sequence[str]) -> pa.Table:
+        """Columns of some row groups; CorpusFormatError if the file is not as it was written."""
+        try:
+            with self._lock:
+                if not self._verified:
+                    self._verify()
+            with open_parquet(self.path, check_pages=True) as file:
+                return file.read_row_groups(row_groups, columns=list(names), use_threads=False)
+        except (OSError, ValueError, IndexError, pa.ArrowException) as error:
+            raise DAMAGE.of(self.path, f"cannot be read ({reason_of(error)})") from error
+
+    def _verify(self) -> None:
+        self._entry.check(self.path.parent, DAMAGE)
+        with self.path.open("rb") as raw:
+            check_sizes(raw)
+        self._verified = True
+
+
+@lru_cache(maxsize=1_000)
+def _stored_file(folder: Path, entry: FileEntry) -> StoredFile:
+    return StoredFile(folder, entry)
+
+
+class FileSeries:
+    """Files ``STEM-00000.parquet`` and so on, to which tables are appended.
+
+    All row groups but the last are full, and so are all files. ``finish`` or ``close`` ends the
+    last file; then ``entries`` lists the files and ``groups`` the sizes of their row groups.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        stem: str,
+        rows_per_group: int,
+        groups_per_file: int,
+        open_writer: Callable[[Path, pa.Schema], pq.ParquetWriter],
+        sizes_of: Callable[[pa.Table], Sizes],
+    ) -> None:
+        self._folder, self._stem = folder, stem
+        self._rows_per_group, self._groups_per_file = rows_per_group, groups_per_file
+        self._open_writer, self._sizes_of = open_writer, sizes_of
+        self._waiting: list[pa.Table] = []
+        self._n_waiting = 0
+        self._file: pq.ParquetWriter | None = None
+        self.entries: list[FileEntry] = []
+        self.groups: list[list[Sizes]] = []
+
+    def append(self, table: pa.Table) -> None:
+        self._waiting.append(table)
+        self._n_waiting += len(table)
+        n_rows = self._rows_per_group
+        if self._n_waiting >= n_rows:
+            waiting = pa.concat_tables(self._waiting)
+            whole = len(waiting) - len(waiting) % n_rows
+            for start in range(0, whole, n_rows):
+                self._write(waiting.slice(start, n_rows))
+            self._waiting = [waiting.slice(whole)]
+            self._n_waiting = len(waiting) - whole
+
+    def finish(self) -> None:
+        """Write the remaining rows and end the last file."""
+        if self._n_waiting:
+            self._write(pa.concat_tables(self._waiting))
+        if self._file is not None:
+            self._end_file()
+
+    def close(self) -> None:
+        """Let go of the file without writing more."""
+        if self._file is not None:
+            self._file.close()
+
+    def _write(self, table: pa.Table) -> None:
+        if self._file is None:
+            self._file = self._open_writer(self._path(), table.schema)
+            self.groups.append([])
+        self._file.write_table(table, row_group_size=self._rows_per_group)
+        self.groups[-1].append(self._sizes_of(table))
+        if len(self.groups[-1]) == self._groups_per_file:
+            self._end_file()
+
+    def _end_file(self) -> None:
+        assert self._file is not None
+        self._file.close()
+        self._file = None
+        self.entries.append(FileEntry.of(self._path()))
+
+    def _path(self) -> Path:
+        return self._folder / numbered_name(self._stem, len(self.entries))
+
+
+def numbered_name(stem: str, number: int) -> str:
+    """The name of a file in a series, counted from 0."""
+    return f"{stem}-{number:05d}.parquet"
