@@ -34,7 +34,12 @@ PRINTED_DIFFERENCES = 30
 @click.command()
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH)
-@click.option("--by", type=TextType(), metavar="FIELD", help="Field with the names of groups.")
+@click.option(
+    "--by",
+    type=TextType(),
+    metavar="FIELD",
+    help="Field whose values are the groups: label, or a field that CORPUS keeps (ingest --keep).",
+)
 @click.option(
     "--over",
     type=TextType(),
@@ -97,16 +102,16 @@ def command(
     \b
     Example:
         sparsetopics prevalence run corpus --by label
-        sparsetopics prevalence run corpus --by label --differences
-        sparsetopics prevalence run corpus --by label --out prevalence.csv
+        sparsetopics prevalence run corpus --by section --differences
+        sparsetopics prevalence run corpus --by section --over date:month --out months.csv
     """
     from sparsetopics.base.outputs import output_file
     from sparsetopics.corpora.grouping import Grouping
     from sparsetopics.runs.table_files import table_format
 
     grouping = Grouping.parse(by, over)
-    if differences and by is None and over is None:
-        refuse("differences", "needs --by or --over")
+    if differences:
+        grouping.check_comparable()
     output = None
     if out is None and spreadsheet_safe:
         refuse("spreadsheet-safe", "needs --out")
