@@ -34,12 +34,7 @@ PRINTED_DIFFERENCES = 30
 @click.command()
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH)
-@click.option(
-    "--by",
-    type=TextType(),
-    metavar="FIELD",
-    help="Field whose values are the groups: label, or a field that CORPUS keeps (ingest --keep).",
-)
+@click.option("--by", type=TextType(), metavar="FIELD", help="Field with the names of groups.")
 @click.option(
     "--over",
     type=TextType(),
@@ -86,6 +81,8 @@ def command(
     as_json: bool,
 ) -> None:
     """Print how much of each topic of RUN there is in groups of the documents of CORPUS.
+
+    Fields are `label` and those that CORPUS keeps (see `ingest --keep`).
 
     A group's share of a topic is the mean over its documents, whatever their length. Its standard
     error counts both how documents differ and what their words leave uncertain. The table that is

@@ -113,6 +113,7 @@ def make_world(folder):
             run("train", "corpus", "--topics", n_topics, "--laps", 1, "--out", f"run-{n_topics}")
         run("path", "corpus", "--rungs", "6,3", "--out", "path")
         run("export", "run", "--to", "mallet", "--out", "mallet.txt")
+        run("export", "run", "--to", "names", "--out", "names.toml")
         n_words = len((folder / "mallet.txt").read_text(encoding="utf-8").splitlines()) // 3
         topics = np.random.default_rng(0).dirichlet(np.ones(n_words), 3)
         np.save(folder / "factors.npy", topics)
