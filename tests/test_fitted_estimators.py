@@ -241,13 +241,26 @@ def test_prevalence_is_that_of_the_command(models, kind, dated, corpus, tmp_path
     assert compared.to_pylist() == said(*differences, "--json")
 
 
-def test_times_of_a_data_frame_divide_documents_into_months(models, dated, corpus):
-    kept = Corpus.from_table(dated, vocabulary=corpus.vocabulary, keep=["date"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda dates: dates,
+        lambda dates: dates.dt.tz_localize("UTC"),
+        lambda dates: dates.astype("datetime64[s]"),
+        lambda dates: dates.where(dates.dt.hour != 18),  # NaT for others
+        lambda dates: dates.dt.date,
+        lambda dates: dates.astype(str),
+    ],
+    ids=["times", "UTC", "seconds", "missing", "dates", "strings"],
+)
+def test_times_of_a_data_frame_divide_documents_into_months(models, dated, corpus, written):
+    frame = dated.assign(date=written(dated["date"]))
+    kept = Corpus.from_table(frame, vocabulary=corpus.vocabulary, keep=["date"])
 
-    frame = models["topics"].prevalence(kept, over="date:month").to_pandas()
+    table = models["topics"].prevalence(kept, over="date:month").to_pandas()
 
-    months = dated["date"].dt.to_period("M").value_counts().sort_index()
-    found = frame[frame["topic"] == 0].set_index("from")["n_documents"]
+    months = dated["date"][frame["date"].notna()].dt.to_period("M").value_counts().sort_index()
+    found = table[table["topic"] == 0].set_index("from")["n_documents"]
     assert kept.fields == {"date": "date"}
     assert [str(month)[:7] for month in found.index] == [str(month) for month in months.index]
     assert found.tolist() == months.tolist()
