@@ -79,6 +79,16 @@ def test_several_lists_of_stop_words(source, tmp_path):
     assert not words & {"baco", "co", "the"}
 
 
+def test_several_lists_of_fields_to_keep(tmp_path):
+    (tmp_path / "a.csv").write_text("text,year,date\nowl,3,2020-01-02\n")
+
+    kept = ("--keep", "year, text", "--keep", "date")
+    run("ingest", tmp_path / "a.csv", "--out", tmp_path / "c", *kept, "--min-df", 1)
+
+    fields = {"year": "number", "text": "text", "date": "date"}
+    assert Corpus.open(tmp_path / "c").fields == fields
+
+
 def test_phrases_and_ngrams_are_kept_in_the_manifest(source, tmp_path):
     run("ingest", source, "--out", tmp_path / "a", "--phrases", "--phrase-threshold", "-1")
     run("ingest", source, "--out", tmp_path / "b", "--ngrams", "3", "--stop-words", "english")
