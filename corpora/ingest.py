@@ -424,7 +424,7 @@ def write_shards(
             reading.report("writing", n_documents)
         shards = writer.finish()
     if not shards:
-        problem = f"none of {n_skipped} has a word of the vocabulary"
+        problem = f"none of {quantity(n_skipped, 'document')} has a word of the vocabulary"
         hint = "Check the sources, --vocabulary and --token-pattern."
         raise SourceError("documents", problem, hint)
     return WrittenShards(shards, n_skipped, n_unknown_tokens)

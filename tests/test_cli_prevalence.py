@@ -284,7 +284,7 @@ def test_too_many_comparisons_are_refused(monkeypatch):
         ("run kept --over date:5", "--over: 'date' has dates, which have no bins. Use one of "),
         ("run kept --over section:month", "expected dates such as 2024-05-31 in 'section', but"),
         ("run named --over label:month", "--over: expected dates such as 2024-05-31 in 'label'"),
-        ("run unlabelled --by label", "the corpus: no document has a value to divide by."),
+        ("run unlabelled --by label", "the corpus: no document has a value of 'label'. Was it"),
         ("run named --differences", "--differences: needs --by or --over."),
         ("run named --spreadsheet-safe", "--spreadsheet-safe: needs --out."),
         ("run named --out a.xls", "--out: must end in .parquet, .csv, .jsonl or .arrow"),

@@ -144,6 +144,8 @@ def test_a_page_is_that_of_the_command(model, saved, corpus, tmp_path):
     assert '<b class="topic-name">&lt;b&gt;Crime</b>' in page
     assert "documents of <strong>the given corpus</strong>" in page
     assert ("The tree of topics" in page) == isinstance(model, TopicPath)
+    with pytest.raises(OutputError, match=r"exists\. Use overwrite to replace it\.$"):
+        model.report(tmp_path / "r.html")
     model.report(tmp_path / "r.html", overwrite=True)
     if not isinstance(model, TopicPath):
         said("report", saved, "--out", tmp_path / "c.html", "--json")
@@ -320,7 +322,7 @@ def test_nothing_is_asked_before_fit(tmp_path):
             OptionError,
             "by: the corpus has no field 'section'. It has only 'label'. Pass others to keep when",
         ),
-        (lambda m, f: m.prevalence(pets(), over="date:x"), OptionError, "over: expected a column"),
+        (lambda m, f: m.prevalence(pets(), over="date:x"), OptionError, "over: expected a field"),
         (
             lambda m, f: m.prevalence(pets(), differences=True),
             OptionError,

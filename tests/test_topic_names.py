@@ -70,7 +70,7 @@ def test_a_file_gives_names_by_number(names_file):
         ('-1 = "a"', ", -1: ", "a key must be the number of a topic"),
         ('"٣" = "a"', ", ٣: ", "a key must be the number of a topic"),
         ('[names]\n3 = "a"', ", names: ", "a key must be the number of a topic"),
-        ('3 = "a"\n3 = "b"', ": ", "is not valid TOML (Cannot overwrite a value (at line 2, "),
+        ('3 = "a"\n3 = "b"', ": ", "is not valid TOML (Cannot overwrite a value"),
         ("3 = Crime", ": ", "is not valid TOML"),
     ],
 )

@@ -5,15 +5,14 @@ Each method calls the function that the command of the same name calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import naming_parameters
 from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.options.option import (
@@ -42,19 +41,6 @@ TOPICS = pa.schema(
     ]
 )
 GIVEN = "the given corpus"  # what pages call a corpus in memory
-
-
-@contextmanager
-def _naming_parameters() -> Iterator[None]:
-    """Name options in an OptionError as parameters of Python, not as the commands do."""
-    try:
-        yield
-    except OptionError as error:
-        raise error.renamed(_parameter(error.where), _parameter) from None
-
-
-def _parameter(option: str) -> str:
-    return "path" if option == "out" else option.replace("-", "_")
 
 
 @dataclass(repr=False, eq=False)
@@ -95,7 +81,7 @@ class FittedEstimator(Estimator):
             Interval(0, 1).check("relevance", relevance)
         return [[word for word, _ in row.words] for row in topic_rows(run, int(n), relevance)]
 
-    @_naming_parameters()
+    @naming_parameters()
     def infer(
         self,
         texts: Iterable[str | None],
@@ -139,7 +125,7 @@ class FittedEstimator(Estimator):
         heldout = self._more_rows(X).corpus
         return score_model(scorable(run), heldout, heldout, workers=self._n_threads).as_dict()
 
-    @_naming_parameters()
+    @naming_parameters()
     def prevalence(
         self,
         corpus: Data,
@@ -191,7 +177,7 @@ class FittedEstimator(Estimator):
         )
         return found.differences(named) if differences else found.table(named)
 
-    @_naming_parameters()
+    @naming_parameters()
     def report(
         self,
         path: str | Path,
@@ -225,7 +211,7 @@ class FittedEstimator(Estimator):
         section = None if found is None else topic_path_section(found, given)
         write_page(output, run_report([run], source, given, section, workers=self._n_threads))
 
-    @_naming_parameters()
+    @naming_parameters()
     def export(
         self,
         path: str | Path,
