@@ -108,7 +108,7 @@ class LazyCommands(click.Group):
 
     def invoke(self, ctx: click.Context) -> None:
         # Imported here because --help has no use for them.
-        from sparsetopics.cli.stopping import Terminated, stoppable
+        from sparsetopics.base.stopping import Terminated, stoppable
         from sparsetopics.cli.warmup import choose_cache_folder
 
         _check_current_folder()
