@@ -67,6 +67,15 @@ class CurvePoint(NamedTuple):
     error: float  # standard error of the difference from the best score
 
 
+class TrendLine(NamedTuple):
+    """Shares over time, or over bins of numbers; NaN for ends of intervals that are not known."""
+
+    places: Sequence[float]
+    shares: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
+
+
 @contextmanager
 def styled_axes(width: float, height: float) -> Iterator[tuple[Figure, Axes]]:
     """Make a figure of ``width`` by ``height`` inches with axes, in the style of the page."""
@@ -151,6 +160,28 @@ def _spaced(sizes: Sequence[int], first: int) -> set[int]:
         if all(abs(math.log(size / other)) >= room for other in kept):
             kept.add(size)
     return kept
+
+
+def trend_figure(lines: Sequence[TrendLine], ticks: Mapping[float, str]) -> str:
+    """Draw shares as lines in percent, with bands for their intervals, as SVG text.
+
+    ``ticks`` are labels of places on the horizontal axis. Lines have the colours 0, 1, …
+    """
+    with styled_axes(4.0, 2.2) as (figure, axes):
+        for number, line in enumerate(lines):
+            own = colour(number)
+            low, shares, high = (
+                100 * np.array(each) for each in (line.low, line.shares, line.high)
+            )
+            axes.fill_between(line.places, low, high, color=own, alpha=0.2, linewidth=0)
+            marker = "o" if len(shares) < 40 else ""
+            axes.plot(line.places, shares, color=own, marker=marker, markersize=3)
+        axes.set_xticks(list(ticks), list(ticks.values()))
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
+        axes.yaxis.set_major_formatter("{x:g} %")
+        axes.set_ylim(bottom=0)
+        axes.grid(axis="x", visible=False)
+        return svg_text(figure)
 
 
 def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -> str:
