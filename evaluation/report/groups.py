@@ -26,7 +26,7 @@ MOST_GROUPS = 40  # its columns
 MOST_TRENDS = 12  # topics with lines
 MOST_LINES = N_COLOURS  # groups with lines of their own
 MOST_PERIODS = 200  # on a line
-MOST_NUMBERS = 4_000  # rows of a table
+MOST_NUMBERS = 2_000  # rows of a table
 MOST_TICKS = 4
 LONGEST_GROUP = 60  # characters
 
