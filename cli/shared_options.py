@@ -114,7 +114,11 @@ threads_option = click.option(  # for commands that work in this process alone
 grouping_options = add_options(
     [
         click.option(
-            "--by", type=TextType(), metavar="FIELD", help="Field with the names of groups."
+            "--by",
+            type=TextType(),
+            metavar="FIELD",
+            help="Field whose values are the groups: label, or a field that CORPUS keeps "
+            "(ingest --keep).",
         ),
         click.option(
             "--over",
