@@ -114,7 +114,7 @@ def test_the_heat_map_has_the_numbers_of_the_command(world, tmp_path):
     assert "1 document without a value left out." in page
     headings = re.findall(r"<h2>(.*?)</h2>", page)
     assert headings == ["Topics", "Groups", "How good the topics are", "How training went"]
-    assert "Topics over time" not in page
+    assert "Topics over label" not in page
 
 
 def test_periods_have_lines_which_are_also_said_in_words(world, tmp_path):
@@ -126,7 +126,7 @@ def test_periods_have_lines_which_are_also_said_in_words(world, tmp_path):
     assert len(said) == 2
     numbers = r"[\d.]+ % \([\d.]+ to [\d.]+\)"
     assert re.fullmatch(f"2024-01: {numbers}; 2024-06: {numbers}", said[0])
-    part = page[page.index("Topics over time") : page.index("How good")]
+    part = page[page.index("Topics over label") : page.index("How good")]
     figures = re.findall(r"<svg.*?</svg>", part, flags=re.DOTALL)
     assert len(figures) == 2
     for figure in figures:
@@ -170,7 +170,7 @@ def test_the_latest_periods_are_drawn():
     found = heat_map(drawn(0, 41), NAMES)
 
     assert (found.heads[0], found.heads[-1]) == ("1990-02", "1993-05")
-    assert found.left_out == "Not drawn: 1 earlier period."
+    assert found.left_out == "Not drawn: 1 earlier month."
 
 
 def test_the_topics_that_change_most_come_first_with_a_line_for_each_large_group():
@@ -183,6 +183,23 @@ def test_the_topics_that_change_most_come_first_with_a_line_for_each_large_group
     assert all(f"var(--series-{n})" in found.panels[0].figure for n in range(MOST_LINES))
     assert found.panels[0].said.startswith("group 003 1990-01: 20.0 % (")
     assert len(found.numbers) == MOST_TRENDS * MOST_LINES * 6
+
+
+def test_bins_of_numbers_are_called_so():
+    found = drawn(0, 41)
+    keys = [GroupKey(None, 10.0 * n) for n in range(41)]
+    grouping = replace(found.grouping, over=Grouping.parse(None, "age:10").over)
+    found = found._replace(groups=keys, grouping=grouping)
+
+    section = group_section(found, found, NAMES)
+
+    assert (section.title, section.over, section.noun) == ("Time", "age", "bin")
+    assert (section.heat_map.heads[0], section.heat_map.left_out) == (
+        "10–20",
+        "Not drawn: 1 lower bin.",
+    )
+    labels = re.findall(r">([^<]*)</text>", section.trends.panels[0].figure)
+    assert {"0–10", "400–410"} <= set(labels)
 
 
 def test_an_interval_that_is_not_known_is_a_dash():

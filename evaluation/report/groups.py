@@ -6,6 +6,7 @@ Everything is made of the estimates that ``sparsetopics prevalence`` prints.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import date
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from markupsafe import Markup
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.grouping import Start
+from sparsetopics.corpora.grouping import Grouping, Start
 from sparsetopics.evaluation.report.figures import N_COLOURS, TrendLine, trend_figure
 from sparsetopics.evaluation.report.subject import DASH
 from sparsetopics.evaluation.scores.group_differences import variance_of_means
@@ -77,6 +78,7 @@ class GroupSection(NamedTuple):
     title: str
     by: str | None  # fields
     over: str | None
+    noun: str  # what the columns of the heat map are: group, month, bin, …
     heat_map: HeatMap
     trends: Trends | None
     documents_left_out: str
@@ -100,10 +102,25 @@ def group_section(
         title=" and ".join(titles).capitalize(),
         by=by,
         over=None if over is None else over.column,
+        noun=_noun(groups.grouping),
         heat_map=heat_map(groups, names),
         trends=None if over_time is None else trends(over_time, names),
         documents_left_out=documents,
     )
+
+
+def _noun(grouping: Grouping) -> str:
+    """Return what documents are divided into."""
+    if grouping.by is not None or grouping.over is None:
+        return "group"
+    return grouping.over.period or ("value" if grouping.over.width is None else "bin")
+
+
+def _which(grouping: Grouping) -> str:
+    """Return which of them are left out where there are too many."""
+    if grouping.by is not None:
+        return "smaller"
+    return "earlier" if grouping.over is not None and grouping.over.period else "lower"
 
 
 # --- the heat map ---------------------------------------------------------------------------------
@@ -134,9 +151,7 @@ def _left_out(found: Prevalence, n_topics: int, n_groups: int) -> str:
     """Say what is not drawn."""
     parts = []
     if n_more := len(found.groups) - n_groups:
-        which = "smaller" if found.grouping.by is not None else "earlier"
-        noun = "group" if found.grouping.by is not None else "period"
-        parts.append(quantity(n_more, f"{which} {noun}"))
+        parts.append(quantity(n_more, f"{_which(found.grouping)} {_noun(found.grouping)}"))
     if n_more := len(found.topics) - n_topics:
         parts.append(quantity(n_more, "lighter topic"))
     return f"Not drawn: {' and '.join(parts)}." if parts else ""
@@ -192,9 +207,9 @@ def trends(found: Prevalence, names: Sequence[str]) -> Trends:
     groups: list[int] = np.concatenate(list(lines.values())).tolist()
     ticks = _ticks(found, groups)
     panels = [_trend(found, topic, lines, ticks, names) for topic in changing]
-    left_out = [f"{quantity(n_more, 'smaller group')}"] if n_more else []
+    left_out = [quantity(n_more, "smaller group")] if n_more else []
     if n_periods := _n_periods(found) - len({found.groups[group].start for group in groups}):
-        left_out.append(f"{quantity(n_periods, 'period')}")
+        left_out.append(quantity(n_periods, _noun(replace(found.grouping, by=None))))
     return Trends(
         panels=panels,
         legend=[shortened(name, LONGEST_GROUP) for name in lines if name is not None],
