@@ -5,7 +5,7 @@ Everything is made of the estimates that ``sparsetopics prevalence`` prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import NamedTuple
@@ -123,16 +123,43 @@ def _which(grouping: Grouping) -> str:
     return "earlier" if grouping.over is not None and grouping.over.period else "lower"
 
 
+class _Shares:
+    """Estimates with names, and with intervals, which are computed once."""
+
+    def __init__(self, found: Prevalence, names: Sequence[str]) -> None:
+        self.found, self.names = found, names
+        self.low, self.high = found.means.interval(LEVEL)
+
+    def numbers(self, topic: int, groups: Sequence[int]) -> list[Number]:
+        """Return those of a topic, which is a place among the estimates, in some groups."""
+        number = int(self.found.topics[topic])
+        means = self.found.means.mean[groups, topic]
+        largest = float(means.max()) or 1.0
+        return [
+            Number(
+                topic=number,
+                name=self.names[number],
+                group=_group_name(self.found, group),
+                percent=_percent(mean),
+                heat=mean / largest,
+                interval=_interval(self.low[group, topic], self.high[group, topic]),
+                n_documents=f"{self.found.means.n_documents[group]:,}",
+                words=self.found.words[group][topic],
+            )
+            for group, mean in zip(groups, means.tolist(), strict=True)
+        ]
+
+
 # --- the heat map ---------------------------------------------------------------------------------
 def heat_map(found: Prevalence, names: Sequence[str]) -> HeatMap:
     """Return the heaviest topics by the largest groups, or by the latest periods."""
     shown = _largest(found) if found.grouping.by is not None else _latest(found, MOST_GROUPS)
     topics = range(min(len(found.topics), MOST_TOPICS))
-    numbers = [list(_numbers(found, [topic], shown, names)) for topic in topics]
+    shares = _Shares(found, names)
     return HeatMap(
         heads=[_group_name(found, group) for group in shown],
         n_documents=[f"{found.means.n_documents[group]:,}" for group in shown],
-        rows=numbers,
+        rows=[shares.numbers(topic, shown) for topic in topics],
         left_out=_left_out(found, len(topics), len(shown)),
     )
 
@@ -155,29 +182,6 @@ def _left_out(found: Prevalence, n_topics: int, n_groups: int) -> str:
     if n_more := len(found.topics) - n_topics:
         parts.append(quantity(n_more, "lighter topic"))
     return f"Not drawn: {' and '.join(parts)}." if parts else ""
-
-
-def _numbers(
-    found: Prevalence, topics: Iterable[int], groups: Sequence[int], names: Sequence[str]
-) -> Iterable[Number]:
-    """Yield numbers topic by topic; topics are places in ``found``, not numbers in the model."""
-    low, high = found.means.interval(LEVEL)
-    heads = [_group_name(found, group) for group in groups]
-    for topic in topics:
-        number = int(found.topics[topic])
-        means = found.means.mean[groups, topic]
-        largest = float(means.max()) or 1.0
-        for head, group, mean in zip(heads, groups, means.tolist(), strict=True):
-            yield Number(
-                topic=number,
-                name=names[number],
-                group=head,
-                percent=_percent(mean),
-                heat=mean / largest,
-                interval=_interval(low[group, topic], high[group, topic]),
-                n_documents=f"{found.means.n_documents[group]:,}",
-                words=found.words[group][topic],
-            )
 
 
 def _percent(share: float) -> str:
@@ -206,14 +210,14 @@ def trends(found: Prevalence, names: Sequence[str]) -> Trends:
     changing = _most_changing(found, list(lines.values()))
     groups: list[int] = np.concatenate(list(lines.values())).tolist()
     ticks = _ticks(found, groups)
-    panels = [_trend(found, topic, lines, ticks, names) for topic in changing]
+    shares = _Shares(found, names)
     left_out = [quantity(n_more, "smaller group")] if n_more else []
     if n_periods := _n_periods(found) - len({found.groups[group].start for group in groups}):
         left_out.append(quantity(n_periods, _noun(replace(found.grouping, by=None))))
     return Trends(
-        panels=panels,
+        panels=[_trend(shares, topic, list(lines.values()), ticks) for topic in changing],
         legend=[shortened(name, LONGEST_GROUP) for name in lines if name is not None],
-        numbers=list(_numbers(found, changing, groups, names))[:MOST_NUMBERS],
+        numbers=[number for topic in changing for number in shares.numbers(topic, groups)],
         left_out=f"Without lines: {' and '.join(left_out)}." if left_out else "",
     )
 
@@ -252,7 +256,8 @@ def _ticks(found: Prevalence, groups: Sequence[int]) -> dict[float, str]:
         _place(start): start for group in groups if (start := found.groups[group].start) is not None
     }
     places = sorted(starts)
-    chosen = np.unique(np.linspace(0, len(places) - 1, MOST_TICKS).round().astype(int)).tolist()
+    wanted = np.linspace(places[0], places[-1], MOST_TICKS)
+    chosen = np.abs(np.subtract.outer(wanted, places)).argmin(axis=1).tolist()
     return {places[n]: _period(found, starts[places[n]]) for n in chosen}
 
 
@@ -262,23 +267,17 @@ def _place(start: Start | None) -> float:
 
 
 def _trend(
-    found: Prevalence,
-    topic: int,
-    lines: dict[str | None, IntArray],
-    ticks: dict[float, str],
-    names: Sequence[str],
+    shares: _Shares, topic: int, lines: Sequence[IntArray], ticks: Mapping[float, str]
 ) -> Trend:
-    means, (low, high) = found.means.mean, found.means.interval(LEVEL)
+    groups, number = shares.found.groups, int(shares.found.topics[topic])
+    estimates = shares.found.means.mean, shares.low, shares.high
     drawn = [
         TrendLine(
-            [_place(found.groups[group].start) for group in line.tolist()],
-            *(each[line, topic].tolist() for each in (means, low, high)),
+            [_place(groups[group].start) for group in line.tolist()],
+            *(each[line, topic].tolist() for each in estimates),
         )
-        for line in lines.values()
+        for line in lines
     ]
-    ends = [
-        _numbers(found, [topic], [int(line[0]), int(line[-1])], names) for line in lines.values()
-    ]
-    said = [f"{end.group}: {end.percent} % ({end.interval})" for line in ends for end in line]
-    number = int(found.topics[topic])
-    return Trend(number, names[number], Markup(trend_figure(drawn, ticks)), "; ".join(said))
+    ends = [end for line in lines for end in shares.numbers(topic, line[[0, -1]].tolist())]
+    said = "; ".join(f"{end.group}: {end.percent} % ({end.interval})" for end in ends)
+    return Trend(number, shares.names[number], Markup(trend_figure(drawn, ticks)), said)
