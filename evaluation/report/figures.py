@@ -184,7 +184,7 @@ def trend_figure(lines: Sequence[TrendLine], ticks: Mapping[float, str]) -> str:
         axes.set_xticks(list(ticks), list(ticks.values()))
         axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
         axes.yaxis.set_major_formatter("{x:g} %")
-        axes.set_ylim(0, ROOM_ABOVE * top or 1)
+        axes.set_ylim(0, min(ROOM_ABOVE * top, 102) or 1)
         axes.grid(axis="x", visible=False)
         return svg_text(figure)
 
