@@ -197,6 +197,8 @@ class FittedEstimator(Estimator):
         path: str | Path,
         *,
         corpus: Data | None = None,
+        by: str | None = None,
+        over: str | None = None,
         names: GivenNames | None = None,
         overwrite: bool = False,
     ) -> None:
@@ -206,24 +208,28 @@ class FittedEstimator(Estimator):
             path: The file, which must end in .html.
             corpus: Documents or items to take examples from and to count coherence in, with the
                 fitted columns.
+            by: Field of the corpus with the names of groups, to compare topics between them.
+            over: Field and unit, such as "date:month", to show topics over time.
             names: Names of topics by their numbers; the others keep their default names.
             overwrite: Whether to replace the file if it exists.
 
-        Raises OutputError, OptionError for names that cannot be used, and ShapeError or
-        VocabularyError for other columns.
+        Raises OutputError, OptionError for names that cannot be used and documents that cannot be
+        divided, and ShapeError or VocabularyError for other columns.
         """
         from sparsetopics.base.outputs import output_file
         from sparsetopics.evaluation.report.page import write_page
-        from sparsetopics.evaluation.report.report import ExampleSource, run_report
+        from sparsetopics.evaluation.report.report import ExampleSource, page_grouping, run_report
         from sparsetopics.evaluation.report.topic_path import topic_path_section
 
         run = self._run()
         output = output_file(path_of("path", path), overwrite=_checked(overwrite))
         check_extension("path", output.path, PAGE_EXTENSIONS)
+        grouping = page_grouping(by, over, has_corpus=corpus is not None)
         source = None if corpus is None else ExampleSource(GIVEN, self._more_rows(corpus).corpus)
         found, given = self._topic_path(), {} if names is None else names
         section = None if found is None else topic_path_section(found, given)
-        write_page(output, run_report([run], source, given, section, workers=self._n_threads))
+        n_threads = self._n_threads
+        write_page(output, run_report([run], source, given, section, grouping, workers=n_threads))
 
     @_naming_parameters()
     def export(
