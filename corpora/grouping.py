@@ -120,9 +120,10 @@ class Grouping:
 
 
 def read_column(rows: AnyRowGroup, column: str) -> pa.Array:
-    """The values of a column, aligned with the rows; labels are the only column so far."""
-    assert column == LABEL, "checked when the options were read"
-    return pa.array(rows.read_labels(), pa.string())
+    """The values of a column, aligned with the rows."""
+    if column == LABEL:
+        return pa.array(rows.read_labels(), pa.string())
+    return rows.read_fields([column])[column].combine_chunks()
 
 
 def _numbered(values: pa.Array) -> tuple[IntArray, pa.Array]:
