@@ -66,12 +66,13 @@ def topic_subject(
     trace, weights = ((), None) if run is None else (run.trace, run.model.weights)
     is_empty = _are_empty(run, len(topic_word))
     coherence = None if card is None else card.topic_npmi
-    found = None
+    found, note = None, ""
     if corpus is not None:
         if coherence is None:
             coherence = coherence_in(corpus, topic_word)
         shares = proportions_under(topic_word, topics.doc_concentration, workers=workers)
         found = _examples(shares, topic_word, topics.words, corpus)
+        note = examples_note(found.n_seen, found.n_docs, "documents")
     npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
     kind = "topic-word matrix" if run is None else run.model.name.upper()
@@ -100,9 +101,7 @@ def topic_subject(
         words=topics.words,
         topic_map=_topic_map(topic_word[~is_empty]),
         n_empty=int(is_empty.sum()),
-        examples_note=""
-        if found is None
-        else examples_note(found.n_seen, found.n_docs, "documents"),
+        examples_note=note,
         number_choice=None if run is None else _number_choice(run),
     )
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from scipy.sparse import csr_array
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.corpora.corpus import Corpus
@@ -19,6 +20,7 @@ from sparsetopics.evaluation.scores.representatives import (
     Candidate,
     choose,
     choose_from_batch,
+    core_words,
     leading_words,
 )
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
@@ -40,7 +42,7 @@ class RepresentativeDocument(NamedTuple):
     group: str | None
     share: float  # of the topic in the document
     n_tokens: float
-    words: list[str]  # those that give the topic most tokens, best first
+    words: list[str]  # of the core of the topic, those that give it most tokens first
     text: str | None  # None if the corpus does not keep it
 
 
@@ -132,7 +134,8 @@ def representatives(
     if by != LABEL and corpus.fields.get(by) != "string":
         problem = f"must be label or a field of strings that the corpus keeps, but is {shown(by)}"
         refuse("by", problem, "Keep fields with `sparsetopics ingest --keep`.")
-    task = _Task(topics.shares, topics.chosen, n * SPARE, Grouping(by))
+    core = core_words(topics.topic_word, topics.chosen)
+    task = _Task(topics.shares, topics.chosen, core, n * SPARE, Grouping(by))
     parts = [_Part(number, group) for number, group in enumerate(corpus.row_groups)]
     if most is not None:
         spread = spread_rows(corpus.row_groups, most)
@@ -143,8 +146,8 @@ def representatives(
     best = [own[:n] for own in best]
     names = _read_names(best, corpus)
     of_topics = [
-        _described(topic, own, topics, names)
-        for topic, own in zip(topics.chosen, best, strict=True)
+        _described(topic, own, topics, core.indices[slice(*core.indptr[k : k + 2])], names)
+        for k, (topic, own) in enumerate(zip(topics.chosen, best, strict=True))
     ]
     return Representatives(topics, by, of_topics, sum(map(_n_rows, parts)), corpus.n_docs)
 
@@ -154,6 +157,7 @@ class _Task(NamedTuple):
 
     shares: Shares
     topics: Sequence[int]
+    core: csr_array
     n_kept: int
     grouping: Grouping
 
@@ -179,7 +183,8 @@ def _choose_from_part(part: _Part, task: _Task) -> list[list[Candidate]]:
     names = [*(key.name for key in keys), None]  # the code −1, of no value, is the last one's
     groups = [names[code] for code in codes[rows].tolist()]
     places = [(part.number, row) for row in rows.tolist()]
-    return choose_from_batch(batch, task.shares(batch), groups, task.topics, task.n_kept, places)
+    shares = task.shares(batch)
+    return choose_from_batch(batch, shares, groups, task.topics, task.core, task.n_kept, places)
 
 
 def _read_names(
@@ -201,6 +206,7 @@ def _described(
     topic: int,
     chosen: Sequence[Candidate],
     topics: TopicsToShow,
+    core: IntArray,  # words of the topic
     names: Mapping[tuple[int, int], dict[str, str | None]],
 ) -> list[RepresentativeDocument]:
     if not chosen:
@@ -209,7 +215,7 @@ def _described(
     shares = topics.shares(DocumentBatch.joined([each.words for each in chosen]))
     documents = []
     for each, row in zip(chosen, shares, strict=True):
-        ids = leading_words(each.words, row, topics.topic_word, topic, N_WORDS)
+        ids = leading_words(each.words, row, topics.topic_word, topic, core, N_WORDS)
         words, own = [topics.words[word] for word in ids.tolist()], names[each.place]
         documents.append(
             RepresentativeDocument(
