@@ -58,12 +58,16 @@ def show(record: T, lines: Iterable[str], *, as_json: bool) -> None:
 
 def show_marked(lines: Iterable[str], words: Sequence[str]) -> None:
     """Print lines, on a terminal with ``words`` in bold unless NO_COLOR is set (no-color.org)."""
-    is_bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    is_bold = _is_terminal() and not os.environ.get("NO_COLOR")
     for line in map(printable, lines):
         pieces = with_marks(line, words if is_bold else ())
         click.echo(
             "".join(click.style(piece, bold=True) if bold else piece for piece, bold in pieces)
         )
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
 
 
 def say(sentence: str) -> None:
