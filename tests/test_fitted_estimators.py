@@ -24,7 +24,6 @@ from sparsetopics import (
     load,
 )
 from sparsetopics.cli.main import main
-from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 
 PETS = "cats chase mice and dogs chase cats while owls hunt mice"
 MONEY = "stocks fell while bonds rose and banks sold bonds and stocks"
@@ -121,8 +120,8 @@ def test_new_texts_are_cut_as_the_training_texts_were(model, saved, tmp_path):
 def test_a_function_that_cut_the_training_texts_is_named_again(monkeypatch, tmp_path):
     (tmp_path / "cutting_pairs.py").write_text("def pairs(text):\n    return text.split('+')\n")
     monkeypatch.syspath_prepend(tmp_path)
-    options = TokenizerOptions(function="cutting_pairs:pairs", lowercase=False)
-    corpus = Corpus.from_texts(["a b+c d", "a b+e f"] * 5, tokenizer=options)
+    cut = {"tokenizer": "cutting_pairs:pairs", "lowercase": False}
+    corpus = Corpus.from_texts(["a b+c d", "a b+e f"] * 5, **cut)
     model = LDA(2, max_iter=2).fit(corpus)
 
     found = model.infer(["a b+x"], tokenizer="cutting_pairs:pairs")

@@ -13,9 +13,9 @@ A document in which another topic has a larger share comes after all those in wh
 
 Collections repeat themselves, and one source often has the purest documents. So near-duplicates are
 shown once, and groups of documents take turns as parties do when seats are given out by the
-D'Hondt method: the second document of a group counts half, the third one a third. A group thus gets
-a second document before another group gets its first one only where it has more than twice as much
-of the topic.
+Imperiali method: the second document of a group counts two thirds, the third one half, the fourth
+two fifths. With the divisors of D'Hondt (1/2, 1/3, 1/4), topics of one group only would soon have
+documents of others that are mostly about something else.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Candidate(NamedTuple):
 
     def rank(self, n_before: int) -> tuple[bool, float]:
         """Smaller is better, with ``n_before`` documents of its group before it."""
-        return not self.leads, -self.bound / (1 + n_before)
+        return not self.leads, -self.bound / (1.0 + 0.5 * n_before)
 
 
 # --- how much a document shows of a topic ---------------------------------------------------------
@@ -195,7 +195,7 @@ def _in_order(leads: NDArray[np.bool_], bounds: FloatArray, groups: IntArray) ->
     starts = np.searchsorted(groups[by_group], groups[by_group])
     n_before = np.empty(len(groups), np.int64)
     n_before[by_group] = np.arange(len(groups)) - starts
-    return np.lexsort((-bounds / (1 + n_before), ~leads))
+    return np.lexsort((-bounds / (1.0 + 0.5 * n_before), ~leads))
 
 
 # --- their words ----------------------------------------------------------------------------------
