@@ -55,16 +55,21 @@ class Candidate(NamedTuple):
 def core_words(topic_word: FloatArray, topics: Sequence[int]) -> csr_array:
     """Return the core of each of ``topics``, (n_chosen, n_words): 1/its probability at its words.
 
-    The core is the fewest words that have half of the probability of the topic, first of the words
-    that are more probable in it than in the mean of all topics, (n_all_topics, n_words).
+    The core is the fewest words that have half of the probability of the topic. They are from the
+    words that are more probable in it than in the mean of all topics, (n_all_topics, n_words), or
+    from all words if those are less than half of it.
     """
     mean = topic_word.mean(axis=0)
     rows, values, indptr = [], [], [0]
     for topic in topics:
         probabilities = topic_word[topic]
-        order = np.lexsort((-probabilities, probabilities < mean))
+        half = CORE * probabilities.sum()
+        own = np.flatnonzero(probabilities >= mean)
+        if probabilities[own].sum() < half:
+            own = np.arange(len(probabilities))
+        order = own[np.argsort(-probabilities[own], kind="stable")]
         sums = probabilities[order].cumsum()
-        n_words = int(np.searchsorted(sums, CORE * sums[-1])) + 1
+        n_words = min(int(np.searchsorted(sums, half)) + 1, len(sums))
         rows.append(np.sort(order[:n_words]))
         values.append(np.full(n_words, 1.0 / sums[n_words - 1]))
         indptr.append(indptr[-1] + n_words)
