@@ -48,7 +48,7 @@ INDENT = 6 * " "
     metavar="FIELD",
     default="label",
     show_default=True,
-    help="Field with the groups that take turns: label, or a field of strings that was kept.",
+    help="Field with the groups that take turns: label, or a field that was kept.",
 )
 @names_option
 @workplace_options

@@ -82,6 +82,8 @@ def command(
 ) -> None:
     """Print how much of each topic of RUN there is in groups of the documents of CORPUS.
 
+    Fields are `label` and those that CORPUS keeps (see `ingest --keep`).
+
     A group's share of a topic is the mean over its documents, whatever their length. Its standard
     error counts both how documents differ and what their words leave uncertain. The table that is
     printed has the shares in percent, each with its standard error. --json and --out also have 95 %
@@ -97,16 +99,16 @@ def command(
     \b
     Example:
         sparsetopics prevalence run corpus --by label
-        sparsetopics prevalence run corpus --by label --differences
-        sparsetopics prevalence run corpus --by label --out prevalence.csv
+        sparsetopics prevalence run corpus --by section --differences
+        sparsetopics prevalence run corpus --by section --over date:month --out months.csv
     """
     from sparsetopics.base.outputs import output_file
     from sparsetopics.corpora.grouping import Grouping
     from sparsetopics.runs.table_files import table_format
 
     grouping = Grouping.parse(by, over)
-    if differences and by is None and over is None:
-        refuse("differences", "needs --by or --over")
+    if differences:
+        grouping.check_comparable()
     output = None
     if out is None and spreadsheet_safe:
         refuse("spreadsheet-safe", "needs --out")

@@ -1,11 +1,13 @@
 """Documents divided into groups: by the names in a column, by periods of time, by bins of numbers.
 
-A column is read one row group at a time, so groups are discovered as they come.
+A column is a kept field or the label. It is read one row group at a time, so groups are discovered
+as they come.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import NamedTuple
@@ -16,6 +18,8 @@ import pyarrow.compute as pc
 
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.errors import OptionError
+from sparsetopics.base.wording import listed
+from sparsetopics.corpora.readers.fields import TEXT, FieldType
 from sparsetopics.corpora.store.shards import AnyRowGroup
 from sparsetopics.options.option import refuse, shown
 
@@ -65,6 +69,16 @@ class Over:
             refuse("over", f"expected {wanted}, but found {shown(text)}")
         return cls(column, width=width)
 
+    def check(self, kind: FieldType) -> None:
+        """OptionError if values of this type cannot be divided in this way."""
+        column = shown(self.column)
+        if kind == "number" and self.period is not None:
+            hint = f"Use {self.column}:10 for bins of 10, or --keep {self.column}:date."
+            refuse("over", f"{column} has numbers, which have no {self.period}", hint)
+        if kind == "date" and self.width is not None:
+            hint = f"Use one of {listed([f'{self.column}:{period}' for period in PERIODS], 'or')}."
+            refuse("over", f"{column} has dates, which have no bins", hint)
+
     def end(self, start: Start) -> Start:
         """Where a period or bin ends, which is not part of it; of a single value, that value."""
         if isinstance(start, date):
@@ -90,21 +104,49 @@ class Grouping:
 
     @classmethod
     def parse(cls, by: str | None, over: str | None) -> Grouping:
-        """The grouping that two options describe; OptionError for one that is wrong."""
-        grouping = cls(by, None if over is None else Over.parse(over))
-        for option, column in (("by", by), ("over", grouping.over and grouping.over.column)):
-            if column not in (None, LABEL):
-                hint = f"Only {LABEL!r} is kept."
-                refuse(option, f"the corpus has no field {shown(column)}", hint)
-        return grouping
+        """The grouping that two options describe; OptionError for one that is wrong.
+
+        Whether documents have the columns is for ``check`` to say.
+        """
+        return cls(by, None if over is None else Over.parse(over))
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The columns that documents are divided by, under the names of their options."""
+        over = None if self.over is None else self.over.column
+        given = {"by": self.by, "over": over}
+        return {option: column for option, column in given.items() if column is not None}
+
+    def check_comparable(self) -> None:
+        """OptionError if all documents are one group."""
+        if not self.columns:
+            refuse("differences", "needs --by or --over")
+
+    def check(self, fields: Mapping[str, FieldType]) -> None:
+        """OptionError unless documents with labels and kept ``fields`` can be divided so."""
+        types = {LABEL: "string", **fields}
+        for option, column in self.columns.items():
+            if types.get(column, TEXT) != TEXT:
+                continue
+            problem = f"the corpus has no field {shown(column)}"
+            if column in fields:
+                problem = f"the texts in {shown(column)} are no groups"
+            known = listed([shown(name) for name, kind in types.items() if kind != TEXT])
+            hint = f"It has {known}."
+            if not fields:
+                hint = f"It has only {known}. Pass others to --keep when you make the corpus."
+            refuse(option, problem, hint)
+        if self.over is not None:
+            self.over.check(types[self.over.column])
 
     def of(self, rows: AnyRowGroup) -> LocalGroups:
-        """The groups of documents or items; OptionError for values that cannot be divided."""
+        """The groups of documents or items that have the columns; OptionError for values that
+        cannot be divided."""
         name_codes = start_codes = np.zeros(rows.n_docs, np.int64)
         names: list[str | None] = [None]
         starts: list[Start | None] = [None]
         if self.by is not None:
-            name_codes, found_names = _numbered(read_column(rows, self.by).cast(pa.string()))
+            name_codes, found_names = _numbered(_names(read_column(rows, self.by)))
             names = found_names.to_pylist()
         if self.over is not None:
             values = read_column(rows, self.over.column)
@@ -126,6 +168,14 @@ def read_column(rows: AnyRowGroup, column: str) -> pa.Array:
     return rows.read_fields([column])[column].combine_chunks()
 
 
+def _names(values: pa.Array) -> pa.Array:
+    """Values as people write them: 3, 4.5, 2024-05-31, 2024-05-31 18:30:00."""
+    names = values.cast(pa.string())
+    if pa.types.is_temporal(values.type):
+        names = pc.replace_substring_regex(names, r"( 00:00:00)?\.000000$", "")
+    return names
+
+
 def _numbered(values: pa.Array) -> tuple[IntArray, pa.Array]:
     """The number of each value, −1 for none, and the values, in the order of the first ones."""
     encoded = values.dictionary_encode()
@@ -143,11 +193,9 @@ def _as_python(starts: pa.Array) -> list[Start | None]:
 
 def _starts(values: pa.Array, over: Over) -> pa.Array:
     """The beginning of the period or bin of each value; null for a missing value."""
-    if over.period is not None:
-        starts = pc.floor_temporal(_dates(values, over), unit=over.period)
+    if over.period is not None or pa.types.is_temporal(values.type):
+        starts = pc.floor_temporal(_dates(values, over), unit=over.period or "day")
         return starts.cast(pa.date32())
-    if pa.types.is_temporal(values.type):
-        return values.cast(pa.date32())
     numbers = _parsed(values, pa.float64(), over, "numbers, or dates with a period such as :month")
     finite = pc.if_else(pc.is_finite(numbers), numbers, None)
     if over.width is None:
@@ -156,11 +204,10 @@ def _starts(values: pa.Array, over: Over) -> pa.Array:
 
 
 def _dates(values: pa.Array, over: Over) -> pa.Array:
-    if pa.types.is_string(values.type):
-        values = pc.utf8_slice_codeunits(values, 0, LONGEST_DATE)
-    elif not pa.types.is_temporal(values.type):
-        refuse("over", f"expected dates in {shown(over.column)}, but found {values.type}")
-    return _parsed(values, pa.date32(), over, "dates such as 2024-05-31")
+    if pa.types.is_temporal(values.type):
+        return values
+    days = pc.utf8_slice_codeunits(values, 0, LONGEST_DATE)
+    return _parsed(days, pa.date32(), over, "dates such as 2024-05-31")
 
 
 def _parsed(values: pa.Array, kind: pa.DataType, over: Over, wanted: str) -> pa.Array:

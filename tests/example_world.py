@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import json
 import shlex
 import shutil
 import warnings
@@ -50,7 +51,7 @@ def write_sources(folder):
     texts = [text if n % 3 else f"{text} firefighters" for n, text in enumerate(make_texts(240, 0))]
     for name in ("stories", "news-as-text", "photos", "texts"):
         (folder / name).mkdir()
-    lines = write_jsonl(folder / "news.jsonl", texts).read_bytes()
+    lines = with_fields(write_jsonl(folder / "news.jsonl", texts)).read_bytes()
     (folder / "stories" / "all.jsonl.gz").write_bytes(gzip.compress(lines))
     with zipfile.ZipFile(folder / "news.zip", "w") as archive:
         archive.writestr("all.jsonl", lines)
@@ -63,9 +64,7 @@ def write_sources(folder):
     rows = [f"{n % 7}.5,{n % 5}.25,kind-{n % 2}" for n in range(30)]
     (folder / "table.csv").write_text("\n".join(["height,width,species", *rows]))
     stories = [("id", "text", "section", "date", "zip")]
-    stories += [
-        (n, text, "ab"[n % 2], f"2024-0{n % 9 + 1}", f"0{n}") for n, text in enumerate(texts)
-    ]
+    stories += [(n, text, *fields_of(n).values(), f"0{n}") for n, text in enumerate(texts)]
     with (folder / "articles.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows(stories)
     images = pytest.importorskip("PIL.Image", reason="needs Pillow")
@@ -73,6 +72,19 @@ def write_sources(folder):
     for path in (folder / "photos" / "one.png", folder / "noisy.png"):
         images.fromarray(rng.integers(0, 256, (40, 48), dtype=np.uint8)).save(path)
     shutil.copy(folder / "noisy.png", folder / "photos" / "noisy.png")  # its clean version
+
+
+def fields_of(number):
+    """The section and the date of a document."""
+    return {"section": "ab"[number % 2], "date": f"2024-0{number % 9 + 1}"}
+
+
+def with_fields(path):
+    """The file of JSON lines, with a section and a date in each line."""
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    lines = [json.dumps({**record, **fields_of(n)}) for n, record in enumerate(records)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
 
 
 def write_gensim_corpus(folder):
@@ -91,7 +103,7 @@ def make_world(folder):
     write_gensim_corpus(folder)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        run("ingest", "news.jsonl", "--out", "corpus")
+        run("ingest", "news.jsonl", "--keep", "section,date", "--out", "corpus")
         run("ingest", "new.jsonl", "--vocabulary", "corpus", "--out", "heldout")
         run("ingest", "vectors.npy", "--out", "vectors")
         run("ingest", "digits.npz", "--out", "digits")
@@ -101,6 +113,7 @@ def make_world(folder):
             run("train", "corpus", "--topics", n_topics, "--laps", 1, "--out", f"run-{n_topics}")
         run("path", "corpus", "--rungs", "6,3", "--out", "path")
         run("export", "run", "--to", "mallet", "--out", "mallet.txt")
+        run("export", "run", "--to", "names", "--out", "names.toml")
         n_words = len((folder / "mallet.txt").read_text(encoding="utf-8").splitlines()) // 3
         topics = np.random.default_rng(0).dirichlet(np.ones(n_words), 3)
         np.save(folder / "factors.npy", topics)

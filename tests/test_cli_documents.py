@@ -138,8 +138,8 @@ def test_words_are_bold_on_a_terminal_only(monkeypatch):
     [
         (("run", "kept", "--topic", 2), "--topic: there is no topic 2: the run has 2"),
         (("run", "kept", "--n", 0), "--n: must be from 1 to 100, but is 0"),
-        (("run", "kept", "--by", "text"), "--by: must be label or a field of strings"),
-        (("run", "kept", "--by", "nothing"), "--by: must be label or a field of strings"),
+        (("run", "kept", "--by", "text"), "--by: the texts in 'text' are no groups"),
+        (("run", "kept", "--by", "nothing"), "--by: the corpus has no field 'nothing'"),
         (("of-vectors", "vectors"), "expected a run that was trained with documents"),
         (("run", "vectors"), "vectors"),
         (("kept", "run"), "run"),
@@ -165,6 +165,7 @@ def test_estimators_answer_as_the_command_does(kind, tmp_path):
 
     options = ("--topic", 1, "--n", 4, "--by", "section")
     assert table.to_pylist() == told(tmp_path / "run", "kept", *options)
+    assert model.documents(1, corpus, 1, names={1: "Other"})["name"].to_pylist() == ["Other"]
     with pytest.raises(OptionError, match="topic: there is no topic 2"):
         model.documents(2, corpus)
     with pytest.raises(OptionError, match="topic: must be"):

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -15,6 +16,7 @@ from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping
+from sparsetopics.corpora.store.parquet_files import StoredFile
 from sparsetopics.runs import prevalence as prevalence_runs
 from sparsetopics.runs.prevalence import prevalence
 from sparsetopics.runs.run import load_run
@@ -44,9 +46,18 @@ def write_texts(path, label_of):
         own, other = list(WORDS)[:: 1 if number % 2 == 0 else -1]
         words = [*rng.choice(WORDS[own].split(), 16), *rng.choice(WORDS[other].split(), 4)]
         record = {"id": number, "text": " ".join(words), "label": label_of(number)}
-        lines.append(json.dumps(record))
+        lines.append(json.dumps(record | fields_of(number)))
     path.write_text("\n".join(lines))
     return path
+
+
+def fields_of(number):
+    """What the corpus ``kept`` keeps of a document, some of it missing."""
+    return {
+        "section": "" if number == 7 else "AB"[number % 2],
+        "date": None if number == 3 else f"{MONTHS[number % 3]}T18:30",
+        "size": 8 + number % 3,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -57,12 +68,15 @@ def world(tmp_path_factory):
         "named": lambda number: None if number == 7 else "AB"[number % 2],
         "dated": lambda number: MONTHS[number % 3],
         "unlabelled": lambda number: None,
+        "kept": lambda number: None,
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for name, label_of in sources.items():
             write_texts(folder / f"{name}.jsonl", label_of)
             words = ("--max-df", "1.0") if name == "named" else ("--vocabulary", "named")
+            if name == "kept":
+                words += ("--keep", "all")
             made = called("ingest", f"{name}.jsonl", "--out", name, "--quiet", *words)
             assert made.exit_code == 0, made.output
         train = ("train", "named", "--topics", 2, "--laps", 10, "--quiet")
@@ -175,19 +189,66 @@ def test_numbers_have_the_same_bits_for_any_number_of_workers():
     assert one == two
 
 
-def test_work_for_a_cluster_can_be_pickled():
+@pytest.mark.parametrize("where", ["on disk", "in memory"])
+@pytest.mark.parametrize(
+    ("corpus", "by", "over"), [("named", "label", None), ("kept", "section", "date:month")]
+)
+def test_work_for_a_cluster_can_be_pickled(corpus, by, over, where):
     def broadcast(function, items, value):
         for item in items:
             task = pickle.loads(pickle.dumps((function, item, value)))
             yield pickle.loads(pickle.dumps(task[0](*task[1:])))
 
-    run, corpus = load_run(Path("run")), Corpus.open("named")
-    grouping = Grouping.parse("label", None)
-    arguments = (run.model, corpus, run.words.words, grouping)
+    run, documents = load_run(Path("run")), Corpus.open(corpus)
+    if where == "in memory":
+        texts = pa.json.read_json(f"{corpus}.jsonl")
+        keep = ["section", "date"] if documents.fields else []
+        documents = Corpus.from_table(texts, vocabulary=run.words, keep=keep)
+    arguments = (run.model, documents, run.words.words, Grouping.parse(by, over))
 
     there = prevalence(*arguments, broadcast=broadcast).table()
 
     assert there.equals(prevalence(*arguments).table())
+
+
+def test_kept_fields_divide_documents_as_labels_do():
+    by_section = told("run", "kept", "--by", "section")
+    by_label = told("run", "named", "--by", "label")
+    over_date = told("run", "kept", "--over", "date:month")
+
+    assert by_section == by_label
+    assert [row["from"] for row in over_date[:3]] == ["2023-11-01", "2023-12-01", "2024-01-01"]
+    assert [row["n_documents"] for row in over_date[:3]] == [39, 40, 40]  # one has no date
+
+
+def test_sections_and_months_together_have_a_row_for_each_pair():
+    rows = told("run", "kept", "--by", "section", "--over", "date:year")
+
+    groups = [(row["group"], row["from"]) for row in rows[:4]]
+    assert groups == [(name, f"{year}-01-01") for name in "AB" for year in (2023, 2024)]
+    assert sum(row["n_documents"] for row in rows[:4]) == 118
+
+
+def test_numbers_and_dates_can_name_groups():
+    sizes = told("run", "kept", "--by", "size")
+    dates = told("run", "kept", "--by", "date")
+
+    assert [row["group"] for row in sizes[:3]] == ["8", "9", "10"]  # not "10", "8", "9"
+    assert [row["group"] for row in dates[:3]] == [f"{date} 18:30:00" for date in MONTHS]
+
+
+def test_only_the_named_fields_are_read(monkeypatch):
+    read = []
+    columns = StoredFile.columns
+
+    def watched(file, groups, names):
+        read.extend(names)
+        return columns(file, groups, names)
+
+    monkeypatch.setattr(StoredFile, "columns", watched)
+    told("run", "kept", "--by", "section", "--over", "size:5")
+
+    assert set(read) == {"word_ids", "counts", "section", "size"}
 
 
 def test_too_many_groups_are_refused(monkeypatch):
@@ -212,8 +273,16 @@ def test_too_many_comparisons_are_refused(monkeypatch):
     [
         (
             "run named --by section",
-            "--by: the corpus has no field 'section'. Only 'label' is kept.",
+            "--by: the corpus has no field 'section'. It has only 'label'. Pass others to --keep",
         ),
+        (
+            "run kept --over day:month",
+            "--over: the corpus has no field 'day'. It has 'label', 'section', 'date' and 'size'.",
+        ),
+        ("run kept --by text", "--by: the texts in 'text' are no groups. It has 'label', "),
+        ("run kept --over size:month", "--over: 'size' has numbers, which have no month. Use size"),
+        ("run kept --over date:5", "--over: 'date' has dates, which have no bins. Use one of "),
+        ("run kept --over section:month", "expected dates such as 2024-05-31 in 'section', but"),
         ("run named --over label:month", "--over: expected dates such as 2024-05-31 in 'label'"),
         ("run unlabelled --by label", "the corpus: no document has a value to divide by."),
         ("run named --differences", "--differences: needs --by or --over."),

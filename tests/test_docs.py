@@ -1,5 +1,6 @@
-"""The tutorial runs as it stands, and no page names an option that is not there."""
+"""The tutorials run as they stand, and no page names an option that is not there."""
 
+import csv
 import doctest
 import inspect
 import pkgutil
@@ -57,23 +58,44 @@ def check_options(command, arguments):
             option.type.convert(values[option.name], option, context)
 
 
-def test_the_tutorial_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def run_page(page, collection):
+    """Run a page in the current folder, where it writes ``collection``; return its commands."""
     ran = []
-    for language, text in blocks(DOCS / "tutorial.md"):
+    for language, text in blocks(page):
         if language == "python":
-            exec(compile(text, "tutorial.md", "exec"), {})
+            exec(compile(text, page.name, "exec"), {})
             if not ran:
-                shorten(tmp_path / "posts.jsonl", N_STORIES)
+                shorten(Path(collection), N_STORIES)
             continue
         for arguments in commands(text):
             result = CliRunner().invoke(main, arguments)
             assert result.exit_code == 0, (arguments, result.output)
             ran.append(arguments[0])
-    assert {"ingest", "corpus", "train", "topics", "evaluate", "report", "infer"} <= set(ran)
-    assert {"export", "resume"} <= set(ran)
+    return set(ran)
+
+
+def test_the_tutorial_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    ran = run_page(DOCS / "tutorial.md", "posts.jsonl")
+
+    assert {"ingest", "corpus", "train", "topics", "evaluate", "report", "infer"} <= ran
+    assert {"export", "resume"} <= ran
     for name in ("scores.html", "run.html", "proportions.parquet", "newer.parquet"):
         assert (tmp_path / name).stat().st_size > 0
+
+
+def test_the_tutorial_of_sections_and_dates_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    ran = run_page(DOCS / "sections-and-dates.md", "articles.csv")
+
+    assert ran == {"ingest", "train", "prevalence", "export"}
+    with (tmp_path / "months.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    groups = {(row["group"], row["from"]) for row in rows}
+    months = ("2001-10-01", "2001-11-01")  # of the first stories
+    assert groups == {(section, month) for section in ("home", "abroad") for month in months}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

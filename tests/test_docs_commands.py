@@ -1,6 +1,6 @@
 """The commands and the Python of the users' pages run as printed, on small data of the same names.
 
-The tutorial has its own test, in ``test_docs``.
+The tutorials have their own tests, in ``test_docs``.
 """
 
 import re
@@ -49,6 +49,7 @@ THINGS = {  # what each page needs but does not make: its name there, its name i
     "docs/how-to/topic-paths.md": DOCUMENTS,
     "docs/how-to/train.md": DOCUMENTS | DIGITS | IMAGES,
 }
+TUTORIALS = {"docs/tutorial.md", "docs/sections-and-dates.md"}
 WITHOUT_COMMANDS = {
     "docs/api.md",
     "docs/design/clusters.md",
@@ -100,6 +101,6 @@ def test_the_python_of_a_page_runs(tmp_path, monkeypatch, page):
 
 def test_no_page_is_forgotten():
     pages = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
-    assert pages == {*THINGS, *WITHOUT_COMMANDS, "docs/tutorial.md"} - {"README.md"}
+    assert pages == {*THINGS, *WITHOUT_COMMANDS, *TUTORIALS} - {"README.md"}
     for page in WITHOUT_COMMANDS:
         assert not any(language in ("sh", "python") for language, _ in blocks(page))

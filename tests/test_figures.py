@@ -5,7 +5,13 @@ import re
 import numpy as np
 import pytest
 
-from sparsetopics.evaluation.report.figures import ScoreLine, moves_figure, score_figure
+from sparsetopics.evaluation.report.figures import (
+    CurvePoint,
+    ScoreLine,
+    curve_figure,
+    moves_figure,
+    score_figure,
+)
 from sparsetopics.evaluation.report.topic_map import (
     MOST_DISC_LABELS,
     Mark,
@@ -157,6 +163,13 @@ def test_the_tallest_bar_ends_below_the_frame():
     tops = re.findall(r'L [\d.]+ ([\d.]+) \nz\n" clip-path', figure)
     frame = re.findall(r'L [\d.]+ ([\d.]+) \nL [\d.]+ [\d.]+ \nz\n" style="fill: none"', figure)
     assert min(map(float, tops)) > float(frame[-1]) + 5
+
+
+@pytest.mark.parametrize("n_topics", [1, 10, 15])
+def test_a_curve_of_one_number_has_an_axis(n_topics):
+    text = curve_figure([CurvePoint(n_topics, -3.9, 0.0)], n_topics, (n_topics, n_topics))
+
+    assert text.startswith("<svg")
 
 
 def test_scores_of_mixtures_have_no_unigram_line():

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from sparsetopics import (
     LDA,
     Corpus,
+    CorpusError,
     GaussianMixture,
     MultinomialMixture,
     OptionError,
@@ -28,6 +29,11 @@ from sparsetopics.cli.main import main
 PETS = "cats chase mice and dogs chase cats while owls hunt mice"
 MONEY = "stocks fell while bonds rose and banks sold bonds and stocks"
 TEXTS = [f"{PETS} {PETS}", f"{MONEY} {PETS}", f"{MONEY} {MONEY}", PETS, MONEY] * 6
+
+
+def pets():
+    """The texts, without fields."""
+    return Corpus.from_texts(TEXTS)
 
 
 def said(*arguments):
@@ -120,8 +126,8 @@ def test_new_texts_are_cut_as_the_training_texts_were(model, saved, tmp_path):
 def test_a_function_that_cut_the_training_texts_is_named_again(monkeypatch, tmp_path):
     (tmp_path / "cutting_pairs.py").write_text("def pairs(text):\n    return text.split('+')\n")
     monkeypatch.syspath_prepend(tmp_path)
-    cut = {"tokenizer": "cutting_pairs:pairs", "lowercase": False}
-    corpus = Corpus.from_texts(["a b+c d", "a b+e f"] * 5, **cut)
+    texts = ["a b+c d", "a b+e f"] * 5
+    corpus = Corpus.from_texts(texts, tokenizer="cutting_pairs:pairs")
     model = LDA(2, max_iter=2).fit(corpus)
 
     found = model.infer(["a b+x"], tokenizer="cutting_pairs:pairs")
@@ -207,6 +213,75 @@ def test_components_of_vectors_have_scores_and_pages_but_no_words(vectors, tmp_p
         model.export(tmp_path / "x", to="mallet")
 
 
+@pytest.fixture(scope="module")
+def dated():
+    """The texts as a data frame, with a section and the time of each."""
+    pandas = pytest.importorskip("pandas")
+    hours = pandas.date_range("2024-01-30 18:00", periods=len(TEXTS), freq="7h")
+    sections = ["pets", None, "money", "pets", "money"] * 6
+    return pandas.DataFrame({"text": TEXTS, "section": sections, "date": hours})
+
+
+@pytest.mark.parametrize("kind", ["topics", "path"])
+def test_prevalence_is_that_of_the_command(models, kind, dated, corpus, tmp_path):
+    model = models[kind]
+    model.save(tmp_path / "run")
+    run = tmp_path / "run" / (str(model.n_components_) if kind == "path" else "")
+    kept = Corpus.from_table(dated, vocabulary=corpus.vocabulary, keep=["section", "date"])
+    kept.save(tmp_path / "c")
+    options = ("--by", "section", "--over", "date:month", "--words", 2)
+
+    found = model.prevalence(kept, "section", "date:month", names={0: "Crime"}, n_words=2)
+    compared = model.prevalence(kept, by="section", differences=True)
+
+    expected = said("prevalence", run, tmp_path / "c", *options, "--json")
+    rows = [{**row, "from": str(row["from"]), "to": str(row["to"])} for row in found.to_pylist()]
+    assert rows == [{**row, "name": "Crime"} if row["topic"] == 0 else row for row in expected]
+    differences = ("prevalence", run, tmp_path / "c", "--by", "section", "--differences")
+    assert compared.to_pylist() == said(*differences, "--json")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda dates: dates,
+        lambda dates: dates.dt.tz_localize("UTC"),
+        lambda dates: dates.astype("datetime64[s]"),
+        lambda dates: dates.where(dates.dt.hour != 18),  # NaT for others
+        lambda dates: dates.dt.date,
+        lambda dates: dates.astype(str),
+    ],
+    ids=["times", "UTC", "seconds", "missing", "dates", "strings"],
+)
+def test_times_of_a_data_frame_divide_documents_into_months(models, dated, corpus, written):
+    frame = dated.assign(date=written(dated["date"]))
+    kept = Corpus.from_table(frame, vocabulary=corpus.vocabulary, keep=["date"])
+
+    table = models["topics"].prevalence(kept, over="date:month").to_pandas()
+
+    months = dated["date"][frame["date"].notna()].dt.to_period("M").value_counts().sort_index()
+    found = table[table["topic"] == 0].set_index("from")["n_documents"]
+    assert kept.fields == {"date": "date"}
+    assert [str(month)[:7] for month in found.index] == [str(month) for month in months.index]
+    assert found.tolist() == months.tolist()
+
+
+def test_without_groups_prevalence_is_of_all_documents(models, corpus):
+    table = models["topics"].prevalence(corpus)
+
+    assert sum(table["mean"].to_pylist()) == pytest.approx(1.0)
+    assert set(table["n_documents"].to_pylist()) == {len(TEXTS)}
+
+
+def test_mixtures_have_no_prevalence(models, vectors, corpus):
+    values, gaussian = vectors
+
+    for model, data in ((models["mixture"], corpus), (gaussian, values)):
+        name = type(model).__name__
+        with pytest.raises(OptionError, match=f"^{name}: is a mixture, which has responsib"):
+            model.prevalence(data)
+
+
 def test_labels_of_a_corpus_are_scored(vectors):
     values, model = vectors
 
@@ -220,6 +295,7 @@ def test_nothing_is_asked_before_fit(tmp_path):
 
     for ask in (model.topics, model.top_words, lambda: model.infer(["a"]),
                 lambda: model.evaluate([[1]]), lambda: model.report(page),
+                lambda: model.prevalence([[1]]),
                 lambda: model.export(page, to="csv")):  # fmt: skip
         with pytest.raises(UnfittedError, match="LDA: is not fitted yet"):
             ask()
@@ -236,6 +312,24 @@ def test_nothing_is_asked_before_fit(tmp_path):
         (lambda m, f: m.infer(["unknown"]), SourceError, "texts: "),
         (lambda m, f: m.infer("cats"), SourceError, "texts: "),
         (lambda m, f: m.evaluate([[1, 2]]), ShapeError, "X has 2 features, but LDA is"),
+        (lambda m, f: m.prevalence([[1, 2]]), ShapeError, "X has 2 features, but LDA is"),
+        (lambda m, f: m.prevalence(pets(), 3), OptionError, "by: must be the name of a field or"),
+        (lambda m, f: m.prevalence(pets(), over=3), OptionError, "over: must be the name of a fie"),
+        (
+            lambda m, f: m.prevalence(pets(), "section"),
+            OptionError,
+            "by: the corpus has no field 'section'. It has only 'label'. Pass others to keep when",
+        ),
+        (lambda m, f: m.prevalence(pets(), over="date:x"), OptionError, "over: expected a column"),
+        (
+            lambda m, f: m.prevalence(pets(), differences=True),
+            OptionError,
+            "differences: needs by or over",
+        ),
+        (lambda m, f: m.prevalence(pets(), differences=1), OptionError, "differences: must be tru"),
+        (lambda m, f: m.prevalence(pets(), n_words=-1), OptionError, "n_words: must be at least 0"),
+        (lambda m, f: m.prevalence(pets(), names={9: "a"}), OptionError, "names: there is no"),
+        (lambda m, f: m.prevalence(pets(), by="label"), CorpusError, "Was it made with labels?"),
         (lambda m, f: m.report(f / "x.txt"), OptionError, "path: must end in .html"),
         (lambda m, f: m.report(3), OptionError, "path: must be a path"),
         (lambda m, f: m.report(f), OutputError, "but found a folder"),

@@ -1,25 +1,26 @@
 """Documents divided by names, periods and bins."""
 
-from datetime import date
+from datetime import date, datetime
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.grouping import Grouping, GroupKey, Over
+from sparsetopics.corpora.readers.fields import ARROW_TYPES
 from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.store.shards import MemoryRowGroup
 
-
-def rows(labels):
-    """Only the labels of a row group."""
-    return MemoryRowGroup(Sizes.of_items(len(labels)), None, [], labels)
+TYPES = {"text": "text", "section": "string", "year": "number", "date": "date"}
 
 
-def keys(labels, by=None, over=None):
+def keys(labels, by=None, over=None, **fields):
     """The key of each document; None for those in no group."""
-    found = Grouping.parse(by, over).of(rows(labels))
+    columns = {name: pa.array(own, ARROW_TYPES[TYPES[name]]) for name, own in fields.items()}
+    rows = MemoryRowGroup(Sizes.of_items(len(labels)), None, [], labels, pa.table(columns))
+    found = Grouping.parse(by, over).of(rows)
     return [None if code < 0 else found.keys[code] for code in found.codes]
 
 
@@ -83,21 +84,150 @@ def test_names_and_periods_together_make_groups_of_both():
 
 
 @pytest.mark.parametrize(
-    ("by", "over", "said"),
+    ("period", "start"),
     [
-        ("section", None, "by: the corpus has no field 'section'. Only 'label' is kept."),
-        (None, "date:month", "over: the corpus has no field 'date'. Only 'label' is kept."),
-        (None, "label:fortnight", "over: expected a column and one of day, week, month, quarter"),
-        (None, "label:-1", "or the width of bins, but found 'label:-1'."),
-        (None, "label:inf", "or the width of bins, but found 'label:inf'."),
-        (None, ":5", "or the width of bins, but found ':5'."),
+        ("day", (2024, 5, 31)),
+        ("week", (2024, 5, 27)),
+        ("month", (2024, 5, 1)),
+        ("quarter", (2024, 4, 1)),
+        ("year", (2024, 1, 1)),
     ],
 )
-def test_a_grouping_that_cannot_be_is_refused(by, over, said):
+def test_kept_dates_fall_into_periods_whatever_their_time(period, start):
+    dates = [datetime(2024, 5, 31), datetime(2024, 5, 31, 23, 59, 59, 999_999), None]
+
+    found = keys([None] * 3, over=f"date:{period}", date=dates)
+
+    assert found == [GroupKey(None, date(*start))] * 2 + [None]
+
+
+def test_kept_dates_before_1970_fall_into_the_period_that_holds_them():
+    found = keys([None], over="date:quarter", date=[datetime(1969, 12, 31, 23)])
+
+    assert found == [GroupKey(None, date(1969, 10, 1))]
+
+
+def test_kept_dates_without_a_period_are_days():
+    dates = [datetime(2024, 5, 31, 7), datetime(2024, 5, 31, 9), datetime(2024, 6, 1)]
+
+    found = [key.start for key in keys([None] * 3, over="date", date=dates)]
+
+    assert found == [date(2024, 5, 31), date(2024, 5, 31), date(2024, 6, 1)]
+    assert Over.parse("date").end(found[0]) == date(2024, 6, 1)
+
+
+def test_kept_dates_that_python_does_not_know_are_refused():
+    year_zero = pa.array([-62_167_219_200_000_000]).cast(pa.timestamp("us"))
+
+    with pytest.raises(OptionError, match="over: expected dates between the years 1 and 9999"):
+        keys([None], over="date:year", date=year_zero)
+
+
+def test_kept_numbers_fall_into_bins_or_are_groups_of_their_own():
+    years = [1991.0, None, 1994.5, 1995.0]
+
+    binned = keys([None] * 4, over="year:5", year=years)
+    single = keys([None] * 4, over="year", year=years)
+
+    assert [key and key.start for key in binned] == [1990.0, None, 1990.0, 1995.0]
+    assert [key and key.start for key in single] == years
+
+
+@pytest.mark.parametrize(
+    ("field", "values", "names"),
+    [
+        ("section", ["b", None, "a"], ["b", None, "a"]),
+        ("year", [3.0, None, 4.5], ["3", None, "4.5"]),
+        (
+            "date",
+            [datetime(2024, 5, 31), None, datetime(2024, 5, 31, 18, 30)],
+            ["2024-05-31", None, "2024-05-31 18:30:00"],
+        ),
+    ],
+)
+def test_values_of_all_types_are_names_of_groups(field, values, names):
+    found = keys([None] * 3, by=field, **{field: values})
+
+    assert [key and key.name for key in found] == names
+
+
+def test_a_document_without_one_of_the_values_is_in_no_group():
+    found = keys([None] * 3, by="section", over="year", section=["a", None, "a"], year=[1, 1, None])
+
+    assert found == [GroupKey("a", 1.0), None, None]
+
+
+def test_only_the_named_fields_are_read():
+    read = []
+
+    class Watched(MemoryRowGroup):
+        def read_fields(self, names, rows=None):
+            read.extend(names)
+            return super().read_fields(names, rows)
+
+    table = pa.table({"text": ["x"], "section": ["a"], "year": [1.0], "other": ["b"]})
+    Grouping.parse("section", "year").of(Watched(Sizes.of_items(1), None, [], [None], table))
+
+    assert sorted(read) == ["section", "year"]
+
+
+@pytest.mark.parametrize(
+    ("over", "said"),
+    [
+        ("label:fortnight", "over: expected a column and one of day, week, month, quarter"),
+        ("label:-1", "or the width of bins, but found 'label:-1'."),
+        ("label:inf", "or the width of bins, but found 'label:inf'."),
+        (":5", "or the width of bins, but found ':5'."),
+    ],
+)
+def test_what_is_no_period_or_bin_is_refused(over, said):
     with pytest.raises(OptionError) as caught:
-        Grouping.parse(by, over)
+        Grouping.parse(None, over)
 
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("by", "over", "said"),
+    [
+        (
+            "sectoin",
+            None,
+            "by: the corpus has no field 'sectoin'. It has 'label', 'section', 'year' and 'date'.",
+        ),
+        (None, "month", "over: the corpus has no field 'month'. It has 'label', 'section', "),
+        ("text", None, "by: the texts in 'text' are no groups. It has 'label', 'section', "),
+        (None, "text:month", "over: the texts in 'text' are no groups."),
+        (None, "year:month", "over: 'year' has numbers, which have no month. Use year:10 for bins"),
+        (None, "date:5", "over: 'date' has dates, which have no bins. Use one of date:day, "),
+    ],
+)
+def test_a_grouping_by_what_the_corpus_lacks_is_refused(by, over, said):
+    with pytest.raises(OptionError) as caught:
+        Grouping.parse(by, over).check(TYPES)
+
+    assert said in str(caught.value)
+
+
+def test_a_corpus_without_fields_says_how_to_keep_them():
+    with pytest.raises(OptionError) as caught:
+        Grouping.parse("section", None).check({})
+
+    assert str(caught.value) == (
+        "by: the corpus has no field 'section'. It has only 'label'. "
+        "Pass others to --keep when you make the corpus."
+    )
+
+
+@pytest.mark.parametrize(
+    ("by", "over"),
+    [
+        *[(name, None) for name in ("label", "section", "year", "date")],
+        *[(None, over) for over in ("label:month", "section:5", "year:5", "year", "date:week")],
+    ],
+)
+def test_all_other_fields_can_divide_documents(by, over):
+    Grouping.parse(by, over).check(TYPES)
 
 
 @pytest.mark.parametrize(

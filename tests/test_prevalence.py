@@ -212,6 +212,23 @@ def test_groups_of_one_document_have_a_mean_but_no_error():
     assert np.isnan(group_differences(found, np.array([[0, 1]])).p_value).all()
 
 
+def test_documents_that_are_alike_have_no_error_and_cannot_be_told_apart():
+    topic_word = draw_topics()
+    rng = np.random.default_rng(6)
+    drawn = draw_documents(rng, topic_word, np.full(N_TOPICS, 0.25), 12)
+    batch = drawn.take(np.array([0] * 5 + [1] * 5 + list(range(2, 12))))
+    groups = np.repeat([0, 1, 2], [5, 5, 10])
+    projection = unbiased_projection(topic_word, np.full(N_TOPICS, 0.25))
+
+    found = group_means(totals_of(batch, groups, 3, projection), topic_word)
+    differences = group_differences(found, np.array([[0, 1], [0, 2]]))
+
+    assert (found.standard_error[:2] == 0.0).all()
+    assert (found.skewness[:2] == 0.0).all()
+    assert np.isnan(differences.p_value).tolist() == [[True] * 4, [False] * 4]
+    assert np.isnan(differences.t[0]).all()
+
+
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12))
 def test_holm_is_the_plain_twin(p_values):
     found = holm_adjusted(np.array(p_values))

@@ -125,7 +125,8 @@ def curve_figure(points: Sequence[CurvePoint], recommended: int, as_good: tuple[
     ``as_good[1]``.
     """
     sizes, scores, errors = zip(*points, strict=True)
-    margin = (max(sizes) / min(sizes)) ** 0.02  # so that a band of one number has a width
+    # So that a band of one number has a width, and the axis a length if no other number is shown.
+    margin = max(max(sizes) / min(sizes), 1.5) ** 0.02
     with styled_axes(6.4, 3.8) as (figure, axes):
         axes.axvspan(as_good[0] / margin, as_good[1] * margin, color=colour(0), alpha=0.15, lw=0)
         axes.axhline(max(scores), color=INK, linestyle=":", linewidth=1.2)

@@ -14,7 +14,8 @@ from sparsetopics.evaluation.scores.prevalence import GroupMeans, skewed_interva
 class Differences(NamedTuple):
     """By how much the first group of each pair exceeds the other, (n_pairs, n_topics) each.
 
-    Errors, intervals and p-values are NaN if a group has one document.
+    Errors, intervals and p-values are NaN if a group has one document. t and p-values are also NaN
+    if all documents of each group are alike: then nothing tells how much others would differ.
     """
 
     difference: FloatArray
@@ -38,16 +39,15 @@ def group_differences(means: GroupMeans, pairs: IntArray, level: float = 0.95) -
     cumulant = means.skewness * means.standard_error**3
     difference = means.mean[one] - means.mean[other]
     error = np.sqrt(variance[one] + variance[other])
+    unit = np.where(error > 0.0, error, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        skewness = (cumulant[one] - cumulant[other]) / error**3
+        skewness = (cumulant[one] - cumulant[other]) / unit**3
         spread = variance**2 / (n_documents - 1.0)
         freedom = error**4 / (spread[one] + spread[other])
-        q = difference / error
     skewness, freedom = np.nan_to_num(skewness), np.nan_to_num(freedom, nan=1.0, posinf=1e9)
-    t = unskewed(q, skewness)
+    t = unskewed(difference / unit, skewness)
     low, high = skewed_interval(error, skewness, freedom, level)
     p_value = 2.0 * stdtr(freedom, -np.abs(t))
-    p_value[(error == 0.0) & (difference == 0.0)] = 1.0
     return Differences(
         difference,
         error,

@@ -42,6 +42,7 @@ from scipy.special import stdtrit
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray, worker_blocks
 from sparsetopics.execution.executors import Executor
 
+ROUNDING = 1e-12  # of a mean square
 RIDGE = 1e-4  # of 1; keeps errors finite for topics that are the same
 EM_CYCLES = 20
 EM_TOLERANCE = 1e-5  # of a share
@@ -173,7 +174,9 @@ def group_means(totals: GroupTotals, topic_word: FloatArray) -> GroupMeans:
     n_documents = np.array(totals.n_documents, np.int64)
     first, second, third = np.stack(totals.powers, axis=1) / n_documents[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = np.maximum(second - first**2, 0.0)
+        variance = second - first**2
+        # Rounding leaves a little where all documents are alike, and no third moment fits that.
+        variance[variance < ROUNDING * second] = 0.0
         central = third - 3.0 * first * second + 2.0 * first**3
         error = np.sqrt(variance / (n_documents[:, None] - 1.0))
         skewness = central / (variance**1.5 * np.sqrt(n_documents[:, None]))

@@ -96,21 +96,30 @@ class FittedEstimator(Estimator):
         return [[word for word, _ in row.words] for row in topic_rows(run, int(n), relevance)]
 
     @_naming_parameters()
-    def documents(self, topic: int, corpus: Data, n: int = 10, by: str = "label") -> pa.Table:
+    def documents(
+        self,
+        topic: int,
+        corpus: Data,
+        n: int = 10,
+        *,
+        by: str = "label",
+        names: GivenNames | None = None,
+    ) -> pa.Table:
         """Return the documents that represent a topic, the best first.
 
         Args:
             topic: The number of the topic or component.
             corpus: The documents to choose from, with the fitted words.
             n: The number of documents, at most 100.
-            by: The column with the groups that take turns: the label, or a kept field of strings.
+            by: The field with the groups that take turns: the label, or one that is kept.
+            names: Names of topics by their numbers; the others keep their default names.
 
         Columns: ``topic``, ``name``, ``doc_id``, ``label``; ``group``, if ``by`` is a field;
         ``proportion`` (``responsibility`` of a mixture), ``n_tokens``, ``words`` that contribute
         most to the topic, and ``text``, which is null unless the corpus keeps it. What makes a
         document representative is described with ``sparsetopics documents``. Raises OptionError for
-        components of vectors, a topic that is not there and a field that cannot make groups;
-        ShapeError or VocabularyError for other words.
+        components of vectors, and for a topic or a field that is not there; ShapeError or
+        VocabularyError for other words.
         """
         from sparsetopics.runs.representatives import TopicsToShow, representatives
         from sparsetopics.runs.topic_names import names_of
@@ -120,7 +129,7 @@ class FittedEstimator(Estimator):
         check_type("by", by, str, "the name of a field")
         chosen = TopicsToShow.of_run(run, [int(topic)], workers=self._n_threads)
         found = representatives(chosen, self._more_rows(corpus).documents, n, by=by)
-        return found.table(names_of(run))
+        return found.table(names_of(run, {} if names is None else names))
 
     @_naming_parameters()
     def infer(
@@ -165,6 +174,58 @@ class FittedEstimator(Estimator):
         run = self._run()
         heldout = self._more_rows(X).corpus
         return score_model(scorable(run), heldout, heldout, workers=self._n_threads).as_dict()
+
+    @_naming_parameters()
+    def prevalence(
+        self,
+        corpus: Data,
+        by: str | None = None,
+        over: str | None = None,
+        *,
+        differences: bool = False,
+        names: GivenNames | None = None,
+        n_words: int = 5,
+    ) -> pa.Table:
+        """Return how much of each topic there is in groups of documents and over time.
+
+        A row for each topic and group has ``topic``, ``name``, ``mean``, ``standard_error``,
+        ``low`` and ``high`` (of the 95 % interval), ``n_documents`` and ``words``: the table of
+        ``sparsetopics prevalence``. Documents without a value to group by are left out.
+
+        Args:
+            corpus: The documents, with the fitted columns.
+            by: A field whose values are the groups (column ``group``): ``"label"``, or one that
+                the corpus keeps.
+            over: A field of dates and a period, such as ``"date:month"``, or of numbers and the
+                width of bins, such as ``"age:10"`` (columns ``from`` and ``to``).
+            differences: Whether to compare groups instead, a row for each topic and pair of groups,
+                with p-values adjusted for their number.
+            names: Names of topics by their numbers; the others keep their default names.
+            n_words: Most words of a topic to name for each group.
+
+        Raises OptionError for a mixture, for a field that the corpus lacks or that cannot be
+        divided so, and for names that cannot be used; CorpusError if no document has a value.
+        """
+        from sparsetopics.corpora.grouping import Grouping
+        from sparsetopics.model.mixture_posterior import MixturePosterior
+        from sparsetopics.runs.prevalence import prevalence
+        from sparsetopics.runs.topic_names import names_of
+
+        run = self._run()
+        if isinstance(run.model, MixturePosterior):
+            problem = "is a mixture, which has responsibilities instead of proportions"
+            refuse(type(self).__name__, problem, "predict_proba returns them.")
+        grouping = Grouping.parse(_column("by", by), _column("over", over))
+        counts_from(0).check("n_words", n_words)
+        check_type("differences", differences, bool, "true or false")
+        if differences:
+            grouping.check_comparable()
+        named = names_of(run, {} if names is None else names)
+        documents = self._more_rows(corpus).documents
+        found = prevalence(
+            run.model, documents, run.words.words, grouping, int(n_words), workers=self._n_threads
+        )
+        return found.differences(named) if differences else found.table(named)
 
     @_naming_parameters()
     def report(
@@ -263,6 +324,12 @@ class FittedEstimator(Estimator):
     def _topic_path(self) -> TopicPathFolder | None:
         """The topic path that the model belongs to, if any."""
         return None
+
+
+def _column(option: str, name: str | None) -> str | None:
+    if name is not None:
+        check_type(option, name, str, "the name of a field or None")
+    return name
 
 
 def _checked(overwrite: bool) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow as pa
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.corpora.grouping import Grouping, GroupKey, Start
+from sparsetopics.corpora.grouping import LABEL, Grouping, GroupKey, Start
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import RowGroup
 from sparsetopics.evaluation.scores.group_differences import group_differences
@@ -137,14 +138,16 @@ def prevalence(
 ) -> Prevalence:
     """Estimate how much of each topic there is in the groups of the documents of ``corpus``.
 
-    ``words`` are those of the training data, and of ``corpus``. Documents are read once. The result
-    has the same bits for any number of workers. Memory grows with groups × words, not with
-    documents. Raises OptionError for a mixture, for values that cannot be divided and for more than
-    10,000 groups; CorpusError if no document has a value.
+    ``words`` are those of the training data, and of ``corpus``. Documents are read once, with no
+    other field than those of ``grouping``. The result has the same bits for any number of workers.
+    Memory grows with groups × words, not with documents. Raises OptionError for a mixture, for a
+    field that the corpus lacks, for values that cannot be divided and for more than 10,000 groups;
+    CorpusError if no document has a value.
     """
     if isinstance(model, MixturePosterior):
         hint = "`infer` writes the responsibilities of a mixture."
         refuse("run", "must have topics, but is a mixture", hint)
+    grouping.check(corpus.fields)
     topics = np.flatnonzero(in_use(model.sizes))
     topic_word = model.topic_word_mean[topics]
     projection = unbiased_projection(topic_word, model.weights[topics])
@@ -158,9 +161,10 @@ def prevalence(
             refuse(option, f"makes more than {MOST_GROUPS:,} groups", "Use fewer, larger groups.")
         totals.add(part.sums, numbers)
     if not number_of:
-        hint = "Was the corpus ingested with labels?"
+        hint = "Was it made with labels?" if LABEL in grouping.columns.values() else ""
         raise CorpusError("the corpus", "no document has a value to divide by", hint)
-    groups = sorted(number_of, key=_order)
+    by_number = grouping.by is not None and corpus.fields.get(grouping.by) == "number"
+    groups = sorted(number_of, key=partial(_order, by_number=by_number))
     totals = totals.take([number_of[key] for key in groups])
     means = group_means(totals, topic_word)
     telling = [
@@ -192,8 +196,9 @@ def _sum_part(rows: RowGroup[DocumentBatch], task: _Task) -> _Part:
         return _Part(keys, sum_groups(rows.read(), codes, len(keys), task.projection, executor))
 
 
-def _order(key: GroupKey) -> tuple[str, Start]:
-    return key.name or "", 0.0 if key.start is None else key.start
+def _order(key: GroupKey, by_number: bool) -> tuple[float, str, Start]:
+    name = key.name or ""
+    return float(name) if by_number else 0.0, name, 0.0 if key.start is None else key.start
 
 
 def _by_topic(values: FloatArray) -> pa.Array:

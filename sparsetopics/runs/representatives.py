@@ -128,14 +128,13 @@ def representatives(
     over the corpus; by default all are. The words of ``corpus`` must be those of the topics. The
     result is the same for any number of workers. Memory does not grow with the number of documents,
     and only the texts of the documents in the result are read. Raises OptionError for a field that
-    cannot make groups.
+    the corpus lacks.
     """
     REPRESENTATIVES.check("n", n)
-    if by != LABEL and corpus.fields.get(by) != "string":
-        problem = f"must be label or a field of strings that the corpus keeps, but is {shown(by)}"
-        refuse("by", problem, "Keep fields with `sparsetopics ingest --keep`.")
+    grouping = Grouping(by)
+    grouping.check(corpus.fields)
     core = core_words(topics.topic_word, topics.chosen)
-    task = _Task(topics.shares, topics.chosen, core, n * SPARE, Grouping(by))
+    task = _Task(topics.shares, topics.chosen, core, n * SPARE, grouping)
     parts = [_Part(number, group) for number, group in enumerate(corpus.row_groups)]
     if most is not None:
         spread = spread_rows(corpus.row_groups, most)
