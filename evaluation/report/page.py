@@ -19,6 +19,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from sparsetopics.base.outputs import Output, written
+from sparsetopics.base.wording import excerpt, with_marks
 from sparsetopics.evaluation.report import figures
 from sparsetopics.evaluation.report.groups import MOST_NUMBERS, GroupSection
 from sparsetopics.evaluation.report.subject import DASH, Fact, Subject, Trace, minus, number
@@ -29,6 +30,7 @@ from sparsetopics.evaluation.scores.paired import Estimate, differences_from_bes
 from sparsetopics.options.registry import MOVE_COUNTS
 
 ROW_WORDS = 10  # shown before a topic is opened
+EXCERPT = 400  # characters of a document's text
 DIFFERENCE = "difference from best"  # head of a column
 TRACES = {
     "elbo_per_token": "ELBO per training {datum}",
@@ -125,6 +127,9 @@ def render_page(report: Report) -> str:
         exp=math.exp,
         minus=minus,
         empty_components=_empty_components,
+        excerpt=excerpt,
+        excerpt_length=EXCERPT,
+        with_marks=with_marks,
     )
 
 

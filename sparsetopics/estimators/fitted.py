@@ -96,6 +96,42 @@ class FittedEstimator(Estimator):
         return [[word for word, _ in row.words] for row in topic_rows(run, int(n), relevance)]
 
     @_naming_parameters()
+    def documents(
+        self,
+        topic: int,
+        corpus: Data,
+        n: int = 10,
+        *,
+        by: str = "label",
+        names: GivenNames | None = None,
+    ) -> pa.Table:
+        """Return the documents that represent a topic, the best first.
+
+        Args:
+            topic: The number of the topic or component.
+            corpus: The documents to choose from, with the fitted words.
+            n: The number of documents, at most 100.
+            by: The field with the groups that take turns: the label, or one that is kept.
+            names: Names of topics by their numbers; the others keep their default names.
+
+        Columns: ``topic``, ``name``, ``doc_id``, ``label``; ``group``, if ``by`` is a field;
+        ``proportion`` (``responsibility`` of a mixture), ``n_tokens``, ``words`` that contribute
+        most to the topic, and ``text``, which is null unless the corpus keeps it. What makes a
+        document representative is described with ``sparsetopics documents``. Raises OptionError for
+        components of vectors, and for a topic or a field that is not there; ShapeError or
+        VocabularyError for other words.
+        """
+        from sparsetopics.runs.representatives import TopicsToShow, representatives
+        from sparsetopics.runs.topic_names import names_of
+
+        run = self._run_of_words()
+        counts_from(0).check("topic", topic)
+        check_type("by", by, str, "the name of a field")
+        chosen = TopicsToShow.of_run(run, [int(topic)], workers=self._n_threads)
+        found = representatives(chosen, self._more_rows(corpus).documents, n, by=by)
+        return found.table(names_of(run, {} if names is None else names))
+
+    @_naming_parameters()
     def infer(
         self,
         texts: Iterable[str | None],
