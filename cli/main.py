@@ -30,6 +30,7 @@ COMMANDS = {  # a module each; described here, so that --help imports none of th
     "topics": "Print topics with their most probable words.",
     "infer": "Compute the topic proportions of documents.",
     "prevalence": "Compare how much of each topic is in groups of documents, or over time.",
+    "documents": "Print the documents that represent topics.",
     "denoise": "Remove noise from grey images with a mixture of patches.",
     "export": "Write a run for gensim, MALLET, pyLDAvis and others.",
     "report": "Write an HTML page about runs.",
@@ -108,7 +109,7 @@ class LazyCommands(click.Group):
 
     def invoke(self, ctx: click.Context) -> None:
         # Imported here because --help has no use for them.
-        from sparsetopics.cli.stopping import Terminated, stoppable
+        from sparsetopics.base.stopping import Terminated, stoppable
         from sparsetopics.cli.warmup import choose_cache_folder
 
         _check_current_folder()

@@ -10,9 +10,9 @@ import click
 
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, quantity, without_middle
-from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType, TextType
+from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType
 from sparsetopics.cli.printing import left, lines_of_columns, right, say, short_names, show
-from sparsetopics.cli.shared_options import names_option, workplace_options
+from sparsetopics.cli.shared_options import grouping_options, names_option, workplace_options
 from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
@@ -34,14 +34,7 @@ PRINTED_DIFFERENCES = 30
 @click.command()
 @click.argument("run", type=NAMED_PATH)
 @click.argument("corpus", type=NAMED_PATH)
-@click.option("--by", type=TextType(), metavar="FIELD", help="Field with the names of groups.")
-@click.option(
-    "--over",
-    type=TextType(),
-    metavar="FIELD:UNIT",
-    help="Field with dates, and day, week, month, quarter or year; or field with numbers, and the "
-    "width of bins. Without UNIT, each date or number is a group.",
-)
+@grouping_options
 @click.option(
     "--differences",
     is_flag=True,

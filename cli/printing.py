@@ -6,12 +6,14 @@ that control a terminal. JSON escapes them itself.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import click
 
-from sparsetopics.base.wording import printable, without_middle
+from sparsetopics.base.wording import printable, with_marks, without_middle
 
 T = TypeVar("T")
 
@@ -52,6 +54,20 @@ def show(record: T, lines: Iterable[str], *, as_json: bool) -> None:
 
     for line in [json.dumps(record)] if as_json else lines:
         click.echo(printable(line))
+
+
+def show_marked(lines: Iterable[str], words: Sequence[str]) -> None:
+    """Print lines, on a terminal with ``words`` in bold unless NO_COLOR is set (no-color.org)."""
+    is_bold = _is_terminal() and not os.environ.get("NO_COLOR")
+    for line in map(printable, lines):
+        pieces = with_marks(line, words if is_bold else ())
+        click.echo(
+            "".join(click.style(piece, bold=True) if bold else piece for piece, bold in pieces)
+        )
+
+
+def _is_terminal() -> bool:
+    return sys.stdout.isatty()
 
 
 def say(sentence: str) -> None:

@@ -8,7 +8,7 @@ import click
 
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH
 from sparsetopics.cli.printing import show
-from sparsetopics.cli.shared_options import names_option, threads_option
+from sparsetopics.cli.shared_options import grouping_options, names_option, threads_option
 
 
 @click.command()
@@ -20,6 +20,7 @@ from sparsetopics.cli.shared_options import names_option, threads_option
     help="Corpus from which to take example documents or items, and in which to count NPMI. "
     "Default: the page has neither.",
 )
+@grouping_options
 @names_option
 @click.option("--overwrite", is_flag=True, help="Replace the page if it exists.")
 @threads_option
@@ -28,6 +29,8 @@ def command(
     runs: tuple[Path, ...],
     out: Path,
     corpus: Path | None,
+    by: str | None,
+    over: str | None,
     names: dict[int, str],
     overwrite: bool,
     workers: int,
@@ -41,20 +44,27 @@ def command(
     share. For a mixture of vectors it shows the components: sizes, distinctive columns or image
     patches, and the nearest items. Several runs are shown side by side, without --names.
 
-    RUN may also be the folder that `sparsetopics path` writes, alone. The page then begins with the
-    scores of its runs, the recommended number of topics, and the tree of topics, which the reader
-    can cut at any of these numbers. The topics of the recommended run follow.
+    With --by and --over it compares the topics of one run between groups of the documents of
+    CORPUS and over time, with the estimates of `sparsetopics prevalence`: a heat map, and lines
+    with 95 % intervals for the topics that change most.
+
+    RUN may also be the folder that `sparsetopics path` writes, alone. The page then shows the
+    topics of the recommended run, the tree of topics, which the reader can cut at any number of
+    topics on the path, and the scores of all runs.
 
     `sparsetopics evaluate --report` writes the same page with held-out scores.
 
     \b
     Example:
         sparsetopics report run --corpus train --out run.html
+        sparsetopics report run --corpus train --by label --out groups.html
         sparsetopics report run --names names.toml --out named.html
         sparsetopics report run-50 run-100 --out both.html
         sparsetopics report path --corpus train --out path.html
     """
     from sparsetopics.evaluation.report.report import write_run_report
 
-    write_run_report(out, runs, corpus, names=names, overwrite=overwrite, workers=workers)
+    write_run_report(
+        out, runs, corpus, by=by, over=over, names=names, overwrite=overwrite, workers=workers
+    )
     show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

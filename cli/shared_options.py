@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType, type_of, typed_name
+from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType, TextType, type_of, typed_name
 from sparsetopics.options.option import NO_NAMES, Interval, SomeOf, Value, refuse
 from sparsetopics.options.table import HELP, OPTION, PATH_OPTION
 from sparsetopics.options.workplace import Workplace
@@ -110,6 +110,24 @@ threads_option = click.option(  # for commands that work in this process alone
     default=1,
     show_default=True,
     help="Number of threads.",
+)
+grouping_options = add_options(
+    [
+        click.option(
+            "--by",
+            type=TextType(),
+            metavar="FIELD",
+            help="Field whose values are the groups: label, or a field that CORPUS keeps "
+            "(ingest --keep).",
+        ),
+        click.option(
+            "--over",
+            type=TextType(),
+            metavar="FIELD:UNIT",
+            help="Field with dates, and day, week, month, quarter or year; or field with numbers, "
+            "and the width of bins. Without UNIT, each date or number is a group.",
+        ),
+    ]
 )
 
 

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
+from sparsetopics.base.stopping import check_stopped
 from sparsetopics.cli.printing import say
-from sparsetopics.cli.stopping import check_stopped
 from sparsetopics.options.registry import MOVE_COUNTS
 
 if TYPE_CHECKING:

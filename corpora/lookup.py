@@ -1,4 +1,4 @@
-"""Documents of a corpus by their ids, and its counts as one matrix."""
+"""Documents of a corpus by their ids, rows spread evenly over it, and its counts as one matrix."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from sparsetopics.base.batches import DocumentBatch, IntArray
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.memory_arrays import strings_of
 from sparsetopics.corpora.readers.fields import ARROW_TYPES, FieldType
-from sparsetopics.corpora.store.shards import RowGroup
+from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup
 from sparsetopics.options.option import shown
 
 Groups = Sequence[RowGroup[DocumentBatch]]
+MOST_GROUPS = 32  # that rows are spread over; one row group may hold a single image
 
 
 def documents_of_ids(
@@ -39,20 +40,41 @@ def documents_of_ids(
                 row_of[doc_id] = len(row_of)
                 rows.append(row)
         if rows:
-            found.append(_rows(group, np.array(rows), list(fields)))
+            found.append(read_rows(group, np.array(rows), list(fields)))
     if missing:
         raise OptionError("ids", f"no document has the id {shown(next(iter(missing)))}")
     order = pa.array([row_of[doc_id] for doc_id in wanted], pa.int64())
     return pa.concat_tables(found).take(order).combine_chunks()
 
 
-def _rows(group: RowGroup[DocumentBatch], rows: IntArray, fields: Sequence[str]) -> pa.Table:
+def read_rows(group: RowGroup[DocumentBatch], rows: IntArray, fields: Sequence[str]) -> pa.Table:
+    """Id, label and ``fields`` of the chosen rows (ascending) of a row group."""
     names = {"id": group.read_ids(), "label": group.read_labels()}
     table = pa.table({name: pa.array(own, pa.string()).take(rows) for name, own in names.items()})
     kept = group.read_fields(fields, rows)
     for name in fields:
         table = table.append_column(name, kept[name])
     return table
+
+
+def spread_rows(groups: Sequence[AnyRowGroup], most: int) -> dict[int, IntArray]:
+    """At most ``most`` rows: numbers of row groups, at most 32, with some of the rows of each.
+
+    The rows are spread evenly over the row groups, and these over the corpus.
+    """
+    chosen = spread_evenly(len(groups), MOST_GROUPS).tolist() if groups else []
+    share = min(1.0, most / max(1, sum(groups[number].n_docs for number in chosen)))
+    n_docs = {number: groups[number].n_docs for number in chosen}
+    return {number: spread_evenly(n, int(share * n)) for number, n in n_docs.items()}
+
+
+def spread_evenly(n_places: int, most: int) -> IntArray:
+    """Choose at most ``most`` of the places 0, 1, …, n_places − 1, but at least one.
+
+    Each is the middle of one of equally long stretches.
+    """
+    n_chosen = min(n_places, max(1, most))
+    return (2 * np.arange(n_chosen) + 1) * n_places // (2 * n_chosen)
 
 
 def csr_of_groups(groups: Groups, n_words: int) -> csr_array:

@@ -45,6 +45,8 @@ COMMANDS = {
     "infer of a damaged shard": "infer run damaged --out x.parquet",
     "prevalence of a damaged shard": "prevalence run damaged --by label",
     "prevalence by what is not there": "prevalence run corpus --by section",
+    "documents of a damaged shard": "documents run damaged",
+    "documents of a topic that is not there": "documents run corpus --topic 99",
     "export to what is not there": "export run --to weka --out x",
     "export over a file": "export run --to csv --out news.jsonl",
     "report on nothing": "report nope --out x.html",

@@ -54,6 +54,7 @@ SOURCES = {
     "topics": same("run", "names.toml"),
     "infer": same("run", "corpus"),
     "prevalence": same("run", "corpus"),
+    "documents": {"run": "run-50", "corpus": "corpus"},
     "denoise": same("photos", "noisy.png") | {"noisy": "photos"},
     "export": {"run": "run", "path": "path", "train": "corpus"},
     "report": same("run", "run-50", "run-100", "path", "names.toml") | {"train": "corpus"},

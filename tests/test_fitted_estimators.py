@@ -159,7 +159,7 @@ def test_a_page_is_that_of_the_command(model, saved, corpus, tmp_path):
 
 
 def facts_of(page):
-    start = page.index("<dl>", page.index("What was run"))
+    start = page.index("<dl>", page.index("How training went"))
     return page[start : page.index("</dl>", start)]
 
 

@@ -13,10 +13,13 @@ import pytest
 
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
+from sparsetopics.corpora.grouping import Grouping, GroupKey, Over
+from sparsetopics.evaluation.report.groups import group_section
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.page import Report, render_page
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.model.topic_posterior import TopicPosterior
+from sparsetopics.runs.prevalence import prevalence
 from sparsetopics.runs.run import load_run, save_run
 
 HOSTILE = (
@@ -88,6 +91,24 @@ def topics_page(strings, folder):
     return render_page(Report("Topic model", [subject], strings[3], strings[4], strings[5]))
 
 
+def groups_page(strings, folder):
+    """Groups and lines that are called by the strings, as are topics, words and fields."""
+    table = pa.table({"label": list(strings), "text": [" ".join(strings)] * len(strings)})
+    corpus = Corpus.from_table(table, token_pattern="[^ ]+", lowercase=False)
+    topics = np.random.default_rng(0).gamma(1.0, 1.0, (4, len(strings))) + 0.1
+    model = TopicPosterior("lda", topics, np.full(4, 0.5), 0.1)
+    folder.mkdir()
+    settings = {"corpus": {"n_documents": 12}, "options": {}, "seed": 7}
+    save_run(folder, model, corpus.vocabulary, settings, [])
+    found = prevalence(model, corpus, corpus.vocabulary.words, Grouping(by="label"))
+    words = [[list(strings[:2])] * 4 for _ in strings]
+    found = found._replace(words=words, grouping=Grouping(strings[6], Over(strings[7])))
+    over_time = found._replace(groups=[GroupKey(group.name, 1.0) for group in found.groups])
+    section = group_section(found, over_time, strings)
+    subject = topic_subject(topics_of_run(load_run(folder)))
+    return render_page(Report("Topic model", [subject], groups=section))
+
+
 def mixture_page(strings, folder):
     """A mixture of items, their names, labels and columns the strings."""
     clumps = draw_clumps(0)
@@ -99,7 +120,7 @@ def mixture_page(strings, folder):
     return render_page(Report("Mixture", [subject], "", strings[4], strings[5]))
 
 
-@pytest.mark.parametrize("make", [topics_page, mixture_page])
+@pytest.mark.parametrize("make", [topics_page, groups_page, mixture_page])
 def test_hostile_strings_add_no_element_and_no_attribute(make, tmp_path):
     page = make(HOSTILE, tmp_path / "hostile")
     found, wanted = Structure(page), Structure(make(HARMLESS, tmp_path / "harmless"))
@@ -120,8 +141,9 @@ def test_the_data_of_the_script_are_the_strings(tmp_path):
         assert set(run["words"]) <= set(HOSTILE)
 
 
-def test_all_of_it_is_shown(tmp_path):
-    page = topics_page(HOSTILE, tmp_path / "hostile")
+@pytest.mark.parametrize("make", [topics_page, groups_page])
+def test_all_of_it_is_shown(make, tmp_path):
+    page = make(HOSTILE, tmp_path / "hostile")
 
     shown = "".join(Structure(page).shown)
     for string in HOSTILE[:-1]:

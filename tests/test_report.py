@@ -177,15 +177,18 @@ def test_the_best_model_and_the_paired_differences_from_it_are_named(card, matri
     assert "difference from" not in render_page(scored_report([card], SETTING))
 
 
-def test_topics_come_first_and_how_training_went_is_folded_at_the_end(hdp_folder, training_batch):
+def test_a_page_of_scores_begins_with_them_and_training_is_folded_at_the_end(
+    hdp_folder, training_batch
+):
     heldout = HeldoutDocuments(training_batch)
     card = score_topics(topics_of_run(load_run(hdp_folder)), heldout, heldout)
 
     page = render_page(scored_report([card], SETTING))
 
     assert re.findall(r"<h2>(.*?)</h2>", page) == [
-        *("Topics", "Which topics are similar", "What was run", "How training went")
+        *("Topics", "Which topics are similar", "How it was scored", "How training went")
     ]
+    assert page.index("Log-likelihood / token") < page.index("<h2>Topics")
     (fold,) = re.findall(r'<details class="fold">(.*?)</details>', page, flags=re.DOTALL)
     assert fold.startswith("<summary><h2>How training went")
     assert fold.count("<svg") == page.count("<svg") - 1

@@ -2,9 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
-from html import unescape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from scipy.sparse import csr_array
 
+from browser import told_by
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from resealing import reseal
 from sparsetopics.cli.main import main
@@ -96,7 +94,7 @@ def test_a_run_is_shown_with_its_documents(run_folder, corpus, tmp_path, model, 
         "LDA, number given",
         "ELBO per training token",
         "Coherence (NPMI)",
-        "Documents with most of this topic",
+        "Documents that represent this topic",
         "all 60 documents of",
         "Which topics are similar",
         f"{model.weights[0]:.2%}",
@@ -279,7 +277,7 @@ def test_a_search_leaves_out_empty_topics_and_an_address_opens_them(tmp_path, mo
     write_run_report(tmp_path / "r.html", [tmp_path / "run"])
     page = (tmp_path / "r.html").read_text()
 
-    told = opened(page.replace("</body>", f"<script>{EMPTY_PROBE}</script></body>"), tmp_path)
+    told = told_by(page, EMPTY_PROBE, tmp_path)
 
     assert told == {"found": "4 of 4", "hidden": True, "open": True, "shown": True}
 
@@ -397,26 +395,11 @@ setTimeout(() => {
 """
 
 
-def opened(page, tmp_path):
-    """What the script of a page has put into its title, as JSON."""
-    browser = shutil.which("chromium")
-    if browser is None:
-        pytest.skip("chromium is not installed, and no Python package brings a browser")
-    (tmp_path / "probed.html").write_text(page)
-    options = ("--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000")
-    profile = f"--user-data-dir={tmp_path / 'profile'}"
-    address = (tmp_path / "probed.html").as_uri()
-    arguments = [browser, *options, profile, "--dump-dom", address]
-    shown = subprocess.run(arguments, capture_output=True, timeout=100, check=True).stdout.decode()
-    title = re.search(r"<title>(.*?)</title>", shown, flags=re.DOTALL)
-    return json.loads(title.group(1))
-
-
 def test_a_browser_searches_sorts_and_opens(run_folder, corpus, tmp_path):
     write_run_report(tmp_path / "r.html", [run_folder], corpus)
     page = (tmp_path / "r.html").read_text()
 
-    told = opened(page.replace("</body>", f"<script>{PROBE}</script></body>"), tmp_path)
+    told = told_by(page, PROBE, tmp_path)
 
     assert told["parts"] == told["found"] == "4 of 4"  # every topic lists all 30 words
     assert sorted(told["marked"]) == ["wordaa", "wordab"]
@@ -447,24 +430,24 @@ def test_a_browser_finds_names_and_takes_them_for_text(run_folder, tmp_path):
     write_run_report(tmp_path / "r.html", [run_folder], names={2: name})
     page = (tmp_path / "r.html").read_text()
 
-    told = opened(page.replace("</body>", f"<script>{NAMED}</script></body>"), tmp_path)
+    told = told_by(page, NAMED, tmp_path)
 
     assert (told["found"], told["visible"]) == ("1 of 4", ["run-0-topic-2"])
     assert told["images"] == 0
-    assert unescape(told["titles"][2]).startswith(f"2 {name}: ")
+    assert told["titles"][2].startswith(f"2 {name}: ")
 
 
 LISTEN = """<script>
 const refused = [];
 document.addEventListener("securitypolicyviolation", (event) => refused.push(event.blockedURI));
 </script>"""
-COUNT = """<script>
+COUNT = """
 for (const each of document.querySelectorAll("details")) each.open = true;
 setTimeout(() => {
   const wanted = performance.getEntriesByType("resource").map((each) => each.name);
   document.title = JSON.stringify({wanted, refused});
 }, 300);
-</script>"""
+"""
 PICTURE = '<img src="http://127.0.0.1:9/one.png" alt="">'
 
 
@@ -476,7 +459,7 @@ def test_a_page_asks_for_nothing(run_folder, hdp_folder, corpus, tmp_path, added
     policy = page.index("<meta http-equiv")
     page = page[:policy] + page[policy:].replace(">", f">{LISTEN}", 1)
 
-    told = opened(page.replace("</body>", f"{added}{COUNT}</body>"), tmp_path)
+    told = told_by(page.replace("</body>", f"{added}</body>"), COUNT, tmp_path)
 
     wanted = ["http://127.0.0.1:9/one.png"] if added else []
     assert told == {"wanted": wanted, "refused": wanted}

@@ -9,11 +9,13 @@ from code_sizes import ROOT
 from sparsetopics.base.array_files import read_npy_header
 from sparsetopics.base.wording import (
     LONGEST_REASON,
+    excerpt,
     kind_and_reason_of,
     printable,
     quantity,
     reason_of,
-    shortened,
+    with_marks,
+    without_middle,
 )
 
 
@@ -69,8 +71,8 @@ def test_one_thing_is_singular():
 
 
 def test_long_names_lose_their_middle():
-    assert shortened("short", 9) == "short"
-    assert shortened("runs/of-today/lda-50", 9) == "runs…a-50"
+    assert without_middle("short", 9) == "short"
+    assert without_middle("runs/of-today/lda-50", 9) == "runs…a-50"
 
 
 def test_commands_print_through_one_place():
@@ -81,3 +83,44 @@ def test_commands_print_through_one_place():
         is_printer = file.name == "printing.py"
         assert ("click.echo" in calls) == is_printer, file
         assert not calls & {"print", "click.secho", "sys.stderr.write", "sys.stdout.write"}, file
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\n b\tc", "a b c"),
+        ("0123456789", "0123456789"),
+        ("01234567890", "012345678…"),
+        ("\x1b[1m\u202e", "\\x1b[1m\\u…"),
+        ("", ""),
+        (" " * 100 + "late", "…"),
+        ("long " * 10_000_000, "long long…"),
+    ],
+)
+def test_an_excerpt_is_one_printable_line(text, shown):
+    assert excerpt(text, 10) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "shown"),
+    [
+        ("Police, police.", ["police"], "[Police], [police]."),
+        ("policemen police2 _police_", ["police"], "policemen police2 _[police]_"),
+        ("in New York or New\u2014York", ["new", "new_york"], "in [New York] or [New\u2014York]"),
+        ("a.c abc", ["a.c"], "[a.c] abc"),
+        ("我爱北京天安门", ["北京"], "我爱[北京]天安门"),
+        ("GRÖSSE Größe", ["größe"], "GRÖSSE [Größe]"),
+        ("nothing", [], "nothing"),
+        ("no (word", ["_", "(", "[", "\\"], "no [(]word"),
+        ("", ["a"], ""),
+    ],
+)
+def test_words_are_marked_where_they_stand_alone(text, words, shown):
+    pieces = with_marks(text, words)
+
+    assert "".join(f"[{piece}]" if is_marked else piece for piece, is_marked in pieces) == shown
+    assert "".join(piece for piece, _ in pieces) == text
+
+
+def test_marks_take_no_longer_than_the_text_is_long():
+    with_marks("a" + " " * 20_000 + "b" * 20_000, ["a_c", "b_c", "bb_b"])

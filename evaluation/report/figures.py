@@ -23,6 +23,7 @@ PAGE_COLOURS = {INK: "var(--ink)", FAINT: "var(--line)"} | {
     f"#02000{number}": f"var(--series-{number})" for number in range(N_COLOURS)
 }
 LONGEST_NAME = 28  # characters beside an axis
+ROOM_ABOVE = 1.4  # the height of a scale of shares, by the largest of them
 LABEL_ROOM = 0.06  # share of an axis that the label of a tick takes
 STYLE: dict[Any, Any] = {  # matplotlib names each key in a Literal type of its own
     "svg.fonttype": "none",  # text stays text, in the font of the page
@@ -65,6 +66,15 @@ class CurvePoint(NamedTuple):
     n_topics: int
     score: float
     error: float  # standard error of the difference from the best score
+
+
+class TrendLine(NamedTuple):
+    """Shares over time, or over bins of numbers; NaN for ends of intervals that are not known."""
+
+    places: Sequence[float]
+    shares: Sequence[float]
+    low: Sequence[float]
+    high: Sequence[float]
 
 
 @contextmanager
@@ -152,6 +162,31 @@ def _spaced(sizes: Sequence[int], first: int) -> set[int]:
         if all(abs(math.log(size / other)) >= room for other in kept):
             kept.add(size)
     return kept
+
+
+def trend_figure(lines: Sequence[TrendLine], ticks: Mapping[float, str]) -> str:
+    """Draw shares as lines in percent, with bands for their intervals, as SVG text.
+
+    ``ticks`` are labels of places on the horizontal axis. Lines have the colours 0, 1, … The scale
+    is made for the lines, so that bands of a few documents, which may be wide, go beyond it.
+    """
+    top = 100 * max(max(line.shares) for line in lines)
+    opacity = 0.2 if len(lines) == 1 else 0.12
+    with styled_axes(4.0, 2.2) as (figure, axes):
+        for number, line in enumerate(lines):
+            own = colour(number)
+            low, shares, high = (
+                100 * np.array(each) for each in (line.low, line.shares, line.high)
+            )
+            axes.fill_between(line.places, low, high, color=own, alpha=opacity, linewidth=0)
+            marker = "o" if len(shares) < 40 else ""
+            axes.plot(line.places, shares, color=own, marker=marker, markersize=3)
+        axes.set_xticks(list(ticks), list(ticks.values()))
+        axes.yaxis.set_major_locator(MaxNLocator(nbins=4))
+        axes.yaxis.set_major_formatter("{x:g} %")
+        axes.set_ylim(0, min(ROOM_ABOVE * top, 102) or 1)
+        axes.grid(axis="x", visible=False)
+        return svg_text(figure)
 
 
 def moves_figure(laps: Sequence[float], accepted: Mapping[str, Sequence[int]]) -> str:

@@ -11,7 +11,7 @@ from sparsetopics.base.batches import FloatArray
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.components import LEAST_SIZE, component_table
-from sparsetopics.evaluation.report.examples import Examples, example_documents, example_items
+from sparsetopics.evaluation.report.examples import MOST_ROWS, N_EXAMPLES, example_items
 from sparsetopics.evaluation.report.figures import ScoreLine
 from sparsetopics.evaluation.report.run_facts import mixture_facts, topic_facts, training_data
 from sparsetopics.evaluation.report.subject import (
@@ -37,6 +37,8 @@ from sparsetopics.evaluation.scoring.topic_scores import (
     coherence_in,
     last_known,
 )
+from sparsetopics.runs.proportions import Shares, proportions_under, shares_of
+from sparsetopics.runs.representatives import Representatives, TopicsToShow, representatives
 from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
 from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, with_given
 
@@ -64,12 +66,13 @@ def topic_subject(
     trace, weights = ((), None) if run is None else (run.trace, run.model.weights)
     is_empty = _are_empty(run, len(topic_word))
     coherence = None if card is None else card.topic_npmi
-    found = None
+    found, note = None, ""
     if corpus is not None:
         if coherence is None:
             coherence = coherence_in(corpus, topic_word)
-        concentration = topics.doc_concentration
-        found = example_documents(corpus, topic_word, concentration, topics.words, workers=workers)
+        shares = proportions_under(topic_word, topics.doc_concentration, workers=workers)
+        found = _examples(shares, topic_word, topics.words, corpus)
+        note = examples_note(found.n_seen, found.n_docs, "documents")
     npmi = None if coherence is None else float(coherence.mean())
     diversity = topic_diversity(top_words(topic_word, DIVERSITY_WORDS))
     kind = "topic-word matrix" if run is None else run.model.name.upper()
@@ -98,7 +101,7 @@ def topic_subject(
         words=topics.words,
         topic_map=_topic_map(topic_word[~is_empty]),
         n_empty=int(is_empty.sum()),
-        examples_note=examples_note(found, "documents"),
+        examples_note=note,
         number_choice=None if run is None else _number_choice(run),
     )
 
@@ -192,15 +195,19 @@ def mixture_subject(
     model, of_words = run.model, run.vocabulary is not None
     datum = "token" if of_words else "item"
     words = run.words.words if of_words or names else ()
-    found = None if corpus is None else example_items(corpus, model, words)
     is_empty = _are_empty(run, model.n_topics)
     topics: Sequence[ReportTopic] = ()
+    note, columns, nearest = "", None, None
+    if isinstance(corpus, VectorCorpus):
+        items, columns = example_items(corpus, model), corpus.columns
+        nearest, note = items.of_components, examples_note(items.n_seen, items.n_rows, "items")
     if of_words:
-        means = model.topic_word_mean
-        coherence = coherence_in(corpus, means) if isinstance(corpus, Corpus) else None
+        means, coherence, found = model.topic_word_mean, None, None
+        if isinstance(corpus, Corpus):
+            coherence = coherence_in(corpus, means)
+            found = _examples(shares_of(model), means, words, corpus)
+            note = examples_note(found.n_seen, found.n_docs, "documents")
         topics = report_topics(means, model.weights, run.words, coherence, is_empty, found, names)
-    columns = corpus.columns if isinstance(corpus, VectorCorpus) else None
-    nearest = None if found is None else found.of_topics
     n_empty = int(is_empty.sum())
     learned = "number learned" if model.name == "dp-mixture" else "number given"
     return Subject(
@@ -227,7 +234,7 @@ def mixture_subject(
         topic_map=_topic_map(model.topic_word_mean[~is_empty]) if of_words else None,
         components=() if of_words else component_table(run, nearest, columns),
         n_empty=n_empty,
-        examples_note=examples_note(found, "documents" if of_words else "items"),
+        examples_note=note,
     )
 
 
@@ -273,7 +280,7 @@ def report_topics(
     vocabulary: Vocabulary,
     coherence: FloatArray | None,  # (n_topics,)
     is_empty: NDArray[np.bool_],  # (n_topics,)
-    found: Examples | None,
+    found: Representatives | None,
     given: GivenNames,
 ) -> list[ReportTopic]:
     """Return one entry per topic, with its words for every place of the page's slider."""
@@ -295,13 +302,19 @@ def report_topics(
     ]
 
 
-def examples_note(found: Examples | None, noun: str) -> str:
-    """Return how many documents or items were searched for examples; empty without examples."""
-    if found is None:
-        return ""
-    if found.n_seen == found.n_rows:
-        return f"all {found.n_rows:,} {noun}"
-    return f"{found.n_seen:,} of {found.n_rows:,} {noun}, spread evenly"
+def _examples(
+    shares: Shares, topic_word: FloatArray, words: Sequence[str], corpus: Corpus
+) -> Representatives:
+    """Return documents of all topics; at most 20,000 are searched, so that pages come fast."""
+    topics = TopicsToShow(shares, topic_word, words, range(len(topic_word)))
+    return representatives(topics, corpus, N_EXAMPLES, most=MOST_ROWS)
+
+
+def examples_note(n_seen: int, n_rows: int, noun: str) -> str:
+    """Return how many documents or items were searched for examples."""
+    if n_seen == n_rows:
+        return f"all {n_rows:,} {noun}"
+    return f"{n_seen:,} of {n_rows:,} {noun}, spread evenly"
 
 
 def training_numbers(trace: Trace, datum: str) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """The page about models: one self-contained HTML file, for people who did not train them.
 
-page.html is its template, page.css holds its colours and layout, and page.js is its topic browser.
-For a topic path, topic_path.html is included in it, and tree.js cuts the tree of topics.
+page.html is its template, which includes the other .html files: scores.html, training.html, and
+those of the parts that only some pages have. page.css holds its colours and layout, page.js is its
+topic browser, and tree.js cuts the tree of a topic path.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from sparsetopics.base.outputs import Output, written
+from sparsetopics.base.wording import excerpt, with_marks
 from sparsetopics.evaluation.report import figures
+from sparsetopics.evaluation.report.groups import MOST_NUMBERS, GroupSection
 from sparsetopics.evaluation.report.subject import DASH, Fact, Subject, Trace, minus, number
 from sparsetopics.evaluation.report.topic_browser import browser_data
 from sparsetopics.evaluation.report.topic_map import Mark, map_figure
@@ -27,6 +30,7 @@ from sparsetopics.evaluation.scores.paired import Estimate, differences_from_bes
 from sparsetopics.options.registry import MOVE_COUNTS
 
 ROW_WORDS = 10  # shown before a topic is opened
+EXCERPT = 400  # characters of a document's text
 DIFFERENCE = "difference from best"  # head of a column
 TRACES = {
     "elbo_per_token": "ELBO per training {datum}",
@@ -56,6 +60,7 @@ class Report:
     has_given_names: bool = False  # whether people named some topics
     panels: Sequence[Panel] = ()  # in addition to one for each model
     topic_path: TopicPathSection | None = None  # the model is the run of one of its rungs
+    groups: GroupSection | None = None  # of the only model
 
 
 class Shown(NamedTuple):
@@ -111,6 +116,7 @@ def render_page(report: Report) -> str:
         families=_families(shown),
         best=_best(shown),
         row_words=ROW_WORDS,
+        most_numbers=MOST_NUMBERS,
         style=Markup(_packaged("page.css")),
         script=Markup(_packaged("page.js")),
         tree_script=Markup(_packaged("tree.js")),
@@ -121,6 +127,9 @@ def render_page(report: Report) -> str:
         exp=math.exp,
         minus=minus,
         empty_components=_empty_components,
+        excerpt=excerpt,
+        excerpt_length=EXCERPT,
+        with_marks=with_marks,
     )
 
 

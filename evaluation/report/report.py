@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
+from sparsetopics.corpora.grouping import Grouping
+from sparsetopics.evaluation.report.groups import GroupSection, group_section
 from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject
@@ -21,8 +24,9 @@ from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import check_extension, refuse
 from sparsetopics.options.table import PAGE_EXTENSIONS
+from sparsetopics.runs.prevalence import prevalence
 from sparsetopics.runs.run import AnyRun, load_run, refuse_run
-from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames
+from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, names_of
 from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 
 
@@ -90,6 +94,8 @@ def write_run_report(
     runs: Sequence[Path],
     corpus: Path | None = None,
     *,
+    by: str | None = None,
+    over: str | None = None,
     names: GivenNames = NONE_GIVEN,
     overwrite: bool = False,
     workers: int = 1,
@@ -98,10 +104,11 @@ def write_run_report(
 
     For the folder of a topic path, which must be alone, the page shows the path and then the run
     that is recommended, or the one in the middle if none was scored. Example documents or items
-    come from ``corpus``, and coherence is counted in it. ``names`` are those of the topics of one
-    run. Raises OutputError, OptionError for a page that does not end in .html and for names that
-    cannot be used, RunError, and VocabularyError or ShapeError for a corpus of other words or
-    columns.
+    come from ``corpus``, and coherence is counted in it. ``by`` and ``over`` divide its documents,
+    as for ``sparsetopics prevalence``, to show the topics of one run by groups and over time.
+    ``names`` are those of the topics of one run. Raises OutputError, OptionError for a page that
+    does not end in .html, for names that cannot be used and for documents that cannot be divided,
+    RunError, and VocabularyError or ShapeError for a corpus of other words or columns.
     """
     inputs = [*runs, *([] if corpus is None else [corpus])]
     output = output_file(path, overwrite=overwrite, inputs=inputs)
@@ -112,10 +119,29 @@ def write_run_report(
         opened = open_corpus(corpus)
     if names and len(runs) > 1:
         refuse("names", f"is for the topics of one run, but {len(runs)} runs are given")
+    grouping = page_grouping(by, over, has_corpus=corpus is not None, n_runs=len(runs))
     section = _topic_path(runs, names)
     shown = map(load_run, runs if section is None else [section.run])
     source = None if opened is None else ExampleSource(str(corpus), opened)
-    write_page(output, run_report(shown, source, names, section, workers=workers))
+    page = run_report(shown, source, names, section, grouping, workers=workers)
+    write_page(output, page)
+
+
+def page_grouping(
+    by: str | None, over: str | None, *, has_corpus: bool, n_runs: int = 1
+) -> Grouping | None:
+    """Return how a page divides documents; None for a page without groups.
+
+    Raises OptionError for a grouping that cannot be read, and without a corpus or for several runs.
+    """
+    if by is None and over is None:
+        return None
+    option = "by" if over is None else "over"
+    if not has_corpus:
+        refuse(option, "needs --corpus", "It has the documents to divide.")
+    if n_runs > 1:
+        refuse(option, f"is for the topics of one run, but {n_runs} runs are given")
+    return Grouping.parse(by, over)
 
 
 class ExampleSource(NamedTuple):
@@ -130,13 +156,19 @@ def run_report(
     source: ExampleSource | None = None,
     names: GivenNames = NONE_GIVEN,
     section: TopicPathSection | None = None,
+    grouping: Grouping | None = None,
     *,
     workers: int = 1,
 ) -> Report:
     """Return a page about runs, which are taken one by one; see ``write_run_report``.
 
-    ``section`` is about the topic path to which the only run belongs.
+    ``section`` is about the topic path to which the only run belongs. ``grouping`` divides the
+    documents of ``source``, for the topics of the only run.
     """
+    groups = None
+    if grouping is not None and source is not None:
+        (run,) = runs = list(runs)
+        groups = _groups(run, source, grouping, names, workers)
     subjects = [_subject(run, source, names, workers) for run in runs]
     has_words = any(subject.topics for subject in subjects)
     examples = "" if source is None else source.name
@@ -147,7 +179,27 @@ def run_report(
         examples_corpus=examples,
         has_given_names=bool(names),
         topic_path=section,
+        groups=groups,
     )
+
+
+def _groups(
+    run: AnyRun, source: ExampleSource, grouping: Grouping, names: GivenNames, workers: int
+) -> GroupSection:
+    """Return the part of the page about groups, estimated as ``sparsetopics prevalence`` does.
+
+    With groups and periods, documents are divided by groups alone, too.
+    """
+    run.check_corpus(source.corpus, source.name)
+    corpus, words = source.corpus, () if run.vocabulary is None else run.vocabulary.words
+    if not isinstance(corpus, Corpus):
+        refuse("by" if grouping.over is None else "over", "needs a corpus of documents")
+    found = prevalence(run.model, corpus, words, grouping, workers=workers)
+    over_time = None if grouping.over is None else found
+    if grouping.over is not None and grouping.by is not None:
+        alone = replace(grouping, over=None)
+        found = prevalence(run.model, corpus, words, alone, workers=workers)
+    return group_section(found, over_time, names_of(run, names))
 
 
 def _topic_path(runs: Sequence[Path], names: GivenNames) -> TopicPathSection | None:

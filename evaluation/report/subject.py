@@ -10,12 +10,12 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from sparsetopics.evaluation.report.components import ComponentRow
-from sparsetopics.evaluation.report.examples import Example
 from sparsetopics.evaluation.report.figures import ScoreLine
 from sparsetopics.evaluation.report.topic_browser import BrowserWords
 from sparsetopics.evaluation.report.topic_map import TopicMap
 from sparsetopics.evaluation.scores.paired import HeldoutScores
 from sparsetopics.evaluation.scores.top_words import TopicRow
+from sparsetopics.runs.representatives import RepresentativeDocument
 
 DASH = "–"
 MINUS = "\N{MINUS SIGN}"
@@ -50,7 +50,7 @@ class ReportTopic(NamedTuple):
     npmi: float | None  # None if it was not counted
     relevant: BrowserWords
     is_empty: bool  # it has less than one token or document of the training data
-    examples: Sequence[Example]
+    examples: Sequence[RepresentativeDocument]
 
 
 class NumberChoice(NamedTuple):
@@ -86,3 +86,8 @@ class Subject:
     n_empty: int = 0  # topics or components without data
     examples_note: str = ""  # which documents or items the examples were chosen from
     number_choice: NumberChoice | None = None  # how the number of topics was validated
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether the page holds texts of documents."""
+        return any(each.text is not None for topic in self.topics for each in topic.examples)

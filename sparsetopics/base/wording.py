@@ -61,3 +61,34 @@ def without_middle(text: str, length: int) -> str:
         return text
     n_first = (length - 1) // 2
     return f"{text[:n_first]}…{text[len(text) - (length - 1 - n_first) :]}"
+
+
+# --- beginnings of long texts ---------------------------------------------------------------------
+def excerpt(text: str, longest: int) -> str:
+    """The beginning of a text as one printable line, with an ellipsis if there is more of it."""
+    begin = " ".join(text[: 4 * longest].split())  # a text may be huge
+    line = printable(begin)
+    is_whole = len(text) <= 4 * longest and len(line) <= longest
+    return line if is_whole else f"{line[: longest - 1]}…"
+
+
+def with_marks(text: str, words: Sequence[str]) -> list[tuple[str, bool]]:
+    """``text`` in pieces, each with whether it is one of the ``words`` of a vocabulary.
+
+    Case does not matter. A word of several tokens, such as ``new_york``, is found where other
+    characters than letters and digits are between its tokens.
+    """
+    patterns = [_pattern(word) for word in sorted(words, key=len, reverse=True)]
+    joined = "|".join(filter(None, patterns))
+    if not joined:
+        return [(text, False)]
+    pieces = re.split(f"({joined})", text, flags=re.IGNORECASE)
+    return [(piece, n % 2 == 1) for n, piece in enumerate(pieces) if piece]
+
+
+def _pattern(word: str) -> str:
+    parts = [re.escape(part) for part in word.split("_") if part]
+    found = r"[\W_]+".join(parts)
+    # Scripts without upper case are often written without spaces between words.
+    is_bounded = parts and word.upper() != word.lower()
+    return rf"(?<![^\W_]){found}(?![^\W_])" if is_bounded else found

@@ -82,6 +82,42 @@ class FittedEstimator(Estimator):
         return [[word for word, _ in row.words] for row in topic_rows(run, int(n), relevance)]
 
     @naming_parameters()
+    def documents(
+        self,
+        topic: int,
+        corpus: Data,
+        n: int = 10,
+        *,
+        by: str = "label",
+        names: GivenNames | None = None,
+    ) -> pa.Table:
+        """Return the documents that represent a topic, the best first.
+
+        Args:
+            topic: The number of the topic or component.
+            corpus: The documents to choose from, with the fitted words.
+            n: The number of documents, at most 100.
+            by: The field with the groups that take turns: the label, or one that is kept.
+            names: Names of topics by their numbers; the others keep their default names.
+
+        Columns: ``topic``, ``name``, ``doc_id``, ``label``; ``group``, if ``by`` is a field;
+        ``proportion`` (``responsibility`` of a mixture), ``n_tokens``, ``words`` that contribute
+        most to the topic, and ``text``, which is null unless the corpus keeps it. What makes a
+        document representative is described with ``sparsetopics documents``. Raises OptionError for
+        components of vectors, and for a topic or a field that is not there; ShapeError or
+        VocabularyError for other words.
+        """
+        from sparsetopics.runs.representatives import TopicsToShow, representatives
+        from sparsetopics.runs.topic_names import names_of
+
+        run = self._run_of_words()
+        counts_from(0).check("topic", topic)
+        check_type("by", by, str, "the name of a field")
+        chosen = TopicsToShow.of_run(run, [int(topic)], workers=self._n_threads)
+        found = representatives(chosen, self._more_rows(corpus).documents, n, by=by)
+        return found.table(names_of(run, {} if names is None else names))
+
+    @naming_parameters()
     def infer(
         self,
         texts: Iterable[str | None],
@@ -183,6 +219,8 @@ class FittedEstimator(Estimator):
         path: str | Path,
         *,
         corpus: Data | None = None,
+        by: str | None = None,
+        over: str | None = None,
         names: GivenNames | None = None,
         overwrite: bool = False,
     ) -> None:
@@ -192,24 +230,28 @@ class FittedEstimator(Estimator):
             path: The file, which must end in .html.
             corpus: Documents or items to take examples from and to count coherence in, with the
                 fitted columns.
+            by: Field of the corpus with the names of groups, to compare topics between them.
+            over: Field and unit, such as "date:month", to show topics over time.
             names: Names of topics by their numbers; the others keep their default names.
             overwrite: Whether to replace the file if it exists.
 
-        Raises OutputError, OptionError for names that cannot be used, and ShapeError or
-        VocabularyError for other columns.
+        Raises OutputError, OptionError for names that cannot be used and documents that cannot be
+        divided, and ShapeError or VocabularyError for other columns.
         """
         from sparsetopics.base.outputs import output_file
         from sparsetopics.evaluation.report.page import write_page
-        from sparsetopics.evaluation.report.report import ExampleSource, run_report
+        from sparsetopics.evaluation.report.report import ExampleSource, page_grouping, run_report
         from sparsetopics.evaluation.report.topic_path import topic_path_section
 
         run = self._run()
         output = output_file(path_of("path", path), overwrite=_checked(overwrite))
         check_extension("path", output.path, PAGE_EXTENSIONS)
+        grouping = page_grouping(by, over, has_corpus=corpus is not None)
         source = None if corpus is None else ExampleSource(GIVEN, self._more_rows(corpus).corpus)
         found, given = self._topic_path(), {} if names is None else names
         section = None if found is None else topic_path_section(found, given)
-        write_page(output, run_report([run], source, given, section, workers=self._n_threads))
+        n_threads = self._n_threads
+        write_page(output, run_report([run], source, given, section, grouping, workers=n_threads))
 
     @naming_parameters()
     def export(

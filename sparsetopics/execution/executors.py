@@ -15,6 +15,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sparsetopics.base.errors import OptionError
+from sparsetopics.base.stopping import check_held, safely_interruptible
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
@@ -36,7 +37,9 @@ class SerialExecutor:
     """Runs one item after the other in this thread."""
 
     def map(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        return [task(item) for item in items]
+        results = [task(item) for item in items]
+        check_held()
+        return results
 
 
 class ThreadExecutor:
@@ -68,6 +71,7 @@ class ThreadExecutor:
             wait(others)
         for other in others:
             other.result()
+        check_held()
         return [results[i] for i in range(len(items))]
 
 
@@ -81,7 +85,7 @@ def open_executor(workers: int) -> Iterator[Executor]:
         raise OptionError("workers", f"must be at least 1, but is {workers}")
     # Linear algebra must stay in the thread that calls it. With threads of its own it takes several
     # times as long on matrices too small to share, and rounds by how many threads there are.
-    with _linear_algebra().limit(limits=1, user_api="blas"):
+    with safely_interruptible(), _linear_algebra().limit(limits=1, user_api="blas"):
         if workers == 1:
             yield SerialExecutor()
             return

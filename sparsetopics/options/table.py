@@ -75,6 +75,7 @@ CONCENTRATION = Interval(1e-9, 1e9)
 VARIANCE = Interval(1e-30, 1e30)
 PAGE_EXTENSIONS = (".html", ".htm")
 NOISE = Interval(1e-6, 1e6)  # σ of ``denoise``, where white is 255
+REPRESENTATIVES = Interval(1, 100, whole=True)  # documents of a topic, compared pair by pair
 DEFAULT_VALIDATION_SHARE = 0.1  # of the training documents, to score numbers of topics on
 MOST_VALIDATION = 5_000  # documents
 # Of an HDP that is scored on a validation share to choose its number of topics:

@@ -33,7 +33,19 @@ def shares_of(model: Model, *, workers: int = 1) -> Shares:
     """
     if isinstance(model, MixturePosterior):
         return partial(_responsibilities, model)
-    return partial(_proportions, model.topic_word_mean, model.doc_concentration, workers)
+    return proportions_under(model.topic_word_mean, model.doc_concentration, workers=workers)
+
+
+def share_name(model: Model) -> str:
+    """What the share of a topic in a document is called under ``model``."""
+    return "responsibility" if isinstance(model, MixturePosterior) else "proportion"
+
+
+def proportions_under(
+    topic_word: FloatArray, doc_concentration: FloatArray, *, workers: int = 1
+) -> Shares:
+    """A function like that of ``shares_of``, for topics (n_topics, n_words) without a model."""
+    return partial(_proportions, topic_word, doc_concentration, workers)
 
 
 def share_tables(
@@ -98,8 +110,7 @@ class ShareColumns(NamedTuple):
     ) -> ShareColumns:
         """The columns for the rows of ``corpus`` under ``model``."""
         row_id = "doc_id" if isinstance(corpus, Corpus) else "item_id"
-        share = "responsibility" if isinstance(model, MixturePosterior) else "proportion"
-        return cls(row_id, share, model.n_topics, top)
+        return cls(row_id, share_name(model), model.n_topics, top)
 
     @property
     def schema(self) -> pa.Schema:

@@ -1,0 +1,131 @@
+"""``sparsetopics documents``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+import click
+
+from sparsetopics.base.wording import excerpt
+from sparsetopics.cli.parameter_types import NAMED_PATH, NumberType, TextType
+from sparsetopics.cli.printing import WIDTH, show, show_marked
+from sparsetopics.cli.shared_options import names_option, workplace_options
+from sparsetopics.options.option import Interval
+from sparsetopics.options.table import REPRESENTATIVES
+from sparsetopics.options.workplace import Workplace
+
+if TYPE_CHECKING:
+    from sparsetopics.runs.representatives import RepresentativeDocument, Representatives
+
+EXCERPT = 400  # characters of a text
+INDENT = 6 * " "
+
+
+@click.command()
+@click.argument("run", type=NAMED_PATH)
+@click.argument("corpus", type=NAMED_PATH)
+@click.option(
+    "--topic",
+    "topics",
+    type=NumberType(Interval(0, whole=True)),
+    multiple=True,
+    help="Number of a topic, as `sparsetopics topics` prints it. Repeat the option for several. "
+    "Default: all topics that are not empty.",
+)
+@click.option(
+    "--n",
+    type=NumberType(REPRESENTATIVES),
+    default=10,
+    show_default=True,
+    help="Number of documents to print for each topic.",
+)
+@click.option(
+    "--by",
+    type=TextType(),
+    metavar="FIELD",
+    default="label",
+    show_default=True,
+    help="Field with the groups that take turns: label, or a field that was kept.",
+)
+@names_option
+@workplace_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with whole texts.")
+def command(
+    run: Path,
+    corpus: Path,
+    topics: tuple[int, ...],
+    n: int,
+    by: str,
+    names: dict[int, str],
+    where: Workplace,
+    as_json: bool,
+) -> None:
+    """Print the documents of CORPUS that represent topics of RUN, the best first.
+
+    They are documents in which the topic has the largest share of all topics, and which are long
+    enough for that to mean something: what counts is the lower end of the 95 % interval of the
+    share. Groups take turns, so that one source does not have all places. Of documents that are
+    almost the same, one is printed.
+
+    If the corpus keeps texts (`sparsetopics ingest --keep text`), the beginning of each is printed,
+    with the words that contribute most to the topic in bold on a terminal; NO_COLOR turns that off.
+    Otherwise these words are printed.
+
+    \b
+    Example:
+        sparsetopics documents run corpus --topic 3
+        sparsetopics documents run corpus --topic 3 --topic 5 --n 4
+        sparsetopics documents run corpus --json
+    """
+    found, named = _found(run, corpus, topics or None, n, by, names, where)
+    if as_json:
+        show(found.table(named).to_pylist(), [], as_json=True)
+        return
+    for place, topic in enumerate(found.topics.chosen):
+        show(None, [*[""][:place], f"Topic {topic}: {named[topic]}"], as_json=False)
+        for document in found.of_topics[place]:
+            show(None, [_head(document)], as_json=False)
+            if document.text is None:
+                show(None, [INDENT + " ".join(document.words)], as_json=False)
+            else:
+                show_marked(_wrapped(document.text), document.words)
+
+
+def _found(
+    run: Path,
+    corpus: Path,
+    topics: Sequence[int] | None,
+    n: int,
+    by: str,
+    given: dict[int, str],
+    where: Workplace,
+) -> tuple[Representatives, list[str]]:
+    """The documents, and a name for each topic of the model."""
+    from sparsetopics.corpora.corpus import Corpus
+    from sparsetopics.execution.executors import open_broadcast_map
+    from sparsetopics.runs.representatives import TopicsToShow, representatives
+    from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
+    from sparsetopics.runs.topic_names import names_of
+
+    refuse_run(corpus, SWAPPED)
+    with open_broadcast_map(where) as broadcast:
+        trained = load_run(run)
+        chosen = TopicsToShow.of_run(trained, topics, workers=where.threads)
+        documents = Corpus.open(where.seen_from_there(corpus))
+        trained.check_corpus(documents, str(corpus))
+        found = representatives(chosen, documents, n, by=by, broadcast=broadcast)
+    return found, names_of(trained, given)
+
+
+def _head(document: RepresentativeDocument) -> str:
+    """``  92%  an-id (a label, a group), 310 tokens``."""
+    names = dict.fromkeys(filter(None, (document.label, document.group)))
+    kinds = f" ({', '.join(names)})" if names else ""
+    return f"{document.share:>5.0%}  {document.doc_id}{kinds}, {document.n_tokens:,.0f} tokens"
+
+
+def _wrapped(text: str) -> list[str]:
+    return wrap(excerpt(text, EXCERPT), WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)

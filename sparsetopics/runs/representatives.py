@@ -1,0 +1,225 @@
+"""The documents of a corpus that represent topics, with their texts if the corpus keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from scipy.sparse import csr_array
+
+from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
+from sparsetopics.corpora.corpus import Corpus
+from sparsetopics.corpora.grouping import LABEL, Grouping
+from sparsetopics.corpora.lookup import read_rows, spread_rows
+from sparsetopics.corpora.readers.fields import TEXT
+from sparsetopics.corpora.store.shards import RowGroup
+from sparsetopics.evaluation.scores.representatives import (
+    Candidate,
+    choose,
+    choose_from_batch,
+    core_words,
+    leading_words,
+)
+from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+from sparsetopics.model.statistics import in_use
+from sparsetopics.options.option import refuse, shown
+from sparsetopics.options.table import REPRESENTATIVES
+from sparsetopics.runs.proportions import Shares, share_name, shares_of
+from sparsetopics.runs.run import AnyRun
+
+N_WORDS = 8  # of a document
+SPARE = 2  # documents kept for each that is wanted, as some may turn out to be near-duplicates
+
+
+class RepresentativeDocument(NamedTuple):
+    """A document of a topic."""
+
+    doc_id: str
+    label: str | None
+    group: str | None
+    share: float  # of the topic in the document
+    n_tokens: float
+    words: list[str]  # of the core of the topic, those that give it most tokens first
+    text: str | None  # None if the corpus does not keep it
+
+
+class TopicsToShow(NamedTuple):
+    """Topics, how much documents are of them, and which of them to represent."""
+
+    shares: Shares
+    topic_word: FloatArray  # (n_all_topics, n_words)
+    words: Sequence[str]  # (n_words,)
+    chosen: Sequence[int]
+    share_name: str = "proportion"
+
+    @classmethod
+    def of_run(
+        cls, run: AnyRun, topics: Sequence[int] | None = None, *, workers: int = 1
+    ) -> TopicsToShow:
+        """Some topics of a run, or all that have any data.
+
+        Raises OptionError for the number of no topic, RunError for components of vectors.
+        """
+        words, model = run.words.words, run.model  # first: components of vectors have no words
+        for topic in topics or ():
+            if not 0 <= topic < model.n_topics:
+                problem = f"there is no topic {shown(topic)}: the run has {model.n_topics:,}"
+                refuse("topic", problem, "`sparsetopics topics` prints their numbers.")
+        used = np.flatnonzero(in_use(model.sizes)).tolist()
+        chosen = used if topics is None else list(dict.fromkeys(topics))
+        shares = shares_of(model, workers=workers)
+        return cls(shares, model.topic_word_mean, words, chosen, share_name(model))
+
+
+class Representatives(NamedTuple):
+    """Documents of each topic, best first, and the size of the search."""
+
+    topics: TopicsToShow
+    by: str  # the column of the groups
+    of_topics: list[list[RepresentativeDocument]]  # (n_chosen,)
+    n_seen: int  # documents that were searched
+    n_docs: int  # in the corpus
+
+    def table(self, names: Sequence[str]) -> pa.Table:
+        """Return a row for each topic and document, the best first; ``names`` are of all topics.
+
+        Columns: topic, name, doc_id, label; group, if it is not the label; proportion, or
+        responsibility for mixtures; n_tokens, words, text (null if it is not kept).
+        """
+        topics = zip(self.topics.chosen, self.of_topics, strict=True)
+        rows = [(topic, each) for topic, own in topics for each in own]
+        columns = {
+            "topic": pa.array([topic for topic, _ in rows], pa.int64()),
+            "name": pa.array([names[topic] for topic, _ in rows], pa.string()),
+            "doc_id": pa.array([each.doc_id for _, each in rows], pa.string()),
+            "label": pa.array([each.label for _, each in rows], pa.string()),
+        }
+        if self.by != LABEL:
+            columns["group"] = pa.array([each.group for _, each in rows], pa.string())
+        columns[self.topics.share_name] = pa.array([each.share for _, each in rows], pa.float64())
+        columns["n_tokens"] = _sizes([each.n_tokens for _, each in rows])
+        columns["words"] = pa.array([each.words for _, each in rows], pa.list_(pa.string()))
+        columns["text"] = pa.array([each.text for _, each in rows], pa.string())
+        return pa.table(columns)
+
+
+def _sizes(sizes: Sequence[float]) -> pa.Array:
+    """Numbers of tokens; whole numbers unless counts are weights."""
+    is_whole = all(size.is_integer() for size in sizes)
+    return pa.array(sizes, pa.float64()).cast(pa.int64() if is_whole else pa.float64())
+
+
+def representatives(
+    topics: TopicsToShow,
+    corpus: Corpus,
+    n: int,
+    *,
+    by: str = LABEL,
+    most: int | None = None,
+    broadcast: BroadcastMap = broadcast_map_here,
+) -> Representatives:
+    """Return the ``n`` documents of ``corpus`` that represent each topic best.
+
+    ``evaluation.scores.representatives`` says which these are. The groups that take turns are those
+    of the label or of the kept field ``by``. At most ``most`` documents are searched, spread evenly
+    over the corpus; by default all are. The words of ``corpus`` must be those of the topics. The
+    result is the same for any number of workers. Memory does not grow with the number of documents,
+    and only the texts of the documents in the result are read. Raises OptionError for a field that
+    the corpus lacks.
+    """
+    REPRESENTATIVES.check("n", n)
+    grouping = Grouping(by)
+    grouping.check(corpus.fields)
+    core = core_words(topics.topic_word, topics.chosen)
+    task = _Task(topics.shares, topics.chosen, core, n * SPARE, grouping)
+    parts = [_Part(number, group) for number, group in enumerate(corpus.row_groups)]
+    if most is not None:
+        spread = spread_rows(corpus.row_groups, most)
+        parts = [_Part(number, parts[number].group, rows) for number, rows in spread.items()]
+    best: list[list[Candidate]] = [[] for _ in topics.chosen]
+    for found in broadcast(_choose_from_part, parts, task):
+        best = [choose([*own, *more], task.n_kept) for own, more in zip(best, found, strict=True)]
+    best = [own[:n] for own in best]
+    names = _read_names(best, corpus)
+    of_topics = [
+        _described(topic, own, topics, core.indices[slice(*core.indptr[k : k + 2])], names)
+        for k, (topic, own) in enumerate(zip(topics.chosen, best, strict=True))
+    ]
+    return Representatives(topics, by, of_topics, sum(map(_n_rows, parts)), corpus.n_docs)
+
+
+class _Task(NamedTuple):
+    """What all parts of the corpus share."""
+
+    shares: Shares
+    topics: Sequence[int]
+    core: csr_array
+    n_kept: int
+    grouping: Grouping
+
+
+class _Part(NamedTuple):
+    """The rows of a row group that are searched."""
+
+    number: int
+    group: RowGroup[DocumentBatch]
+    rows: IntArray | None = None  # None: all
+
+
+def _n_rows(part: _Part) -> int:
+    return part.group.n_docs if part.rows is None else len(part.rows)
+
+
+def _choose_from_part(part: _Part, task: _Task) -> list[list[Candidate]]:
+    batch = part.group.read()
+    codes, keys = task.grouping.of(part.group)
+    rows = np.arange(part.group.n_docs) if part.rows is None else part.rows
+    if part.rows is not None:
+        batch = batch.take(rows)
+    names = [*(key.name for key in keys), None]  # the code −1, of no value, is the last one's
+    groups = [names[code] for code in codes[rows].tolist()]
+    places = [(part.number, row) for row in rows.tolist()]
+    shares = task.shares(batch)
+    return choose_from_batch(batch, shares, groups, task.topics, task.core, task.n_kept, places)
+
+
+def _read_names(
+    chosen: Sequence[Sequence[Candidate]], corpus: Corpus
+) -> dict[tuple[int, int], dict[str, str | None]]:
+    """Id, label and, if the corpus keeps it, text of the chosen documents, by their places."""
+    fields = [TEXT] if TEXT in corpus.fields else []
+    places = sorted({each.place for own in chosen for each in own})
+    found: dict[tuple[int, int], dict[str, str | None]] = {}
+    for number, group_places in groupby(places, key=lambda place: place[0]):
+        own = list(group_places)
+        rows = np.array([row for _, row in own])
+        table = read_rows(corpus.row_groups[number], rows, fields)
+        found.update(zip(own, table.to_pylist(), strict=True))
+    return found
+
+
+def _described(
+    topic: int,
+    chosen: Sequence[Candidate],
+    topics: TopicsToShow,
+    core: IntArray,  # words of the topic
+    names: Mapping[tuple[int, int], dict[str, str | None]],
+) -> list[RepresentativeDocument]:
+    if not chosen:
+        return []
+    # A document has the same shares alone as in its batch.
+    shares = topics.shares(DocumentBatch.joined([each.words for each in chosen]))
+    documents = []
+    for each, row in zip(chosen, shares, strict=True):
+        ids = leading_words(each.words, row, topics.topic_word, topic, core, N_WORDS)
+        words, own = [topics.words[word] for word in ids.tolist()], names[each.place]
+        documents.append(
+            RepresentativeDocument(
+                str(own["id"]), own["label"], each.group, each.share, each.words.n_tokens, words,
+                own.get(TEXT),
+            )
+        )  # fmt: skip
+    return documents
