@@ -125,6 +125,22 @@ def test_append_tells_what_is_new(corpus, source, tmp_path):
     assert f"{3 * n_before} documents, {n_before} of them new, " in sentence
 
 
+def test_append_says_what_is_left_out_in_all_and_what_has_no_label(tmp_path):
+    (tmp_path / "a.csv").write_text("text,venue\nowl,ACL\nowl,\n")
+    (tmp_path / "b.csv").write_text("text,venue\nowl cat,ACL\ncat,ACL\n")
+    out, options = tmp_path / "c", ("--label-field", "venue")
+    run("ingest", tmp_path / "a.csv", "--out", out, *options, "--min-df", 1)
+
+    told = run("ingest", tmp_path / "b.csv", "--append", out, "--quiet")
+    again = run("ingest", tmp_path / "b.csv", "--append", out, "--quiet", *options)
+
+    assert "Skipped 1 document without a known word (in the whole corpus)." in told.stdout
+    assert "Left out 4 tokens that the vocabulary does not have (in the whole co" in again.stdout
+    problem = "1 of 1 new document without a label, but the corpus has labels."
+    assert told.stderr == f"{out}: {problem} --label-field names their field.\n"
+    assert again.stderr == ""
+
+
 def test_one_of_out_and_append(corpus, source, tmp_path):
     both = ("--out", tmp_path / "x", "--append", corpus)
 

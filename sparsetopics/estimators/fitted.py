@@ -50,18 +50,27 @@ class FittedEstimator(Estimator):
     All methods raise UnfittedError before ``fit``.
     """
 
-    def topics(self, n_words: int = 10) -> pa.Table:
+    def topics(
+        self,
+        n_words: int = 10,
+        relevance: float | None = None,
+        *,
+        names: GivenNames | None = None,
+    ) -> pa.Table:
         """Return a row for each topic or component: ``topic``, ``name``, ``weight``, ``words``.
 
-        ``name`` is the three most relevant words, ``weight`` the share of the training data and
-        ``words`` a list of the ``n_words`` most probable words, best first. Raises OptionError for
-        components of vectors, and for fewer than one word.
+        ``name`` is that in ``names``, or else the three most relevant words, ``weight`` the share
+        of the training data and ``words`` a list of the ``n_words`` best words, which ``top_words``
+        returns too. Raises OptionError for components of vectors, for numbers out of range, and for
+        names that cannot be used.
         """
         from sparsetopics.runs.topic_names import topic_rows
 
         run = self._run_of_words()
         counts_from(1).check("n_words", n_words)
-        rows = topic_rows(run, int(n_words))
+        if relevance is not None:
+            Interval(0, 1).check("relevance", relevance)
+        rows = topic_rows(run, int(n_words), relevance, {} if names is None else names)
         words = [[word for word, _ in row.words] for row in rows]
         columns = [[row.topic for row in rows], [row.name for row in rows]]
         return pa.table([*columns, [row.weight for row in rows], words], schema=TOPICS)
