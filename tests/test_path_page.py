@@ -176,7 +176,7 @@ def test_the_page_begins_with_the_advice_and_the_scores(save_path, tmp_path):
     for shown in (
         "4 topics are recommended; from 4 to 8 predict as well.",
         "4 is the smallest number that predicts nearly as well as the best",
-        "The largest run has the best score, so more topics may predict better.",
+        "More than 8 topics were not tried and may predict better.",
         "path (LDA) began with 8 topics, which were merged step by step into 2. It was trained on "
         "60 documents.",
         f"Each run was scored on {SCORED_ON}",

@@ -268,6 +268,28 @@ def test_a_small_corpus_follows_the_criterion_and_says_so(documents, tmp_path):
     assert HDP(max_iter=3).fit(Corpus.open(documents)).as_good_ is None
 
 
+def test_a_given_number_of_topics_that_does_not_count_is_not_passed_over(made, documents):
+    said = []
+    made(hooks=RunHooks(say=said.append), topics=3)
+    assert f"It begins with {FIRST}, not with the 3 of --topics." in said[0]
+
+
+@pytest.mark.parametrize(
+    ("recommended", "scores", "sentence"),
+    [
+        (5, (-3.0, -2.0, -1.0), "Fewer than 5 topics were not tried"),
+        (8, (-1.0, -2.0, -3.0), "More than 9 topics were not tried"),
+        (8, (-2.0, -1.0, -3.0), ""),
+    ],
+)
+def test_numbers_that_were_not_tried_are_named(recommended, scores, sentence):
+    rungs = [RungScore(n, 1, score) for n, score in zip((9, 8, 5), scores, strict=True)]
+    ends = {"as_good_from": recommended, "as_good_to": recommended}
+    found = Scores(tuple(rungs), recommended=recommended, **ends).end
+    assert sentence in found
+    assert bool(sentence) == bool(found)
+
+
 @pytest.mark.parametrize(
     "options",
     [{"moves": ("merge",)}, {"criterion": "bound"}, {"laps": 2}, {"validation_share": 0.0}],

@@ -78,13 +78,11 @@ def _meaning(scores: Scores, n_topics: int) -> str:
         f"through the scores, it loses at most one standard error or {RECOMMENDED_LOSS:g} nats. "
         f"Numbers that predict as well lose at most two standard errors or {AS_GOOD_LOSS:g} nats."
     )
-    is_at_end = _best(scores) is scores.rungs[0]
-    end = " The largest run has the best score, so more topics may predict better."
-    return meaning + end if is_at_end else meaning
+    return f"{meaning} {scores.end}".rstrip()
 
 
 def _lines(scores: Scores) -> list[RungLine]:
-    best = _best(scores)
+    best = scores.best
     return [
         RungLine(
             n_topics=f"{rung.n_topics:,}",
@@ -95,12 +93,6 @@ def _lines(scores: Scores) -> list[RungLine]:
         )
         for rung in scores.rungs
     ]
-
-
-def _best(scores: Scores) -> RungScore | None:
-    """Return the rung with the highest score, the largest of equals; None without scores."""
-    scored = [rung for rung in scores.rungs if rung.log_likelihood_per_token is not None]
-    return max(scored, key=lambda rung: rung.log_likelihood_per_token or 0.0, default=None)
 
 
 def _difference(rung: RungScore) -> str:

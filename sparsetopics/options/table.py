@@ -185,8 +185,8 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "model": "Topic models (lda, hdp) give each document several topics. Mixtures (mixture, "
         "dp-mixture) put each vector or document into one component. hdp and dp-mixture learn the "
         "number of topics or components; lda and mixture keep the number that they are given.",
-        "topics": "Number of topics or components. dp-mixture and hdp start from it, hdp from at "
-        f"least {DEFAULT_MOST_TOPICS} where --validation-share chooses their number. lda begins "
+        "topics": "Number of topics or components. dp-mixture and hdp start from it, hdp from "
+        f"{DEFAULT_MOST_TOPICS} or more where --validation-share chooses their number. lda begins "
         "with up to three times as many and merges them before laps 4 and 5 (memoized learner, "
         f"collapsed update, {FEWEST_GRADUAL_LAPS} laps or more, no --start RUN). Default: "
         f"{_by_model(DEFAULT_TOPICS)}, {DEFAULT_TRUNCATION} (alternating and gradient learners), "

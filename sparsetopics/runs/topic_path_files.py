@@ -76,6 +76,22 @@ class Scores(msgspec.Struct, frozen=True):
             return f"{advice}; no other number predicts as well."
         return f"{advice}; from {low:,} to {high:,} predict as well."
 
+    @property
+    def best(self) -> RungScore | None:
+        """The rung with the highest score, the largest of equals; None without scores."""
+        scored = [rung for rung in self.rungs if rung.log_likelihood_per_token is not None]
+        return max(scored, key=lambda rung: rung.log_likelihood_per_token or 0.0, default=None)
+
+    @property
+    def end(self) -> str:
+        """A sentence if numbers beyond those tried may be better; empty otherwise."""
+        most, fewest = self.rungs[0], self.rungs[-1]
+        if self.recommended == fewest.n_topics:
+            return f"Fewer than {fewest.n_topics:,} topics were not tried and may predict as well."
+        if self.best is most:
+            return f"More than {most.n_topics:,} topics were not tried and may predict better."
+        return ""
+
     def as_good_around(self, n_topics: int) -> tuple[int, int]:
         """The fewest and the most topics that predict as well, ``n_topics`` among them.
 

@@ -96,6 +96,10 @@ class Task(NamedTuple):
     def n_rows(self) -> int:
         return _n_rows(self.corpus)
 
+    def facts(self, scores: Scores | None) -> Provenance:
+        """What the run folder says about the training; ``scores`` chose the number of topics."""
+        return self.provenance if not scores else {**self.provenance, "number_of_topics": scores}
+
     @property
     def vocabulary(self) -> Vocabulary | None:
         return self.corpus.vocabulary if isinstance(self.corpus, Corpus) else None
@@ -113,18 +117,30 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     """
     _ = plan.workplace  # refuses what cannot work, before there is a folder
     check_new_run(plan, plan.inputs)
-    asks_documents = plan.validation_share is None and plan.options.may_be_validated
+    asked = plan
     plan, task = task_of(plan)
+    for sentence in _choices(asked, plan, task):
+        hooks.say(sentence)
     hooks.on_options(plan.options)
     with new_training(plan) as folder:
-        result = finish_training(plan, task, folder, hooks)
-    if asks_documents and plan.start_run is None and not plan.options.is_validated:
+        return finish_training(plan, task, folder, hooks)
+
+
+def _choices(asked: RunPlan, plan: RunPlan, task: Task) -> Iterator[str]:
+    """What the data decided about the number of topics, other than was asked."""
+    begins_with, given = plan.options.n_topics, asked.options.n_topics
+    if plan.options.is_validated and not asked.start_topics and begins_with != given:
+        yield (
+            f"Documents kept out of training choose the number of topics. It begins with "
+            f"{begins_with:,}, not with the {given:,} of --topics."
+        )
+    may_ask = asked.validation_share is None and asked.options.may_be_validated
+    if may_ask and plan.start_run is None and not plan.options.is_validated:
         found = quantity(task.n_rows, "document")
-        hooks.say(
-            f"The corpus has {found}, fewer than {FEWEST_VALIDATED:,}: the criterion decided the "
+        yield (
+            f"The corpus has {found}, fewer than {FEWEST_VALIDATED:,}: the criterion decides the "
             "number of topics. With --validation-share, documents kept out of training decide."
         )
-    return result
 
 
 def finish_training(
@@ -174,25 +190,25 @@ def finish_training(
             raise OptionError("memory", problem, "Use fewer topics, or more batches.") from error
 
     scores = None if recorder is None else recorder.scores
-    facts = task.provenance
-    if scores is not None:
-        facts = {**facts, "number_of_topics": scores}
 
     def write(result: Path) -> None:
         if writer is not None and scores is not None:
             writer.write(result, scores)
         else:
-            save_run(result, model, task.vocabulary, facts, keeper.trace)
+            save_run(result, model, task.vocabulary, task.facts(scores), keeper.trace)
         write_config(result / CONFIG_FILE, plan)
 
     folder.publish(write, plan.rung_names)
     folder.close(plan)
     seconds = keeper.seconds_before + time.perf_counter() - began
     result = result_of(model.name, model.n_topics, keeper.trace)._replace(seconds=seconds)
-    return _with_interval(result, scores) if plan.options.is_validated and scores else result
+    return _with_range(result, scores, hooks) if scores and plan.options.is_validated else result
 
 
-def _with_interval(result: RunResult, scores: Scores) -> RunResult:
+def _with_range(result: RunResult, scores: Scores, hooks: RunHooks) -> RunResult:
+    """The result with the numbers of topics that predict as well."""
+    if scores.end:
+        hooks.say(scores.end)
     low, high = scores.as_good_around(result.n_topics)
     return result._replace(as_good_from=low, as_good_to=high)
 
