@@ -228,9 +228,9 @@ def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
     )
     p_values = (_p_value(_number(row["adjusted_p_value"])) for row in rows)
     columns = [*sides, right(["difference, %", *differences]), right(["p, Holm", *p_values])]
-    numbers = right([str(row["topic"]) for row in rows])
-    named = zip(numbers, (row["name"] for row in rows), strict=True)
-    head = ["topic", *(f"{n} {_short(name, columns, len(n))}" for n, name in named)]
+    width = max((len(str(row["topic"])) for row in rows), default=0)
+    names = (f"{row['topic']:>{width}} {_short(row['name'], columns, width)}" for row in rows)
+    head = ["topic", *names]
     lines = lines_of_columns(head, columns)
     if n_more := table.num_rows - len(rows):
         what = quantity(n_more, "comparison")

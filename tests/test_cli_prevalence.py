@@ -175,6 +175,12 @@ def test_p_values_are_never_printed_as_zero(p_value, printed):
     assert _p_value(p_value) == printed
 
 
+def test_a_single_group_has_no_differences():
+    printed = called("prevalence", "run", "kept", "--over", "size:100", "--differences").stdout
+
+    assert printed == "topic  group  other group  difference, %  p, Holm\n"
+
+
 def test_the_smallest_p_values_are_printed(monkeypatch):
     monkeypatch.setattr("sparsetopics.cli.prevalence.PRINTED_DIFFERENCES", 1)
 
