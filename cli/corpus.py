@@ -146,4 +146,4 @@ def export(corpus: Path, target: str, out: Path, overwrite: bool, as_json: bool)
     from sparsetopics.exports.exporting import export_corpus
 
     export_corpus(corpus, target, out, overwrite=overwrite)
-    show({"path": str(out)}, [f"Wrote {out} for {target}."], as_json=as_json)
+    show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

@@ -88,4 +88,4 @@ def command(
         run, target, out,
         documents=corpus, spreadsheet_safe=spreadsheet_safe, names=names, overwrite=overwrite,
     )  # fmt: skip
-    show({"path": str(out)}, [f"Wrote {out} for {target}."], as_json=as_json)
+    show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

@@ -187,12 +187,13 @@ def _sentences(out: Path, summary: IngestSummary, added: str) -> list[str]:
     ]
     if summary.fields:
         sentences.append(f"Kept {described(summary.fields)}.")
+    where = " (in the whole corpus)" if added else ""
     if summary.n_skipped:
         skipped = quantity(summary.n_skipped, "document")
-        sentences.append(f"Skipped {skipped} without a known word.")
+        sentences.append(f"Skipped {skipped} without a known word{where}.")
     if summary.n_unknown_tokens:
         unknown = quantity(summary.n_unknown_tokens, "token")
-        sentences.append(f"Left out {unknown} that the vocabulary does not have.")
+        sentences.append(f"Left out {unknown} that the vocabulary does not have{where}.")
     return sentences
 
 

@@ -82,7 +82,7 @@ class DocumentChoices:
     """Options for documents; None if an option was not given."""
 
     text_field: str
-    keep: tuple[str, ...] | None
+    keep: tuple[str, ...]
     vocabulary_file: Path | None
     encoding_errors: str
     token_pattern: str | None
@@ -124,7 +124,7 @@ class DocumentChoices:
                 common.label_field,
                 self.encoding_errors,
                 self.vocabulary_file,
-                self.keep or (),
+                self.keep,
             ),
             tokenizer=words.tokenizer,
             phrases=words.phrases,
@@ -226,6 +226,12 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
     return None if value is None else tuple(name.strip() for name in value.split(","))
 
 
+def _all_names(
+    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    return tuple(name.strip() for value in values for name in value.split(","))
+
+
 common_options = option_group(
     "common",
     CommonChoices,
@@ -276,11 +282,13 @@ document_options = option_group(
         click.option(
             "--keep",
             type=TEXT,
-            callback=_names,
+            multiple=True,
+            callback=_all_names,
             metavar="all|A,B:TYPE,...",
             help="Fields to keep in the corpus besides ids and labels: text (the texts), others by "
             "name, or all. Values tell whether a field is a number, a date or a string, unless "
-            "TYPE does. Texts may be private: nothing is kept by default.",
+            "TYPE does. Can be given several times. Texts may be private: nothing is kept by "
+            "default.",
         ),
         click.option(
             "--vocabulary-file",

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable, quantity, without_middle
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NumberType
-from sparsetopics.cli.printing import left, lines_of_columns, right, say, short_names, show
+from sparsetopics.cli.printing import (
+    left,
+    lines_of_columns,
+    right,
+    room_beside,
+    say,
+    short_names,
+    show,
+)
 from sparsetopics.cli.shared_options import grouping_options, names_option, workplace_options
 from sparsetopics.options.option import counts_from, refuse
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
     from sparsetopics.base.outputs import Output
     from sparsetopics.base.sealed_files import Json
-    from sparsetopics.corpora.grouping import Grouping
+    from sparsetopics.corpora.grouping import Grouping, Start
     from sparsetopics.runs.prevalence import Prevalence
 
-TOPIC, HEAD = 20, 14  # characters of a topic's name, and of a group's
+TOPIC, HEAD = 20, 14  # characters of a topic's name where there is no room for more; of a group's
 PRINTED_GROUPS = 60
-PRINTED_DIFFERENCES = 30
+PRINTED_DIFFERENCES = 20
+SMALLEST_P_VALUE = 1e-300  # smaller ones may be rounded to zero
 
 
 @click.command()
@@ -120,7 +129,8 @@ def command(
     if as_json:
         show(_records(table), [], as_json=True)
         return
-    show(None, _difference_lines(table) if differences else _lines(found, named), as_json=False)
+    lines = _difference_lines(table, grouping) if differences else _lines(found, named)
+    show(None, lines, as_json=False)
 
 
 def _found(
@@ -174,13 +184,16 @@ def _lines(found: Prevalence, names: Sequence[str]) -> list[str]:
         cells = [_cell(100 * mean, 100 * error) for mean, error in pairs]
         columns.append(right([head, *cells, f"{means.n_documents[group]:,}"]))
     width = len(str(found.topics[-1]))
-    topics = [
-        f"{topic:>{width}} {shortened(printable(names[topic]), TOPIC)}" for topic in found.topics
-    ]
+    topics = [f"{topic:>{width}} {_short(names[topic], columns, width)}" for topic in found.topics]
     lines = lines_of_columns(["% of documents", *topics, "documents"], columns)
     if n_more := len(found.groups) - len(shown):
         lines.append(f"Left out {quantity(n_more, 'group')}; --out writes all of them.")
     return lines
+
+
+def _short(name: str, columns: Sequence[list[str]], width: int) -> str:
+    """The name of a topic, whose number has ``width`` characters, as it fits beside the columns."""
+    return shortened(printable(name), max(TOPIC, room_beside(columns) - width - 1))
 
 
 def _cell(mean: float, error: float) -> str:
@@ -188,15 +201,17 @@ def _cell(mean: float, error: float) -> str:
 
 
 def _group_name(found: Prevalence, group: int) -> str:
-    name, start = found.groups[group]
-    over = found.grouping.over
+    return _named(found.grouping, *found.groups[group]) or "all"
+
+
+def _named(grouping: Grouping, name: str | None, start: Start | None) -> str:
     parts = [] if name is None else [name]
-    if over is not None and start is not None:
-        parts.append(over.named(start))
-    return " ".join(parts) or "all"
+    if grouping.over is not None and start is not None:
+        parts.append(grouping.over.named(start))
+    return " ".join(parts)
 
 
-def _difference_lines(table: pa.Table) -> list[str]:
+def _difference_lines(table: pa.Table, grouping: Grouping) -> list[str]:
     """The comparisons with the smallest p-values; of equal ones, the largest differences."""
     from pyarrow.compute import abs as absolute
     from pyarrow.compute import negate
@@ -204,19 +219,18 @@ def _difference_lines(table: pa.Table) -> list[str]:
     size = negate(absolute(table["difference"]))
     keys = [(name, "ascending") for name in ("adjusted_p_value", "p_value", "size")]
     rows = table.append_column("size", size).sort_by(keys).slice(0, PRINTED_DIFFERENCES).to_pylist()
-    head = [
-        "topic",
-        *(f"{row['topic']} {shortened(printable(row['name']), TOPIC)}" for row in rows),
-    ]
     sides = [
-        left([title, *(without_middle(_side(row, prefix), HEAD) for row in rows)])
+        left([title, *(without_middle(_side(grouping, row, prefix), HEAD) for row in rows)])
         for title, prefix in (("group", ""), ("other group", "other_"))
     ]
     differences = (
         _cell(100 * row["difference"], 100 * _number(row["standard_error"])) for row in rows
     )
-    p_values = (f"{_number(row['adjusted_p_value']):.1g}" for row in rows)
+    p_values = (_p_value(_number(row["adjusted_p_value"])) for row in rows)
     columns = [*sides, right(["difference, %", *differences]), right(["p, Holm", *p_values])]
+    numbers = right([str(row["topic"]) for row in rows])
+    named = zip(numbers, (row["name"] for row in rows), strict=True)
+    head = ["topic", *(f"{n} {_short(name, columns, len(n))}" for n, name in named)]
     lines = lines_of_columns(head, columns)
     if n_more := table.num_rows - len(rows):
         what = quantity(n_more, "comparison")
@@ -228,9 +242,16 @@ def _number(value: float | None) -> float:
     return nan if value is None else value
 
 
-def _side(row: dict[str, Json], prefix: str) -> str:
-    parts = [row.get(f"{prefix}{key}") for key in ("group", "from")]
-    return " ".join(str(part) for part in parts if part is not None)
+def _p_value(value: float) -> str:
+    return f"<{SMALLEST_P_VALUE:g}" if value < SMALLEST_P_VALUE else f"{value:.1g}"
+
+
+def _side(
+    grouping: Grouping,
+    row: Mapping[str, Any],  # whose values are those of a table
+    prefix: str,
+) -> str:
+    return _named(grouping, row.get(f"{prefix}group"), row.get(f"{prefix}from"))
 
 
 def _records(table: pa.Table) -> list[dict[str, Json]]:

@@ -116,6 +116,11 @@ def _tables(columns: Sequence[list[str]], width: int) -> list[list[list[str]]]:
     return tables
 
 
+def room_beside(columns: Sequence[list[str]]) -> int:
+    """The characters left for the names of rows if all columns stand side by side."""
+    return WIDTH - sum(len(_GAP) + len(column[0]) for column in columns)
+
+
 def short_names(names: Sequence[str], length: int = LONGEST_NAME) -> Sequence[str]:
     """Names that are fit for a narrow column, unless that makes two of them equal."""
     names = [printable(name) for name in names]

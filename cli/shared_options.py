@@ -125,7 +125,8 @@ grouping_options = add_options(
             type=TextType(),
             metavar="FIELD:UNIT",
             help="Field with dates, and day, week, month, quarter or year; or field with numbers, "
-            "and the width of bins. Without UNIT, each date or number is a group.",
+            "and the width of bins. Without UNIT, each number is a group, or each day of a field "
+            "that is kept as dates.",
         ),
     ]
 )

@@ -16,7 +16,7 @@ from sparsetopics.base.outputs import refuse_inputs
 from sparsetopics.base.sealed_files import FileEntry
 from sparsetopics.base.staging import refused
 from sparsetopics.base.transactions import APPEND_FOLDER, Workspace
-from sparsetopics.base.wording import listed
+from sparsetopics.base.wording import listed, quantity
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import (
     IngestOptions,
@@ -86,19 +86,23 @@ def append(
         before = DocumentManifest.load(folder)
         options = _keeping(options, before, collection)
         reading = Reading(collection, options, cluster_map or here, here, on_progress)
-        longer, n_added = _write(workspace.new, reading, folder, before)
+        longer, n_unlabelled = _write(workspace.new, reading, folder, before)
         if DocumentManifest.load(folder) != before:
             raise OutputError(str(folder), "the corpus has changed meanwhile", "Append again.")
         added = [file.file for file in files_of(longer.shards[len(before.shards) :])]
         _refuse_taken(folder, added)
         workspace.commit([*added, FILE_NAME], job="" if job is None else job.text)
+    n_added = longer.sizes.n_docs - before.sizes.n_docs
+    if n_unlabelled and _has_labels(folder):
+        problem = f"{n_unlabelled:,} of {quantity(n_added, 'new document')} without a label"
+        say(f"{folder}: {problem}, but the corpus has labels. --label-field names their field.")
     return AppendSummary(n_added, IngestSummary.of(longer, collection.account))
 
 
 def _write(
     new: Path, reading: Reading, folder: Path, before: DocumentManifest
 ) -> tuple[DocumentManifest, int]:
-    """Write the new shards and the longer manifest; return it and the number of new documents."""
+    """Write the new shards and the longer manifest; return it and how many have no label."""
     vocabulary = Corpus.open(folder).vocabulary
     tokenizer = settle_tokenizer(reading, vocabulary)
     _check_tokenizer(tokenizer, before, names_of(reading.collection.files))
@@ -115,7 +119,12 @@ def _write(
         n_unknown_tokens=before.n_unknown_tokens + written.n_unknown_tokens,
     )
     longer.save(new)
-    return longer, longer.sizes.n_docs - before.sizes.n_docs
+    return longer, written.n_unlabelled
+
+
+def _has_labels(folder: Path) -> bool:
+    """Whether the first documents of a corpus have labels; others are not read for a remark."""
+    return any(label is not None for label in Corpus.open(folder).row_groups[0].read_labels())
 
 
 def _check_options(options: IngestOptions) -> None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike
 
 from sparsetopics.base.batches import DocumentBatch, VectorBatch
+from sparsetopics.base.errors import naming_parameters
 from sparsetopics.base.outputs import output_folder, written
 from sparsetopics.base.own_folders import CORPUS
 from sparsetopics.base.showing import html_table, short_repr
@@ -128,6 +129,7 @@ class Corpus(RowCorpus[DocumentBatch]):
 
         return csr_of_groups(self.row_groups, self.n_words)
 
+    @naming_parameters()
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the corpus as a folder that ``open`` and all commands read.
 
@@ -172,6 +174,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         return cls(vocabulary, groups, *left_out, manifest.fields)
 
     @classmethod
+    @naming_parameters()
     def from_texts(
         cls,
         texts: Iterable[str | None],
@@ -221,6 +224,7 @@ class Corpus(RowCorpus[DocumentBatch]):
         return cls(*documents_of_blocks(blocks, "texts", words, vocabulary, kept))
 
     @classmethod
+    @naming_parameters()
     def from_table(
         cls,
         table: Any,  # the tables of six libraries share no type, only Arrow's protocol

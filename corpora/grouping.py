@@ -65,7 +65,7 @@ class Over:
         except ValueError:
             width = math.nan
         if not column or not (0.0 < width < math.inf):
-            wanted = f"a column and one of {', '.join(PERIODS)} or the width of bins"
+            wanted = f"a field and one of {', '.join(PERIODS)} or the width of bins"
             refuse("over", f"expected {wanted}, but found {shown(text)}")
         return cls(column, width=width)
 
@@ -196,7 +196,7 @@ def _starts(values: pa.Array, over: Over) -> pa.Array:
     if over.period is not None or pa.types.is_temporal(values.type):
         starts = pc.floor_temporal(_dates(values, over), unit=over.period or "day")
         return starts.cast(pa.date32())
-    numbers = _parsed(values, pa.float64(), over, "numbers, or dates with a period such as :month")
+    numbers = _parsed(values, pa.float64(), over, "numbers", _hint_at_periods(over))
     finite = pc.if_else(pc.is_finite(numbers), numbers, None)
     if over.width is None:
         return finite
@@ -210,7 +210,14 @@ def _dates(values: pa.Array, over: Over) -> pa.Array:
     return _parsed(days, pa.date32(), over, "dates such as 2024-05-31")
 
 
-def _parsed(values: pa.Array, kind: pa.DataType, over: Over, wanted: str) -> pa.Array:
+def _hint_at_periods(over: Over) -> str:
+    needed = f"Dates need a period, such as {over.column}:month."
+    return needed if over.width is None else f"A width is for numbers. {needed}"
+
+
+def _parsed(
+    values: pa.Array, kind: pa.DataType, over: Over, wanted: str, hint: str = ""
+) -> pa.Array:
     """The values as another type; OptionError names one that cannot be."""
     if pa.types.is_string(values.type):
         values = pc.if_else(pc.equal(values, ""), None, values)
@@ -219,7 +226,7 @@ def _parsed(values: pa.Array, kind: pa.DataType, over: Over, wanted: str) -> pa.
     except pa.ArrowInvalid:
         wrong = next(value for value in values.to_pylist() if not _can_be(value, kind))
         problem = f"expected {wanted} in {shown(over.column)}, but found {shown(wrong)}"
-        raise OptionError("over", problem) from None
+        raise OptionError("over", problem, hint) from None
 
 
 def _can_be(value: str | None, kind: pa.DataType) -> bool:

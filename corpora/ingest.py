@@ -238,7 +238,8 @@ def ingest(
         settings = tokenizer.settings() if tokenizer else vocabulary.tokenizer
         vocabulary = replace(vocabulary, tokenizer=settings)
         written = write_shards(place.corpus, encoded, len(vocabulary), types, reading)
-        manifest = write_manifest(place.corpus, vocabulary, *written, types)
+        shards, n_skipped, n_unknown, _ = written
+        manifest = write_manifest(place.corpus, vocabulary, shards, n_skipped, n_unknown, types)
         return IngestSummary.of(manifest, collection.account)
 
 
@@ -404,6 +405,7 @@ class WrittenShards(NamedTuple):
     shards: tuple[ShardEntry, ...]
     n_skipped: int
     n_unknown_tokens: int
+    n_unlabelled: int  # documents without a label
 
 
 def write_shards(
@@ -414,17 +416,18 @@ def write_shards(
     reading: Reading,
 ) -> WrittenShards:
     """Write the documents; SourceError if none has a word of the vocabulary."""
-    n_skipped = n_unknown_tokens = n_documents = 0
+    n_skipped = n_unknown_tokens = n_documents = n_unlabelled = 0
     with ShardWriter(folder, DocumentKind(n_words), types) as writer:
         for block in encoded:
             writer.append(block.rows)
             n_skipped += block.n_skipped
             n_unknown_tokens += block.n_unknown_tokens
             n_documents += block.rows.batch.n_docs
+            n_unlabelled += block.rows.labels.null_count
             reading.report("writing", n_documents)
         shards = writer.finish()
     if not shards:
-        problem = f"none of {n_skipped} has a word of the vocabulary"
+        problem = f"none of {quantity(n_skipped, 'document')} has a word of the vocabulary"
         hint = "Check the sources, --vocabulary and --token-pattern."
         raise SourceError("documents", problem, hint)
-    return WrittenShards(shards, n_skipped, n_unknown_tokens)
+    return WrittenShards(shards, n_skipped, n_unknown_tokens, n_unlabelled)

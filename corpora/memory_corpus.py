@@ -97,7 +97,8 @@ def documents_of_blocks(
     )
     n_skipped = sum(block.n_skipped for block in encoded)
     if not groups:
-        raise SourceError(where, f"none of {n_skipped} documents has a word of the vocabulary")
+        problem = f"none of {quantity(n_skipped, 'document')} has a word of the vocabulary"
+        raise SourceError(where, problem)
     n_unknown = 0 if given is None else sum(block.n_unknown_tokens for block in encoded)
     return MemoryDocuments(vocabulary, groups, n_skipped, n_unknown, types)
 

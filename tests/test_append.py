@@ -169,7 +169,7 @@ def test_documents_without_a_known_word(corpus, tmp_path):
     source = write_jsonl(tmp_path / "a.jsonl", ["unheard of"])
     before = files_of(corpus)
 
-    with pytest.raises(SourceError, match="none of 1 has a word of the vocabulary"):
+    with pytest.raises(SourceError, match="none of 1 document has a word of the vocabulary"):
         append([source], corpus)
 
     assert files_of(corpus) == before

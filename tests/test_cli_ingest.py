@@ -79,6 +79,16 @@ def test_several_lists_of_stop_words(source, tmp_path):
     assert not words & {"baco", "co", "the"}
 
 
+def test_several_lists_of_fields_to_keep(tmp_path):
+    (tmp_path / "a.csv").write_text("text,year,date\nowl,3,2020-01-02\n")
+
+    kept = ("--keep", "year, text", "--keep", "date")
+    run("ingest", tmp_path / "a.csv", "--out", tmp_path / "c", *kept, "--min-df", 1)
+
+    fields = {"year": "number", "text": "text", "date": "date"}
+    assert Corpus.open(tmp_path / "c").fields == fields
+
+
 def test_phrases_and_ngrams_are_kept_in_the_manifest(source, tmp_path):
     run("ingest", source, "--out", tmp_path / "a", "--phrases", "--phrase-threshold", "-1")
     run("ingest", source, "--out", tmp_path / "b", "--ngrams", "3", "--stop-words", "english")
@@ -113,6 +123,22 @@ def test_append_tells_what_is_new(corpus, source, tmp_path):
     assert told["n_documents"] == Corpus.open(corpus).n_docs == 2 * n_before
     sentence = run("ingest", source, "--append", corpus, "--quiet").stdout
     assert f"{3 * n_before} documents, {n_before} of them new, " in sentence
+
+
+def test_append_says_what_is_left_out_in_all_and_what_has_no_label(tmp_path):
+    (tmp_path / "a.csv").write_text("text,venue\nowl,ACL\nowl,\n")
+    (tmp_path / "b.csv").write_text("text,venue\nowl cat,ACL\ncat,ACL\n")
+    out, options = tmp_path / "c", ("--label-field", "venue")
+    run("ingest", tmp_path / "a.csv", "--out", out, *options, "--min-df", 1)
+
+    told = run("ingest", tmp_path / "b.csv", "--append", out, "--quiet")
+    again = run("ingest", tmp_path / "b.csv", "--append", out, "--quiet", *options)
+
+    assert "Skipped 1 document without a known word (in the whole corpus)." in told.stdout
+    assert "Left out 4 tokens that the vocabulary does not have (in the whole co" in again.stdout
+    problem = "1 of 1 new document without a label, but the corpus has labels."
+    assert told.stderr == f"{out}: {problem} --label-field names their field.\n"
+    assert again.stderr == ""
 
 
 def test_one_of_out_and_append(corpus, source, tmp_path):

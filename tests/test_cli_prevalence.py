@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
+from sparsetopics.cli.prevalence import _p_value
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.store.parquet_files import StoredFile
@@ -150,6 +152,36 @@ def test_differences_compare_groups_or_each_period_with_the_one_before():
     assert all(row["p_value"] <= row["adjusted_p_value"] for row in months)
     printed = called("prevalence", "run", "named", "--by", "label", "--differences").stdout
     assert "p, Holm" in printed
+    printed = called("prevalence", "run", "kept", "--over", "size:5", "--differences").stdout
+    assert printed.splitlines()[1].split()[-5:-3] == ["10–15", "5–10"]
+
+
+def test_names_have_the_room_that_columns_leave(tmp_path):
+    name = "a name of thirty-nine characters, or so"
+    (tmp_path / "names.toml").write_text(f'0 = "{name}"\n')
+    options = ("--by", "label", "--names", tmp_path / "names.toml")
+
+    assert name in called("prevalence", "run", "named", *options).stdout
+    many = ("prevalence", "run", "kept", "--by", "date", "--over", "size", *options[2:])
+    lines = called(*many).stdout.splitlines()
+    assert lines[1].startswith("0 a name of thirty-nine charact…  ")
+    assert max(map(len, lines)) == 80
+
+
+@pytest.mark.parametrize(
+    ("p_value", "printed"), [(0.0, "<1e-300"), (1e-301, "<1e-300"), (0.0321, "0.03"), (nan, "nan")]
+)
+def test_p_values_are_never_printed_as_zero(p_value, printed):
+    assert _p_value(p_value) == printed
+
+
+def test_the_smallest_p_values_are_printed(monkeypatch):
+    monkeypatch.setattr("sparsetopics.cli.prevalence.PRINTED_DIFFERENCES", 1)
+
+    printed = called("prevalence", "run", "named", "--by", "label", "--differences").stdout
+
+    last = "Left out 1 comparison with larger p-values; --out writes all of them."
+    assert printed.splitlines()[2:] == [last]
 
 
 def test_names_and_periods_are_compared_within_periods():
@@ -284,7 +316,7 @@ def test_too_many_comparisons_are_refused(monkeypatch):
         ("run kept --over date:5", "--over: 'date' has dates, which have no bins. Use one of "),
         ("run kept --over section:month", "expected dates such as 2024-05-31 in 'section', but"),
         ("run named --over label:month", "--over: expected dates such as 2024-05-31 in 'label'"),
-        ("run unlabelled --by label", "the corpus: no document has a value to divide by."),
+        ("run unlabelled --by label", "the corpus: no document has a value of 'label'. Was it"),
         ("run named --differences", "--differences: needs --by or --over."),
         ("run named --spreadsheet-safe", "--spreadsheet-safe: needs --out."),
         ("run named --out a.xls", "--out: must end in .parquet, .csv, .jsonl or .arrow"),

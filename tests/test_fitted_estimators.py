@@ -84,6 +84,11 @@ def test_topics_are_those_of_the_command(model, saved):
     expected = [{**row, "words": [word for word, _ in row["words"]]} for row in rows]
     assert table.to_pylist() == expected
     assert len(table.to_pandas()) == model.n_components_
+    relevant = model.topics(3, 0.6, names={1: "Crime"})
+    assert relevant["words"].to_pylist() == model.top_words(3, 0.6)
+    expected = table["name"].to_pylist()
+    expected[1] = "Crime"
+    assert relevant["name"].to_pylist() == expected
 
 
 def test_top_words_are_those_of_the_command(model, saved):
@@ -144,6 +149,8 @@ def test_a_page_is_that_of_the_command(model, saved, corpus, tmp_path):
     assert '<b class="topic-name">&lt;b&gt;Crime</b>' in page
     assert "documents of <strong>the given corpus</strong>" in page
     assert ("The tree of topics" in page) == isinstance(model, TopicPath)
+    with pytest.raises(OutputError, match=r"exists\. Use overwrite to replace it\.$"):
+        model.report(tmp_path / "r.html")
     model.report(tmp_path / "r.html", overwrite=True)
     if not isinstance(model, TopicPath):
         said("report", saved, "--out", tmp_path / "c.html", "--json")
@@ -306,6 +313,8 @@ def test_nothing_is_asked_before_fit(tmp_path):
     [
         (lambda m, f: m.topics(0), OptionError, "n_words: must be"),
         (lambda m, f: m.topics("3"), OptionError, "n_words: must be"),
+        (lambda m, f: m.topics(3, 1.5), OptionError, "relevance: must be"),
+        (lambda m, f: m.topics(names={9: "a"}), OptionError, "names: there is no"),
         (lambda m, f: m.top_words(3, 1.5), OptionError, "relevance: must be"),
         (lambda m, f: m.infer(["cats"], top=0), OptionError, "top: must be"),
         (lambda m, f: m.infer(["cats"], tokenizer=str.split), OptionError, "tokenizer: must be"),
@@ -320,7 +329,7 @@ def test_nothing_is_asked_before_fit(tmp_path):
             OptionError,
             "by: the corpus has no field 'section'. It has only 'label'. Pass others to keep when",
         ),
-        (lambda m, f: m.prevalence(pets(), over="date:x"), OptionError, "over: expected a column"),
+        (lambda m, f: m.prevalence(pets(), over="date:x"), OptionError, "over: expected a field"),
         (
             lambda m, f: m.prevalence(pets(), differences=True),
             OptionError,

@@ -174,7 +174,7 @@ def test_only_the_named_fields_are_read():
 @pytest.mark.parametrize(
     ("over", "said"),
     [
-        ("label:fortnight", "over: expected a column and one of day, week, month, quarter"),
+        ("label:fortnight", "over: expected a field and one of day, week, month, quarter"),
         ("label:-1", "or the width of bins, but found 'label:-1'."),
         ("label:inf", "or the width of bins, but found 'label:inf'."),
         (":5", "or the width of bins, but found ':5'."),
@@ -235,8 +235,12 @@ def test_all_other_fields_can_divide_documents(by, over):
     [
         ("May", "label:month", "expected dates such as 2024-05-31 in 'label', but found 'May'."),
         ("2024-13-01", "label:year", "but found '2024-13-01'."),
-        ("x", "label", "expected numbers, or dates with a period such as :month in 'label'"),
-        ("x", "label:5", "but found 'x'."),
+        ("x", "label", "expected numbers in 'label', but found 'x'. Dates need a period, such as "),
+        (
+            "2024-05-31",
+            "label:5",
+            "but found '2024-05-31'. A width is for numbers. Dates need a period, such as label:mo",
+        ),
     ],
 )
 def test_values_that_cannot_be_divided_are_named(label, over, said):

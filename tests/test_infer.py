@@ -288,7 +288,7 @@ def test_a_function_that_cut_the_words_must_be_named(tmp_path, monkeypatch, mode
         (("--text", "x", "--spreadsheet-safe"), "--spreadsheet-safe: needs --out."),
         (("corpus", "--out", "p.csv", "--tokenizer", "a:b"), "--tokenizer: is for texts, but"),
         (("--text", "\udcff"), "--text: must be UTF-8."),
-        (("--text", "unseen"), "none of 1 documents has a word of the vocabulary."),
+        (("--text", "unseen"), "none of 1 document has a word of the vocabulary."),
         (("--text", "wordaa", "--top", "0"), "--top: must be at least 1, but is 0."),
         (("--text", "wordaa", "--tokenizer", "nope:f"), "--tokenizer: 'nope:f' cannot be imported"),
     ],

@@ -215,7 +215,7 @@ def test_no_document_with_a_known_word(source, tmp_path):
     ingest([source], tmp_path / "corpus")
     other = write_jsonl(tmp_path / "other.jsonl", ["unheard of"])
 
-    with pytest.raises(SourceError, match="none of 1 has a word of the vocabulary"):
+    with pytest.raises(SourceError, match="none of 1 document has a word of the vocabulary"):
         ingest([other], tmp_path / "out", IngestOptions(vocabulary=tmp_path / "corpus"))
 
 

@@ -23,7 +23,7 @@ from sparsetopics.corpora.holding_out import hold_out
 from sparsetopics.corpora.ingest import IngestOptions, ingest
 from sparsetopics.corpora.readers import jsonl as read_jsonl
 from sparsetopics.corpora.readers import text_files, text_tables
-from sparsetopics.corpora.readers.fields import FieldTypes, kept_fields, table_of_fields
+from sparsetopics.corpora.readers.fields import FieldTypes, described, kept_fields, table_of_fields
 from sparsetopics.corpora.readers.options import ReadOptions
 from sparsetopics.corpora.sources import byte_stream
 from sparsetopics.corpora.split import split_corpus
@@ -259,6 +259,16 @@ def test_a_value_of_another_type_is_refused_with_its_document(asked, problem, tm
     with pytest.raises(SourceError, match=rf"^document 'd\d+', {problem}"):
         ingest([write(tmp_path, "csv")], tmp_path / "corpus", keeping(asked))
     assert not (tmp_path / "corpus").exists()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_type_that_is_none_is_said_to_be_so(kind, tmp_path):
+    with pytest.raises(SourceError, match=r"There is no type 'datum'; use number, date or string"):
+        ingest([write(tmp_path, kind)], tmp_path / "corpus", keeping("section:datum"))
+
+
+def test_fields_without_a_name_are_shown_in_quotes():
+    assert described({"text": "text", "": "string"}) == "text and '' (string)"
 
 
 def test_a_type_takes_all_documents(tmp_path):

@@ -269,6 +269,16 @@ def test_the_command_writes_what_the_function_does(path_folder, tmp_path):
     assert (tmp_path / "a.nwk").read_bytes() == (tmp_path / "b.nwk").read_bytes()
 
 
+def test_topics_of_all_runs_take_no_names(path_folder, tmp_path):
+    (tmp_path / "names.toml").write_text('0 = "Crime"\n')
+    options = ("--to", "csv", "--names", tmp_path / "names.toml", "--out", tmp_path / "a.csv")
+
+    printed = export(path_folder, *options, status=1).stderr
+
+    said = "--names: a topic path takes no names. Export one of its runs, which does."
+    assert printed == f"Error: {said}\n"
+
+
 @pytest.mark.parametrize("target", sorted(set(RUN_TARGETS) - set(PATH_TARGETS)))
 def test_formats_of_runs_refuse_a_topic_path_and_name_a_run_in_it(path_folder, tmp_path, target):
     with pytest.raises(RunError, match=r"found a topic path.*such as .*path/4\.$"):

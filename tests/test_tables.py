@@ -121,7 +121,7 @@ def test_named_fields_options_and_a_vocabulary(tmp_path):
         (pa.table({"body": ["x"]}), "expected a field 'text', but found 'body'"),
         (pa.table({"text": [1]}), "expected strings in field 'text', but found int64"),
         (pa.table({"text": ["word"], "label": [["x"]]}), "as ids and labels, but found list"),
-        (pa.table({"text": pa.array([], pa.string())}), "no words in 0 documents"),
+        (pa.table({"text": pa.array([], pa.string())}), "Check the sources and token_pattern"),
         (pa.table({"text": ["1 2"]}), "no words in 1 document"),
         (Dataset(TABLE, []), "no words in 0 documents"),
     ],

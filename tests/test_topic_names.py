@@ -50,6 +50,7 @@ def test_a_file_gives_names_by_number(names_file):
 
     assert read_names(path) == {3: "Crime", 0: 'Cats & "dogs"', 1: "日本"}
     assert read_names(names_file("# none yet\n")) == {}
+    assert read_names(names_file('\ufeff1 = "Crime"\n')) == {1: "Crime"}  # with a BOM
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_a_file_gives_names_by_number(names_file):
         ('-1 = "a"', ", -1: ", "a key must be the number of a topic"),
         ('"٣" = "a"', ", ٣: ", "a key must be the number of a topic"),
         ('[names]\n3 = "a"', ", names: ", "a key must be the number of a topic"),
-        ('3 = "a"\n3 = "b"', ": ", "is not valid TOML"),
+        ('3 = "a"\n3 = "b"', ": ", "is not valid TOML (Cannot overwrite a value"),
         ("3 = Crime", ": ", "is not valid TOML"),
     ],
 )

@@ -95,7 +95,8 @@ def test_the_path_itself_is_no_run(made):
     status, _, stderr = run("topics", out)
     assert status == 1
     assert "a topic path, which holds several runs" in stderr
-    assert f"such as {out / '5'}" in stderr
+    recommended = json.loads((out / "path.json").read_text())["recommended"]
+    assert f"such as {out / str(recommended)}." in stderr
 
 
 def test_the_tree_follows_the_merges(made, monkeypatch):

@@ -95,7 +95,10 @@ def check_number_of_fields(n_fields: int, where: str) -> None:
 
 def described(fields: Mapping[str, FieldType]) -> str:
     """The fields for people: ``text, section (string) and date (date)``."""
-    names = [name if kind == TEXT else f"{name} ({kind})" for name, kind in fields.items()]
+    names = [
+        name if kind == TEXT else f"{name if name.strip() else shown(name)} ({kind})"
+        for name, kind in fields.items()
+    ]
     return listed(names) if names else "none"
 
 

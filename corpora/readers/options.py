@@ -18,7 +18,7 @@ from sparsetopics.corpora.readers.fields import (
 )
 from sparsetopics.corpora.sources.byte_stream import Place
 from sparsetopics.corpora.sources.source_files import bare_suffix
-from sparsetopics.options.option import check_strings, check_type, counts_from
+from sparsetopics.options.option import check_strings, check_type, counts_from, shown
 
 TEXT_FIELD, ID_FIELD, LABEL_FIELD, KEEP = "text_field", "id_field", "label_field", "keep"
 FIELD_OPTIONS = (ID_FIELD, LABEL_FIELD, TEXT_FIELD)  # in the order of ``fields_of``
@@ -189,6 +189,9 @@ def missing_field(field: str, names: Sequence[str], where: str, option: str) -> 
     hint = f"Name another with {_as_typed(option)}."
     if option == KEEP:
         hint = "It is one of those to keep."
+        name, _, kind = field.rpartition(":")
+        if name in names:
+            hint = f"There is no type {shown(kind)}; use number, date or string."
     return SourceError(where, f"expected a field {field!r}, but found {listed(names)}", hint)
 
 

@@ -16,7 +16,8 @@ SparsetopicsError
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from sparsetopics.base.wording import printable
@@ -29,7 +30,8 @@ class SparsetopicsError(Exception):
     """Base of every error raised on purpose; the command line prints it as one line.
 
     Its message is ``where: problem. hint``. The problem begins in lower case, has no full stop, and
-    mostly reads "expected 3 columns, but found 4"; the hint is one or more sentences.
+    mostly reads "expected 3 columns, but found 4"; the hint is one or more sentences. Both name
+    options as ``--name``. Whoever knows how the user writes them puts it right with ``renamed``.
     """
 
     def __init__(self, where: str, problem: str, hint: str = "") -> None:
@@ -40,6 +42,11 @@ class SparsetopicsError(Exception):
     def __reduce__(self) -> tuple[Callable[..., SparsetopicsError], tuple[type, str, str]]:
         """Pickle the finished message, since errors come back from other processes."""
         return _restored, (type(self), self.where, self.text)
+
+    def renamed(self: E, where: str, other: Callable[[str], str] = "--{}".format) -> E:
+        """The same error with ``where`` as given, and ``other(name)`` in place of ``--name``."""
+        text = re.sub(r"--([a-z][a-z-]*)", lambda match: other(match[1]), self.text)
+        return _restored(type(self), where, text)
 
 
 def _shortened(text: str) -> str:
@@ -53,14 +60,8 @@ class SparsetopicsWarning(UserWarning):
 class OptionError(SparsetopicsError, ValueError):
     """An option out of range, or a combination of options that is not supported.
 
-    ``where`` is the name of the option, and the text names other options as ``--name``. Whoever
-    knows how the user writes them puts it right with ``renamed``.
+    ``where`` is the name of the option.
     """
-
-    def renamed(self, where: str, other: Callable[[str], str] = "--{}".format) -> OptionError:
-        """The same error with ``where`` as given, and ``other(name)`` in place of ``--name``."""
-        text = re.sub(r"--([a-z][a-z-]*)", lambda match: other(match[1]), self.text)
-        return _restored(type(self), where, text)
 
 
 class ShapeError(SparsetopicsError, ValueError):
@@ -97,6 +98,21 @@ class RunError(SparsetopicsError):
 
 class ClusterError(SparsetopicsError):
     """A Dask cluster that does not answer, or that lost its data."""
+
+
+@contextmanager
+def naming_parameters() -> Iterator[None]:
+    """Name options in errors as parameters of Python, not as the commands do."""
+    try:
+        yield
+    except (OptionError, OutputError, SourceError) as error:
+        where = parameter(error.where) if isinstance(error, OptionError) else error.where
+        raise error.renamed(where, parameter) from None
+
+
+def parameter(option: str) -> str:
+    """The parameter of Python that an option of the commands is."""
+    return "path" if option == "out" else option.replace("-", "_")
 
 
 def _restored(kind: type[E], where: str, text: str) -> E:

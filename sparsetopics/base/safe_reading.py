@@ -61,7 +61,7 @@ def read_toml(path: Path) -> dict[str, Toml]:
             data = file.read(LARGEST_TOML + 1)
         if len(data) > LARGEST_TOML:
             raise OSError(f"it has more than {LARGEST_TOML:,} bytes")
-        return tomllib.loads(data.decode())
+        return tomllib.loads(data.decode("utf-8-sig"))  # some editors begin files with a BOM
     except IsADirectoryError as error:
         raise OptionError(str(path), "is a folder") from error
     except OSError as error:
@@ -70,6 +70,8 @@ def read_toml(path: Path) -> dict[str, Toml]:
         raise OptionError(str(path), "is not UTF-8 text") from error
     except (ValueError, RecursionError) as error:  # bad TOML, brackets without end
         hint = "Strings stand in quotes: key = 'value'."
+        if "overwrite" in str(error):
+            hint = "A key may occur only once."
         raise OptionError(str(path), f"is not valid TOML ({reason_of(error)})", hint) from error
 
 

@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import Tags
 
-from sparsetopics.base.errors import OptionError, UnfittedError
+from sparsetopics.base.errors import OptionError, UnfittedError, naming_parameters
 from sparsetopics.base.showing import html_table, shortened
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.inputs import Data, InputReader, InputRows, Names
@@ -165,6 +165,7 @@ class Estimator(BaseEstimator):
             self._set_model(model, [*self.trace_, entry], facts, words)
         return self
 
+    @naming_parameters()
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a run folder, which ``load`` and the commands read; either all of it or nothing.
 

@@ -5,15 +5,14 @@ Each method calls the function that the command of the same name calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparsetopics.base.errors import OptionError
+from sparsetopics.base.errors import naming_parameters
 from sparsetopics.estimators.base import Estimator
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.options.option import (
@@ -44,19 +43,6 @@ TOPICS = pa.schema(
 GIVEN = "the given corpus"  # what pages call a corpus in memory
 
 
-@contextmanager
-def _naming_parameters() -> Iterator[None]:
-    """Name options in an OptionError as parameters of Python, not as the commands do."""
-    try:
-        yield
-    except OptionError as error:
-        raise error.renamed(_parameter(error.where), _parameter) from None
-
-
-def _parameter(option: str) -> str:
-    return "path" if option == "out" else option.replace("-", "_")
-
-
 @dataclass(repr=False, eq=False)
 class FittedEstimator(Estimator):
     """An estimator with the questions to ask after ``fit``.
@@ -64,18 +50,27 @@ class FittedEstimator(Estimator):
     All methods raise UnfittedError before ``fit``.
     """
 
-    def topics(self, n_words: int = 10) -> pa.Table:
+    def topics(
+        self,
+        n_words: int = 10,
+        relevance: float | None = None,
+        *,
+        names: GivenNames | None = None,
+    ) -> pa.Table:
         """Return a row for each topic or component: ``topic``, ``name``, ``weight``, ``words``.
 
-        ``name`` is the three most relevant words, ``weight`` the share of the training data and
-        ``words`` a list of the ``n_words`` most probable words, best first. Raises OptionError for
-        components of vectors, and for fewer than one word.
+        ``name`` is that in ``names``, or else the three most relevant words, ``weight`` the share
+        of the training data and ``words`` a list of the ``n_words`` best words, which ``top_words``
+        returns too. Raises OptionError for components of vectors, for numbers out of range, and for
+        names that cannot be used.
         """
         from sparsetopics.runs.topic_names import topic_rows
 
         run = self._run_of_words()
         counts_from(1).check("n_words", n_words)
-        rows = topic_rows(run, int(n_words))
+        if relevance is not None:
+            Interval(0, 1).check("relevance", relevance)
+        rows = topic_rows(run, int(n_words), relevance, {} if names is None else names)
         words = [[word for word, _ in row.words] for row in rows]
         columns = [[row.topic for row in rows], [row.name for row in rows]]
         return pa.table([*columns, [row.weight for row in rows], words], schema=TOPICS)
@@ -95,7 +90,7 @@ class FittedEstimator(Estimator):
             Interval(0, 1).check("relevance", relevance)
         return [[word for word, _ in row.words] for row in topic_rows(run, int(n), relevance)]
 
-    @_naming_parameters()
+    @naming_parameters()
     def documents(
         self,
         topic: int,
@@ -131,7 +126,7 @@ class FittedEstimator(Estimator):
         found = representatives(chosen, self._more_rows(corpus).documents, n, by=by)
         return found.table(names_of(run, {} if names is None else names))
 
-    @_naming_parameters()
+    @naming_parameters()
     def infer(
         self,
         texts: Iterable[str | None],
@@ -175,7 +170,7 @@ class FittedEstimator(Estimator):
         heldout = self._more_rows(X).corpus
         return score_model(scorable(run), heldout, heldout, workers=self._n_threads).as_dict()
 
-    @_naming_parameters()
+    @naming_parameters()
     def prevalence(
         self,
         corpus: Data,
@@ -227,7 +222,7 @@ class FittedEstimator(Estimator):
         )
         return found.differences(named) if differences else found.table(named)
 
-    @_naming_parameters()
+    @naming_parameters()
     def report(
         self,
         path: str | Path,
@@ -267,7 +262,7 @@ class FittedEstimator(Estimator):
         n_threads = self._n_threads
         write_page(output, run_report([run], source, given, section, grouping, workers=n_threads))
 
-    @_naming_parameters()
+    @naming_parameters()
     def export(
         self,
         path: str | Path,

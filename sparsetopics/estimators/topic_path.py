@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 from numpy.typing import ArrayLike
 
+from sparsetopics.base.errors import naming_parameters
 from sparsetopics.estimators.base import naming_arguments
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.estimators.topics import LDA, TopicEstimator
@@ -135,6 +136,7 @@ class TopicPath(TopicEstimator):
         )
         return model
 
+    @naming_parameters()
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the folder of a topic path, as ``sparsetopics path`` does; either all or nothing.
 

@@ -164,6 +164,8 @@ def _arguments(
         takers = _names_of(each.needs_documents for each in RUN_TARGETS.values())
         problem = f"{target} takes no corpus, but {documents} is given"
         raise OptionError("corpus", problem, f"Only {takers} shows documents.")
+    if names and kind is PATH_TARGETS.get(target):
+        refuse("names", "a topic path takes no names", "Export one of its runs, which does.")
     if names and not kind.takes_names:
         takers = _names_of(each.takes_names for each in RUN_TARGETS.values())
         raise OptionError("names", f"is for a run and the formats {takers}, not for --to {target}")

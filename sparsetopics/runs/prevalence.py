@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
+from sparsetopics.base.wording import listed
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import LABEL, Grouping, GroupKey, Start
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
@@ -30,7 +31,7 @@ from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here, o
 from sparsetopics.inference.training import Model
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import in_use
-from sparsetopics.options.option import refuse
+from sparsetopics.options.option import refuse, shown
 
 MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
@@ -162,7 +163,8 @@ def prevalence(
         totals.add(part.sums, numbers)
     if not number_of:
         hint = "Was it made with labels?" if LABEL in grouping.columns.values() else ""
-        raise CorpusError("the corpus", "no document has a value to divide by", hint)
+        fields = listed([shown(column) for column in grouping.columns.values()])
+        raise CorpusError("the corpus", f"no document has a value of {fields}", hint)
     by_number = grouping.by is not None and corpus.fields.get(grouping.by) == "number"
     groups = sorted(number_of, key=partial(_order, by_number=by_number))
     totals = totals.take([number_of[key] for key in groups])

@@ -37,7 +37,7 @@ from sparsetopics.runs.run_files import (
     run_record,
     write_run,
 )
-from sparsetopics.runs.topic_path_files import PATH_FILE
+from sparsetopics.runs.topic_path_files import PATH_FILE, load_topic_path
 
 P_co = TypeVar("P_co", bound=Model, covariant=True)
 P = TypeVar("P", bound=Model)
@@ -240,6 +240,12 @@ def check_folder(path: Path) -> None:
 
 
 def _example(path: Path) -> Path:
-    """The run of one rung of a topic path."""
+    """The recommended run of a topic path, or else its smallest."""
+    try:
+        recommended = load_topic_path(path).scores.recommended
+    except RunError:  # the smallest run may be sound
+        recommended = None
+    if recommended is not None:
+        return path / str(recommended)
     numbers = (name for name in os.listdir(path) if name.isdecimal())
     return path / min(numbers, key=int, default="50")
