@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from browser import told_by
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
+from sparsetopics import LDA
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.grouping import Grouping, GroupKey, Over
 from sparsetopics.evaluation.report.groups import group_section
@@ -149,3 +151,27 @@ def test_all_of_it_is_shown(make, tmp_path):
     for string in HOSTILE[:-1]:
         assert string in shown
     assert "49" not in {piece.strip() for piece in shown.split()}
+
+
+TEXTS_IN_BROWSER = """
+document.title = JSON.stringify({
+  texts: [...document.querySelectorAll("li .soft")].map((each) => each.textContent).join(" "),
+  marks: document.querySelectorAll("li mark").length,
+  images: document.images.length,
+  handlers: document.querySelectorAll("[onerror]").length,
+});
+"""
+
+
+def test_a_browser_takes_texts_of_documents_for_text(tmp_path):
+    image = '<img src=x onerror="document.title=1">'
+    texts = [f"{image} the quick cat meets owl number {n} </script><b>cat" for n in range(12)]
+    corpus = Corpus.from_texts(texts, keep=["text"], min_df=1)
+    LDA(2, max_iter=3, random_state=0).fit(corpus).report(tmp_path / "r.html", corpus=corpus)
+
+    told = told_by((tmp_path / "r.html").read_text(), TEXTS_IN_BROWSER, tmp_path)
+
+    assert f"{image} the quick cat" in told["texts"]
+    assert "</script><b>cat" in told["texts"]
+    assert told["marks"] > 0
+    assert (told["images"], told["handlers"]) == (0, 0)

@@ -750,3 +750,11 @@ def test_manifests_of_strangers_are_checked(change, problem, whole):
 
     with pytest.raises(CorpusFormatError, match=problem):
         Corpus.open(whole)
+
+
+def test_a_list_among_all_fields_says_what_to_do(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "the owl", "tags": ["x"]}\n')
+    with pytest.raises(SourceError, match=r"found a list\. Name the fields to keep instead of all"):
+        ingest(
+            [tmp_path / "a.jsonl"], tmp_path / "out", IngestOptions(read=ReadOptions(keep=("all",)))
+        )

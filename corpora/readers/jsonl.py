@@ -222,7 +222,8 @@ def _string_of(record: dict[str, Json], field: str, where: str, options: ReadOpt
     value = record.get(field)
     if isinstance(value, dict | list):
         expected = f"a string or a number in field {field!r}"
-        raise SourceError(where, f"expected {expected}, but found {_kind(value)}")
+        hint = "Name the fields to keep instead of all." if options.kept.is_all else ""
+        raise SourceError(where, f"expected {expected}, but found {_kind(value)}", hint)
     if value is None:
         return None
     return _encodable(value, where, options) if isinstance(value, str) else json.dumps(value)
