@@ -119,10 +119,10 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     check_new_run(plan, plan.inputs)
     asked = plan
     plan, task = task_of(plan)
-    for sentence in _choices(asked, plan, task):
-        hooks.say(sentence)
     hooks.on_options(plan.options)
     with new_training(plan) as folder:
+        for sentence in _choices(asked, plan, task):
+            hooks.say(sentence)
         return finish_training(plan, task, folder, hooks)
 
 
