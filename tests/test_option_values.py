@@ -39,6 +39,8 @@ BASES = {
     "resume": "lda",
     "evaluate": "lda documents",
     "topics": "lda",
+    "prevalence": "lda documents",
+    "documents": "lda documents",
     "infer": "lda documents --out out",
     "denoise": "restorer photo.png --out out",
     "export": "lda --to csv --out out",

@@ -81,9 +81,9 @@ def test_options_of_texts_are_those_of_ingest():
     corpus = Corpus.from_texts(texts, phrases=True, phrase_threshold=0.1, min_df=2, max_df=0.7)
 
     assert "new_york" in corpus.vocabulary.words
-    with pytest.raises(OptionError, match=r"^phrase_threshold: needs --phrases"):
+    with pytest.raises(OptionError, match=r"^phrase_threshold: needs phrases"):
         Corpus.from_texts(texts, phrase_threshold=0.1)
-    with pytest.raises(OptionError, match=r"^min_df: cannot be combined with --vocabulary"):
+    with pytest.raises(OptionError, match=r"^min_df: cannot be combined with vocabulary"):
         Corpus.from_texts(texts, min_df=2, vocabulary=corpus.vocabulary)
-    with pytest.raises(OptionError, match=r"^ngrams: cannot be combined with --phrases"):
+    with pytest.raises(OptionError, match=r"^ngrams: cannot be combined with phrases"):
         Corpus.from_texts(texts, ngrams=2, phrases=True)

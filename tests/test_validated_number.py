@@ -271,7 +271,7 @@ def test_a_small_corpus_follows_the_criterion_and_says_so(documents, tmp_path):
 def test_a_given_number_of_topics_that_does_not_count_is_not_passed_over(made, documents):
     said = []
     made(hooks=RunHooks(say=said.append), topics=3)
-    assert f"It begins with {FIRST}, not with the 3 of --topics." in said[0]
+    assert f"Training began with {FIRST}, not with the 3 of --topics." in said[-1]
 
 
 @pytest.mark.parametrize(

@@ -121,9 +121,10 @@ def train_run(plan: RunPlan, hooks: RunHooks = RunHooks()) -> RunResult:  # noqa
     plan, task = task_of(plan)
     hooks.on_options(plan.options)
     with new_training(plan) as folder:
-        for sentence in _choices(asked, plan, task):
-            hooks.say(sentence)
-        return finish_training(plan, task, folder, hooks)
+        result = finish_training(plan, task, folder, hooks)
+    for sentence in _choices(asked, plan, task):
+        hooks.say(sentence)
+    return result
 
 
 def _choices(asked: RunPlan, plan: RunPlan, task: Task) -> Iterator[str]:
@@ -131,14 +132,14 @@ def _choices(asked: RunPlan, plan: RunPlan, task: Task) -> Iterator[str]:
     begins_with, given = plan.options.n_topics, asked.options.n_topics
     if plan.options.is_validated and not asked.start_topics and begins_with != given:
         yield (
-            f"Documents kept out of training choose the number of topics. It begins with "
+            "Documents kept out of training chose the number of topics. Training began with "
             f"{begins_with:,}, not with the {given:,} of --topics."
         )
     may_ask = asked.validation_share is None and asked.options.may_be_validated
     if may_ask and plan.start_run is None and not plan.options.is_validated:
         found = quantity(task.n_rows, "document")
         yield (
-            f"The corpus has {found}, fewer than {FEWEST_VALIDATED:,}: the criterion decides the "
+            f"The corpus has {found}, fewer than {FEWEST_VALIDATED:,}: the criterion decided the "
             "number of topics. With --validation-share, documents kept out of training decide."
         )
 
