@@ -26,14 +26,14 @@ HEAD = """
 
     def task(item):
         threading.Timer(0.003, signal.raise_signal, [getattr(signal, sys.argv[1])]).start()
-        for _ in range(100):
+        for _ in range(2):
             renumber(found, new_topics)
         return item
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
 """
 COMMAND = """
-    for _ in range(10):
+    for _ in range(5):
         try:
             with stoppable(), open_executor(1) as executor:
                 executor.map(task, range(1))
@@ -44,7 +44,7 @@ COMMAND = """
     print("stopped")
 """
 LIBRARY = """
-    for workers in (1, 2) * 5:
+    for workers in (1, 2) * 3:
         try:
             with open_executor(workers) as executor:
                 executor.map(task, range(2))
