@@ -1,9 +1,9 @@
 """How often intervals of prevalence hold the truth, and what ten million documents take.
 
-    python benchmarks/prevalence.py coverage
-    python benchmarks/prevalence.py coverage --draws 50 --peer
-    python benchmarks/prevalence.py coverage --draws 100 --run news-run
-    python benchmarks/prevalence.py memory
+python benchmarks/prevalence.py coverage
+python benchmarks/prevalence.py coverage --draws 50 --peer
+python benchmarks/prevalence.py coverage --draws 100 --run news-run
+python benchmarks/prevalence.py memory
 """
 
 from __future__ import annotations

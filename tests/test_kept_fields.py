@@ -758,3 +758,12 @@ def test_a_list_among_all_fields_says_what_to_do(tmp_path):
         ingest(
             [tmp_path / "a.jsonl"], tmp_path / "out", IngestOptions(read=ReadOptions(keep=("all",)))
         )
+
+
+@pytest.mark.parametrize("n_before", [0, 3, 200])
+def test_a_name_of_a_field_that_is_no_text_is_refused(tmp_path, n_before):
+    lines = ['{"text": "the owl"}'] * n_before + ['{"text": "the owl", "ta\\ud800g": "x"}']
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    options = IngestOptions(read=ReadOptions(keep=("all",)))
+    with pytest.raises(SourceError, match=r"the name of the field 'ta\\ud800g' is not text"):
+        ingest([tmp_path / "a.jsonl"], tmp_path / "out", options)
