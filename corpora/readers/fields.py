@@ -1,7 +1,7 @@
 """Fields of documents that a corpus keeps: their names and types, and values of these types.
 
-Readers hand out the values as strings. A field that is not given a type is told one by all of its
-values, so the types are known after a pass over the documents.
+Readers hand out the values as strings. Unless a user gives the type of a field, it follows from all
+values of the field, so the types are known after a pass over the documents.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _DATE = rf"^[0-9]{{4}}({_MONTH})?$"  # a year alone is a date only where that ty
 class Kept(NamedTuple):
     """Which fields to keep."""
 
-    types: Mapping[str, FieldType | None]  # of the fields that are named; None: told by the values
+    types: Mapping[str, FieldType | None]  # of the fields that are named; None: not given
     is_all: bool  # whether to keep the others too
 
     @property
@@ -103,7 +103,7 @@ def described(fields: Mapping[str, FieldType]) -> str:
 
 
 class FieldTypes:
-    """The types of the kept fields, told by the blocks that go by."""
+    """Finds the types of the kept fields from their values, block by block."""
 
     def __init__(self, kept: Kept) -> None:
         self._kept = kept

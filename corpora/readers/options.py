@@ -38,9 +38,9 @@ class ReadOptions:
     """Where documents are in their files, and how to treat bytes that are not UTF-8.
 
     Without ``id_field`` or ``label_field``, fields called ``id`` and ``label`` are used where
-    they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps,
-    with a type if it shall not be told by the values (``year:number``): ``text`` is the text, and
-    ``all`` stands for every field.
+    they exist. A field that is named must exist. ``keep`` names the fields that the corpus keeps.
+    A type may follow the name (``year:number``); otherwise it follows from the values. ``text`` is
+    the text, and ``all`` stands for every field.
     """
 
     text_field: str = "text"
