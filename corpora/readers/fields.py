@@ -38,7 +38,7 @@ _GIVEN_TYPES: Mapping[str, FieldType] = {"string": "string", "number": "number",
 _NUMBER = r"^-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _TIME = r"[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
 _MONTH = rf"-[0-9]{{2}}(-[0-9]{{2}}({_TIME})?)?"
-_PATTERNS = {"number": _NUMBER, "date": f"^[0-9]{{4}}{_MONTH}$"}  # where the values tell a type
+_PATTERNS = {"number": _NUMBER, "date": f"^[0-9]{{4}}{_MONTH}$"}  # where no type is given
 _DATE = rf"^[0-9]{{4}}({_MONTH})?$"  # a year alone is a date only where that type is given
 
 
