@@ -28,9 +28,9 @@ from scored_runs import train_scored
 
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scores.coherence import count_cooccurrence, npmi
-from sparsetopics.evaluation.scores.paired import HeldoutScores, mean_score
 from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.measures.coherence import count_cooccurrence, npmi
+from sparsetopics.measures.paired import HeldoutScores, mean_score
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 

@@ -26,11 +26,11 @@ import numpy as np
 from sparsetopics.base.batches import IntArray, ItemSource, Vectors
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.corpus import VectorCorpus
-from sparsetopics.evaluation.scores.clustering import score_clustering
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.mixtures import begin_mixture
 from sparsetopics.inference.training import Hooks, train
 from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.likelihoods.isotropic_gaussian import IsotropicGaussian
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.options.table import GradientName

@@ -31,8 +31,8 @@ from scored_runs import END, ScoredModel, laps_of, print_scores, train_scored
 
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scores.paired import mean_score
 from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.measures.paired import mean_score
 from sparsetopics.options.table import DEFAULT_MOVES
 from sparsetopics.options.training import LocalOptions, MoveOptions, TrainingOptions
 

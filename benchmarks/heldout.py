@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import AnyArray, DocumentBatch, FloatArray
-from sparsetopics.evaluation.scores.completion import predicted_log_probability
-from sparsetopics.evaluation.scores.paired import HeldoutScores
 from sparsetopics.inference.document_step import topic_proportions
+from sparsetopics.measures.completion import predicted_log_probability
+from sparsetopics.measures.paired import HeldoutScores
 
 TOTAL_CONCENTRATION = 0.5  # α, shared equally by the topics
 SMALLEST_PROBABILITY = 1e-12  # some peers give words none

@@ -35,10 +35,10 @@ from scored_runs import ScoredModel, laps_of, print_scores, train_scored
 
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scores.paired import mean_score
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.training import train
 from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.measures.paired import mean_score
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import LocalOptions, TrainingOptions
 

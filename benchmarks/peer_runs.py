@@ -15,7 +15,7 @@ import numpy as np
 from heldout import HeldOut
 from scored_runs import END, ScoredModel
 
-from sparsetopics.evaluation.scores.paired import mean_score
+from sparsetopics.measures.paired import mean_score
 
 LARGEST_ERROR = 1e-4  # the driver rounds its own score to this
 

@@ -18,23 +18,23 @@ from typing import NamedTuple
 import click
 import numpy as np
 
+from sparsetopics.answers.prevalence import prevalence
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping, GroupKey, LocalGroups, Over
 from sparsetopics.corpora.store.manifest import Sizes
 from sparsetopics.corpora.store.shards import AnyRowGroup, RowGroup
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.scores.group_differences import group_differences
-from sparsetopics.evaluation.scores.prevalence import (
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.document_step import topic_proportions
+from sparsetopics.measures.group_differences import group_differences
+from sparsetopics.measures.prevalence import (
     GroupTotals,
     group_means,
     sum_groups,
     unbiased_projection,
 )
-from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.prevalence import prevalence
 from sparsetopics.runs.run import load_run
 
 PEER_DRAWS = 25  # of each document's proportions; as many as stm's estimateEffect takes

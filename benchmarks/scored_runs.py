@@ -21,15 +21,15 @@ import numpy as np
 from heldout import HeldOut, halves, mean_scores
 
 from sparsetopics.base.batches import BatchSource
-from sparsetopics.evaluation.scores.paired import (
+from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.inference.training import Hooks, train
+from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.measures.paired import (
     Estimate,
     HeldoutScores,
     mean_score,
     paired_difference,
 )
-from sparsetopics.execution.executors import SerialExecutor
-from sparsetopics.inference.training import Hooks, train
-from sparsetopics.inference.training_state import LapInfo
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 

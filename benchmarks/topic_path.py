@@ -30,7 +30,7 @@ from prepared import prepare
 from scipy.optimize import linear_sum_assignment
 
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scores.paired import mean_score
+from sparsetopics.measures.paired import mean_score
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.run import load_run

@@ -28,8 +28,8 @@ from topic_path import Record, data_options, drawn, on_disk, read, share_found, 
 
 from sparsetopics import HDP
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scores.paired import mean_score, paired_difference
 from sparsetopics.inference import validated_number
+from sparsetopics.measures.paired import mean_score, paired_difference
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.run import load_run

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.answers.exports import CORPUS_TARGETS
 from sparsetopics.base.errors import CorpusFormatError
 from sparsetopics.base.wording import quantity
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import show
 from sparsetopics.cli.shared_options import held_out_share_option, seed_option
-from sparsetopics.exports import CORPUS_TARGETS
 
 _CORPUS = click.argument("corpus", type=NAMED_PATH)
 _SIZES_OF_PARTS = ("n_documents", "n_tokens", "n_items", "n_columns")
@@ -143,7 +143,7 @@ def export(corpus: Path, target: str, out: Path, overwrite: bool, as_json: bool)
     Example:
         sparsetopics corpus export news --to gensim --out news.mm
     """
-    from sparsetopics.exports.exporting import export_corpus
+    from sparsetopics.answers.exports.exporting import export_corpus
 
     export_corpus(corpus, target, out, overwrite=overwrite)
     show({"path": str(out)}, [f"Wrote {out}."], as_json=as_json)

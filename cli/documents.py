@@ -18,7 +18,7 @@ from sparsetopics.options.table import REPRESENTATIVES
 from sparsetopics.options.workplace import Workplace
 
 if TYPE_CHECKING:
-    from sparsetopics.runs.representatives import RepresentativeDocument, Representatives
+    from sparsetopics.answers.representatives import RepresentativeDocument, Representatives
 
 EXCERPT = 400  # characters of a text
 INDENT = 6 * " "
@@ -104,11 +104,11 @@ def _found(
     where: Workplace,
 ) -> tuple[Representatives, list[str]]:
     """The documents, and a name for each topic of the model."""
+    from sparsetopics.answers.representatives import TopicsToShow, representatives
+    from sparsetopics.answers.topic_names import names_of
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.execution.executors import open_broadcast_map
-    from sparsetopics.runs.representatives import TopicsToShow, representatives
     from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
-    from sparsetopics.runs.topic_names import names_of
 
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from sparsetopics.answers.exports import PATH_TARGETS, RUN_TARGETS
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, NameType
 from sparsetopics.cli.printing import show
 from sparsetopics.cli.shared_options import names_option
-from sparsetopics.exports import PATH_TARGETS, RUN_TARGETS
 
 TARGETS = list(RUN_TARGETS | PATH_TARGETS)
 
@@ -82,7 +82,7 @@ def command(
         sparsetopics export run --to names --out names.toml
         sparsetopics export path --to newick --out topics.nwk
     """
-    from sparsetopics.exports.exporting import export_run
+    from sparsetopics.answers.exports.exporting import export_run
 
     export_run(
         run, target, out,

@@ -143,11 +143,11 @@ def _write(
     request: _Request, out: Path, spreadsheet_safe: bool, overwrite: bool
 ) -> tuple[dict[str, Json], list[str]]:
     """Write ``out``, whose place and format are checked first; return a record and lines."""
+    from sparsetopics.answers.proportions import write_shares
+    from sparsetopics.answers.table_files import table_format
     from sparsetopics.base.outputs import output_file
     from sparsetopics.execution.executors import open_broadcast_map
-    from sparsetopics.runs.proportions import write_shares
     from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
-    from sparsetopics.runs.table_files import table_format
 
     inputs = [request.run] if request.folder is None else [request.run, request.folder]
     output = output_file(out, overwrite=overwrite, inputs=inputs)
@@ -182,7 +182,7 @@ def _corpus(request: _Request, run: AnyRun) -> AnyCorpus:
 
 def _documents(request: _Request, run: AnyRun) -> Corpus:
     """The texts as a corpus; says on stderr what is left out."""
-    from sparsetopics.runs.text_topics import corpus_of_texts
+    from sparsetopics.answers.text_topics import corpus_of_texts
 
     texts = list(map(_checked, request.texts)) or _lines_of_input()
     corpus = corpus_of_texts(run, texts, request.tokenizer)
@@ -218,9 +218,9 @@ def _lines_of_input() -> Iterator[str]:
 
 def _printed(request: _Request) -> tuple[dict[str, Json], list[str]]:
     """The topics of texts as a record and as lines."""
+    from sparsetopics.answers.text_topics import topics_of_texts
     from sparsetopics.execution.executors import open_broadcast_map
     from sparsetopics.runs.run import load_run
-    from sparsetopics.runs.text_topics import topics_of_texts
 
     top, where = request.top or PRINTED_TOPICS, request.where
     with open_broadcast_map(where) as broadcast:

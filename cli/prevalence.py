@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from sparsetopics.answers.prevalence import Prevalence
     from sparsetopics.base.outputs import Output
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.corpora.grouping import Grouping, Start
-    from sparsetopics.runs.prevalence import Prevalence
 
 TOPIC, HEAD = 20, 14  # characters of a topic's name where there is no room for more; of a group's
 PRINTED_GROUPS = 60
@@ -104,9 +104,9 @@ def command(
         sparsetopics prevalence run corpus --by section --differences
         sparsetopics prevalence run corpus --by section --over date:month --out months.csv
     """
+    from sparsetopics.answers.table_files import table_format
     from sparsetopics.base.outputs import output_file
     from sparsetopics.corpora.grouping import Grouping
-    from sparsetopics.runs.table_files import table_format
 
     grouping = Grouping.parse(by, over)
     if differences:
@@ -142,11 +142,11 @@ def _found(
     where: Workplace,
 ) -> tuple[Prevalence, list[str]]:
     """The estimates, and a name for each topic of the model."""
+    from sparsetopics.answers.prevalence import prevalence
+    from sparsetopics.answers.topic_names import names_of
     from sparsetopics.corpora.corpus import Corpus
     from sparsetopics.execution.executors import open_broadcast_map
-    from sparsetopics.runs.prevalence import prevalence
     from sparsetopics.runs.run import SWAPPED, load_run, refuse_run
-    from sparsetopics.runs.topic_names import names_of
 
     refuse_run(corpus, SWAPPED)
     with open_broadcast_map(where) as broadcast:
@@ -161,8 +161,8 @@ def _found(
 
 
 def _write(output: Output, table: pa.Table, spreadsheet_safe: bool) -> None:
+    from sparsetopics.answers.table_files import open_table
     from sparsetopics.base.outputs import written
-    from sparsetopics.runs.table_files import open_table
 
     suffix = output.path.suffix.lower()
     with (

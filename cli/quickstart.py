@@ -31,11 +31,11 @@ def command(out: Path, overwrite: bool, as_json: bool) -> None:
     Example:
         sparsetopics quickstart --out first-look
     """
+    from sparsetopics.answers.topic_names import topic_rows
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.quickstart import TRAINING, run_quickstart
     from sparsetopics.model.statistics import in_use
     from sparsetopics.runs.run import load_run
-    from sparsetopics.runs.topic_names import topic_rows
 
     with show_progress(TRAINING, quiet=as_json) as hooks:
         made = run_quickstart(out, overwrite=overwrite, say=say, hooks=hooks)

@@ -133,7 +133,7 @@ grouping_options = add_options(
 
 
 def _read_names(ctx: click.Context, param: click.Parameter, path: Path | None) -> dict[int, str]:
-    from sparsetopics.runs.topic_names import read_names
+    from sparsetopics.answers.topic_names import read_names
 
     return {} if path is None else read_names(path)
 

@@ -51,9 +51,9 @@ def command(
         sparsetopics topics run --relevance 0.6
         sparsetopics topics run --names names.toml
     """
+    from sparsetopics.answers.topic_names import topic_rows
     from sparsetopics.model.statistics import in_use
     from sparsetopics.runs.run import load_run
-    from sparsetopics.runs.topic_names import topic_rows
 
     trained = load_run(run)
     rows = topic_rows(trained, n_words, balance, names)

@@ -9,8 +9,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from sparsetopics.answers.topic_names import topic_rows
 from sparsetopics.runs.run import load_run
-from sparsetopics.runs.topic_names import topic_rows
 
 N_BARS = 12  # the heaviest topics
 COLOUR, INK = "#3f51b5", "#333333"

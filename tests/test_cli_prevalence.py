@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from sparsetopics.answers import prevalence as prevalence_runs
+from sparsetopics.answers.prevalence import prevalence
 from sparsetopics.base.errors import OptionError
 from sparsetopics.cli.main import main
 from sparsetopics.cli.prevalence import _p_value
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.corpora.store.parquet_files import StoredFile
-from sparsetopics.runs import prevalence as prevalence_runs
-from sparsetopics.runs.prevalence import prevalence
 from sparsetopics.runs.run import load_run
 
 WORDS = {"sport": "ball goal team match", "law": "court judge appeal crime"}

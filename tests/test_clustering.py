@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsetopics.base.errors import CorpusError, OptionError, ShapeError
-from sparsetopics.evaluation.scores.clustering import contingency, score_clustering
+from sparsetopics.measures.clustering import contingency, score_clustering
 
 
 @st.composite

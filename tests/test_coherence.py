@@ -6,8 +6,8 @@ from gensim.corpora import Dictionary
 from gensim.models import CoherenceModel
 
 from heldout_documents import HeldoutDocuments
-from sparsetopics.evaluation.scores.coherence import Cooccurrence, count_cooccurrence, npmi, u_mass
-from sparsetopics.evaluation.scores.top_words import top_words
+from sparsetopics.measures.coherence import Cooccurrence, count_cooccurrence, npmi, u_mass
+from sparsetopics.measures.top_words import top_words
 
 TOPICS = np.array([[4, 0, 7], [7, 19, 4]])
 

@@ -11,7 +11,7 @@ import reference_completion
 from heldout_documents import HeldoutDocuments
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import CorpusError
-from sparsetopics.evaluation.scores.completion import (
+from sparsetopics.measures.completion import (
     document_completion,
     split_by_type,
     unigram_probabilities,

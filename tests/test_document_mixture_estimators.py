@@ -14,7 +14,7 @@ from sparsetopics import (
     VectorCorpus,
 )
 from sparsetopics.base.errors import OptionError, ShapeError, UnfittedError
-from sparsetopics.evaluation.scores.clustering import score_clustering
+from sparsetopics.measures.clustering import score_clustering
 
 DRAWN = draw_documents(0, 300, n_tokens=60)
 COUNTS = csr_array(DRAWN.counts)

@@ -16,10 +16,10 @@ from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.scores.clustering import score_clustering
 from sparsetopics.evaluation.scoring.mixture_scores import score_mixture
 from sparsetopics.execution.executors import SerialExecutor
 from sparsetopics.inference.training import Hooks, train
+from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.allocations.mixture_weights import DPMixture
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.likelihoods.multinomial import Multinomial

@@ -9,12 +9,12 @@ from gensim.corpora import BleiCorpus, Dictionary, MmCorpus
 from scipy.io import mmread
 from scipy.sparse import csr_array
 
+from sparsetopics.answers.exports import CORPUS_TARGETS, corpus_writer
+from sparsetopics.answers.exports.exporting import export_corpus
 from sparsetopics.base.errors import OutputError, RunError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.exports import CORPUS_TARGETS, corpus_writer
-from sparsetopics.exports.exporting import export_corpus
 
 TEXTS = ["the cat the dog", "a cat saw the bird", "dog and bird and cat", "one bird one dog"]
 

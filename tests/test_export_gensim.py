@@ -7,9 +7,9 @@ import pytest
 from gensim.corpora import Dictionary
 from gensim.models import CoherenceModel, LdaModel
 
+from sparsetopics.answers.exports.exporting import export_run
+from sparsetopics.answers.exports.gensim_format import to_dictionary, to_gensim
 from sparsetopics.base.errors import OptionError, OutputError
-from sparsetopics.exports.exporting import export_run
-from sparsetopics.exports.gensim_format import to_dictionary, to_gensim
 
 
 @pytest.fixture

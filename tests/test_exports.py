@@ -11,11 +11,11 @@ from scipy.io import mmread
 from scipy.sparse import csr_array
 
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
+from sparsetopics.answers.exports import RUN_TARGETS, pyldavis, run_writer, text_formats
+from sparsetopics.answers.exports.exporting import export_run
 from sparsetopics.base.errors import OptionError, OutputError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.exports import RUN_TARGETS, pyldavis, run_writer, text_formats
-from sparsetopics.exports.exporting import export_run
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.runs.run import load_run, save_run
 

@@ -13,12 +13,12 @@ import sparsetopics
 import toy_command
 import toy_readers
 from collections_on_disk import documents_of
+from sparsetopics.answers.exports import CORPUS_TARGETS, RUN_TARGETS, corpus_writer, run_writer
 from sparsetopics.base.errors import OptionError, RunError, SourceError
 from sparsetopics.cli.main import COMMANDS, main
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.ingest import ingest
 from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS, Format
-from sparsetopics.exports import CORPUS_TARGETS, RUN_TARGETS, corpus_writer, run_writer
 from sparsetopics.inference.moves import rival_plans
 from sparsetopics.model.likelihoods.normals import mixture_log_densities
 from sparsetopics.options import registry as kinds
@@ -191,9 +191,9 @@ def test_a_command_is_a_file_and_a_line(monkeypatch):
 
 
 def test_an_export_is_a_file_and_a_line(monkeypatch, tmp_path, corpora):
-    module = ModuleType("sparsetopics.exports.toy")
+    module = ModuleType("sparsetopics.answers.exports.toy")
     module.write = lambda path, corpus: path.write_text(f"{corpus.n_docs} documents")
-    monkeypatch.setitem(sys.modules, "sparsetopics.exports.toy", module)
+    monkeypatch.setitem(sys.modules, "sparsetopics.answers.exports.toy", module)
     monkeypatch.setitem(CORPUS_TARGETS, "toy", "toy:write")
 
     corpus_writer("toy")(tmp_path / "out", Corpus.open(corpora / "documents"))

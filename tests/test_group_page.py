@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from browser import told_by
 from sparsetopics import LDA
+from sparsetopics.answers.prevalence import Prevalence
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import Grouping, GroupKey
@@ -27,10 +28,9 @@ from sparsetopics.evaluation.report.groups import (
 from sparsetopics.evaluation.report.model_subjects import topic_subject
 from sparsetopics.evaluation.report.page import Report, render_page
 from sparsetopics.evaluation.report.report import write_run_report
-from sparsetopics.evaluation.scores.group_differences import variance_of_means
-from sparsetopics.evaluation.scores.prevalence import GroupMeans
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
-from sparsetopics.runs.prevalence import Prevalence
+from sparsetopics.measures.group_differences import variance_of_means
+from sparsetopics.measures.prevalence import GroupMeans
 from sparsetopics.runs.run import load_run
 
 WORDS = {"sport": "ball goal team match", "law": "court judge appeal crime"}

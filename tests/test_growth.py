@@ -18,7 +18,6 @@ from gaussian_worlds import (
     sparse,
 )
 from separated_gaussians import asterisk, c_separated
-from sparsetopics.evaluation.scores.clustering import score_clustering
 from sparsetopics.execution.executors import open_executor
 from sparsetopics.inference.growth.refining import (
     cost_of_nodes,
@@ -39,6 +38,7 @@ from sparsetopics.inference.item_step import fit_items
 from sparsetopics.inference.learners.accelerated import GrownState
 from sparsetopics.inference.local_step import Globals, Parameters, elbo
 from sparsetopics.inference.training import Hooks, train
+from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.allocations.mixture import sum_item_terms
 from sparsetopics.model.allocations.nested import NestedAllocation
 from sparsetopics.model.kd_tree import KdTree

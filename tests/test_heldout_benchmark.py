@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import reference_completion
-from sparsetopics.evaluation.scores.completion import split_by_type
-from sparsetopics.evaluation.scores.paired import HeldoutScores
+from sparsetopics.measures.completion import split_by_type
+from sparsetopics.measures.paired import HeldoutScores
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 if not FOLDER.is_dir():

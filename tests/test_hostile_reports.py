@@ -14,6 +14,7 @@ import pytest
 from browser import told_by
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
 from sparsetopics import LDA
+from sparsetopics.answers.prevalence import prevalence
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
 from sparsetopics.corpora.grouping import Grouping, GroupKey, Over
 from sparsetopics.evaluation.report.groups import group_section
@@ -21,7 +22,6 @@ from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic
 from sparsetopics.evaluation.report.page import Report, render_page
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.runs.prevalence import prevalence
 from sparsetopics.runs.run import load_run, save_run
 
 HOSTILE = (

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from clumped_mixtures import draw_clumps, mixture_of, write_mixture
+from sparsetopics.answers.proportions import ShareColumns, share_tables, write_shares
 from sparsetopics.base.outputs import output_file
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
@@ -19,7 +20,6 @@ from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.execution.executors import broadcast_map_here
 from sparsetopics.inference.document_step import topic_proportions
-from sparsetopics.runs.proportions import ShareColumns, share_tables, write_shares
 from sparsetopics.runs.run import save_run
 from sparsetopics.runs.run_files import vocabulary_of
 

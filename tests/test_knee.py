@@ -6,13 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.evaluation.scores.knee import (
+from sparsetopics.measures.knee import (
     AS_GOOD_LOSS,
     NEAR,
     RECOMMENDED_LOSS,
     find_knee,
 )
-from sparsetopics.evaluation.scores.paired import HeldoutScores
+from sparsetopics.measures.paired import HeldoutScores
 
 
 def twin(numbers, logs, sizes):

@@ -9,7 +9,7 @@ import sparsetopics
 from clumped_mixtures import LIKELIHOOD_NAMES, draw_clumps
 from sparsetopics import DPGaussianMixture, GaussianMixture, VectorCorpus
 from sparsetopics.base.errors import OptionError, ShapeError, UnfittedError
-from sparsetopics.evaluation.scores.clustering import score_clustering
+from sparsetopics.measures.clustering import score_clustering
 
 KINDS = (GaussianMixture, DPGaussianMixture)
 VALUES = draw_clumps(1).values

@@ -5,8 +5,8 @@ import pytest
 
 from clumped_mixtures import LIKELIHOOD_NAMES, draw_clumps, mixture_of, write_mixture
 from sparsetopics import VectorCorpus
-from sparsetopics.evaluation.scores.clustering import score_clustering
 from sparsetopics.evaluation.scoring.mixture_scores import score_mixture
+from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.runs.run import load_run
 
 CLUMPS = draw_clumps(0)

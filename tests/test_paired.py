@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sparsetopics.evaluation.scores.paired import (
+from sparsetopics.measures.paired import (
     HeldoutScores,
     differences_from_best,
     mean_score,

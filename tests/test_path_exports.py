@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from resealing import edit_json
+from sparsetopics.answers.exports import PATH_TARGETS, RUN_TARGETS, path_writer
+from sparsetopics.answers.exports.exporting import export_run
+from sparsetopics.answers.exports.topic_trees import newick
 from sparsetopics.base.errors import OptionError, OutputError, RunError
 from sparsetopics.cli.main import main
-from sparsetopics.exports import PATH_TARGETS, RUN_TARGETS, path_writer
-from sparsetopics.exports.exporting import export_run
-from sparsetopics.exports.topic_trees import newick
 from sparsetopics.runs.topic_path_files import (
     RungScore,
     Scores,

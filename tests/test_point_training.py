@@ -11,7 +11,7 @@ from sparsetopics import DPGaussianMixture
 from sparsetopics.base.errors import OptionError, RunError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
-from sparsetopics.evaluation.scores.clustering import score_clustering
+from sparsetopics.measures.clustering import score_clustering
 from sparsetopics.model.allocations.mixture_weights import DPModes
 from sparsetopics.options.training import GradientOptions, LocalOptions, TopicPrior, TrainingOptions
 from sparsetopics.runs.run import load_run

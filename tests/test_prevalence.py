@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 import reference_prevalence as reference
 from sparsetopics.base.batches import DocumentBatch
-from sparsetopics.evaluation.scores.group_differences import group_differences, holm_adjusted
-from sparsetopics.evaluation.scores.group_words import telling_group_words
-from sparsetopics.evaluation.scores.prevalence import (
+from sparsetopics.execution.executors import SerialExecutor, open_executor
+from sparsetopics.measures.group_differences import group_differences, holm_adjusted
+from sparsetopics.measures.group_words import telling_group_words
+from sparsetopics.measures.prevalence import (
     GroupMeans,
     GroupTotals,
     group_means,
@@ -20,7 +21,6 @@ from sparsetopics.evaluation.scores.prevalence import (
     unbiased_projection,
     unskewed,
 )
-from sparsetopics.execution.executors import SerialExecutor, open_executor
 
 N_TOPICS, N_WORDS = 4, 30
 

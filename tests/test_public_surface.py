@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 
 import sparsetopics
+from sparsetopics.answers.exports import CORPUS_TARGETS, PATH_TARGETS, RUN_TARGETS
 from sparsetopics.cli.main import COMMANDS, main
 from sparsetopics.cli.parameter_types import NumberType
 from sparsetopics.corpora.readers.formats import FORMATS, VECTOR_FORMATS
 from sparsetopics.corpora.sources.byte_stream import PACKED_SUFFIXES
-from sparsetopics.exports import CORPUS_TARGETS, PATH_TARGETS, RUN_TARGETS
 from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, MODELS, move_options
 
 LIST = Path(__file__).with_name("public_surface.txt")

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from sparsetopics.evaluation.report.topic_browser import STEPS, browser_words
-from sparsetopics.evaluation.scores.relevance import (
+from sparsetopics.measures.relevance import (
     LONGEST_NAME,
     LONGEST_NAME_WORD,
     relevance,
     relevant_words,
     topic_names,
 )
-from sparsetopics.evaluation.scores.top_words import top_words
+from sparsetopics.measures.top_words import top_words
 
 WORDS = tuple("abcdefgh")
 

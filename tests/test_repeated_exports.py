@@ -6,15 +6,15 @@ import sys
 
 import pytest
 
+from sparsetopics.answers.exports import CORPUS_TARGETS, RUN_TARGETS
 from sparsetopics.corpora.ingest import IngestOptions, ingest
-from sparsetopics.exports import CORPUS_TARGETS, RUN_TARGETS
 from sparsetopics.runs.run_files import vocabulary_of
 
 EXPORT_ALL = """
 import sys
 from pathlib import Path
-from sparsetopics.exports import CORPUS_TARGETS, RUN_TARGETS
-from sparsetopics.exports.exporting import export_corpus, export_run
+from sparsetopics.answers.exports import CORPUS_TARGETS, RUN_TARGETS
+from sparsetopics.answers.exports.exporting import export_corpus, export_run
 
 run, corpus, out = map(Path, sys.argv[1:])
 for target, kind in RUN_TARGETS.items():

@@ -15,9 +15,9 @@ from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.figures import Series, trace_figure
 from sparsetopics.evaluation.report.page import render_page, write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
-from sparsetopics.evaluation.scores.paired import paired_difference
 from sparsetopics.evaluation.scoring.fixed_topics import read_topics, topics_of_run
 from sparsetopics.evaluation.scoring.topic_scores import score_topics
+from sparsetopics.measures.paired import paired_difference
 from sparsetopics.runs.run import load_run
 
 SETTING = ScoreBasis("heldout-news", "training-news", 5)

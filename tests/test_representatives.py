@@ -9,12 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulated_documents import batch_of_counts
+from sparsetopics.answers.proportions import proportions_under
+from sparsetopics.answers.representatives import TopicsToShow, representatives
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.document_rows import sizes_of_batch
 from sparsetopics.corpora.store.shards import MemoryRowGroup
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.scores.representatives import (
+from sparsetopics.execution.executors import open_broadcast_map
+from sparsetopics.measures.representatives import (
     Candidate,
     choose,
     choose_from_batch,
@@ -24,10 +27,7 @@ from sparsetopics.evaluation.scores.representatives import (
     share_bounds,
     typical_shares,
 )
-from sparsetopics.execution.executors import open_broadcast_map
 from sparsetopics.options.workplace import Workplace
-from sparsetopics.runs.proportions import proportions_under
-from sparsetopics.runs.representatives import TopicsToShow, representatives
 
 N_TOPICS, N_WORDS = 4, 400
 WORDS = [f"word{number}" for number in range(N_WORDS)]

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.evaluation.scores.telling_words import telling_words
-from sparsetopics.evaluation.scores.top_words import top_words
+from sparsetopics.measures.telling_words import telling_words
+from sparsetopics.measures.top_words import top_words
 
 
 def twin(posterior, parents, candidates, n_words):

@@ -13,8 +13,8 @@ from sparsetopics.base.errors import SourceError, VocabularyError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.tokenizer import TokenizerOptions
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.scores.coherence import text_coherence
 from sparsetopics.evaluation.scoring.tokenized_texts import TokenizedTexts
+from sparsetopics.measures.coherence import text_coherence
 
 SENTENCES = ["Cats and dogs.", "Dogs, bones", "", "42!", "cats AND bones and dogs"]
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsetopics.evaluation.scores.top_words import inverted_rbo, top_words, topic_diversity
+from sparsetopics.measures.top_words import inverted_rbo, top_words, topic_diversity
 
 
 @given(

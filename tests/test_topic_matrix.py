@@ -9,11 +9,11 @@ from gensim.models import HdpModel, LdaModel
 from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
+from sparsetopics.answers.exports.exporting import export_run
 from sparsetopics.base.errors import RunError, ShapeError, VocabularyError
 from sparsetopics.evaluation.scoring import fixed_topics
 from sparsetopics.evaluation.scoring.fixed_topics import read_topics
 from sparsetopics.evaluation.scoring.weight_files import READERS
-from sparsetopics.exports.exporting import export_run
 
 WORDS = ("ant", "bee", "cat")
 WEIGHTS = np.array([[1.0, 2.0, 1.0], [4.0, 3.0, 1.0]])

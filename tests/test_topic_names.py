@@ -10,18 +10,18 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from sparsetopics.answers.exports.exporting import export_run
+from sparsetopics.answers.topic_names import names_of, read_names, topic_rows, with_given
 from sparsetopics.base.errors import OptionError, RunError
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.evaluation.report.report import write_run_report
-from sparsetopics.evaluation.scores.completion import unigram_probabilities
-from sparsetopics.evaluation.scores.relevance import relevant_words
 from sparsetopics.evaluation.scoring.fixed_topics import read_topic_matrix
 from sparsetopics.evaluation.scoring.weight_files import READERS
-from sparsetopics.exports.exporting import export_run
+from sparsetopics.measures.completion import unigram_probabilities
+from sparsetopics.measures.relevance import relevant_words
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.runs.run import load_run, save_run
-from sparsetopics.runs.topic_names import names_of, read_names, topic_rows, with_given
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 

@@ -14,9 +14,9 @@ from sparsetopics.base.errors import OptionError, RunError
 from sparsetopics.base.sealed_files import write_sealed
 from sparsetopics.cli.main import main
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scores.paired import HeldoutScores
 from sparsetopics.inference import training, validated_number
 from sparsetopics.inference.topic_path import PathMemory, check_rung
+from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.model.memo import Memo
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.ladder import close_rungs

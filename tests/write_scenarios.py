@@ -25,9 +25,9 @@ Run = Callable[[list[str], Path], None]
 
 def import_all() -> None:
     """What children run, imported once in the parent, as it takes a second."""
+    import sparsetopics.answers.exports.exporting
     import sparsetopics.evaluation.comparison.compare
     import sparsetopics.evaluation.report.report
-    import sparsetopics.exports.exporting
     import sparsetopics.runs.train  # noqa: F401
 
 

@@ -22,10 +22,10 @@ from sparsetopics.corpora.split import check_alike, count_held_out, split_corpus
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, score_facts, scored_subject
 from sparsetopics.evaluation.report.subject import Fact, Subject
-from sparsetopics.evaluation.scores.paired import Estimate, differences_from_best
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, score_mixture
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard, score_topics
+from sparsetopics.measures.paired import Estimate, differences_from_best
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS

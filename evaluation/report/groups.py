@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from markupsafe import Markup
 
+from sparsetopics.answers.prevalence import LEVEL, Prevalence
 from sparsetopics.base.batches import IntArray
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.grouping import Grouping, Start
 from sparsetopics.evaluation.report.figures import N_COLOURS, TrendLine, trend_figure
 from sparsetopics.evaluation.report.subject import DASH
-from sparsetopics.evaluation.scores.group_differences import variance_of_means
-from sparsetopics.runs.prevalence import LEVEL, Prevalence
+from sparsetopics.measures.group_differences import variance_of_means
 
 MOST_TOPICS = 200  # rows of the heat map
 MOST_GROUPS = 40  # its columns

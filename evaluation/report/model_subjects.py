@@ -7,6 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsetopics.answers.proportions import Shares, proportions_under, shares_of
+from sparsetopics.answers.representatives import Representatives, TopicsToShow, representatives
+from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, with_given
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
@@ -26,9 +29,6 @@ from sparsetopics.evaluation.report.subject import (
 from sparsetopics.evaluation.report.topic_browser import browser_words
 from sparsetopics.evaluation.report.topic_map import TopicMap, map_topics
 from sparsetopics.evaluation.report.topic_path import score_curve
-from sparsetopics.evaluation.scores.completion import unigram_probabilities
-from sparsetopics.evaluation.scores.relevance import topic_names
-from sparsetopics.evaluation.scores.top_words import top_words, topic_diversity, topic_table
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics
 from sparsetopics.evaluation.scoring.mixture_scores import MixtureCard
 from sparsetopics.evaluation.scoring.topic_scores import (
@@ -37,10 +37,10 @@ from sparsetopics.evaluation.scoring.topic_scores import (
     coherence_in,
     last_known,
 )
-from sparsetopics.runs.proportions import Shares, proportions_under, shares_of
-from sparsetopics.runs.representatives import Representatives, TopicsToShow, representatives
+from sparsetopics.measures.completion import unigram_probabilities
+from sparsetopics.measures.relevance import topic_names
+from sparsetopics.measures.top_words import top_words, topic_diversity, topic_table
 from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
-from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, with_given
 
 DETAIL_WORDS = 30  # listed for each topic
 FEWEST_MAPPED = 3  # topics; a map of fewer says nothing

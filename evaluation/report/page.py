@@ -26,7 +26,7 @@ from sparsetopics.evaluation.report.subject import DASH, Fact, Subject, Trace, m
 from sparsetopics.evaluation.report.topic_browser import browser_data
 from sparsetopics.evaluation.report.topic_map import Mark, map_figure
 from sparsetopics.evaluation.report.topic_path import TopicPathSection
-from sparsetopics.evaluation.scores.paired import Estimate, differences_from_best
+from sparsetopics.measures.paired import Estimate, differences_from_best
 from sparsetopics.options.registry import MOVE_COUNTS
 
 ROW_WORDS = 10  # shown before a topic is opened

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from sparsetopics.answers.prevalence import prevalence
+from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, names_of
 from sparsetopics.base.errors import RunError
 from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
@@ -16,17 +18,15 @@ from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.report.topic_path import TopicPathSection, topic_path_section
-from sparsetopics.evaluation.scores.completion import CompletionScore
 from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
 from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, MixtureCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
+from sparsetopics.measures.completion import CompletionScore
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import check_extension, refuse
 from sparsetopics.options.table import PAGE_EXTENSIONS
-from sparsetopics.runs.prevalence import prevalence
 from sparsetopics.runs.run import AnyRun, load_run, refuse_run
-from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, names_of
 from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
 
 

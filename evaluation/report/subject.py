@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from sparsetopics.answers.representatives import RepresentativeDocument
 from sparsetopics.evaluation.report.components import ComponentRow
 from sparsetopics.evaluation.report.figures import ScoreLine
 from sparsetopics.evaluation.report.topic_browser import BrowserWords
 from sparsetopics.evaluation.report.topic_map import TopicMap
-from sparsetopics.evaluation.scores.paired import HeldoutScores
-from sparsetopics.evaluation.scores.top_words import TopicRow
-from sparsetopics.runs.representatives import RepresentativeDocument
+from sparsetopics.measures.paired import HeldoutScores
+from sparsetopics.measures.top_words import TopicRow
 
 DASH = "–"
 MINUS = "\N{MINUS SIGN}"

@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.evaluation.scores.relevance import relevance
+from sparsetopics.measures.relevance import relevance
 
 STEPS = 20  # of the slider, which has one place more
 DECIMALS = 3  # of logarithms; the error of a probability is below a thousandth

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames
 from sparsetopics.base.wording import quantity
 from sparsetopics.evaluation.report.figures import CurvePoint, curve_figure
 from sparsetopics.evaluation.report.subject import DASH, number
 from sparsetopics.evaluation.report.topic_tree import TreeView, tree_view
-from sparsetopics.evaluation.scores.knee import AS_GOOD_LOSS, RECOMMENDED_LOSS
-from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames
+from sparsetopics.measures.knee import AS_GOOD_LOSS, RECOMMENDED_LOSS
 from sparsetopics.runs.topic_path_files import RungScore, Scores, TopicPathFolder
 
 SHOWN_LOSS = 0.1  # nats below the best

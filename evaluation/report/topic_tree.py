@@ -14,8 +14,8 @@ from typing import NamedTuple
 from markupsafe import Markup
 from msgspec.structs import replace
 
+from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, with_given
 from sparsetopics.evaluation.report.topic_browser import escaped_json
-from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, with_given
 from sparsetopics.runs.topic_path_files import TopicTree, TreeTopic
 
 MOST_WORDS = 10  # shown of a topic in addition to its telling words

@@ -19,8 +19,8 @@ from sparsetopics.base.errors import RunError, ShapeError, SourceError, Vocabula
 from sparsetopics.base.safe_reading import check_regular
 from sparsetopics.base.wording import reason_of
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.scores.completion import unigram_probabilities
 from sparsetopics.evaluation.scoring.weight_files import NPZ_KEY, READERS, WordWeights, read_gensim
+from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.runs.run import TopicRun
 
 MATRIX_CONCENTRATION = 0.5  # total; a bare matrix does not say how documents mix its topics

@@ -13,10 +13,10 @@ from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.corpora.store.shards import AnyRowGroup
-from sparsetopics.evaluation.scores.clustering import ClusteringScore, score_clustering
-from sparsetopics.evaluation.scores.paired import HeldoutScores, mean_score
 from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+from sparsetopics.measures.clustering import ClusteringScore, score_clustering
+from sparsetopics.measures.paired import HeldoutScores, mean_score
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.runs.run import MixtureRun
 

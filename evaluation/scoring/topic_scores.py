@@ -11,12 +11,12 @@ import numpy as np
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scores import coherence
-from sparsetopics.evaluation.scores.completion import CompletionScore, document_completion
-from sparsetopics.evaluation.scores.paired import HeldoutScores
-from sparsetopics.evaluation.scores.top_words import inverted_rbo, top_words, topic_diversity
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+from sparsetopics.measures import coherence
+from sparsetopics.measures.completion import CompletionScore, document_completion
+from sparsetopics.measures.paired import HeldoutScores
+from sparsetopics.measures.top_words import inverted_rbo, top_words, topic_diversity
 
 COHERENCE_WORDS = 10  # top words of a topic that coherence and rank-biased overlap use
 DIVERSITY_WORDS = 25

@@ -26,7 +26,7 @@ from sparsetopics.base.errors import OptionError, UnfittedError, naming_paramete
 from sparsetopics.base.showing import html_table, shortened
 from sparsetopics.corpora.text.vocabulary import Vocabulary
 from sparsetopics.estimators.inputs import Data, InputReader, InputRows, Names
-from sparsetopics.evaluation.scores.top_words import top_words
+from sparsetopics.measures.top_words import top_words
 from sparsetopics.options.option import Interval, check_type, path_of, refuse, shown
 from sparsetopics.options.registry import LEARNERS
 from sparsetopics.options.resolve import argument_for, from_arguments, resolve

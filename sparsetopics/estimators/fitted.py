@@ -27,9 +27,9 @@ from sparsetopics.options.option import (
 from sparsetopics.options.table import PAGE_EXTENSIONS
 
 if TYPE_CHECKING:
+    from sparsetopics.answers.topic_names import GivenNames
     from sparsetopics.evaluation.scoring.topic_scores import Record
     from sparsetopics.runs.run import AnyRun
-    from sparsetopics.runs.topic_names import GivenNames
     from sparsetopics.runs.topic_path_files import TopicPathFolder
 
 TOPICS = pa.schema(
@@ -64,7 +64,7 @@ class FittedEstimator(Estimator):
         returns too. Raises OptionError for components of vectors, for numbers out of range, and for
         names that cannot be used.
         """
-        from sparsetopics.runs.topic_names import topic_rows
+        from sparsetopics.answers.topic_names import topic_rows
 
         run = self._run_of_words()
         counts_from(1).check("n_words", n_words)
@@ -82,7 +82,7 @@ class FittedEstimator(Estimator):
         λ of Sievert & Shirley (2014), who suggest 0.6. Raises OptionError for components of
         vectors, and for numbers out of range.
         """
-        from sparsetopics.runs.topic_names import topic_rows
+        from sparsetopics.answers.topic_names import topic_rows
 
         run = self._run_of_words()
         counts_from(1).check("n", n)
@@ -116,8 +116,8 @@ class FittedEstimator(Estimator):
         components of vectors, and for a topic or a field that is not there; ShapeError or
         VocabularyError for other words.
         """
-        from sparsetopics.runs.representatives import TopicsToShow, representatives
-        from sparsetopics.runs.topic_names import names_of
+        from sparsetopics.answers.representatives import TopicsToShow, representatives
+        from sparsetopics.answers.topic_names import names_of
 
         run = self._run_of_words()
         counts_from(0).check("topic", topic)
@@ -144,8 +144,8 @@ class FittedEstimator(Estimator):
         training texts. Raises OptionError for components of vectors, and what ``Corpus.from_texts``
         raises.
         """
-        from sparsetopics.runs.proportions import share_tables
-        from sparsetopics.runs.text_topics import corpus_of_texts
+        from sparsetopics.answers.proportions import share_tables
+        from sparsetopics.answers.text_topics import corpus_of_texts
 
         run = self._run_of_words()
         if top is not None:
@@ -201,10 +201,10 @@ class FittedEstimator(Estimator):
         Raises OptionError for a mixture, for a field that the corpus lacks or that cannot be
         divided so, and for names that cannot be used; CorpusError if no document has a value.
         """
+        from sparsetopics.answers.prevalence import prevalence
+        from sparsetopics.answers.topic_names import names_of
         from sparsetopics.corpora.grouping import Grouping
         from sparsetopics.model.mixture_posterior import MixturePosterior
-        from sparsetopics.runs.prevalence import prevalence
-        from sparsetopics.runs.topic_names import names_of
 
         run = self._run()
         if isinstance(run.model, MixturePosterior):
@@ -287,8 +287,8 @@ class FittedEstimator(Estimator):
 
         Raises OutputError, and OptionError for a combination that is not supported.
         """
-        from sparsetopics.exports import PATH_TARGETS, RUN_TARGETS
-        from sparsetopics.exports.exporting import export_model
+        from sparsetopics.answers.exports import PATH_TARGETS, RUN_TARGETS
+        from sparsetopics.answers.exports.exporting import export_model
 
         run, found = self._run(), self._topic_path()
         known = RUN_TARGETS if found is None else RUN_TARGETS | PATH_TARGETS

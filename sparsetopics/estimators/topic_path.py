@@ -38,7 +38,7 @@ class TopicPath(TopicEstimator):
     Training begins with the most topics and merges them step by step; a model is kept at each rung
     of a ladder. Each is scored on a share of the documents, which it takes in only afterwards. The
     recommended number of topics is the smallest that predicts nearly as well as the best
-    (``evaluation.scores.knee``). ``transform`` and ``score`` use its model.
+    (``measures.knee``). ``transform`` and ``score`` use its model.
 
     All arguments that are not listed are those of ``LDA``. ``fit`` raises OptionError if one is out
     of range or conflicts with another; only the memoized learner and the collapsed update can merge

@@ -77,7 +77,7 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         2016, appendix E; Wang et al. 2011). ``y`` is ignored. Raises what ``transform`` raises,
         and ShapeError if no document has two words.
         """
-        from sparsetopics.evaluation.scores.completion import (
+        from sparsetopics.measures.completion import (
             document_completion,
             unigram_probabilities,
         )

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.sealed_files import Json
 from sparsetopics.base.soundness import check_fields, declared_types
-from sparsetopics.evaluation.scores.paired import HeldoutScores
 from sparsetopics.inference.growth.grower import GrowerRecord
 from sparsetopics.inference.local_step import Globals, Parameters
 from sparsetopics.inference.moves.ledger import Failure, Ledger
@@ -30,6 +29,7 @@ from sparsetopics.inference.moves.rival import Course, Rival
 from sparsetopics.inference.moves.standing import MoveTally
 from sparsetopics.inference.topic_path import PathMemory
 from sparsetopics.inference.training_state import AnyState, LapInfo, TrainingState
+from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.model.allocations.hdp import HDPAllocation
 from sparsetopics.model.allocations.lda import LDAAllocation
 from sparsetopics.model.allocations.mixture import ItemAllocation, ItemTerms

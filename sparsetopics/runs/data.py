@@ -17,8 +17,8 @@ from sparsetopics.corpora.holding_out import divide
 from sparsetopics.corpora.readers.blocks import VECTORS
 from sparsetopics.corpora.split import check_alike
 from sparsetopics.corpora.store.manifest import kind_of
-from sparsetopics.evaluation.scores.completion import document_completion, unigram_probabilities
 from sparsetopics.inference.training import Model
+from sparsetopics.measures.completion import document_completion, unigram_probabilities
 from sparsetopics.model.document_items import DocumentItemSource
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import BatchSums, Components

@@ -15,24 +15,24 @@ from sparsetopics.base.staging import sync_tree
 from sparsetopics.base.wording import quantity
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.text.vocabulary import Vocabulary
-from sparsetopics.evaluation.scores.completion import (
+from sparsetopics.inference.topic_path import VISITS, Rung, is_rung
+from sparsetopics.inference.training import Model
+from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.measures.completion import (
     SCORED_SHARE,
     document_completion,
     unigram_probabilities,
 )
-from sparsetopics.evaluation.scores.knee import Knee, find_knee
-from sparsetopics.evaluation.scores.paired import (
+from sparsetopics.measures.knee import Knee, find_knee
+from sparsetopics.measures.paired import (
     Estimate,
     HeldoutScores,
     mean_score,
     paired_difference,
 )
-from sparsetopics.evaluation.scores.relevance import topic_names
-from sparsetopics.evaluation.scores.telling_words import telling_words
-from sparsetopics.evaluation.scores.top_words import top_words
-from sparsetopics.inference.topic_path import VISITS, Rung, is_rung
-from sparsetopics.inference.training import Model
-from sparsetopics.inference.training_state import LapInfo
+from sparsetopics.measures.relevance import topic_names
+from sparsetopics.measures.telling_words import telling_words
+from sparsetopics.measures.top_words import top_words
 from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import LapEntry

@@ -30,7 +30,7 @@ from sparsetopics.base.sealed_files import (
 )
 from sparsetopics.base.transactions import STATE_FOLDER, refuse_pending
 from sparsetopics.base.wording import quantity
-from sparsetopics.evaluation.scores.relevance import LONGEST_NAME
+from sparsetopics.measures.relevance import LONGEST_NAME
 
 PATH_FILE, TREE_FILE = "path.json", "tree.json"
 FORMAT_VERSION = 1

@@ -13,7 +13,7 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.base.showing import shortened
-from sparsetopics.evaluation.scores.top_words import top_words
+from sparsetopics.measures.top_words import top_words
 
 NAME_WORDS = 3
 NAME_BALANCE = 0.6  # λ: the optimum of Sievert & Shirley's user study

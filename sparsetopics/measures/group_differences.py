@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.evaluation.scores.prevalence import GroupMeans, skewed_interval, unskewed
+from sparsetopics.measures.prevalence import GroupMeans, skewed_interval, unskewed
 
 
 class Differences(NamedTuple):

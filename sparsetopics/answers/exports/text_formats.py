@@ -13,15 +13,15 @@ from pyarrow.csv import WriteOptions, write_csv
 from scipy.io import mmwrite
 from scipy.sparse import coo_array
 
+from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, topic_rows
 from sparsetopics.base.batches import DocumentBatch
 from sparsetopics.base.errors import OutputError
 from sparsetopics.base.showing import shortened
 from sparsetopics.base.wording import printable
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scores.relevance import LONGEST_NAME, LONGEST_NAME_WORD
-from sparsetopics.evaluation.scores.top_words import top_words
+from sparsetopics.measures.relevance import LONGEST_NAME, LONGEST_NAME_WORD
+from sparsetopics.measures.top_words import top_words
 from sparsetopics.runs.run import AnyRun
-from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, topic_rows
 
 VOCABULARY_SUFFIX = ".vocab"  # as gensim names it
 KEYS_SUFFIX = ".keys"

@@ -6,11 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import compress
 from pathlib import Path
 
-from sparsetopics.base.errors import OptionError
-from sparsetopics.base.outputs import Output, output_file, written
-from sparsetopics.base.sealed_files import absence
-from sparsetopics.corpora.corpus import AnyCorpus, Corpus
-from sparsetopics.exports import (
+from sparsetopics.answers.exports import (
     EXTENSIONS,
     OTHER_EXTENSIONS,
     PATH_TARGETS,
@@ -20,10 +16,14 @@ from sparsetopics.exports import (
     path_writer,
     run_writer,
 )
+from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames
+from sparsetopics.base.errors import OptionError
+from sparsetopics.base.outputs import Output, output_file, written
+from sparsetopics.base.sealed_files import absence
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
 from sparsetopics.options.option import check_extension, refuse
 from sparsetopics.runs.run import AnyRun, check_folder, load_run, refuse_run
 from sparsetopics.runs.run_files import SETTINGS_FILE
-from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames
 from sparsetopics.runs.topic_path_files import TopicPathFolder, is_topic_path, load_topic_path
 
 Arguments = dict[str, bool | GivenNames]  # of the function that writes a format

@@ -10,24 +10,24 @@ import numpy as np
 import pyarrow as pa
 from scipy.sparse import csr_array
 
+from sparsetopics.answers.proportions import Shares, share_name, shares_of
 from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import LABEL, Grouping
 from sparsetopics.corpora.lookup import read_rows, spread_rows
 from sparsetopics.corpora.readers.fields import TEXT
 from sparsetopics.corpora.store.shards import RowGroup
-from sparsetopics.evaluation.scores.representatives import (
+from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
+from sparsetopics.measures.representatives import (
     Candidate,
     choose,
     choose_from_batch,
     core_words,
     leading_words,
 )
-from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.model.statistics import in_use
 from sparsetopics.options.option import refuse, shown
 from sparsetopics.options.table import REPRESENTATIVES
-from sparsetopics.runs.proportions import Shares, share_name, shares_of
 from sparsetopics.runs.run import AnyRun
 
 N_WORDS = 8  # of a document
@@ -123,7 +123,7 @@ def representatives(
 ) -> Representatives:
     """Return the ``n`` documents of ``corpus`` that represent each topic best.
 
-    ``evaluation.scores.representatives`` says which these are. The groups that take turns are those
+    ``measures.representatives`` says which these are. The groups that take turns are those
     of the label or of the kept field ``by``. At most ``most`` documents are searched, spread evenly
     over the corpus; by default all are. The words of ``corpus`` must be those of the topics. The
     result is the same for any number of workers. Memory does not grow with the number of documents,

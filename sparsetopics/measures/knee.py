@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray
-from sparsetopics.evaluation.scores.paired import (
+from sparsetopics.measures.paired import (
     Estimate,
     HeldoutScores,
     mean_score,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from sparsetopics.answers.table_files import open_table, table_format
 from sparsetopics.base.batches import DocumentBatch, FloatArray, VectorBatch
 from sparsetopics.base.outputs import Output, written
 from sparsetopics.corpora.corpus import Corpus, VectorCorpus
@@ -18,7 +19,6 @@ from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.inference.document_step import topic_proportions
 from sparsetopics.inference.training import Model
 from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.runs.table_files import open_table, table_format
 
 Rows = DocumentBatch | VectorBatch
 Shares = Callable[[Rows], FloatArray]  # (n_rows, n_topics); rows sum to one

@@ -13,9 +13,9 @@ from pathlib import Path
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.safe_reading import Toml, read_toml, shown_toml
 from sparsetopics.base.wording import printable, quantity
-from sparsetopics.evaluation.scores.completion import unigram_probabilities
-from sparsetopics.evaluation.scores.relevance import LONGEST_NAME, relevant_words, topic_names
-from sparsetopics.evaluation.scores.top_words import TopicRow, top_words, topic_table
+from sparsetopics.measures.completion import unigram_probabilities
+from sparsetopics.measures.relevance import LONGEST_NAME, relevant_words, topic_names
+from sparsetopics.measures.top_words import TopicRow, top_words, topic_table
 from sparsetopics.options.option import check_type, refuse, shown
 from sparsetopics.runs.run import AnyRun
 

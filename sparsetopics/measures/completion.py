@@ -17,9 +17,9 @@ from sparsetopics.base.batches import DocumentBatch, FloatArray, IntArray
 from sparsetopics.base.errors import CorpusError
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.store.shards import RowGroup
-from sparsetopics.evaluation.scores.paired import HeldoutScores, mean_score
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.inference.document_step import topic_proportions
+from sparsetopics.measures.paired import HeldoutScores, mean_score
 
 SCORED_SHARE = 0.2  # of the word types of a document
 UNIGRAM_PSEUDO_COUNT = 0.1

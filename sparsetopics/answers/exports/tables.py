@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from sparsetopics.answers.table_files import open_table
+from sparsetopics.answers.topic_names import NONE_GIVEN, GivenNames, names_of
 from sparsetopics.base.batches import FloatArray, IntArray
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.runs.run import AnyRun
-from sparsetopics.runs.table_files import open_table
-from sparsetopics.runs.topic_names import NONE_GIVEN, GivenNames, names_of
 
 TOPICS = pa.schema([("topic", pa.int64()), ("word", pa.string()), ("probability", pa.float64())])
 NAMED_TOPICS = TOPICS.append(pa.field("name", pa.string()))

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from sparsetopics.answers.table_files import open_table
 from sparsetopics.base.wording import printable
-from sparsetopics.runs.table_files import open_table
 from sparsetopics.runs.topic_path_files import TopicPathFolder, TopicTree, TreeRung
 
 LABEL_WORDS = 5

@@ -17,9 +17,11 @@ from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.corpora.grouping import LABEL, Grouping, GroupKey, Start
 from sparsetopics.corpora.sources.arrow_files import arrow_numbers, arrow_strings
 from sparsetopics.corpora.store.shards import RowGroup
-from sparsetopics.evaluation.scores.group_differences import group_differences
-from sparsetopics.evaluation.scores.group_words import telling_group_words
-from sparsetopics.evaluation.scores.prevalence import (
+from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here, open_executor
+from sparsetopics.inference.training import Model
+from sparsetopics.measures.group_differences import group_differences
+from sparsetopics.measures.group_words import telling_group_words
+from sparsetopics.measures.prevalence import (
     GroupMeans,
     GroupSums,
     GroupTotals,
@@ -27,8 +29,6 @@ from sparsetopics.evaluation.scores.prevalence import (
     sum_groups,
     unbiased_projection,
 )
-from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here, open_executor
-from sparsetopics.inference.training import Model
 from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import in_use
 from sparsetopics.options.option import refuse, shown

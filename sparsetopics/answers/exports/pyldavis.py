@@ -9,9 +9,9 @@ from typing import TextIO
 
 import numpy as np
 
+from sparsetopics.answers.proportions import shares_of
 from sparsetopics.base.batches import DocumentBatch, FloatArray
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.runs.proportions import shares_of
 from sparsetopics.runs.run import AnyRun
 
 

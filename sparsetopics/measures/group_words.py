@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray
-from sparsetopics.evaluation.scores.prevalence import GroupMeans, GroupTotals
-from sparsetopics.evaluation.scores.telling_words import log_odds_scores
-from sparsetopics.evaluation.scores.top_words import top_words
+from sparsetopics.measures.prevalence import GroupMeans, GroupTotals
+from sparsetopics.measures.telling_words import log_odds_scores
+from sparsetopics.measures.top_words import top_words
 
 N_CANDIDATES = 100  # most probable words of a topic, of which some are chosen
 PRIOR_TOKENS = 100.0  # of each topic in each group, spread as in the topic

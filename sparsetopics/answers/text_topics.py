@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from sparsetopics.answers.proportions import ShareColumns, share_tables
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scores.top_words import top_words
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
-from sparsetopics.runs.proportions import ShareColumns, share_tables
+from sparsetopics.measures.top_words import top_words
 from sparsetopics.runs.run import AnyRun
 
 N_WORDS = 6  # of a topic, so that a line fits a terminal
