@@ -25,7 +25,7 @@ from prepared import SOURCES, prepare
 from sparsetopics.base.batches import BatchSource
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import laps as lap_module
 from sparsetopics.inference.laps import Laps, LapTally
 from sparsetopics.inference.local_step import Parameters
@@ -111,9 +111,7 @@ def timed_run(source: BatchSource, options: TrainingOptions, seed: int, clock: C
     phase.advanced = clock.rival
     with tempfile.TemporaryDirectory() as scratch:
         clock.began = time.process_time()
-        train(
-            source, options, Path(scratch), SerialExecutor(), rng, hooks=Hooks(on_lap=clock.end_lap)
-        )
+        train(source, options, Path(scratch), Executor(), rng, hooks=Hooks(on_lap=clock.end_lap))
 
 
 def print_ratios(clock: Clock) -> None:
@@ -162,7 +160,7 @@ def main(
     few = Corpus.from_csr(data.train[:300], data.words)
     with tempfile.TemporaryDirectory() as scratch:  # compile
         train(plan_batches(few, None, rng), replace(options, n_topics=20), Path(scratch),
-              SerialExecutor(), rng)  # fmt: skip
+              Executor(), rng)  # fmt: skip
     click.echo(" lap     K    alone    moves   rivals  without")
     clock = Clock(every)
     timed_run(source, options, seed, clock)

@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self, TypeVar, cast
 import numpy as np
 
 from sparsetopics.base.batches import FloatArray, IntArray, ItemBatch, Source, StoredBatch, V_co
-from sparsetopics.execution.executors import Executor, SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.local_step import Globals, LocalInfo, LocalResult
 from sparsetopics.kernels import summaries as summary_kernels
 from sparsetopics.model.allocations.allocation import ItemRule
@@ -115,7 +115,7 @@ def components_of(
 
     A component without items keeps its seed. Assignments are hard, and sizes do not count.
     """
-    executor = SerialExecutor()
+    executor = Executor()
     alone = likelihood.alone(values, seeds)
     own, even = alone, np.zeros(len(seeds))
     for _ in range(n_rounds):

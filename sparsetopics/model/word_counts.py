@@ -25,7 +25,7 @@ from sparsetopics.base.soundness import (
     check_rows,
     require,
 )
-from sparsetopics.execution.executors import Executor, SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.kernels import words as word_kernels
 from sparsetopics.kernels.types import Float32Array, Rows, SparseShares, TopicIds
 from sparsetopics.model.responsibilities import Responsibilities
@@ -33,7 +33,7 @@ from sparsetopics.model.responsibilities import Responsibilities
 BLOCK_ROWS = 2_048  # words of a batch that one worker takes at a time
 MOST_PARTS = 4  # of the vocabulary; each reads all pairs of a batch
 SAMPLED = 16  # one pair in as many tells how often words occur
-SERIAL = SerialExecutor()
+SERIAL = Executor()
 
 
 class PairCounts(NamedTuple):

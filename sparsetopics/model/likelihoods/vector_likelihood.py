@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Vectors
 from sparsetopics.base.errors import OptionError, ShapeError
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.model.array_formats import StoredAs
 from sparsetopics.model.likelihoods.likelihood import Estimates, Posterior
 from sparsetopics.model.likelihoods.moments import Moments
@@ -120,7 +120,7 @@ class VectorLikelihood(ABC):
         n_items = len(values)
         starts, topics = np.arange(n_items + 1), np.arange(n_items, dtype=np.uint32)
         alone = Responsibilities(starts, topics, np.ones(n_items, np.float32))
-        return self.zeros(n_items).sum_items(values, alone, SerialExecutor())
+        return self.zeros(n_items).sum_items(values, alone, Executor())
 
     def alone(self, values: Vectors, seeds: IntArray) -> Moments:
         return self.moments_of_each(values[seeds])
