@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, cast
 import click
 import numpy as np
 
-from sparsetopics.base.batches import IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import IntArray, Source, Vectors
 from sparsetopics.corpora.batching import plan_vector_batches
 from sparsetopics.corpora.corpus import VectorCorpus
 from sparsetopics.execution.executors import Executor
@@ -121,7 +121,7 @@ def one_run(
 def of_start(
     values: Vectors,
     labels: IntArray,
-    source: ItemSource,
+    source: Source,
     options: TrainingOptions,
     rng: np.random.Generator,
 ) -> Result:

@@ -22,7 +22,7 @@ import click
 import numpy as np
 from prepared import SOURCES, prepare
 
-from sparsetopics.base.batches import BatchSource
+from sparsetopics.base.batches import DocumentBatch, Source
 from sparsetopics.corpora.batching import plan_batches
 from sparsetopics.corpora.corpus import Corpus
 from sparsetopics.execution.executors import Executor
@@ -104,7 +104,9 @@ class Clock:
         self.began = time.process_time()
 
 
-def timed_run(source: BatchSource, options: TrainingOptions, seed: int, clock: Clock) -> None:
+def timed_run(
+    source: Source[DocumentBatch], options: TrainingOptions, seed: int, clock: Clock
+) -> None:
     """Train with the clock in place of what it watches."""
     rng = np.random.default_rng(seed)
     lap_module.Laps.run = lambda *given: clock.lap(*given)  # type: ignore[method-assign]

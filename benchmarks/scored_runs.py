@@ -20,7 +20,7 @@ import click
 import numpy as np
 from heldout import HeldOut, halves, mean_scores
 
-from sparsetopics.base.batches import BatchSource
+from sparsetopics.base.batches import DocumentBatch, Source
 from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.training import Hooks, train
 from sparsetopics.inference.training_state import LapInfo
@@ -67,7 +67,7 @@ class Trained(NamedTuple):
 
 
 def train_scored(
-    source: BatchSource,
+    source: Source[DocumentBatch],
     options: TrainingOptions,
     rng: np.random.Generator,
     heldout: HeldOut,

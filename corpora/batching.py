@@ -11,9 +11,9 @@ from typing import Generic, NamedTuple
 import numpy as np
 
 from sparsetopics.base.batches import (
-    BatchSource,
     DocumentBatch,
     IntArray,
+    Source,
     VectorBatch,
     VectorSource,
 )
@@ -37,7 +37,7 @@ def plan_batches(
     rng: np.random.Generator,
     *,
     resident_pairs: int = RESIDENT_PAIRS,
-) -> BatchSource:
+) -> Source[DocumentBatch]:
     """Divide the documents at random into batches of nearly equal size, none empty.
 
     A corpus of at most ``resident_pairs`` pairs is read once and kept. For a larger one, each row
@@ -114,10 +114,6 @@ class _Batches:
     n_tokens: float
     n_columns: int  # words of the vocabulary, or numbers of an item
 
-    @property
-    def n_words(self) -> int:
-        return self.n_columns
-
 
 @dataclass(frozen=True, eq=False)
 class ResidentBatches(_Batches, Generic[RowBatch]):
@@ -139,11 +135,11 @@ class JoinedBatches(_Batches):
     """The batches of one source of documents, and after them those of another."""
 
     is_resident: bool
-    first: BatchSource
-    last: BatchSource
+    first: Source[DocumentBatch]
+    last: Source[DocumentBatch]
 
     @classmethod
-    def of(cls, first: BatchSource, last: BatchSource) -> JoinedBatches:
+    def of(cls, first: Source[DocumentBatch], last: Source[DocumentBatch]) -> JoinedBatches:
         """Both have the same words, and ``last`` stays in memory."""
         n_docs, n_tokens = first.n_docs + last.n_docs, first.n_tokens + last.n_tokens
         return cls(n_docs, n_tokens, first.n_columns, first.is_resident, first, last)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sparsetopics.base.batches import BatchSource, DocumentBatch, IntArray
+from sparsetopics.base.batches import DocumentBatch, IntArray, Source
 from sparsetopics.base.errors import OptionError
 from sparsetopics.corpora.batching import JoinedBatches, plan_batches
 from sparsetopics.corpora.corpus import Corpus
@@ -25,8 +25,8 @@ FEWEST = 2  # documents in either part: the error of a score needs two
 class DividedCorpus(NamedTuple):
     """The batches of a corpus of which some documents are kept out of training."""
 
-    source: BatchSource  # to train on
-    whole: BatchSource  # the same batches, then those of the validation documents
+    source: Source[DocumentBatch]  # to train on
+    whole: Source[DocumentBatch]  # the same batches, then those of the validation documents
     validation: Corpus
 
 

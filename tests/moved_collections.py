@@ -31,7 +31,7 @@ def trained(folder, source, n_topics, local, seed, laps=2, *, budget=None):
     """A learner and its state after some memoized laps; the weights follow."""
     rng = np.random.default_rng(seed)
     learner = memoized(folder, False, budget=budget, whole_first_lap=True, keep_assignments=True)
-    state = learner.init(start_of(rng.gamma(0.3, 10.0, (source.n_words, n_topics))))
+    state = learner.init(start_of(rng.gamma(0.3, 10.0, (source.n_columns, n_topics))))
     allocation = HDPAllocation.even(n_topics, source.n_docs, 10.0, 0.5)
     for _ in range(laps):
         for batch_ids in learner.rounds(state, source.n_batches, rng):

@@ -176,7 +176,7 @@ def test_where_memory_is_short_training_begins_with_fewer_and_says_so(
     fit, monkeypatch, n_tables, first
 ):
     source = bars()
-    monkeypatch.setattr(gradual_start, "MOST_BYTES", n_tables * 8 * source.n_words)
+    monkeypatch.setattr(gradual_start, "MOST_BYTES", n_tables * 8 * source.n_columns)
     said = []
 
     found = first_number(TrainingOptions(10, LAPS), source, said.append)

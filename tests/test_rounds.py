@@ -61,7 +61,7 @@ def test_all_batches_of_a_round_see_the_same_topics(learner, local, tmp_path):
 
 def test_a_stochastic_round_is_a_step_with_all_its_documents():
     source = ten_bars(np.random.default_rng(1), 60, 50).source(3)
-    counts = WordCounts(np.random.default_rng(2).gamma(1.0, 1.0, (source.n_words, 4)))
+    counts = WordCounts(np.random.default_rng(2).gamma(1.0, 1.0, (source.n_columns, 4)))
     batches = [source.read(n) for n in range(2)]
     together = DocumentBatch.joined(batches)
     learner = StochasticLearner(source.n_docs, StepSizes(), 2)

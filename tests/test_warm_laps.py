@@ -108,7 +108,7 @@ def test_workers_do_not_change_the_bits(fit):
 @pytest.mark.parametrize("budget", [0, 10**9])
 def test_what_is_kept_of_documents_goes_when_a_cold_lap_follows(budget, tmp_path):
     source = bars()
-    batch, start = source.read(0), np.ones((source.n_words, 4))
+    batch, start = source.read(0), np.ones((source.n_columns, 4))
     memo = Memo(tmp_path, budget)
     learner = MemoizedLearner(memo, Executor(), False, False, False, cold_every=2)
     current = lda_globals(start, np.full(4, 0.1), 0.1)

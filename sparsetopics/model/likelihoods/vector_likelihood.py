@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sparsetopics.base.batches import Batch, FloatArray, IntArray, ItemSource, Vectors
+from sparsetopics.base.batches import Batch, FloatArray, IntArray, Source, Vectors
 from sparsetopics.base.errors import OptionError, ShapeError
 from sparsetopics.execution.executors import Executor
 from sparsetopics.model.array_formats import StoredAs
@@ -75,9 +75,7 @@ class VectorLikelihood(ABC):
     def point_estimates(self, posterior: Posterior) -> Estimates[Vectors]: ...
 
     @classmethod
-    def for_training(
-        cls, sample: Vectors, source: ItemSource[Batch], options: TrainingOptions
-    ) -> Self:
+    def for_training(cls, sample: Vectors, source: Source[Batch], options: TrainingOptions) -> Self:
         """``from_data``; raises ShapeError for vectors that determine no covariances."""
         check_sample(sample, source.n_docs)
         return cls.from_data(sample)
