@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Generic, NamedTuple
+from typing import Generic
 
 import numpy as np
 
@@ -155,11 +155,7 @@ class JoinedBatches(_Batches):
         return self.last.read(batch_id - n_first)
 
 
-class Piece(NamedTuple):
-    """Rows of one row group, ascending."""
-
-    group: int
-    rows: IntArray
+Piece = tuple[int, IntArray]  # the number of a row group, and some of its rows, ascending
 
 
 class HeldRowGroups(Generic[RowBatch]):
@@ -209,7 +205,7 @@ def _pieces(corpus: Corpus, n_batches: int, rng: np.random.Generator) -> list[li
     """Batches of documents: each a piece of one row group."""
     n_pieces = -(-n_batches // len(corpus.row_groups))
     return [
-        [Piece(index, rows)]
+        [(index, rows)]
         for index, group in enumerate(corpus.row_groups)
         for rows in _divided(group.n_docs, min(n_pieces, group.n_docs), rng)
     ]
@@ -236,7 +232,7 @@ def _cut(sequence: list[tuple[int, IntArray]], shares: Sequence[int]) -> list[li
             if not len(rows):
                 group, rows = next(remaining)
             taken, rows = rows[:share], rows[share:]
-            part.append(Piece(group, np.sort(taken)))
+            part.append((group, np.sort(taken)))
             share -= len(taken)
         parts.append(part)
     return parts

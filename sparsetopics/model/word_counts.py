@@ -226,19 +226,12 @@ def check_sparse(
     require(len(starts) == len(words) + 1, f"word counts of {len(starts) - 1:,} words")
 
 
-class BatchRows(NamedTuple):
-    """The words of a batch numbered from 0."""
-
-    words: Rows  # (n_rows,)  rising word ids
-    row_of_pair: WordIds  # (n_pairs,)
-
-
-def number_rows(batch: DocumentBatch, n_words: int) -> BatchRows:
-    """Number the words that occur in ``batch``."""
+def number_rows(batch: DocumentBatch, n_words: int) -> tuple[Rows, WordIds]:
+    """Return the rising ids of the words in ``batch``, and the place of each pair among them."""
     present = np.flatnonzero(np.bincount(batch.word_ids, minlength=n_words))
     row_of_word = np.zeros(n_words, np.int32)
     row_of_word[present] = np.arange(len(present), dtype=np.int32)
-    return BatchRows(present.astype(np.uint32), row_of_word[batch.word_ids])
+    return present.astype(np.uint32), row_of_word[batch.word_ids]
 
 
 def cut_rows(n_rows: int) -> list[slice]:
