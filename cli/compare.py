@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from sparsetopics.base.wording import listed
 from sparsetopics.cli.parameter_types import NAMED_PATH, NEW_PATH, TEXT
 from sparsetopics.cli.printing import say, score_lines, show
 from sparsetopics.cli.shared_options import (
@@ -17,6 +18,7 @@ from sparsetopics.cli.shared_options import (
     threads_option,
 )
 from sparsetopics.options.option import Value, refuse
+from sparsetopics.options.registry import MODELS
 
 if TYPE_CHECKING:
     from sparsetopics.evaluation.comparison.compare import ComparedModel, Comparison
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
     type=TEXT,
     required=True,
     metavar="MODEL[:TOPICS],...",
-    help="Models to compare: lda, hdp, dp-mixture or mixture, each with an optional number of "
-    "topics or components, which it keeps or starts from.",
+    help=f"Models to compare: {listed(list(MODELS), 'or')}, each with an optional number of topics "
+    "or components, which it keeps or starts from.",
 )
 @click.option(
     "--out", type=NEW_PATH, required=True, help="Folder to write the runs and the page to."

@@ -20,6 +20,7 @@ from sparsetopics.options.table import (
     OPTION,
     OPTIONS,
     PATH_HELP,
+    PATH_MODEL,
     PATH_OPTION,
 )
 
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from sparsetopics.base.sealed_files import Json
     from sparsetopics.runs.topic_path_files import RungScore, TopicPathFolder
 
-MODEL = "lda"
-SHARED = [each.name for each in OPTIONS if each.is_for(MODEL) and each.name not in NOT_ON_PATHS]
+SHARED = [
+    each.name for each in OPTIONS if each.is_for(PATH_MODEL) and each.name not in NOT_ON_PATHS
+]
 SECTIONS = {
     title: [OPTION[name].key for name in texts if name in SHARED]
     for title, texts in HELP.items()
@@ -48,9 +50,9 @@ def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> Va
 
 def _only_lda(ctx: click.Context, param: click.Parameter, model: str | None) -> None:
     """Refuse every other model: config files of runs name theirs."""
-    if model not in (None, MODEL):
+    if model not in (None, PATH_MODEL):
         hint = "An HDP learns its number of topics: `train --model hdp --start DIR/50`."
-        refuse("model", f"must be {MODEL} on a topic path, but is {model}", hint)
+        refuse("model", f"must be {PATH_MODEL} on a topic path, but is {model}", hint)
 
 
 @click.command(cls=command_with(SECTIONS))

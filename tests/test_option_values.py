@@ -10,7 +10,6 @@ import shutil
 import warnings
 from dataclasses import fields
 from itertools import takewhile
-from typing import get_args
 
 import click
 import numpy as np
@@ -22,7 +21,8 @@ from sparsetopics.base.errors import SparsetopicsWarning
 from sparsetopics.cli.ingest_options import DocumentChoices, VectorChoices
 from sparsetopics.cli.main import COMMANDS, main
 from sparsetopics.cli.parameter_types import NEW_PATH, NameType, NumberType
-from sparsetopics.options.table import MIXTURES, OPTION, OPTIONS, ModelName
+from sparsetopics.options.registry import MODELS, models_with
+from sparsetopics.options.table import OPTION, OPTIONS
 
 VALUES = ("0", "-1", "nan", "inf", "1e308", "1e-320", str(10**12), str(10**23), "")
 WRONG_NAME = "no-such-name"
@@ -186,9 +186,9 @@ def bases(command, option):
         return [[*base, *needed]]
     calls = []
     row = OPTION.get(typed(option).removeprefix("--"))
-    for model in row.models if row and row.models else get_args(ModelName):
+    for model in models_with(row.name) if row else MODELS:
         own = list(base)
-        if model in MIXTURES:
+        if MODELS[model].of_items:
             own[1] = "vectors"
         calls.append([*own, "--model", model, "--quiet", *needed])
     return calls
@@ -424,11 +424,9 @@ def test_an_option_of_ingest_is_refused_for_data_of_the_other_kind(choices, here
     assert faults == []
 
 
-MODELS = [(row.name, model) for row in OPTIONS for model in get_args(ModelName) if row.models]
-
-
 @pytest.mark.parametrize(
-    ("name", "model"), [(name, model) for name, model in MODELS if not OPTION[name].is_for(model)]
+    ("name", "model"),
+    [(row.name, model) for row in OPTIONS for model in MODELS if not row.is_for(model)],
 )
 def test_an_option_is_refused_by_models_that_ignore_it(name, model, here):
     options = options_of(lambda option: f"--{name}" in option.opts)

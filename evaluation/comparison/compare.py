@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,20 +19,18 @@ from sparsetopics.base.staging import refusing
 from sparsetopics.base.wording import listed
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, open_corpus
 from sparsetopics.corpora.split import check_alike, count_held_out, split_corpus
+from sparsetopics.evaluation.comparison.evaluate import score_model
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.report import ScoreBasis, score_facts, scored_subject
 from sparsetopics.evaluation.report.subject import Fact, Subject
-from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
-from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, score_mixture
-from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard, score_topics
+from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
+from sparsetopics.evaluation.scoring.topic_scores import Record, Scorecard
 from sparsetopics.measures.paired import Estimate, differences_from_best
-from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.model.topic_posterior import TopicPosterior
-from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS
+from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, MODELS, models_of
 from sparsetopics.options.resolve import resolve
 from sparsetopics.options.table import (
     DEFAULT_DOCUMENT_LIKELIHOOD,
-    MIXTURES,
+    PATH_MODEL,
     LikelihoodName,
     ModelName,
 )
@@ -41,7 +39,6 @@ from sparsetopics.runs.plan import RunPlan
 from sparsetopics.runs.run import load_run, refuse_run
 from sparsetopics.runs.train import RunHooks, RunResult, result_of, train_run
 
-MODEL_NAMES: tuple[ModelName, ...] = get_args(ModelName)
 REPORT = "report.html"
 TRAIN, HELDOUT = "train", "heldout"  # folders beside the run folders
 LDA_PATH = "lda-path"  # beside them too, with the runs of several LDA models
@@ -150,11 +147,11 @@ def parse_models(text: str) -> tuple[ModelSpec, ...]:
 
 def _parse_model(text: str) -> ModelSpec:
     name, colon, number = text.partition(":")
-    if name not in MODEL_NAMES:
+    if name not in MODELS:
         number = number or text[len(text.rstrip("0123456789")) :]  # of lda50 too
-        close = get_close_matches(name.lower(), MODEL_NAMES, n=1, cutoff=0.0)
+        close = get_close_matches(name.lower(), MODELS, n=1, cutoff=0.0)
         near = f"{close[0]}:{number}" if number else close[0]
-        known = ", ".join(MODEL_NAMES)
+        known = ", ".join(MODELS)
         problem = f"expected {known}, or one with a number as in lda:50, but found {text!r}"
         raise OptionError("models", problem, f"Did you mean {near}?")
     # Python reads no numbers of thousands of digits.
@@ -184,7 +181,7 @@ def compare_models(
     corpus = open_corpus(plan.corpus)
     with _topics_named_as_models():
         options = [_options(plan, spec, corpus) for spec in plan.models]
-    if plan.likelihood is not None and not any(each.is_mixture for each in options):
+    if plan.likelihood is not None and not any(each.model_kind.of_items for each in options):
         raise OptionError("likelihood", "is for mixtures, but --models names none")
     if plan.heldout is None:
         count_held_out(corpus, plan.share)
@@ -202,7 +199,10 @@ def compare_models(
                 hooks.say(f"Training {spec.name}.")
                 trained[spec] = _train(plan, parts, spec, own, hooks)
             run, result = trained[spec]
-            card = _score(run, plan, own, heldout, training)
+            # As ``evaluate`` does, but coherence is counted in the training documents.
+            card = score_model(
+                load_run(run), heldout, training, seed=plan.seed, workers=plan.workers
+            )
             models.append(ComparedModel(spec.name, result, card))
         hooks.say("Writing the page.")
         page = _report(models, plan, parts, heldout)
@@ -224,12 +224,12 @@ def _paired(made: Comparison) -> Comparison:
 
 def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> TrainingOptions:
     """Return options as ``train`` has them; OptionError if they do not fit model and corpus."""
-    is_mixture, of_words = spec.model in MIXTURES, isinstance(corpus, Corpus)
-    if not is_mixture and not of_words:
+    of_items, of_words = MODELS[spec.model].of_items, isinstance(corpus, Corpus)
+    if not of_items and not of_words:
         problem = f"{spec.model} cannot be trained on {plan.corpus}, which holds vectors"
-        raise OptionError("models", problem, f"Use {' or '.join(MIXTURES)}.")
+        raise OptionError("models", problem, f"Use {' or '.join(models_of(items=True))}.")
     likelihood = plan.likelihood or (DEFAULT_DOCUMENT_LIKELIHOOD if of_words else None)
-    if is_mixture and (likelihood in DOCUMENT_LIKELIHOODS) != of_words:
+    if of_items and (likelihood in DOCUMENT_LIKELIHOODS) != of_words:
         held = "documents" if of_words else "vectors"
         problem = f"{likelihood} does not fit {plan.corpus}, which holds {held}"
         hint = f"Use {' or '.join(DOCUMENT_LIKELIHOODS)} for documents, another for vectors."
@@ -238,7 +238,7 @@ def _options(plan: ComparisonPlan, spec: ModelSpec, corpus: AnyCorpus) -> Traini
         "topics": spec.n_topics,
         "laps": plan.laps,
         "sparsity": plan.sparsity,
-        "likelihood": likelihood if is_mixture else None,
+        "likelihood": likelihood if of_items else None,
     }
     return resolve(spec.model, given)
 
@@ -283,7 +283,7 @@ def on_path(plan: ComparisonPlan) -> list[ModelSpec]:
     They are those of LDA with a given number of topics. A path has no number of laps that all
     models share, and its models are not scored in every lap.
     """
-    rungs = [spec for spec in plan.models if spec.model == "lda" and spec.n_topics is not None]
+    rungs = [spec for spec in plan.models if spec.model == PATH_MODEL and spec.n_topics is not None]
     may_be = plan.laps is None and not plan.every_lap and len(rungs) > 1
     return sorted(rungs, key=lambda spec: -(spec.n_topics or 0)) if may_be else []
 
@@ -306,8 +306,8 @@ def _train_path(
     _train_run(plan, parts, folder, own, hooks)
     found = {}
     for spec in rungs:
-        run = load_run(folder / str(spec.n_topics), TopicPosterior)
-        found[spec] = Trained(run.path, result_of("lda", run.model.n_topics, run.trace))
+        run = load_run(folder / str(spec.n_topics))
+        found[spec] = Trained(run.path, result_of(spec.model, run.model.n_topics, run.trace))
     return found
 
 
@@ -340,22 +340,6 @@ def _train_run(
     )
     with hooks.progress(options) as run_hooks, _topics_named_as_models():
         return train_run(run, run_hooks)
-
-
-def _score(
-    run: Path,
-    plan: ComparisonPlan,
-    options: TrainingOptions,
-    heldout: AnyCorpus,
-    training: AnyCorpus,
-) -> AnyCard:
-    """Score as ``evaluate`` does, but count coherence in the training documents."""
-    if options.is_mixture:
-        return score_mixture(load_run(run, MixturePosterior), heldout)
-    assert isinstance(heldout, Corpus), "refused by _options"
-    assert isinstance(training, Corpus), "refused by _options"
-    topics = topics_of_run(load_run(run, TopicPosterior))
-    return score_topics(topics, heldout, training, seed=plan.seed, workers=plan.workers)
 
 
 def _report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -14,20 +14,21 @@ from sparsetopics.base.outputs import output_file
 from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus, open_corpus
 from sparsetopics.corpora.grouping import Grouping
 from sparsetopics.evaluation.report.groups import GroupSection, group_section
-from sparsetopics.evaluation.report.model_subjects import mixture_subject, topic_subject
+from sparsetopics.evaluation.report.model_subjects import topic_subject
 from sparsetopics.evaluation.report.page import Panel, Report, write_page
 from sparsetopics.evaluation.report.subject import Fact, Subject
 from sparsetopics.evaluation.report.topic_path import TopicPathSection, topic_path_section
-from sparsetopics.evaluation.scoring.fixed_topics import topics_of_run
-from sparsetopics.evaluation.scoring.mixture_scores import AnyCard, MixtureCard
+from sparsetopics.evaluation.scoring.mixture_scores import AnyCard
 from sparsetopics.evaluation.scoring.topic_scores import Scorecard
 from sparsetopics.measures.completion import CompletionScore
-from sparsetopics.model.mixture_posterior import MixturePosterior
-from sparsetopics.model.topic_posterior import TopicPosterior
 from sparsetopics.options.option import check_extension, refuse
+from sparsetopics.options.registry import MODELS, imported
 from sparsetopics.options.table import PAGE_EXTENSIONS
 from sparsetopics.runs.run import AnyRun, load_run, refuse_run
 from sparsetopics.runs.topic_path_files import is_topic_path, load_topic_path
+
+# Of a run, a corpus with examples, its scores, names of topics and a number of threads.
+RunSubject = Callable[..., Subject]
 
 
 class ScoreBasis(NamedTuple):
@@ -71,10 +72,17 @@ def scored_report(
 
 def scored_subject(card: AnyCard, heldout: AnyCorpus | None, *, workers: int) -> Subject:
     """Return what a page shows of a scored model, with examples from ``heldout``."""
-    if isinstance(card, MixtureCard):
-        return mixture_subject(card.run, heldout, card)
+    if card.run is not None:
+        return _subject_of(card.run)(card.run, heldout, card, workers=workers)
+    assert isinstance(card, Scorecard), "another toolkit has topics"
     assert not isinstance(heldout, VectorCorpus), "topics are scored on documents"
     return topic_subject(card.topics, heldout, card, workers=workers)
+
+
+def _subject_of(run: AnyRun) -> RunSubject:
+    """Return the function that says what a page shows of a run, without or with its scores."""
+    found: RunSubject = imported(MODELS[run.model.name].subject)
+    return found
 
 
 def score_facts(score: CompletionScore, basis: ScoreBasis) -> dict[str, Fact]:
@@ -218,9 +226,4 @@ def _subject(run: AnyRun, source: ExampleSource | None, names: GivenNames, worke
     corpus = None if source is None else source.corpus
     if source is not None:
         run.check_corpus(source.corpus, source.name)
-    mixture, topics = run.of(MixturePosterior), run.of(TopicPosterior)
-    if mixture is not None:
-        return mixture_subject(mixture, corpus, names=names)
-    assert topics is not None, "there are two kinds"
-    assert not isinstance(corpus, VectorCorpus), "refused by check_corpus"
-    return topic_subject(topics_of_run(topics), corpus, names=names, workers=workers)
+    return _subject_of(run)(run, corpus, names=names, workers=workers)

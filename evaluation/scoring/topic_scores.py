@@ -10,13 +10,15 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.corpus import Corpus
-from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus
+from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, topics_of_run
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.measures import coherence
 from sparsetopics.measures.completion import CompletionScore, document_completion
 from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.measures.top_words import inverted_rbo, top_words, topic_diversity
+from sparsetopics.options.registry import MODELS
+from sparsetopics.runs.run import TopicRun
 
 COHERENCE_WORDS = 10  # top words of a topic that coherence and rank-biased overlap use
 DIVERSITY_WORDS = 25
@@ -97,14 +99,14 @@ class Scorecard:
         )
 
     @property
-    def model_name(self) -> str | None:
-        """Kind of model: "lda" or "hdp"; None for a plain matrix."""
-        return None if self.topics.run is None else self.topics.run.model.name
+    def run(self) -> TopicRun | None:
+        """None for topics of another toolkit."""
+        return self.topics.run
 
     @property
     def kind(self) -> str:
         """Kind of model as tables print it: LDA, HDP or matrix."""
-        return "matrix" if self.model_name is None else self.model_name.upper()
+        return "matrix" if self.run is None else MODELS[self.run.model.name].title
 
     def as_dict(self) -> Record:
         """Return the record that ``evaluate --json`` prints; undefined scores are None.
@@ -112,13 +114,13 @@ class Scorecard:
         The fields of ``CompletionScore`` are keys of it, and ``cli.printing`` prints them.
         """
         # A plain matrix has no trace.
-        trace = () if self.topics.run is None else self.topics.run.trace
+        trace, model = ((), None) if self.run is None else (self.run.trace, self.run.model.name)
         record = {
             "run": self.topics.name,
             **self.completion._asdict(),
             "npmi": self.npmi,
             "diversity": self.diversity,
-            "model": self.model_name,
+            "model": model,
             "n_topics": self.n_topics,
             "elbo_per_token": last_known(trace, "elbo_per_token"),
             "criterion_per_token": last_known(trace, "criterion_per_token"),
@@ -141,6 +143,26 @@ def last_known(trace: Sequence[Mapping[str, float | None]], key: str) -> float |
 
 def _mean_of_known(scores: FloatArray) -> float | None:
     return None if np.isnan(scores).all() else float(np.nanmean(scores))
+
+
+def score_run(
+    run: TopicRun,
+    heldout: AnyCorpus,
+    coherence_documents: AnyCorpus,
+    *,
+    concentration: float | None = None,
+    texts: Iterable[Sequence[str]] | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    broadcast: BroadcastMap = broadcast_map_here,
+) -> Scorecard:
+    """Score the topics of a run, as ``score_topics`` does, with this document concentration."""
+    assert isinstance(heldout, Corpus), "topics are over words"
+    assert isinstance(coherence_documents, Corpus), "the held-out corpus or opened as one"
+    return score_topics(
+        topics_of_run(run, concentration), heldout, coherence_documents,
+        texts=texts, seed=seed, workers=workers, broadcast=broadcast,
+    )  # fmt: skip
 
 
 def score_topics(

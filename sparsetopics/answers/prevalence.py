@@ -29,9 +29,9 @@ from sparsetopics.measures.prevalence import (
     sum_groups,
     unbiased_projection,
 )
-from sparsetopics.model.mixture_posterior import MixturePosterior
 from sparsetopics.model.statistics import in_use
 from sparsetopics.options.option import refuse, shown
+from sparsetopics.options.registry import MODELS
 
 MOST_GROUPS = 10_000
 MOST_COMPARISONS = 10_000_000  # rows of the table of differences
@@ -145,7 +145,7 @@ def prevalence(
     field that the corpus lacks, for values that cannot be divided and for more than 10,000 groups;
     CorpusError if no document has a value.
     """
-    if isinstance(model, MixturePosterior):
+    if MODELS[model.name].of_items:
         hint = "`infer` writes the responsibilities of a mixture."
         refuse("run", "must have topics, but is a mixture", hint)
     grouping.check(corpus.fields)

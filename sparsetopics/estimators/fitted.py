@@ -24,6 +24,7 @@ from sparsetopics.options.option import (
     path_of,
     refuse,
 )
+from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import PAGE_EXTENSIONS
 
 if TYPE_CHECKING:
@@ -164,11 +165,11 @@ class FittedEstimator(Estimator):
         Raises ShapeError or VocabularyError for other columns, and CorpusError without a document
         to score.
         """
-        from sparsetopics.evaluation.comparison.evaluate import scorable, score_model
+        from sparsetopics.evaluation.comparison.evaluate import score_model
 
         run = self._run()
         heldout = self._more_rows(X).corpus
-        return score_model(scorable(run), heldout, heldout, workers=self._n_threads).as_dict()
+        return score_model(run, heldout, heldout, workers=self._n_threads).as_dict()
 
     @naming_parameters()
     def prevalence(
@@ -204,10 +205,9 @@ class FittedEstimator(Estimator):
         from sparsetopics.answers.prevalence import prevalence
         from sparsetopics.answers.topic_names import names_of
         from sparsetopics.corpora.grouping import Grouping
-        from sparsetopics.model.mixture_posterior import MixturePosterior
 
         run = self._run()
-        if isinstance(run.model, MixturePosterior):
+        if MODELS[run.model.name].of_items:
             problem = "is a mixture, which has responsibilities instead of proportions"
             refuse(type(self).__name__, problem, "predict_proba returns them.")
         grouping = Grouping.parse(_column("by", by), _column("over", over))

@@ -15,10 +15,9 @@ from sparsetopics.base.batches import FloatArray, IntArray, Vectors
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data
 from sparsetopics.options.option import NATURAL, check_type, counts_from, refuse
+from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import (
-    DEFAULT_LAPS,
     DEFAULT_TOP_CONCENTRATION,
-    DEFAULT_TOPICS,
     DEFAULT_WORD_CONCENTRATION,
     GradientName,
     LikelihoodName,
@@ -162,9 +161,9 @@ class GaussianMixture(VectorMixture):
         model_: The whole posterior.
     """
 
-    n_components: int = DEFAULT_TOPICS["mixture"]
+    n_components: int = MODELS["mixture"].n_topics
     _: KW_ONLY
-    max_iter: int = DEFAULT_LAPS["mixture"]
+    max_iter: int = MODELS["mixture"].laps
 
     _model_name: ClassVar[ModelName] = "mixture"
 
@@ -257,9 +256,9 @@ class MultinomialMixture(DocumentMixture):
         model_: The whole posterior.
     """
 
-    n_components: int = DEFAULT_TOPICS["mixture"]
+    n_components: int = MODELS["mixture"].n_topics
     _: KW_ONLY
-    max_iter: int = DEFAULT_LAPS["mixture"]
+    max_iter: int = MODELS["mixture"].laps
 
     _model_name: ClassVar[ModelName] = "mixture"
 
@@ -279,9 +278,9 @@ class DPMultinomialMixture(DocumentMixture):
             learner and for none with the others.
     """
 
-    n_components: int = DEFAULT_TOPICS["dp-mixture"]
+    n_components: int = MODELS["dp-mixture"].n_topics
     _: KW_ONLY
-    max_iter: int = DEFAULT_LAPS["dp-mixture"]
+    max_iter: int = MODELS["dp-mixture"].laps
     moves: Sequence[MoveName] | None = None
 
     _model_name: ClassVar[ModelName] = "dp-mixture"

@@ -14,10 +14,10 @@ from sparsetopics.base.errors import ShapeError
 from sparsetopics.estimators.fitted import FittedEstimator
 from sparsetopics.estimators.inputs import Data, Names
 from sparsetopics.options.option import OneOf
+from sparsetopics.options.registry import MODELS
 from sparsetopics.options.table import (
     DEFAULT_DOC_CONCENTRATION,
     DEFAULT_TOP_CONCENTRATION,
-    DEFAULT_TOPICS,
     DEFAULT_WORD_CONCENTRATION,
     OPTION,
     Criterion,
@@ -175,7 +175,7 @@ class LDA(TopicEstimator):
         model_: The whole posterior.
     """
 
-    n_components: int = DEFAULT_TOPICS["lda"]
+    n_components: int = MODELS["lda"].n_topics
     _: KW_ONLY
 
     _model_name: ClassVar[ModelName] = "lda"
@@ -217,7 +217,7 @@ class HDP(TopicEstimator):
             no documents were kept out.
     """
 
-    n_components: int = DEFAULT_TOPICS["hdp"]
+    n_components: int = MODELS["hdp"].n_topics
     _: KW_ONLY
     top_concentration: float = DEFAULT_TOP_CONCENTRATION
     moves: Sequence[MoveName] | None = None

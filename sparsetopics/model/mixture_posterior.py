@@ -19,7 +19,7 @@ from sparsetopics.model.likelihoods.multinomial import Categoricals, DirichletPo
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
 from sparsetopics.model.likelihoods.scorers import Scorer, steady
 from sparsetopics.options.registry import LIKELIHOODS, imported
-from sparsetopics.options.table import LikelihoodName, ModelName
+from sparsetopics.options.table import LikelihoodName
 
 # Components and their sums for a batch are of the likelihood's own types.
 AnyItemLikelihood = ItemLikelihood[Rows, Any, Any]  # a run folder names it: not known before
@@ -32,7 +32,7 @@ _COUNTS = COMPONENTS._replace(lower=-np.finfo(float).tiny)
 class MixturePosterior:
     """Components of a mixture, in falling order of weight."""
 
-    name: ModelName
+    name: str  # of its kind, in ``registry.MODELS``
     likelihood_name: LikelihoodName
     likelihood: AnyItemLikelihood  # the prior
     mixture: MixtureWeights
@@ -150,7 +150,7 @@ class MixturePosterior:
         return Stored(settings, arrays)
 
     @classmethod
-    def from_stored(cls, name: ModelName, reader: StoredReader) -> MixturePosterior:
+    def from_stored(cls, name: str, reader: StoredReader) -> MixturePosterior:
         """The posterior that ``stored`` described; the reader's error for anything else.
 
         Raises RunError if the arrays do not make distributions with a density.

@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from sparsetopics.base.errors import OptionError
 from sparsetopics.base.wording import listed
+from sparsetopics.options.registry import models_with
 
 NO_NAMES = "none"  # what a user types for an empty list of names
 MOST = 2**31 - 1  # kernels count in 32 bits
@@ -216,7 +217,6 @@ class Option:
             ``run.seed``.
         argument: Its name as a parameter of the estimators; "" if that is ``field``, None if they
             have no such parameter.
-        models: The models that it is for; empty if it is for all.
     """
 
     name: str
@@ -224,7 +224,6 @@ class Option:
     default: Value | None
     place: str
     argument: str | None = ""
-    models: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -243,12 +242,13 @@ class Option:
 
     def is_for(self, model: str) -> bool:
         """Whether the option means anything for a model."""
-        return not self.models or model in self.models
+        return model in models_with(self.name)
 
     def check_model(self, model: str) -> None:
         """Raise OptionError if the option means nothing for a model."""
         if not self.is_for(model):
-            refuse(self.name, f"is for {listed(self.models)}, not for --model {model}")
+            takers = listed(models_with(self.name))
+            refuse(self.name, f"is for {takers}, not for --model {model}")
 
     def check(self, value: object) -> None:  # whatever users' Python code passes
         """Raise OptionError for a value that the option does not take, whatever the others are."""

@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from sparsetopics.options.option import Given, Option, Value, refuse
-from sparsetopics.options.registry import LEARNERS
+from sparsetopics.options.registry import LEARNERS, MODELS
 from sparsetopics.options.table import (
     DEFAULT_LEARNER,
-    DEFAULT_TOPICS,
     DEFAULT_TRUNCATION,
-    MIXTURES,
     OPTION,
     OPTIONS,
     PATH_OPTION,
@@ -49,7 +47,8 @@ def resolve(model: str, given: Given) -> TrainingOptions:
     if "criterion" in said and "moves" not in said:
         _check_moves_by_default(model, learner)
     # The local step of a mixture is exact: mean-field, without restarts.
-    local: dict[str, Value] = {"update": "mean-field", "restarts": 0} if model in MIXTURES else {}
+    exact: dict[str, Value] = {"update": "mean-field", "restarts": 0}
+    local = exact if MODELS[model].of_items else {}
     parts = {
         "local": _made(LocalOptions, local | fields_of("local", said)),
         "prior": _made(TopicPrior, fields_of("prior", said)),
@@ -119,7 +118,7 @@ def arguments_of(options: TrainingOptions) -> dict[str, Value]:
 def default_topics(model: str, learner: str) -> int:
     """The number of topics or components where none is given."""
     has_points = learner in LEARNERS and LEARNERS[learner].at_modes
-    return DEFAULT_TRUNCATION if has_points else DEFAULT_TOPICS[model]
+    return DEFAULT_TRUNCATION if has_points else MODELS[model].n_topics
 
 
 def _given_in(options: TrainingOptions) -> dict[str, Value]:

@@ -7,10 +7,11 @@ from them. ``training`` checks what options mean together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
+from sparsetopics.base.wording import listed
 from sparsetopics.options.option import (
     NATURAL,
     SHARE,
@@ -21,30 +22,31 @@ from sparsetopics.options.option import (
     WholeNumbers,
     counts_from,
 )
-from sparsetopics.options.registry import LEARNERS, LIKELIHOODS, move_options
+from sparsetopics.options.registry import (
+    LEARNERS,
+    LIKELIHOODS,
+    MODELS,
+    models_of,
+    models_with,
+    move_options,
+)
 
-ModelName = Literal["lda", "hdp", "dp-mixture", "mixture"]
 LocalUpdate = Literal["mean-field", "collapsed"]
 GradientName = Literal["plain", "momentum", "fisher"]
 StartName = Literal["random", "distant"]
 Criterion = Literal["bound", "collapsed"]
 ExecutorName = Literal["serial", "threads", "dask"]
 # The names of these are in the registry, which can be extended.
+ModelName = str
 LikelihoodName = str
 LearnerName = str
 MoveName = str
 
-TOPIC_MODELS: tuple[ModelName, ...] = ("lda", "hdp")
-MIXTURES: tuple[ModelName, ...] = ("dp-mixture", "mixture")
-WITH_GAMMA: tuple[ModelName, ...] = ("hdp", *MIXTURES)
-WITH_MOVES: tuple[ModelName, ...] = ("hdp", "dp-mixture")  # they learn the number of topics
-
 DEFAULT_MODEL: ModelName = "hdp"
+PATH_MODEL: ModelName = "lda"  # of topic paths
 DEFAULT_LEARNER: LearnerName = "memoized"
-DEFAULT_TOPICS: Mapping[str, int] = {"lda": 100, "hdp": 100, "dp-mixture": 1, "mixture": 10}
 DEFAULT_MOST_TOPICS, DEFAULT_FEWEST_TOPICS = 400, 5  # on a topic path
 DEFAULT_TRUNCATION = 50  # components of alternating and gradient, which leave some empty
-DEFAULT_LAPS: Mapping[str, int] = {"lda": 20, "hdp": 100, "dp-mixture": 100, "mixture": 100}
 GRADUAL_LAPS = 10  # of LDA with the memoized learner and the collapsed update
 PATH_LAPS = 7  # of the first rung of a topic path: the laps after it go on fitting its topics
 LAPS_PER_STEP = 2  # of a topic path, after each merge
@@ -87,53 +89,33 @@ LAST_LAPS = 8  # with the chosen number of topics, on all documents
 RESIDENT_PAIRS = 32_000_000  # pairs of document and word that are kept in memory
 
 OPTIONS: tuple[Option, ...] = (
-    Option("model", OneOf(get_args(ModelName)), DEFAULT_MODEL, "model", None),
+    Option("model", OneOf(MODELS), DEFAULT_MODEL, "model", None),
     Option("topics", counts_from(1), None, "n_topics", "n_components"),
     Option("laps", counts_from(1), None, "laps", "max_iter"),
     Option("seed", NATURAL, 0, "run.seed", "random_state"),
     Option("workers", Interval(1, MOST_WORKERS, whole=True), 1, "run.workers", "n_jobs"),
     Option("heldout", Path, None, "run.heldout", None),
-    Option("likelihood", OneOf(LIKELIHOODS), DEFAULT_LIKELIHOOD, "likelihood", models=MIXTURES),
-    Option("variance", VARIANCE, None, "variance", models=MIXTURES),
-    Option("moves", SomeOf(move_options, noun="move"), None, "moves.names", "moves", WITH_MOVES),
-    Option("criterion", OneOf(get_args(Criterion)), None, "moves.criterion", models=WITH_MOVES),
-    Option(
-        "validation-share",
-        SHARE,
-        None,
-        "run.validation_share",
-        "validation_share",
-        models=("hdp",),
-    ),
-    Option(
-        "alpha",
-        CONCENTRATION,
-        DEFAULT_DOC_CONCENTRATION,
-        "prior.doc_concentration",
-        models=TOPIC_MODELS,
-    ),
-    Option(
-        "gamma",
-        CONCENTRATION,
-        DEFAULT_TOP_CONCENTRATION,
-        "prior.top_concentration",
-        models=WITH_GAMMA,
-    ),
+    Option("likelihood", OneOf(LIKELIHOODS), DEFAULT_LIKELIHOOD, "likelihood"),
+    Option("variance", VARIANCE, None, "variance"),
+    Option("moves", SomeOf(move_options, noun="move"), None, "moves.names", "moves"),
+    Option("criterion", OneOf(get_args(Criterion)), None, "moves.criterion"),
+    Option("validation-share", SHARE, None, "run.validation_share", "validation_share"),
+    Option("alpha", CONCENTRATION, DEFAULT_DOC_CONCENTRATION, "prior.doc_concentration"),
+    Option("gamma", CONCENTRATION, DEFAULT_TOP_CONCENTRATION, "prior.top_concentration"),
     Option("eta", CONCENTRATION, DEFAULT_WORD_CONCENTRATION, "prior.word_concentration"),
-    Option("learn-hyperparameters", bool, False, "learn_hyperparameters", models=TOPIC_MODELS),
+    Option("learn-hyperparameters", bool, False, "learn_hyperparameters"),
     Option("learner", OneOf(LEARNERS), DEFAULT_LEARNER, "learner"),
     Option("batches", Interval(1, whole=True), None, "run.n_batches"),
     Option("round", counts_from(1, "batch"), 1, "batches_per_round", None),
     Option("start", str, DEFAULT_START, "start"),
     Option("local-update", OneOf(get_args(LocalUpdate)), None, "local.update", "local_update"),
     Option("sparsity", counts_from(1), None, "local.sparsity"),
-    Option("restarts", counts_from(0), None, "local.restarts", models=TOPIC_MODELS),
+    Option("restarts", counts_from(0), None, "local.restarts"),
     Option(
         "minimum-mass",
         Interval(0, below_high=True, unit="tokens"),
         None,
         "local.minimum_mass",
-        models=TOPIC_MODELS,
     ),
     Option("cold-every", counts_from(1, "lap"), None, "cold_every"),
     Option(
@@ -141,15 +123,9 @@ OPTIONS: tuple[Option, ...] = (
         Interval(0, below_high=True, unit="nats"),
         DEFAULT_TREE_TOLERANCE,
         "tree_tolerance",
-        models=("dp-mixture",),
     ),
     Option(
-        "gradient",
-        OneOf(get_args(GradientName)),
-        DEFAULT_GRADIENT,
-        "gradient.rule",
-        "gradient",
-        ("dp-mixture",),
+        "gradient", OneOf(get_args(GradientName)), DEFAULT_GRADIENT, "gradient.rule", "gradient"
     ),
     Option("executor", OneOf(get_args(ExecutorName)), DEFAULT_EXECUTOR, "run.executor", None),
     Option("scheduler", str, None, "run.scheduler", None),
@@ -171,29 +147,35 @@ NOT_ON_PATHS = (  # options of LDA that have one value on a topic path, or none
 )
 
 
-def _by_model(defaults: Mapping[str, int]) -> str:
-    """``20 (lda), 100 (hdp, dp-mixture, mixture)``"""
+def _by_model(numbers: Sequence[int]) -> str:
+    """``20 (lda), 100 (hdp, dp-mixture, mixture)``; ``numbers`` has one for each model."""
     models: dict[int, list[str]] = {}
-    for model, number in defaults.items():
+    for model, number in zip(MODELS, numbers, strict=True):
         models.setdefault(number, []).append(model)
     return ", ".join(f"{number} ({', '.join(names)})" for number, names in models.items())
+
+
+def _for(option: str) -> str:
+    """The models that an option is for, in parentheses."""
+    return f"({', '.join(models_with(option))})"
 
 
 # By section. Commands add the defaults of the table, so only the others are named here.
 HELP: Mapping[str, Mapping[str, str]] = {
     "": {  # the first list, of what most people want
-        "model": "Topic models (lda, hdp) give each document several topics. Mixtures (mixture, "
-        "dp-mixture) put each vector or document into one component. hdp and dp-mixture learn the "
-        "number of topics or components; lda and mixture keep the number that they are given.",
+        "model": f"Topic models ({', '.join(models_of(items=False))}) give each document several "
+        f"topics. Mixtures ({', '.join(models_of(items=True))}) put each vector or document into "
+        f"one component. {listed(models_with('moves'))} learn the number of topics or components; "
+        "the others keep the number that they are given.",
         "topics": "Number of topics or components. dp-mixture and hdp start from it, hdp from "
         f"{DEFAULT_MOST_TOPICS} or more where --validation-share chooses their number. lda begins "
         "with up to three times as many and merges them before laps 4 and 5 (memoized learner, "
         f"collapsed update, {FEWEST_GRADUAL_LAPS} laps or more, no --start RUN). Default: "
-        f"{_by_model(DEFAULT_TOPICS)}, {DEFAULT_TRUNCATION} (alternating and gradient learners), "
-        "or the number in the run given by --start.",
+        f"{_by_model([kind.n_topics for kind in MODELS.values()])}, {DEFAULT_TRUNCATION} "
+        "(alternating and gradient learners), or the number in the run given by --start.",
         "laps": "Passes over the corpus at most. All models except lda stop earlier when the bound "
         f"and the number of topics have settled. Default: {GRADUAL_LAPS} (lda with the memoized "
-        f"learner and the collapsed update), {_by_model(DEFAULT_LAPS)}, "
+        f"learner and the collapsed update), {_by_model([kind.laps for kind in MODELS.values()])}, "
         f"{GROWTH_LAPS} (accelerated learner, which adds a component in each lap).",
         "seed": "Seed of the random numbers. The same seed gives the same result, byte for byte.",
         "workers": "Number of threads, or of the processes that dask starts. It never changes the "
@@ -209,20 +191,23 @@ HELP: Mapping[str, Mapping[str, str]] = {
         "moves": "(hdp and dp-mixture, memoized learner) Moves that change the number of topics or "
         "components after a lap: merge, delete and birth. Default: "
         f"{','.join(DEFAULT_MOVES)}, or none (other learners).",
-        "criterion": "(hdp, dp-mixture) What a move must raise to be accepted: bound is the ELBO; "
-        "collapsed, for hdp only, is not a bound, but finds more topics and predicts better. "
+        "criterion": f"{_for('criterion')} What a move must raise to be accepted: bound is the "
+        "ELBO; collapsed, for hdp only, is not a bound, but finds more topics and predicts better. "
         f"Default: {DEFAULT_CRITERION} (hdp), bound (dp-mixture).",
-        "validation-share": "(hdp) Share of CORPUS that is kept out of training until the number "
-        "of topics is chosen: the smallest that predicts them about as well as the best. "
+        "validation-share": f"{_for('validation-share')} Share of CORPUS that is kept out of "
+        "training until the number of topics is chosen: the smallest that predicts them about as "
+        "well as the best. "
         f"Default: {DEFAULT_VALIDATION_SHARE:g}, at most {HDP_VALIDATION:,} documents, of a corpus "
         f"of {FEWEST_VALIDATED:,} or more. With 0, a smaller corpus, --moves, --criterion, --laps, "
         "--start RUN, another learner or mean-field, the criterion of the moves decides.",
-        "alpha": "(lda, hdp) α, the concentration of a document's topics, summed over all topics.",
+        "alpha": f"{_for('alpha')} α, the concentration of a document's topics, summed over all "
+        "topics.",
         "gamma": "(hdp, mixtures) γ, the concentration of the weights of topics or components. A "
         "greater γ expects more of them.",
         "eta": "(lda, hdp, multinomial mixtures) η, the concentration of each word in a topic or "
         "component.",
-        "learn-hyperparameters": "(lda, hdp) Also learn η, α and, for hdp, γ from the corpus.",
+        "learn-hyperparameters": f"{_for('learn-hyperparameters')} Also learn η, α and, for hdp, "
+        "γ from the corpus.",
     },
     "Learning": {
         "learner": "How batches update the model. memoized, stochastic and full fit every model. "
@@ -244,8 +229,8 @@ HELP: Mapping[str, Mapping[str, str]] = {
         f"{DEFAULT_SPARSITY}, or the number of topics if that is smaller.",
         "restarts": "(mean-field) Restarts to try in each document. Default: "
         f"{DEFAULT_RESTARTS} (lda and hdp with mean-field), 0 (otherwise).",
-        "minimum-mass": "(lda, hdp) Remove a topic from a document where it has fewer tokens than "
-        "this and less than 2 % of the document. Default: 3 (collapsed), 1 (collapsed, "
+        "minimum-mass": f"{_for('minimum-mass')} Remove a topic from a document where it has fewer "
+        "tokens than this and less than 2 % of the document. Default: 3 (collapsed), 1 (collapsed, "
         "while lda has more topics than wanted), next to nothing (mean-field).",
         "cold-every": "(memoized learner, without moves) Consider all topics for every document in "
         "only one lap of this many. In the others a document uses only the topics of its last "

@@ -6,14 +6,21 @@ from dataclasses import dataclass, fields, replace
 from typing import get_args
 
 from sparsetopics.base.showing import short_repr
+from sparsetopics.base.wording import listed
 from sparsetopics.options import table
 from sparsetopics.options.ladder import check_rungs, steps_of
 from sparsetopics.options.option import SHARE, Interval, OneOf, counts_from, refuse
-from sparsetopics.options.registry import DOCUMENT_LIKELIHOODS, LEARNERS, LIKELIHOODS, LearnerKind
+from sparsetopics.options.registry import (
+    DOCUMENT_LIKELIHOODS,
+    LEARNERS,
+    LIKELIHOODS,
+    MODELS,
+    LearnerKind,
+    ModelKind,
+    models_with,
+)
 from sparsetopics.options.table import (
-    MIXTURES,
     OPTION,
-    WITH_MOVES,
     Criterion,
     GradientName,
     LearnerName,
@@ -202,14 +209,14 @@ class TrainingOptions:
     @property
     def is_validated(self) -> bool:
         """Whether documents that are kept out of training choose the number of topics of an HDP."""
-        return self.model == "hdp" and bool(self.lower_rungs)
+        return OPTION["validation-share"].is_for(self.model) and bool(self.lower_rungs)
 
     @property
     def may_be_validated(self) -> bool:
         """Whether nothing that was asked for keeps validation from choosing the number."""
-        is_usual = self.moves is None and self.laps is None
-        collapsed = self.local.update == "collapsed"
-        return self.model == "hdp" and self.learner == "memoized" and collapsed and is_usual
+        is_usual = self.moves is None and self.laps is None and self.local.update == "collapsed"
+        is_for = OPTION["validation-share"].is_for(self.model)
+        return is_for and is_usual and self.learner_kind.remembers
 
     @property
     def makes_moves(self) -> bool:
@@ -225,21 +232,22 @@ class TrainingOptions:
             return table.PATH_LAPS
         if self._may_start_gradually:
             return table.GRADUAL_LAPS
-        return table.GROWTH_LAPS if self.grows else table.DEFAULT_LAPS[self.model]
+        return table.GROWTH_LAPS if self.grows else self.model_kind.laps
 
     @property
     def active_moves(self) -> MoveOptions:
         """The moves that are made, given or by default."""
-        has_moves = self.model in WITH_MOVES and self.learner_kind.makes_moves
+        has_moves = self.model_kind.learns_number and self.learner_kind.makes_moves
         moves = self.moves or MoveOptions(table.DEFAULT_MOVES if has_moves else ())
         if not moves.names or moves.criterion is not None:
             return moves
-        return replace(moves, criterion="bound" if self.is_mixture else table.DEFAULT_CRITERION)
+        of_items = self.model_kind.of_items
+        return replace(moves, criterion="bound" if of_items else table.DEFAULT_CRITERION)
 
     @property
-    def is_mixture(self) -> bool:
-        """Whether each vector or document is in one component, instead of mixing topics."""
-        return self.model in MIXTURES
+    def model_kind(self) -> ModelKind:
+        """What the registry says of the model."""
+        return MODELS[self.model]
 
     @property
     def keeps_better(self) -> bool:
@@ -247,7 +255,7 @@ class TrainingOptions:
 
         The bound does not judge collapsed responsibilities, and those of items are optimal.
         """
-        return self.local.update == "mean-field" and not self.is_mixture
+        return self.local.update == "mean-field" and not self.model_kind.of_items
 
     @property
     def keeps_assignments(self) -> bool:
@@ -255,7 +263,8 @@ class TrainingOptions:
 
         Moves need them, and the word counts of topics are nothing else.
         """
-        return self.learner == "memoized" and (bool(self.active_moves.names) or not self.is_mixture)
+        is_needed = bool(self.active_moves.names) or not self.model_kind.of_items
+        return self.learner_kind.makes_moves and is_needed
 
     @property
     def at_modes(self) -> bool:
@@ -287,13 +296,14 @@ class TrainingOptions:
         """
         if self.cold_every is not None:
             return self.cold_every
-        stays = (self.model == "lda" or self.is_validated) and self.can_remember
+        stays = (self.model_kind.narrows or self.is_validated) and self.can_remember
         return table.DEFAULT_COLD_EVERY if stays and self.local.update == "collapsed" else 1
 
     @property
     def can_remember(self) -> bool:
         """Whether topics keep their numbers, and the learner keeps the topics of documents."""
-        return self.learner_kind.remembers and not self.makes_moves and not self.is_mixture
+        stay = not self.makes_moves and not self.model_kind.of_items
+        return self.learner_kind.remembers and stay
 
     @property
     def starts_gradually(self) -> bool:
@@ -305,12 +315,12 @@ class TrainingOptions:
     def _may_start_gradually(self) -> bool:
         """Whether topics could be merged: the bound may fall, and assignments are kept."""
         collapsed = self.local.update == "collapsed"
-        return self.model == "lda" and collapsed and self.can_remember
+        return self.model_kind.narrows and collapsed and self.can_remember
 
     @property
     def counts_words(self) -> bool:
         """Whether the data are documents."""
-        return not self.is_mixture or self.likelihood_name in DOCUMENT_LIKELIHOODS
+        return not self.model_kind.of_items or self.likelihood_name in DOCUMENT_LIKELIHOODS
 
     @property
     def likelihood_name(self) -> LikelihoodName:
@@ -323,9 +333,9 @@ class TrainingOptions:
             self,
             laps=self.n_laps if self.is_validated else self.first_laps,
             lower_rungs=() if self.is_validated else self.lower_rungs,
-            moves=self.active_moves if self.model in WITH_MOVES else None,
+            moves=self.active_moves if self.model_kind.learns_number else None,
             local=self.local_step,
-            likelihood=self.likelihood_name if self.is_mixture else None,
+            likelihood=self.likelihood_name if self.model_kind.of_items else None,
         )
 
 
@@ -334,20 +344,21 @@ def _check_model(options: TrainingOptions) -> None:
     local, model = options.local, options.model
     if options.active_moves.names:
         OPTION["moves"].check_model(model)
-    if not options.is_mixture:
-        if options.likelihood is not None:
-            OPTION["likelihood"].check_model(model)
-        if options.prior.top_concentration is not None:
-            OPTION["gamma"].check_model(model)
+    if options.likelihood is not None:
+        OPTION["likelihood"].check_model(model)
+    if options.prior.top_concentration is not None:
+        OPTION["gamma"].check_model(model)
+    if options.learn_hyperparameters:
+        OPTION["learn-hyperparameters"].check_model(model)
+    if not options.model_kind.of_items:
         return
     if local.update != "mean-field":
         refuse("local-update", f"must be mean-field with --model {model}", _ONE_COMPONENT)
     if local.restarts:
         refuse("restarts", f"must be 0 with --model {model}, whose local step is exact")
     if options.active_moves.criterion == "collapsed":
-        refuse("criterion", f"must be bound with --model {model}: collapsed is for hdp")
-    if options.learn_hyperparameters:
-        OPTION["learn-hyperparameters"].check_model(model)
+        able = listed([name for name in models_with("moves") if not MODELS[name].of_items])
+        refuse("criterion", f"must be bound with --model {model}: collapsed is for {able}")
 
 
 def _check_moves(options: TrainingOptions) -> None:
@@ -366,15 +377,12 @@ def _check_sparsity(options: TrainingOptions) -> None:
 
 def _check_growth(options: TrainingOptions) -> None:
     """Refuse what the accelerated learner cannot do, and its options elsewhere."""
-    likelihood = options.likelihood_name
+    if options.tree_tolerance is not None:
+        _check_own_option("tree-tolerance", options)
     if not options.grows:
-        if options.tree_tolerance is not None:
-            refuse("tree-tolerance", "needs --learner accelerated")
         return
     growing = [name for name, kind in LIKELIHOODS.items() if kind.grows]
-    if options.model != "dp-mixture" or likelihood not in growing:
-        kinds = f"{', '.join(growing[:-1])} or {growing[-1]}"
-        refuse("learner", f"accelerated needs --model dp-mixture with --likelihood {kinds}")
+    _check_learner("tree-tolerance", growing, options)
     if options.start is not None:
         refuse("start", f"needs another learner than {options.learner}, which draws no documents")
     if options.n_topics != 1:
@@ -385,22 +393,36 @@ def _check_growth(options: TrainingOptions) -> None:
 def _check_points(options: TrainingOptions) -> None:
     """Refuse what learners and likelihoods of points cannot do, and their options elsewhere."""
     learner = f"--learner {options.learner}"
-    if options.gradient is not None and options.learner != "gradient":
-        refuse("gradient", f"needs --learner gradient, but found {learner}")
-    may_be_points = options.is_mixture and LIKELIHOODS[options.likelihood_name].at_modes
+    if options.gradient is not None:
+        _check_own_option("gradient", options)
+    points = [name for name, kind in LIKELIHOODS.items() if kind.at_modes]
+    may_be_points = options.model_kind.of_items and options.likelihood_name in points
     if options.variance is not None and not may_be_points:
         hint = "Other likelihoods learn their variances."
-        refuse("variance", "needs a mixture with --likelihood isotropic-gaussian", hint)
+        refuse("variance", f"needs a mixture with --likelihood {listed(points, 'or')}", hint)
     if not options.at_modes:
         return
-    if options.model != "dp-mixture" or not may_be_points:
-        needs = "needs --model dp-mixture with --likelihood isotropic-gaussian"
-        refuse("learner", f"{options.learner} {needs}")
+    _check_learner("gradient", points, options)
     if options.local.sparsity not in (None, 1):
         refuse("sparsity", f"must be 1 with {learner}, which gives every item to one component")
     if options.prior.gamma < 1:
         hint = "With a smaller value, sticks have no most probable length."
         refuse("gamma", f"must be at least 1 with {learner}, but is {options.prior.gamma:g}", hint)
+
+
+def _check_own_option(name: str, options: TrainingOptions) -> None:
+    """Refuse an option of one learner with another."""
+    able = [learner for learner, kind in LEARNERS.items() if name in kind.options]
+    if options.learner not in able:
+        refuse(name, f"needs --learner {listed(able, 'or')}, but found --learner {options.learner}")
+
+
+def _check_learner(option: str, likelihoods: list[str], options: TrainingOptions) -> None:
+    """Refuse a learner unless the model takes its ``option``, and has one of the likelihoods."""
+    models = models_with(option)
+    if options.model not in models or options.likelihood_name not in likelihoods:
+        needs = f"--model {listed(models, 'or')} with --likelihood {listed(likelihoods, 'or')}"
+        refuse("learner", f"{options.learner} needs {needs}")
 
 
 def _check_round_and_cold(options: TrainingOptions) -> None:
@@ -409,7 +431,7 @@ def _check_round_and_cold(options: TrainingOptions) -> None:
         refuse("round", f"must be 1 with --learner {options.learner}: all batches are one round")
     if options.cold_every in (None, 1) or options.can_remember:
         return
-    if options.is_mixture:
+    if options.model_kind.of_items:
         refuse("cold-every", f"must be 1 with --model {options.model}: its local step is exact")
     if options.active_moves.names:
         hint = "New topics must be found in documents that have not had them."
@@ -422,7 +444,12 @@ def _check_learning(options: TrainingOptions) -> None:
     """Refuse to learn concentrations from a part of the data."""
     if options.learn_hyperparameters and not options.learner_kind.knows_all:
         hint = "Learning concentrations needs statistics of the whole collection."
-        refuse("learn-hyperparameters", "needs --learner memoized or full", hint)
+        able = [
+            name
+            for name, kind in LEARNERS.items()
+            if kind.knows_all and not (kind.grows or kind.at_modes)
+        ]
+        refuse("learn-hyperparameters", f"needs --learner {listed(able, 'or')}", hint)
 
 
 def _check_path(options: TrainingOptions) -> None:
@@ -431,5 +458,6 @@ def _check_path(options: TrainingOptions) -> None:
         return
     check_rungs(options.rungs)
     if not (options._may_start_gradually or options.may_be_validated):
-        needs = "needs --model lda with --learner memoized and --local-update collapsed"
-        refuse("rungs", needs, "Only there are topics merged between laps.")
+        needs = f"needs --model {table.PATH_MODEL} with --learner memoized"
+        hint = "Only there are topics merged between laps."
+        refuse("rungs", f"{needs} and --local-update collapsed", hint)

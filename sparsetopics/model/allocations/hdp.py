@@ -20,6 +20,7 @@ from sparsetopics.model.allocations.pair_gains import PairGains, document_pair_g
 from sparsetopics.model.assignments import Assignments
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
 from sparsetopics.model.topic_posterior import Sticks
+from sparsetopics.options.training import TopicPrior
 
 CONCENTRATION_RANGE = (1e-3, 1e4)  # of learned α and γ
 
@@ -41,6 +42,10 @@ class HDPAllocation:
         empty = Sticks(np.zeros(0), np.zeros(0), gamma, alpha)
         weights = np.full(n_topics, 1.0 / (n_topics + 1))
         return cls(sticks.reweighted(weights, concentrations, empty))
+
+    @classmethod
+    def first(cls, n_topics: int, n_docs: int, prior: TopicPrior) -> HDPAllocation:
+        return cls.even(n_topics, n_docs, prior.gamma, prior.doc_concentration)
 
     @property
     def doc_concentration(self) -> FloatArray:

@@ -15,6 +15,7 @@ from sparsetopics.base.soundness import require
 from sparsetopics.model.allocations import documents
 from sparsetopics.model.hyperparameters import learn_doc_concentration
 from sparsetopics.model.statistics import DocumentLengths, DocumentTerms
+from sparsetopics.options.training import TopicPrior
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,6 +27,14 @@ class LDAAllocation:
     @classmethod
     def symmetric(cls, n_topics: int, total: float) -> LDAAllocation:
         return cls(np.full(n_topics, total / n_topics))
+
+    @classmethod
+    def first(cls, n_topics: int, n_docs: int, prior: TopicPrior) -> LDAAllocation:
+        return cls.symmetric(n_topics, prior.doc_concentration)
+
+    @property
+    def sticks(self) -> None:
+        return None
 
     def zero_terms(self) -> DocumentTerms:
         return DocumentTerms.zeros(len(self.doc_concentration))
