@@ -31,8 +31,6 @@ from sparsetopics.options.resolve import resolve
 from sparsetopics.options.table import (
     DEFAULT_DOCUMENT_LIKELIHOOD,
     PATH_MODEL,
-    LikelihoodName,
-    ModelName,
 )
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.plan import RunPlan
@@ -47,7 +45,7 @@ LDA_PATH = "lda-path"  # beside them too, with the runs of several LDA models
 class ModelSpec(NamedTuple):
     """A model to train: its kind, and its number of topics or None for the default."""
 
-    model: ModelName
+    model: str
     n_topics: int | None = None
 
     @property
@@ -67,7 +65,7 @@ class ComparisonPlan:
     share: float = 0.1  # of ``corpus`` in that part
     laps: int | None = None
     sparsity: int | None = None
-    likelihood: LikelihoodName | None = None  # of mixtures; None: multinomial for documents
+    likelihood: str | None = None  # of mixtures; None: multinomial for documents
     seed: int = 0  # of the split, of training and of the scores
     workers: int = 1
     every_lap: bool = False  # also score after every lap

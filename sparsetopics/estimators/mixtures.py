@@ -20,9 +20,6 @@ from sparsetopics.options.table import (
     DEFAULT_TOP_CONCENTRATION,
     DEFAULT_WORD_CONCENTRATION,
     GradientName,
-    LikelihoodName,
-    ModelName,
-    MoveName,
 )
 from sparsetopics.options.training import TrainingOptions
 from sparsetopics.runs.callbacks import OnLap
@@ -93,7 +90,7 @@ class VectorMixture(MixtureEstimator):
     """What mixtures of vectors share."""
 
     _: KW_ONLY
-    likelihood: LikelihoodName = "gaussian"
+    likelihood: str = "gaussian"
     variance: float | None = None
 
     _reads_vectors: ClassVar[bool] = True
@@ -165,7 +162,7 @@ class GaussianMixture(VectorMixture):
     _: KW_ONLY
     max_iter: int = MODELS["mixture"].laps
 
-    _model_name: ClassVar[ModelName] = "mixture"
+    _model_name: ClassVar[str] = "mixture"
 
 
 @dataclass(repr=False, eq=False)
@@ -202,10 +199,10 @@ class DPGaussianMixture(VectorMixture):
 
     _: KW_ONLY
     gradient: GradientName | None = None
-    moves: Sequence[MoveName] | None = None
+    moves: Sequence[str] | None = None
     tree_tolerance: float | None = None
 
-    _model_name: ClassVar[ModelName] = "dp-mixture"
+    _model_name: ClassVar[str] = "dp-mixture"
 
 
 @dataclass(repr=False, eq=False)
@@ -215,7 +212,7 @@ class DocumentMixture(MixtureEstimator):
     _: KW_ONLY
     word_concentration: float = DEFAULT_WORD_CONCENTRATION
 
-    _likelihood_name: ClassVar[LikelihoodName | None] = "multinomial"
+    _likelihood_name: ClassVar[str | None] = "multinomial"
 
     def _set_arrays(self) -> None:
         super()._set_arrays()
@@ -260,7 +257,7 @@ class MultinomialMixture(DocumentMixture):
     _: KW_ONLY
     max_iter: int = MODELS["mixture"].laps
 
-    _model_name: ClassVar[ModelName] = "mixture"
+    _model_name: ClassVar[str] = "mixture"
 
 
 @dataclass(repr=False, eq=False)
@@ -281,6 +278,6 @@ class DPMultinomialMixture(DocumentMixture):
     n_components: int = MODELS["dp-mixture"].n_topics
     _: KW_ONLY
     max_iter: int = MODELS["dp-mixture"].laps
-    moves: Sequence[MoveName] | None = None
+    moves: Sequence[str] | None = None
 
-    _model_name: ClassVar[ModelName] = "dp-mixture"
+    _model_name: ClassVar[str] = "dp-mixture"

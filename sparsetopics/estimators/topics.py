@@ -22,8 +22,6 @@ from sparsetopics.options.table import (
     OPTION,
     Criterion,
     LocalUpdate,
-    ModelName,
-    MoveName,
 )
 
 if TYPE_CHECKING:
@@ -178,7 +176,7 @@ class LDA(TopicEstimator):
     n_components: int = MODELS["lda"].n_topics
     _: KW_ONLY
 
-    _model_name: ClassVar[ModelName] = "lda"
+    _model_name: ClassVar[str] = "lda"
 
 
 @dataclass(repr=False, eq=False)
@@ -220,11 +218,11 @@ class HDP(TopicEstimator):
     n_components: int = MODELS["hdp"].n_topics
     _: KW_ONLY
     top_concentration: float = DEFAULT_TOP_CONCENTRATION
-    moves: Sequence[MoveName] | None = None
+    moves: Sequence[str] | None = None
     criterion: Criterion | None = None
     validation_share: float | None = None
 
-    _model_name: ClassVar[ModelName] = "hdp"
+    _model_name: ClassVar[str] = "hdp"
 
     @property
     def scores_(self) -> Scores | None:

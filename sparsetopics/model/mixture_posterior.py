@@ -19,7 +19,6 @@ from sparsetopics.model.likelihoods.multinomial import Categoricals, DirichletPo
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
 from sparsetopics.model.likelihoods.scorers import Scorer, steady
 from sparsetopics.options.registry import LIKELIHOODS, imported
-from sparsetopics.options.table import LikelihoodName
 
 # Components and their sums for a batch are of the likelihood's own types.
 AnyItemLikelihood = ItemLikelihood[Rows, Any, Any]  # a run folder names it: not known before
@@ -33,7 +32,7 @@ class MixturePosterior:
     """Components of a mixture, in falling order of weight."""
 
     name: str  # of its kind, in ``registry.MODELS``
-    likelihood_name: LikelihoodName
+    likelihood_name: str
     likelihood: AnyItemLikelihood  # the prior
     mixture: MixtureWeights
     posterior: tuple[FloatArray, ...]  # the NamedTuple of the likelihood: WishartPosterior, ...

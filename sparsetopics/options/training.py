@@ -23,11 +23,7 @@ from sparsetopics.options.table import (
     OPTION,
     Criterion,
     GradientName,
-    LearnerName,
-    LikelihoodName,
     LocalUpdate,
-    ModelName,
-    MoveName,
     StartName,
     check_values,
 )
@@ -124,7 +120,7 @@ class GradientOptions:
 class MoveOptions:
     """Which moves change the topics after a lap, and what each of them must raise."""
 
-    names: tuple[MoveName, ...] = table.DEFAULT_MOVES
+    names: tuple[str, ...] = table.DEFAULT_MOVES
     criterion: Criterion | None = None  # None: the default of the model
     verify: bool = False  # recompute everything after each accepted move; slow, for tests
 
@@ -144,15 +140,15 @@ class TrainingOptions:
 
     n_topics: int
     laps: int | None = None  # None: the default of the model
-    learner: LearnerName = table.DEFAULT_LEARNER
+    learner: str = table.DEFAULT_LEARNER
     local: LocalOptions = LocalOptions()
     prior: TopicPrior = TopicPrior()
     start: StartName | None = None  # None: distant
     step_sizes: StepSizes = StepSizes()
     learn_hyperparameters: bool = False
-    model: ModelName = "lda"
+    model: str = "lda"
     moves: MoveOptions | None = None  # None: all of a memoized HDP or DP mixture, none elsewhere
-    likelihood: LikelihoodName | None = None  # of a mixture; None: gaussian
+    likelihood: str | None = None  # of a mixture; None: gaussian
     tree_tolerance: float | None = None  # of the accelerated learner, nats per value; None: 5e-3
     variance: float | None = None  # of isotropic Gaussians; None: made from the data
     gradient: GradientOptions | None = None  # of the gradient learner; None: fisher
@@ -323,7 +319,7 @@ class TrainingOptions:
         return not self.model_kind.of_items or self.likelihood_name in DOCUMENT_LIKELIHOODS
 
     @property
-    def likelihood_name(self) -> LikelihoodName:
+    def likelihood_name(self) -> str:
         """The likelihood of a mixture."""
         return self.likelihood or table.DEFAULT_LIKELIHOOD
 
