@@ -34,7 +34,7 @@ from sparsetopics.runs.plan import RunPlan, plan_run
 from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import load_run
 from sparsetopics.runs.train import RunHooks, train_run
-from toy_likelihood import Rates
+from toy_likelihood import Counts, Rates
 from toy_model import Zipf
 from vectors_on_disk import ingested, values_of
 from worlds_on_disk import write_corpora
@@ -88,6 +88,39 @@ def test_a_likelihood_is_a_file_and_a_line(monkeypatch, tmp_path, corpora, seed)
     assert arrays_of(part) == arrays_of(whole)
     with pytest.raises(RunError, match="no estimator stands for a dp-mixture with poisson"):
         sparsetopics.load(whole)
+
+
+def test_an_added_likelihood_and_learner_answer_what_the_others_do(monkeypatch, tmp_path, corpora):
+    toy = LikelihoodKind(
+        "toy_likelihood:Poisson", words="Poisson", estimators={"mixture": "toy_likelihood:Counts"}
+    )
+    monkeypatch.setitem(kinds.VECTOR_LIKELIHOODS, "poisson", toy)
+    learner = LearnerKind("toy_learner", takes_all=True, words="half of the way")
+    monkeypatch.setitem(kinds.LEARNERS, "halfway", learner)
+    options = TrainingOptions(
+        3, 8, "halfway", MEAN_FIELD, model="mixture", likelihood="poisson"
+    )  # fmt: skip
+    run = trained(corpora / "counts", tmp_path / "run", options)
+
+    def called(*words):
+        result = CliRunner().invoke(main, [str(word) for word in words])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    (scores,) = json.loads(called("evaluate", run, corpora / "counts", "--json"))
+    assert (scores["likelihood"], scores["n_used_components"]) == ("poisson", 3)
+    called("report", run, "--corpus", corpora / "counts", "--out", tmp_path / "run.html")
+    page = (tmp_path / "run.html").read_text()
+    assert all(words in page for words in ("Poisson", "half of the way", "column 1"))
+    called("export", run, "--to", "parquet", "--out", tmp_path / "run.parquet")
+    table = pq.read_table(tmp_path / "run.parquet").to_pydict()
+    of_parameter = {name: table["parameter"].count(name) for name in table["parameter"]}
+    assert of_parameter == {"weight": 3, "mean": 9, "variance": 9}
+    counts = VectorCorpus.open(corpora / "counts")
+    found = sparsetopics.load(run)
+    assert isinstance(found, Counts)
+    assert found.score(counts) == pytest.approx(scores["log_likelihood_per_item"])
+    assert found.means_ == pytest.approx(found.covariances_)
 
 
 @pytest.mark.parametrize("learner", ["memoized", "full", "stochastic"])

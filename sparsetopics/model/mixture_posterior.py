@@ -18,6 +18,7 @@ from sparsetopics.model.likelihoods.likelihood import Estimates, ItemLikelihood
 from sparsetopics.model.likelihoods.multinomial import Categoricals, DirichletPosterior
 from sparsetopics.model.likelihoods.normals import Normals, mixture_log_densities
 from sparsetopics.model.likelihoods.scorers import Scorer, steady
+from sparsetopics.model.likelihoods.vector_likelihood import VectorLikelihood
 from sparsetopics.options.registry import LIKELIHOODS, imported
 
 # Components and their sums for a batch are of the likelihood's own types.
@@ -76,11 +77,11 @@ class MixturePosterior:
         """Each component at its posterior mean."""
         return self.likelihood.point_estimates(self.posterior)
 
-    @property
+    @cached_property
     def normals(self) -> Normals:
         """Posterior means of each component's mean and covariance; only for vectors."""
-        assert isinstance(self.estimates, Normals), "a mixture of vectors"
-        return self.estimates
+        assert isinstance(self.likelihood, VectorLikelihood), "a mixture of vectors"
+        return self.likelihood.normals(self.posterior)
 
     @property
     def topic_word_posterior(self) -> FloatArray:
