@@ -87,7 +87,6 @@ def command(
         refuse("held-out-share", "cannot be combined with --heldout")
     from sparsetopics.cli.train_progress import show_progress
     from sparsetopics.evaluation.comparison.compare import (
-        ComparisonHooks,
         ComparisonPlan,
         compare_models,
         parse_models,
@@ -95,11 +94,11 @@ def command(
 
     make_plan: Callable[..., ComparisonPlan] = ComparisonPlan  # its fields are the options
     plan = make_plan(models=parse_models(models), **values)
-    hooks = ComparisonHooks(
-        say=lambda step: None if quiet else say(step),
-        progress=lambda options: show_progress(options, quiet=quiet),
+    made = compare_models(
+        plan,
+        lambda step: None if quiet else say(step),
+        lambda options: show_progress(options, quiet=quiet),
     )
-    made = compare_models(plan, hooks)
     record = {"report": str(made.report), "models": [each.as_dict() for each in made.models]}
     show(record, _lines(made), as_json=as_json)
 

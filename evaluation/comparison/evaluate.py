@@ -69,10 +69,11 @@ def score_models(plan: ScoringPlan, say: Callable[[str], None] = lambda _: None)
     if output is not None:
         # The page draws figures, and matplotlib is slow to import.
         from sparsetopics.evaluation.report.page import write_page
-        from sparsetopics.evaluation.report.report import ScoreBasis, scored_report
+        from sparsetopics.evaluation.report.report import scored_report
 
-        basis = ScoreBasis(str(plan.heldout), str(other or plan.heldout), plan.seed or 0)
-        write_page(output, scored_report(cards, basis, heldout, workers=plan.place.workers))
+        names = str(plan.heldout), str(other or plan.heldout)
+        page = scored_report(cards, *names, plan.seed or 0, heldout, workers=plan.place.workers)
+        write_page(output, page)
     return cards
 
 
@@ -92,18 +93,13 @@ def score_model(
     Scores of topics also depend on where coherence is ``counted_in``, and on ``concentration``
     (that of ``topics_of_run``), ``texts`` and ``seed``.
     """
+    score: ScoreRun = score_topics
     if isinstance(model, Run):
-        score: ScoreRun = imported(MODELS[model.model.name].score)
-        return score(
-            model, heldout, counted_in,
-            concentration=concentration, texts=texts, seed=seed, workers=workers,
-            broadcast=broadcast,
-        )  # fmt: skip
-    assert isinstance(heldout, Corpus), "topics are over words"
-    assert isinstance(counted_in, Corpus), "the held-out corpus or opened as one"
-    return score_topics(
-        model, heldout, counted_in, texts=texts, seed=seed, workers=workers, broadcast=broadcast
-    )
+        score = imported(MODELS[model.model.name].score)
+    return score(
+        model, heldout, counted_in,
+        concentration=concentration, texts=texts, seed=seed, workers=workers, broadcast=broadcast,
+    )  # fmt: skip
 
 
 def _check_options(

@@ -41,7 +41,7 @@ from sparsetopics.measures.completion import unigram_probabilities
 from sparsetopics.measures.relevance import topic_names
 from sparsetopics.measures.top_words import top_words, topic_diversity, topic_table
 from sparsetopics.options.registry import MODELS
-from sparsetopics.runs.run import AnyRun, MixtureRun, TopicRun
+from sparsetopics.runs.run import AnyRun, MixtureRun, Run, TopicRun
 
 DETAIL_WORDS = 30  # listed for each topic
 FEWEST_MAPPED = 3  # topics; a map of fewer says nothing
@@ -50,23 +50,9 @@ TOPIC_MODELS = "Topic models"
 OF_DOCUMENTS, OF_VECTORS = "Mixtures of documents", "Mixtures"
 
 
-def run_subject(
-    run: TopicRun,
-    corpus: AnyCorpus | None = None,
-    card: Scorecard | None = None,
-    names: GivenNames = NONE_GIVEN,
-    *,
-    workers: int = 1,
-) -> Subject:
-    """Return what a page shows of a run with topics, as ``topic_subject`` does."""
-    assert not isinstance(corpus, VectorCorpus), "refused by check_corpus"
-    topics = topics_of_run(run) if card is None else card.topics
-    return topic_subject(topics, corpus, card, names, workers=workers)
-
-
 def topic_subject(
-    topics: FixedTopics,
-    corpus: Corpus | None = None,
+    topics: FixedTopics | TopicRun,
+    corpus: AnyCorpus | None = None,
     card: Scorecard | None = None,
     names: GivenNames = NONE_GIVEN,
     *,
@@ -77,12 +63,15 @@ def topic_subject(
     Example documents are from ``corpus``. Scores and coherence are those of ``card``; without a
     card, coherence is counted in ``corpus``.
     """
+    if isinstance(topics, Run):
+        topics = topics_of_run(topics)
     run, topic_word = topics.run, topics.topic_word
     trace, weights = ((), None) if run is None else (run.trace, run.model.weights)
     is_empty = _are_empty(run, len(topic_word))
     coherence = None if card is None else card.topic_npmi
     found, note = None, ""
     if corpus is not None:
+        assert not isinstance(corpus, VectorCorpus), "refused by check_corpus"
         if coherence is None:
             coherence = coherence_in(corpus, topic_word)
         shares = proportions_under(topic_word, topics.doc_concentration, workers=workers)

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsetopics.base.batches import FloatArray
 from sparsetopics.base.wording import quantity
-from sparsetopics.corpora.corpus import AnyCorpus, Corpus
+from sparsetopics.corpora.corpus import AnyCorpus, Corpus, VectorCorpus
 from sparsetopics.evaluation.scoring.fixed_topics import FixedTopics, topics_of_run
 from sparsetopics.execution.executors import BroadcastMap, broadcast_map_here
 from sparsetopics.measures import coherence
@@ -18,7 +18,7 @@ from sparsetopics.measures.completion import CompletionScore, document_completio
 from sparsetopics.measures.paired import HeldoutScores
 from sparsetopics.measures.top_words import inverted_rbo, top_words, topic_diversity
 from sparsetopics.options.registry import MODELS
-from sparsetopics.runs.run import TopicRun
+from sparsetopics.runs.run import Run, TopicRun
 
 COHERENCE_WORDS = 10  # top words of a topic that coherence and rank-biased overlap use
 DIVERSITY_WORDS = 25
@@ -145,8 +145,8 @@ def _mean_of_known(scores: FloatArray) -> float | None:
     return None if np.isnan(scores).all() else float(np.nanmean(scores))
 
 
-def score_run(
-    run: TopicRun,
+def score_topics(
+    topics: FixedTopics | TopicRun,
     heldout: AnyCorpus,
     coherence_documents: AnyCorpus,
     *,
@@ -156,32 +156,18 @@ def score_run(
     workers: int = 1,
     broadcast: BroadcastMap = broadcast_map_here,
 ) -> Scorecard:
-    """Score the topics of a run, as ``score_topics`` does, with this document concentration."""
-    assert isinstance(heldout, Corpus), "topics are over words"
-    assert isinstance(coherence_documents, Corpus), "the held-out corpus or opened as one"
-    return score_topics(
-        topics_of_run(run, concentration), heldout, coherence_documents,
-        texts=texts, seed=seed, workers=workers, broadcast=broadcast,
-    )  # fmt: skip
-
-
-def score_topics(
-    topics: FixedTopics,
-    heldout: Corpus,
-    coherence_documents: Corpus,
-    *,
-    texts: Iterable[Sequence[str]] | None = None,
-    seed: int = 0,
-    workers: int = 1,
-    broadcast: BroadcastMap = broadcast_map_here,
-) -> Scorecard:
     """Score ``topics``: completion of ``heldout``, coherence, and diversity.
 
+    Those of a run are scored with the total document ``concentration``, if there is one.
     Coherence is counted in ``coherence_documents``, and also in windows of ``texts`` if these are
     given: lists of words that can be iterated over repeatedly. The same ``seed`` splits the
     documents alike for all models, so that their scores compare. Raises CorpusError if there is no
     document to score.
     """
+    assert not isinstance(heldout, VectorCorpus), "topics are over words"
+    assert not isinstance(coherence_documents, VectorCorpus), "so are these"
+    if isinstance(topics, Run):
+        topics = topics_of_run(topics, concentration)
     topic_word, alpha = topics.topic_word, topics.doc_concentration
     completion, documents = document_completion(
         heldout, topic_word, alpha, topics.unigram, seed=seed, workers=workers, broadcast=broadcast

@@ -249,18 +249,19 @@ class FittedEstimator(Estimator):
         """
         from sparsetopics.base.outputs import output_file
         from sparsetopics.evaluation.report.page import write_page
-        from sparsetopics.evaluation.report.report import ExampleSource, page_grouping, run_report
+        from sparsetopics.evaluation.report.report import page_grouping, run_report
         from sparsetopics.evaluation.report.topic_path import topic_path_section
 
         run = self._run()
         output = output_file(path_of("path", path), overwrite=_checked(overwrite))
         check_extension("path", output.path, PAGE_EXTENSIONS)
         grouping = page_grouping(by, over, has_corpus=corpus is not None)
-        source = None if corpus is None else ExampleSource(GIVEN, self._more_rows(corpus).corpus)
+        rows = None if corpus is None else self._more_rows(corpus).corpus
         found, given = self._topic_path(), {} if names is None else names
         section = None if found is None else topic_path_section(found, given)
         n_threads = self._n_threads
-        write_page(output, run_report([run], source, given, section, grouping, workers=n_threads))
+        page = run_report([run], rows, GIVEN, given, section, grouping, workers=n_threads)
+        write_page(output, page)
 
     @naming_parameters()
     def export(

@@ -88,8 +88,8 @@ TOPICS = partial(
     posterior="sparsetopics.model.topic_posterior:TopicPosterior",
     shares="sparsetopics.answers.proportions:proportions_of",
     lap_score="sparsetopics.runs.data:completion_score",
-    score="sparsetopics.evaluation.scoring.topic_scores:score_run",
-    subject="sparsetopics.evaluation.report.model_subjects:run_subject",
+    score="sparsetopics.evaluation.scoring.topic_scores:score_topics",
+    subject="sparsetopics.evaluation.report.model_subjects:topic_subject",
     options=OF_TOPICS,
 )
 MIXTURE = partial(
