@@ -20,7 +20,7 @@ class FallingShares(LDAAllocation):
     """The prior of documents' topics."""
 
     @classmethod
-    def first(cls, n_topics: int, n_docs: int, prior: TopicPrior) -> Self:
+    def first(cls, n_topics: int, n_docs: float, prior: TopicPrior) -> Self:
         shares = 1.0 / np.arange(1.0, n_topics + 1.0)
         return cls(prior.doc_concentration * shares / shares.sum())
 

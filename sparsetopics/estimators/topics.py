@@ -57,16 +57,12 @@ class TopicEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, FittedEs
         Raises UnfittedError before ``fit``, and ShapeError or VocabularyError if the words are
         not those that were fitted.
         """
-        from sparsetopics.inference.document_step import topic_proportions
+        from sparsetopics.answers.proportions import shares_of
 
         self._check_fitted()
         rows, prior = self._more_rows(X), self.model_.doc_concentration
-        topics = self.model_.topic_word_mean
-        found = (
-            topic_proportions(batch, topics, prior, workers=self._n_threads)
-            for batch in rows.documents.batches()
-        )
-        return rows.joined(found, prior / prior.sum())
+        shares = shares_of(self.model_, workers=self._n_threads)
+        return rows.joined(map(shares, rows.documents.batches()), prior / prior.sum())
 
     def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """Document-completion log-likelihood of held-out documents, in nats per token.

@@ -338,14 +338,15 @@ class TrainingOptions:
 def _check_model(options: TrainingOptions) -> None:
     """Refuse what the model does not have."""
     local, model = options.local, options.model
-    if options.active_moves.names:
-        OPTION["moves"].check_model(model)
-    if options.likelihood is not None:
-        OPTION["likelihood"].check_model(model)
-    if options.prior.top_concentration is not None:
-        OPTION["gamma"].check_model(model)
-    if options.learn_hyperparameters:
-        OPTION["learn-hyperparameters"].check_model(model)
+    asked = {
+        "moves": options.active_moves.names,
+        "likelihood": options.likelihood,
+        "gamma": options.prior.top_concentration,
+        "learn-hyperparameters": options.learn_hyperparameters,
+    }
+    for name, value in asked.items():
+        if value:
+            OPTION[name].check_model(model)
     if not options.model_kind.of_items:
         return
     if local.update != "mean-field":

@@ -85,7 +85,7 @@ class DocumentAllocation(Allocation[DocumentTerms], Protocol):
     """A rule by which each document has its own proportions of topics."""
 
     @classmethod
-    def first(cls, n_topics: int, n_docs: int, prior: TopicPrior) -> Self:
+    def first(cls, n_topics: int, n_docs: float, prior: TopicPrior) -> Self:
         """The rule that training begins with, under which all topics are alike."""
 
     @property

@@ -30,7 +30,7 @@ class LDAAllocation:
         return cls(np.full(n_topics, total / n_topics))
 
     @classmethod
-    def first(cls, n_topics: int, n_docs: int, prior: TopicPrior) -> Self:
+    def first(cls, n_topics: int, n_docs: float, prior: TopicPrior) -> Self:
         return cls.symmetric(n_topics, prior.doc_concentration)
 
     @property
