@@ -6,7 +6,7 @@ import reference_hdp
 from bars import ten_bars
 from dense_responsibilities import dense_of, memoized, visit_of
 from simulated_documents import as_source, simulate
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference.laps import Laps
 from sparsetopics.inference.learners.memoized import assignments_of
 from sparsetopics.inference.local_step import Parameters
@@ -31,7 +31,7 @@ def trained(folder, source, n_topics, local, seed, laps=2, *, budget=None):
     """A learner and its state after some memoized laps; the weights follow."""
     rng = np.random.default_rng(seed)
     learner = memoized(folder, False, budget=budget, whole_first_lap=True, keep_assignments=True)
-    state = learner.init(start_of(rng.gamma(0.3, 10.0, (source.n_words, n_topics))))
+    state = learner.init(start_of(rng.gamma(0.3, 10.0, (source.n_columns, n_topics))))
     allocation = HDPAllocation.first(n_topics, source.n_docs, TopicPrior())
     for _ in range(laps):
         for batch_ids in learner.rounds(state, source.n_batches, rng):
@@ -51,7 +51,7 @@ def table_of(standing):
 
 def make_tools(source, learner, local, seed=0, criterion="bound"):
     rng = np.random.default_rng(seed)
-    laps = Laps(source, learner, local, SerialExecutor(), lambda n_done, n_docs: None, rng)
+    laps = Laps(source, learner, local, Executor(), lambda n_done, n_docs: None, rng)
     return Tools(laps, criterion)
 
 
@@ -123,7 +123,7 @@ def assert_terms(standing):
     rounding = 1e-7 * standing.terms.n_tokens
     expected = DocumentTerms.zeros(standing.n_topics)
     for batch_id, assignments in standing.assignments():
-        own = standing.allocation.sum_terms(assignments, standing.reference, SerialExecutor())
+        own = standing.allocation.sum_terms(assignments, standing.reference, Executor())
         kept = standing.state.per_batch[batch_id].terms
         for found, wanted in zip(kept, own, strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=rounding)

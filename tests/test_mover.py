@@ -15,7 +15,7 @@ def mover_of(folder, n_topics, options, seed=2):
     source, local = WORLDS["bars"](), LocalOptions()
     learner, state, allocation = trained(folder, source, n_topics, local, seed, laps=4)
     mover = Mover(make_tools(source, learner, local).laps, options, Ledger.new(n_topics))
-    return mover, state, Parameters(allocation, Words(source.n_words, ETA))
+    return mover, state, Parameters(allocation, Words(source.n_columns, ETA))
 
 
 def moved_laps(mover, state, prior, n_laps):

@@ -87,7 +87,7 @@ REFUSED = [
     ),
     (
         lambda: TrainingOptions(3, learner="stochastic", learn_hyperparameters=True),
-        "learn-hyperparameters: needs --learner memoized or full.",
+        "learn-hyperparameters: needs another learner than stochastic.",
     ),
     (
         lambda: TopicPrior(top_concentration=0.0),

@@ -28,8 +28,6 @@ from sparsetopics.options.table import (
     check_values,
 )
 
-_ONE_COMPONENT = "Each vector or document of a mixture is in one component."
-
 
 @dataclass(frozen=True, slots=True)
 class LocalOptions:
@@ -165,12 +163,11 @@ class TrainingOptions:
         check_values("", self)
         OneOf(get_args(StartName)).check("start", self.start)
         _check_model(self)
-        _check_moves(self)
+        _check_statistics(self)
         _check_sparsity(self)
         _check_growth(self)
         _check_points(self)
         _check_round_and_cold(self)
-        _check_learning(self)
         _check_path(self)
 
     @property
@@ -350,7 +347,8 @@ def _check_model(options: TrainingOptions) -> None:
     if not options.model_kind.of_items:
         return
     if local.update != "mean-field":
-        refuse("local-update", f"must be mean-field with --model {model}", _ONE_COMPONENT)
+        hint = "Each vector or document of a mixture is in one component."
+        refuse("local-update", f"must be mean-field with --model {model}", hint)
     if local.restarts:
         refuse("restarts", f"must be 0 with --model {model}, whose local step is exact")
     if options.active_moves.criterion == "collapsed":
@@ -358,11 +356,14 @@ def _check_model(options: TrainingOptions) -> None:
         refuse("criterion", f"must be bound with --model {model}: collapsed is for {able}")
 
 
-def _check_moves(options: TrainingOptions) -> None:
-    """Refuse moves that the learner cannot make."""
+def _check_statistics(options: TrainingOptions) -> None:
+    """Refuse what needs statistics that the learner does not keep."""
     if options.active_moves.names and not options.learner_kind.makes_moves:
         hint = "A move is accepted by the whole-data bound, which only memoized batches keep."
         refuse("moves", f"must be none with --learner {options.learner}", hint)
+    if options.learn_hyperparameters and not options.learner_kind.knows_all:
+        hint = "Concentrations are learned from statistics of the whole collection: take memoized."
+        refuse("learn-hyperparameters", f"needs another learner than {options.learner}", hint)
 
 
 def _check_sparsity(options: TrainingOptions) -> None:
@@ -378,8 +379,8 @@ def _check_growth(options: TrainingOptions) -> None:
         _check_own_option("tree-tolerance", options)
     if not options.grows:
         return
-    growing = [name for name, kind in LIKELIHOODS.items() if kind.grows]
-    _check_learner("tree-tolerance", growing, options)
+    able = [name for name, kind in LIKELIHOODS.items() if kind.grows]
+    _check_learner("tree-tolerance", able, options)
     if options.start is not None:
         refuse("start", f"needs another learner than {options.learner}, which draws no documents")
     if options.n_topics != 1:
@@ -435,18 +436,6 @@ def _check_round_and_cold(options: TrainingOptions) -> None:
         refuse("cold-every", "must be 1 unless --moves is none", hint)
     hint = "Only the memoized learner keeps the topics of documents."
     refuse("cold-every", f"must be 1 with --learner {options.learner}", hint)
-
-
-def _check_learning(options: TrainingOptions) -> None:
-    """Refuse to learn concentrations from a part of the data."""
-    if options.learn_hyperparameters and not options.learner_kind.knows_all:
-        hint = "Learning concentrations needs statistics of the whole collection."
-        able = [
-            name
-            for name, kind in LEARNERS.items()
-            if kind.knows_all and not (kind.grows or kind.at_modes)
-        ]
-        refuse("learn-hyperparameters", f"needs --learner {listed(able, 'or')}", hint)
 
 
 def _check_path(options: TrainingOptions) -> None:

@@ -23,7 +23,7 @@ from fuzz.subject import Subject, files_of
 from simulated_documents import as_source, simulate
 from sparsetopics.base.batches import Source, VectorBatch
 from sparsetopics.corpora.batching import ResidentBatches
-from sparsetopics.execution.executors import SerialExecutor
+from sparsetopics.execution.executors import Executor
 from sparsetopics.inference import training
 from sparsetopics.inference.learners.memoized import MemoizedState
 from sparsetopics.inference.local_step import Parameters
@@ -173,7 +173,7 @@ class Training:
                 self.source,
                 replace(self.options, laps=MOST_LAPS),
                 folder / "state" / "memo",
-                SerialExecutor(),
+                Executor(),
                 np.random.default_rng(3),
                 hooks=training.Hooks(lambda info, model: keeper.trace.append(_entry(info))),
                 keeper=keeper,
@@ -213,7 +213,7 @@ class Training:
         read = self.source.read if self.source.is_resident else lambda batch_id: None
         given = with_documents(progress, read)
         prior, n_laps = given.parameters, len(given.laps)
-        learner = training._learner(self.source, self.options, prior, memo, SerialExecutor())
+        learner = training._learner(self.source, self.options, prior, memo, Executor())
         state = self._added_up(given.learner, prior, learner)
         bound = checked_elbo(state, prior, learner, self.source, self.options, n_laps)
         last = given.laps[-1]._replace(elbo_per_token=bound / self.source.n_tokens)
