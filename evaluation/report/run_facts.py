@@ -42,7 +42,7 @@ def topic_facts(run: TopicRun) -> dict[str, Fact]:
     return {
         "model": f"{kind.words or kind.title}, {found}",
         **_data_facts(run),
-        "learner": _kind_in_words(_entry(options, "learner"), LEARNERS),
+        "learner": _in_words(_entry(options, "learner"), _words_of(LEARNERS)),
         "topics of a document": _in_words(_entry(options, "local.update"), UPDATES),
         "moves": VALIDATED if "number_of_topics" in run.settings else _moves(options),
         "α, for the topics of a document": _concentration(model.doc_concentration.sum(), learned),
@@ -62,10 +62,10 @@ def mixture_facts(run: MixtureRun, n_empty: int) -> dict[str, Fact]:
     columns = "words" if run.vocabulary is not None else "columns"
     return {
         "model": f"{kind.words or kind.title}, {model.n_topics:,} components{empty}",
-        "each component": _kind_in_words(model.likelihood_name, LIKELIHOODS),
+        "each component": _in_words(model.likelihood_name, _words_of(LIKELIHOODS)),
         **_data_facts(run),
         columns: f"{model.n_columns:,}",
-        "learner": _kind_in_words(_entry(options, "learner"), LEARNERS),
+        "learner": _in_words(_entry(options, "learner"), _words_of(LEARNERS)),
         "moves": _moves(options),
         "γ, for the weights of components": _concentration(model.mixture.concentration),
         **_closing_facts(run),
@@ -133,11 +133,11 @@ def _entry(options: Nested, place: str) -> Plain:
     return None if isinstance(value, Mapping) else value
 
 
-def _kind_in_words(
-    name: Plain, kinds: Mapping[str, LearnerKind] | Mapping[str, LikelihoodKind]
-) -> str | None:
-    """Return the words of a kind, as ``_in_words`` does."""
-    return _in_words(name, {each: kind.words or each for each, kind in kinds.items()})
+def _words_of(
+    kinds: Mapping[str, LearnerKind] | Mapping[str, LikelihoodKind],
+) -> dict[str, str]:
+    """Return how pages describe the kinds of a registry."""
+    return {name: kind.words or name for name, kind in kinds.items()}
 
 
 def _in_words(name: Plain, words: Mapping[str, str]) -> str | None:

@@ -155,12 +155,12 @@ def prevalence(
     task = _Task(grouping, projection, workers)
     totals = GroupTotals(len(topics), len(words))
     number_of: dict[GroupKey, int] = {}
-    for part in broadcast(_sum_part, corpus.row_groups, task):
-        numbers = [number_of.setdefault(key, len(number_of)) for key in part.keys]
+    for keys, sums in broadcast(_sum_part, corpus.row_groups, task):
+        numbers = [number_of.setdefault(key, len(number_of)) for key in keys]
         if len(number_of) > MOST_GROUPS:
             option = "by" if grouping.over is None else "over"
             refuse(option, f"makes more than {MOST_GROUPS:,} groups", "Use fewer, larger groups.")
-        totals.add(part.sums, numbers)
+        totals.add(sums, numbers)
     if not number_of:
         hint = "Was it made with labels?" if LABEL in grouping.columns.values() else ""
         fields = listed([shown(column) for column in grouping.columns.values()])
@@ -185,17 +185,11 @@ class _Task(NamedTuple):
     workers: int
 
 
-class _Part(NamedTuple):
+def _sum_part(rows: RowGroup[DocumentBatch], task: _Task) -> tuple[list[GroupKey], GroupSums]:
     """The groups of one row group, and their sums."""
-
-    keys: list[GroupKey]
-    sums: GroupSums
-
-
-def _sum_part(rows: RowGroup[DocumentBatch], task: _Task) -> _Part:
     codes, keys = task.grouping.of(rows)
     with open_executor(task.workers) as executor:
-        return _Part(keys, sum_groups(rows.read(), codes, len(keys), task.projection, executor))
+        return keys, sum_groups(rows.read(), codes, len(keys), task.projection, executor)
 
 
 def _order(key: GroupKey, by_number: bool) -> tuple[float, str, Start]:

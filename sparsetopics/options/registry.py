@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import importlib
 from collections import ChainMap
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
-
-T = TypeVar("T")  # what lines stand for
+from typing import Any, NamedTuple
 
 
 class ModelKind(NamedTuple):
@@ -255,20 +253,3 @@ def imported(where: str) -> Any:  # each caller knows the type of what it names
     """Import what ``module:name`` stands for."""
     module, _, name = where.partition(":")
     return getattr(importlib.import_module(module), name)
-
-
-class Registered(Mapping[str, T]):
-    """What the lines of a registry stand for, by name; imported when looked up."""
-
-    def __init__(self, lines: Mapping[str, LikelihoodKind] | Mapping[str, MoveKind]) -> None:
-        self._lines = lines
-
-    def __getitem__(self, name: str) -> T:
-        thing: T = imported(self._lines[name].where)
-        return thing
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._lines)
-
-    def __len__(self) -> int:
-        return len(self._lines)
