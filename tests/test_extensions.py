@@ -35,7 +35,7 @@ from sparsetopics.runs.resume import resume_run
 from sparsetopics.runs.run import load_run
 from sparsetopics.runs.train import RunHooks, train_run
 from toy_likelihood import Counts, Rates
-from toy_model import Zipf
+from toy_model import Equal, Zipf
 from vectors_on_disk import ingested, values_of
 from worlds_on_disk import write_corpora
 
@@ -144,18 +144,24 @@ def test_an_added_likelihood_goes_with_what_is_there(monkeypatch, tmp_path, corp
 
 
 @pytest.fixture
-def zipf(monkeypatch, tmp_path, corpora):
-    """A function that runs a command beside the corpus ``documents``; it knows a model more."""
-    line = kinds.TOPICS(
+def called(monkeypatch, tmp_path, corpora):
+    """A function that runs a command beside the corpora; it knows two models more."""
+    zipf = kinds.TOPICS(
         sharing="toy_model:FallingShares", estimator="toy_model:Zipf", title="Zipf LDA", n_topics=5
     )
-    monkeypatch.setitem(kinds.MODELS, "zipf", line)
+    equal = kinds.MIXTURE(
+        sharing="toy_model:EqualWeights", estimator="toy_model:Equal", title="equal mixture",
+        n_topics=4,
+    )  # fmt: skip
+    for name, line in {"zipf": zipf, "equal": equal}.items():
+        monkeypatch.setitem(kinds.MODELS, name, line)
     # Commands that were imported before have asked for the choices.
     params = main.get_command(click.Context(main), "train").params
     (choice,) = (each for each in params if each.name == "model")
     monkeypatch.setattr(choice, "type", type_of(OPTION["model"]))
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "documents").symlink_to(corpora / "documents")
+    for name in ("documents", "vectors"):
+        (tmp_path / name).symlink_to(corpora / name)
 
     def run(*words):
         result = CliRunner().invoke(main, [str(word) for word in words])
@@ -168,16 +174,16 @@ OF_ZIPF = {"model": "zipf", "topics": 12, "laps": 6, "local-update": "mean-field
 TRAIN = ("train", "documents", *(f"--{name}={value}" for name, value in OF_ZIPF.items()))
 
 
-def test_a_model_is_a_file_and_a_line(zipf, tmp_path):
+def test_a_model_is_a_file_and_a_line(called, tmp_path):
     def stop(entry):
         if entry["lap"] == 3:
             raise KeyboardInterrupt
 
-    said = zipf(*TRAIN, "--out", "whole")
+    said = called(*TRAIN, "--out", "whole")
     plan = replace(plan_run(Path("documents"), tmp_path / "part", OF_ZIPF), checkpoint_every=1)
     with pytest.raises(KeyboardInterrupt):
         train_run(plan, RunHooks(stop))
-    zipf("resume", "part", "--quiet")
+    called("resume", "part", "--quiet")
 
     assert "Trained 12 topics (Zipf LDA)" in said
     assert arrays_of(tmp_path / "part") == arrays_of(tmp_path / "whole")
@@ -187,28 +193,28 @@ def test_a_model_is_a_file_and_a_line(zipf, tmp_path):
     bounds = [entry["elbo_per_token"] for entry in run.trace]
     assert np.all(np.diff(bounds) > -1e-9), bounds
     assert bounds[-1] > bounds[0] + 0.1
-    assert zipf(*TRAIN, "--out", "other", "--gamma", 2) == (
-        "Error: --gamma: is for hdp, dp-mixture and mixture, not for --model zipf.\n"
+    assert called(*TRAIN, "--out", "other", "--validation-share", 0.1) == (
+        "Error: --validation-share: is for hdp, not for --model zipf.\n"
     )
 
 
-def test_an_added_model_answers_what_the_others_do(zipf, tmp_path):
-    zipf(*TRAIN, "--out", "run")
+def test_an_added_model_answers_what_the_others_do(called, tmp_path):
+    called(*TRAIN, "--out", "run")
 
-    (scores,) = json.loads(zipf("evaluate", "run", "documents", "--json"))
+    (scores,) = json.loads(called("evaluate", "run", "documents", "--json"))
     assert scores["model"] == "zipf"
     assert scores["log_likelihood_per_token"] > scores["unigram_log_likelihood_per_token"] + 0.3
-    assert "Zipf LDA" in zipf("evaluate", "run", "documents", "--report", "scores.html")
+    assert "Zipf LDA" in called("evaluate", "run", "documents", "--report", "scores.html")
     assert "Zipf LDA, number given" in (tmp_path / "scores.html").read_text()
-    zipf("report", "run", "--corpus", "documents", "--out", "run.html")
+    called("report", "run", "--corpus", "documents", "--out", "run.html")
     assert "Zipf LDA, 12 topics" in (tmp_path / "run.html").read_text()
-    assert len(zipf("topics", "run").splitlines()) >= 12
-    zipf("infer", "run", "documents", "--out", "shares.parquet")
+    assert len(called("topics", "run").splitlines()) >= 12
+    called("infer", "run", "documents", "--out", "shares.parquet")
     shares = pq.read_table(tmp_path / "shares.parquet")["proportions"].combine_chunks()
     for target in ("csv", "gensim", "mallet"):
-        zipf("export", "run", "--to", target, "--out", f"topics.{target}")
+        called("export", "run", "--to", target, "--out", f"topics.{target}")
         assert (tmp_path / f"topics.{target}").stat().st_size > 100
-    zipf("compare", "documents", "--models", "zipf:4,lda:4", "--laps", 2, "--out", "both")
+    called("compare", "documents", "--models", "zipf:4,lda:4", "--laps", 2, "--out", "both")
     assert load_run(tmp_path / "both" / "zipf-4").model.name == "zipf"
 
     found = sparsetopics.load(tmp_path / "run")
@@ -223,12 +229,31 @@ def test_an_added_model_answers_what_the_others_do(zipf, tmp_path):
     assert sparsetopics.load(tmp_path / "again").score(corpus) == found.score(corpus)
 
 
-def test_a_run_of_a_model_that_nobody_knows_is_refused(zipf, tmp_path, monkeypatch):
-    zipf(*TRAIN, "--out", "run")
-    monkeypatch.delitem(kinds.MODELS, "zipf")
-    known = "the model must be one of lda, hdp, dp-mixture, mixture, but is 'zipf'"
+def test_a_mixture_is_a_file_and_a_line(called, tmp_path):
+    train = ("train", "vectors", "--model", "equal", "--start", "random", "--seed", 3)
+    said = called(*train, "--laps", 6, "--out", "whole")
+    called(*train, "--laps", 3, "--keep-state", "--quiet", "--out", "part")
+    called("resume", "part", "--laps", 6, "--quiet")
 
-    assert zipf("report", "run", "--out", "run.html") == f"Error: run/model.json: {known}.\n"
+    assert "Trained 4 components (equal mixture)" in said
+    assert arrays_of(tmp_path / "part") == arrays_of(tmp_path / "whole")
+    (scores,) = json.loads(called("evaluate", "whole", "vectors", "--json"))
+    called("report", "whole", "--corpus", "vectors", "--out", "run.html")
+    assert "equal mixture, 4 components" in (tmp_path / "run.html").read_text()
+    found = sparsetopics.load(tmp_path / "whole")
+    assert isinstance(found, Equal)
+    assert found.weights_ == pytest.approx(np.full(4, 0.25))
+    vectors = VectorCorpus.open(tmp_path / "vectors")
+    assert found.score(vectors) == pytest.approx(scores["log_likelihood_per_item"])
+    assert Equal(**found.get_params()).fit(vectors).score(vectors) == found.score(vectors)
+
+
+def test_a_run_of_a_model_that_nobody_knows_is_refused(called, tmp_path, monkeypatch):
+    called(*TRAIN, "--out", "run")
+    monkeypatch.delitem(kinds.MODELS, "zipf")
+    known = "the model must be one of lda, hdp, dp-mixture, mixture, equal, but is 'zipf'"
+
+    assert called("report", "run", "--out", "run.html") == f"Error: run/model.json: {known}.\n"
     with pytest.raises(RunError, match=known):
         sparsetopics.load(tmp_path / "run")
 

@@ -1,6 +1,7 @@
-"""A model as someone would add it: LDA whose topics have expected shares that fall as 1/k (Zipf).
+"""Models as someone would add them.
 
-π_d ~ Dir(α_1, …, α_K) with α_k = α (1/k) / Σ_l (1/l).
+``zipf`` is LDA whose topics have expected shares that fall as 1/k: π_d ~ Dir(α_1, …, α_K) with
+α_k = α (1/k) / Σ_l (1/l). ``equal`` is a mixture whose components all have the weight 1/K.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from sparsetopics.base.batches import FloatArray
+from sparsetopics.estimators.mixtures import VectorMixture
 from sparsetopics.estimators.topics import TopicEstimator
 from sparsetopics.model.allocations.lda import LDAAllocation
+from sparsetopics.model.allocations.mixture_weights import MixtureWeights
 from sparsetopics.options.training import TopicPrior
 
 
@@ -33,3 +37,29 @@ class Zipf(TopicEstimator):
     _: KW_ONLY
 
     _model_name: ClassVar[str] = "zipf"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EqualWeights(MixtureWeights):
+    """Weights that are known."""
+
+    @property
+    def expected_log_weights(self) -> FloatArray:
+        return np.full(self.n_topics, -np.log(self.n_topics))
+
+    @property
+    def mean_weights(self) -> FloatArray:
+        return np.full(self.n_topics, 1.0 / self.n_topics)
+
+    def elbo(self, counts: FloatArray, entropies: FloatArray) -> float:
+        return float(entropies.sum() - counts.sum() * np.log(self.n_topics))
+
+
+@dataclass(repr=False, eq=False)
+class Equal(VectorMixture):
+    """The mixture as an estimator."""
+
+    n_components: int = 4
+    _: KW_ONLY
+
+    _model_name: ClassVar[str] = "equal"

@@ -54,7 +54,7 @@ def load(path: str | Path) -> AnyEstimator:
 
 def _class_of(model: Model, path: Path) -> type[AnyEstimator]:
     where = MODELS[model.name].estimator
-    if model.likelihood_name is not None:
+    if where is None and model.likelihood_name is not None:
         where = LIKELIHOODS[model.likelihood_name].estimators.get(model.name)
     if where is None:
         problem = f"no estimator stands for a {model.name} with {model.likelihood_name}"

@@ -78,6 +78,7 @@ class MoveKind(NamedTuple):
 
 
 OF_TOPICS = ("alpha", "learn-hyperparameters", "restarts", "minimum-mass")
+OF_MIXTURES = ("likelihood", "variance", "gamma")
 OF_MOVES = ("moves", "criterion")
 TOPICS = partial(
     ModelKind,
@@ -99,11 +100,11 @@ MIXTURE = partial(
     lap_score="sparsetopics.runs.data:density_score",
     score="sparsetopics.evaluation.scoring.mixture_scores:score_mixture",
     subject="sparsetopics.evaluation.report.model_subjects:mixture_subject",
+    options=OF_MIXTURES,
     noun="component",
     share="responsibility",
     of_items=True,
 )
-_OF_MIXTURES = ("likelihood", "variance", "gamma")
 MODELS: dict[str, ModelKind] = {
     "lda": TOPICS(
         sharing="sparsetopics.model.allocations.lda:LDAAllocation",
@@ -120,14 +121,13 @@ MODELS: dict[str, ModelKind] = {
     ),
     "dp-mixture": MIXTURE(
         sharing="sparsetopics.model.allocations.mixture_weights:DPMixture",
-        options=(*_OF_MIXTURES, *OF_MOVES, "tree-tolerance", "gradient"),
+        options=(*OF_MIXTURES, *OF_MOVES, "tree-tolerance", "gradient"),
         title="dp-mixture",
         words="Dirichlet process mixture",
         n_topics=1,
     ),
     "mixture": MIXTURE(
         sharing="sparsetopics.model.allocations.mixture_weights:FiniteMixture",
-        options=_OF_MIXTURES,
         title="mixture",
         n_topics=10,
     ),
